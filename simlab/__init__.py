@@ -1,0 +1,1 @@
+"""Compute simulation studies of text-generation evaluations."""
