@@ -18,6 +18,13 @@ Outcomes: TypeAlias = Mapping[str, Array]
 """Outcome arrays of one cell, replicates first (see the outcome table in CONTRIBUTING.md)."""
 
 
+OK, DESIGN_FAILED = 0, 1
+"""Status of a campaign: carried out; its design could not be carried out."""
+
+NO_TWIN = -128
+"""Fills `twin_direction` where no deal with other raters was found."""
+
+
 class InputError(ValueError):
     """Report what a user can mend, in one line: where, which value, which rule, what to do."""
 

@@ -1,0 +1,68 @@
+"""Take out what differs between raters, on segment scores, after assignment.
+
+Source of all four: Riley et al. 2024, section 6.1.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge
+
+from simlab.types import Floats, Seen
+
+
+def none(seen: Seen) -> Seen:
+    """Leave every score as the rater gave it."""
+    return seen
+
+
+def mean(seen: Seen) -> Seen:
+    """Multiply a factor per rater, so that each rater's mean is the study's mean before.
+
+    A rater whose mean is 0 keeps factor 1.
+    """
+    count, total = _per_rater(seen)
+    target = seen.value.mean()
+    factor = np.divide(target * count, total, out=np.ones_like(total), where=total != 0)
+    return replace(seen, value=seen.value * factor[seen.rater])
+
+
+def error(seen: Seen, *, errors: Literal["total", "per_segment"]) -> Seen:
+    """Give weight to raters who mark many errors: after mean-normalisation, a factor proportional to their number.
+
+    Severity is ignored and the factors are scaled so that the study's mean is unchanged. `total` counts all
+    errors a rater marked, as published, which confounds load where load is uneven; `per_segment` does not.
+    """
+    levelled = mean(seen)
+    count, total = _per_rater(levelled)
+    factor = np.bincount(seen.rater, weights=seen.errors)
+    if errors == "per_segment":
+        factor = np.divide(factor, count, out=np.zeros_like(factor), where=count > 0)
+    scaled = float(factor @ total)
+    if scaled == 0:
+        return levelled
+    return replace(levelled, value=levelled.value * (factor * (total.sum() / scaled))[seen.rater])
+
+
+def zscore(seen: Seen, *, ddof: Annotated[int, Ge(0)]) -> Seen:
+    """Subtract each rater's mean and divide by the rater's standard deviation.
+
+    Zero spread, or no more ratings than `ddof` (at least 2 are needed), gives zeros.
+    """
+    count, total = _per_rater(seen)
+    centred = seen.value - (total / np.maximum(count, 1))[seen.rater]
+    variance = np.bincount(seen.rater, weights=centred**2) / np.maximum(count - ddof, 1)
+    # Means of multiples of .1 are inexact, so a constant rater's spread is rounding noise, not exactly 0.
+    scale = np.bincount(seen.rater, weights=seen.value**2) / np.maximum(count, 1)
+    usable = (count > max(ddof, 1)) & (variance > 1e-24 * scale)
+    inverse = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(variance), where=usable)
+    return replace(seen, value=centred * inverse[seen.rater])
+
+
+def _per_rater(seen: Seen) -> tuple[Floats, Floats]:
+    """Count the ratings and add up the scores of each rater."""
+    count = np.bincount(seen.rater).astype(float)
+    return count, np.bincount(seen.rater, weights=seen.value)

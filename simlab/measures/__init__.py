@@ -1,0 +1,1 @@
+"""Hold the parts that say how good the outcomes are: performance measures."""

@@ -1,0 +1,66 @@
+"""Measure how often campaigns find what is there, miss it, or claim its opposite."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simlab.measures.jackknife import ratio_over_campaigns
+from simlab.types import Array, Bools, Estimate, Outcomes
+
+
+def significant_share(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of pairs of systems that a campaign declares different."""
+    significant = outcomes["significant"]
+    return ratio_over_campaigns(outcomes, significant.sum(1), np.full(len(significant), significant.shape[1]))
+
+
+def power(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of truly different pairs that a campaign declares different in the true direction."""
+    if "true_direction" not in outcomes:
+        return _unknown()
+    truth = _of_campaign(outcomes, "true_direction")
+    right = outcomes["significant"].astype(bool) & (outcomes["direction"] == truth) & (truth != 0)
+    return ratio_over_campaigns(outcomes, right.sum(1), (truth != 0).sum(1))
+
+
+def type_s(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of significant pairs that point against the truth.
+
+    Source: Gelman and Carlin 2014 (type S = sign). Undefined where nothing is significant.
+    """
+    if "true_direction" not in outcomes:
+        return _unknown()
+    truth = _of_campaign(outcomes, "true_direction")
+    significant = outcomes["significant"].astype(bool) & (truth != 0)
+    wrong = significant & (outcomes["direction"] == -truth)
+    return ratio_over_campaigns(outcomes, wrong.sum(1), significant.sum(1))
+
+
+def best_system_found(outcomes: Outcomes) -> Estimate:
+    """Estimate how often a campaign puts a truly best system first; systems tied for the first place share it."""
+    if "true_direction" not in outcomes:
+        return _unknown()
+    first = _unbeaten(outcomes["direction"])
+    best = _unbeaten(_of_campaign(outcomes, "true_direction"))
+    found = (first & best).sum(1) / np.maximum(first.sum(1), 1)
+    return ratio_over_campaigns(outcomes, found, np.ones(len(found)))
+
+
+def _of_campaign(outcomes: Outcomes, name: str) -> Array:
+    """Repeat what is true of a world for each of its campaigns."""
+    return outcomes[name][np.searchsorted(np.unique(outcomes["world"]), outcomes["world"])]
+
+
+def _unbeaten(direction: Array) -> Bools:
+    """Mark the systems that no other beats: `[campaign, system]` from `direction[campaign, pair]`."""
+    n_pairs = direction.shape[1]
+    n_systems = int((1 + np.sqrt(1 + 8 * n_pairs)) / 2)
+    first, second = np.triu_indices(n_systems, 1)
+    beaten = np.zeros((len(direction), n_systems), bool)
+    np.logical_or.at(beaten, (slice(None), first), direction < 0)
+    np.logical_or.at(beaten, (slice(None), second), direction > 0)
+    return ~beaten
+
+
+def _unknown() -> Estimate:
+    return Estimate(float("nan"), np.full(1, np.nan), "replicate", 0)

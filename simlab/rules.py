@@ -1,0 +1,87 @@
+"""Apply the rules that join several keys of a config, once the shape of its world is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simlab.design.balance import Table
+from simlab.design.documents import spread_over_buckets
+from simlab.formulas import least_entropy
+from simlab.study import draw_world, lay_design
+from simlab.types import Frame, InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Say how large the worlds of a cell are; all its worlds have the same shape."""
+
+    n_systems: int
+    n_documents: int
+    n_items: int
+    n_raters: int
+    system_names: tuple[str, ...]
+
+
+def check(config: Mapping[str, Any]) -> Shape:
+    """Raise InputError where the keys of a cell contradict each other or its world; else return the world's shape."""
+    world = draw_world(config, 0)
+    if world.truth is None and config["worlds"] > 1:
+        raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
+    _check_ratings_per_item(config["design"], world.frame)
+    table = lay_design(config, 0)
+    _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
+    _check_load_entropy(config["design"], world.frame, table)
+    frame = world.frame
+    return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
+
+
+def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:
+    seats = (frame.rater >= 0).any(0)
+    most = min(int(seats[frame.bucket[frame.document] == b].any(0).sum()) for b in np.unique(frame.bucket))
+    if design["ratings_per_item"] > most:
+        raise InputError(
+            f"design.ratings_per_item={design['ratings_per_item']} exceeds the {most} raters of a bucket; "
+            f"lower it to at most {most}"
+        )
+
+
+def _check_documents(design: Mapping[str, Any], frame: Frame, table: Table, *, recorded: bool) -> None:
+    asked, rateable = design["documents"], int(table.rateable.sum())
+    if asked > frame.n_documents:
+        more = "" if recorded else " or raise systems.n_documents"
+        raise InputError(
+            f"design.documents={asked} exceeds the {frame.n_documents} documents of this world; "
+            f"lower design.documents{more}"
+        )
+    if asked > rateable:
+        rule = design["grouping"]["_target_"].rpartition(".")[2]
+        raise InputError(
+            f"design.documents={asked}: under design.grouping={rule} only {rateable} of {frame.n_documents} documents "
+            "can be asked about, for the others nobody rated all outputs that go together; lower design.documents "
+            "or choose design.grouping=ungrouped"
+        )
+    if asked < design["min_documents"]:
+        raise InputError(
+            f"design.documents={asked} is fewer than {design['min_documents']}: with so few documents hardly anything "
+            "can be significant and SRP is 1 by emptiness; raise design.documents, or set "
+            f"design.min_documents={asked} if you mean it"
+        )
+
+
+def _check_load_entropy(design: Mapping[str, Any], frame: Frame, table: Table) -> None:
+    target = design["load_entropy"]
+    if target is None:
+        return
+    sizes = np.bincount(frame.bucket[table.rateable], minlength=len(table.n_choices))
+    quota = spread_over_buckets(sizes, design["documents"], np.arange(len(sizes)))
+    choices = [raters[:n] for raters, n in zip(table.raters, table.n_choices, strict=True)]
+    least = least_entropy(choices, quota, frame.n_raters)
+    if target < least - design["load_tolerance"]:
+        raise InputError(
+            f"design.load_entropy={target} is below {least:.3f}, the least that the buckets of this world allow; "
+            "raise it, or set design.load_entropy=null for a balanced load"
+        )

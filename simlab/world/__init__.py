@@ -1,0 +1,1 @@
+"""Hold the parts that say what is true: systems, raters, recorded ratings."""

@@ -1,0 +1,182 @@
+"""Draw pools of raters, seat them in buckets, and let them rate."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+from scipy.special import expit, logit, ndtr, ndtri
+
+from simlab.types import Floats, Frame, InputError, Ints, Outputs, RatingLaw, Ratings, World
+from simlab.world.systems import lognormal
+
+
+def mqm_raters(
+    rng: np.random.Generator,
+    outputs: Outputs,
+    *,
+    pool_size: Annotated[int, Ge(1)],
+    raters_per_bucket: Annotated[int, Ge(1)],
+    buckets_per_rater: Annotated[int, Ge(1)] | None,
+    documents_per_bucket: Annotated[int, Ge(1)] | None,
+    leniency_sd: Annotated[float, Ge(0)],
+    severity_sd: Annotated[float, Ge(0)],
+    rater_system_sd: Annotated[float, Ge(0)],
+    rater_document_sd: Annotated[float, Ge(0)],
+    rater_output_sd: Annotated[float, Ge(0)],
+    noise: Literal["fresh", "potential"],
+    noise_share: Annotated[float, Ge(0), Le(1)],
+    dispersion: Annotated[float, Ge(0)],
+    major_share: Annotated[float, Gt(0), Le(0.99)],
+    minor_weight: Annotated[float, Gt(0)],
+    major_weight: Annotated[float, Gt(0)],
+) -> World:
+    """Seat a pool of raters who mark minor and major errors in every output of their buckets.
+
+    A rater marks `leniency` times as many errors as the average rater and calls them major with odds multiplied by
+    `severity`; taste multiplies the number by factors of rater and system, rater and document, rater and output
+    (system by document). All factors are lognormal with mean 1 (`*_sd` = standard deviation of the logarithm).
+    Counts are negative binomial (gamma multiplier of variance `dispersion`); their Gaussian copula has one part that
+    all raters of an output share and one of each rating's own, which has the share `noise_share` of the variance
+    (0: raters see the same errors; 1: they agree on means only). With `noise=fresh` each study
+    draws the own part anew; with `noise=potential` a rating is fixed, as in a recorded table.
+    """
+    frame = _seat(outputs, pool_size, raters_per_bucket, buckets_per_rater, documents_per_bucket)
+    n_systems, n_documents = frame.n_systems, frame.n_documents
+    leniency = lognormal(rng, leniency_sd, pool_size)
+    severity = lognormal(rng, severity_sd, pool_size)
+    taste = (
+        lognormal(rng, rater_system_sd, (n_systems, 1, pool_size))
+        * lognormal(rng, rater_document_sd, (1, n_documents, pool_size))
+        * lognormal(rng, rater_output_sd, (n_systems, n_documents, pool_size))
+    )
+    points = (1 - major_share) * minor_weight + major_share * major_weight
+    rater = frame.rater[0]
+    major = expit(logit(major_share) + np.log(severity))[rater]
+    marked = (outputs.quality / points)[:, :, None] * leniency[rater]
+    marked = marked * np.take_along_axis(taste[:, frame.document], frame.rater, axis=2)
+    law = RatingLaw(
+        expected=np.stack([marked * (1 - major), marked * major]),
+        shared=rng.standard_normal((2, *outputs.quality.shape)),
+        own_share=noise_share,
+        dispersion=dispersion,
+        weight=np.array([minor_weight, major_weight]),
+    )
+    if noise == "fresh":
+        return World(frame, outputs.truth, None, law)
+    return World(frame, outputs.truth, potential_ratings(rng, law), None)
+
+
+def potential_ratings(rng: np.random.Generator, law: RatingLaw) -> Ratings:
+    """Let every rater rate every output of their buckets once."""
+    where = np.indices(law.expected.shape[1:]).reshape(3, -1)
+    value, errors = rate(rng, law, where[0], where[1], where[2])
+    shape = law.expected.shape[1:]
+    return Ratings(value.reshape(shape), errors.reshape(shape))
+
+
+def rate(rng: np.random.Generator, law: RatingLaw, system: Ints, item: Ints, slot: Ints) -> tuple[Floats, Ints]:
+    """Let the raters in the given slots rate the given outputs; return score and number of errors of each.
+
+    Noise is drawn for every potential rating, asked for or not, so that designs are compared on the same answers.
+    """
+    own = rng.standard_normal(law.expected.shape)[:, system, item, slot]
+    normal = np.sqrt(1 - law.own_share) * law.shared[:, system, item] + np.sqrt(law.own_share) * own
+    count = count_quantile(ndtr(normal), law.expected[:, system, item, slot], law.dispersion)
+    return law.weight @ count, count.sum(0)
+
+
+def count_quantile(probability: Floats, mean: Floats, dispersion: float) -> Ints:
+    """Invert the distribution function of a gamma-Poisson (negative binomial) count.
+
+    `dispersion` is the variance of the gamma multiplier of the mean; 0 gives the Poisson law. Values walk up from 0
+    together, and leave once their probability is covered.
+
+    >>> count_quantile(np.array([0.3, 0.7, 0.95]), np.array([1.0, 1.0, 1.0]), 0.0)
+    array([0, 1, 3])
+    """
+    count = np.zeros(probability.shape, np.int64)
+    where = np.arange(probability.size)
+    left, mu = np.minimum(probability.ravel(), 1 - 1e-13), mean.ravel()
+    pmf = np.exp(-mu) if dispersion == 0 else (1 + dispersion * mu) ** (-1 / dispersion)
+    if (huge := pmf < 1e-280).any():  # the walk would start from an underflow; there the count is nearly normal
+        spread = np.sqrt(mu + dispersion * mu**2)
+        count.ravel()[huge] = np.rint(np.maximum(mu + ndtri(left) * spread, 0))[huge]
+        where, left, mu, pmf = where[~huge], left[~huge], mu[~huge], pmf[~huge]
+    ratio, k = mu / (1 + dispersion * mu), 0
+    while True:
+        left = left - pmf
+        keep = np.flatnonzero(left > 0)
+        if len(keep) == 0:
+            return count
+        where, left = where[keep], left[keep]
+        ratio, pmf = ratio[keep], pmf[keep]
+        pmf = pmf * ratio * ((1 + dispersion * k) / (k + 1))
+        k += 1
+        count.ravel()[where] = k
+
+
+def _seat(
+    outputs: Outputs, pool_size: int, raters_per_bucket: int, buckets_per_rater: int | None, per_bucket: int | None
+) -> Frame:
+    n_systems, n_documents = len(outputs.quality), int(outputs.document.max()) + 1
+    n_buckets = count_buckets(n_documents, pool_size, raters_per_bucket, buckets_per_rater, per_bucket)
+    bucket = np.sort(np.arange(n_documents) % n_buckets) if per_bucket is None else np.arange(n_documents) // per_bucket
+    seats = seat_raters(n_buckets, pool_size, raters_per_bucket)
+    rater = np.broadcast_to(seats[bucket[outputs.document]], (n_systems, len(outputs.document), raters_per_bucket))
+    return Frame(
+        document=outputs.document,
+        bucket=bucket,
+        rater=rater,
+        system_names=_names("system", n_systems),
+        document_names=_names("document", n_documents),
+        rater_names=_names("rater", pool_size),
+        lower_is_better=outputs.lower_is_better,
+    )
+
+
+def count_buckets(
+    n_documents: int, pool_size: int, raters_per_bucket: int, buckets_per_rater: int | None, per_bucket: int | None
+) -> int:
+    """Work out the number of buckets from the pool (buckets per rater) or from their size (documents per bucket)."""
+    if raters_per_bucket > pool_size:
+        raise InputError(
+            f"raters.raters_per_bucket={raters_per_bucket} exceeds the pool of {pool_size} raters; "
+            "lower it or raise raters.pool_size"
+        )
+    if (buckets_per_rater is None) == (per_bucket is None):
+        raise InputError(
+            f"raters.buckets_per_rater={buckets_per_rater} and raters.documents_per_bucket={per_bucket}: "
+            "give one of the two and set the other to null"
+        )
+    if per_bucket is not None:
+        return -(-n_documents // per_bucket)
+    n_buckets, rest = divmod(pool_size * (buckets_per_rater or 0), raters_per_bucket)
+    if rest or n_buckets > n_documents:
+        raise InputError(
+            f"raters.buckets_per_rater={buckets_per_rater}: {pool_size} raters make {pool_size * (buckets_per_rater or 0)}"
+            f" seats, which must fill buckets of {raters_per_bucket} exactly, at most {n_documents} of them; change "
+            "raters.pool_size, raters.raters_per_bucket or raters.buckets_per_rater"
+        )
+    return n_buckets
+
+
+def seat_raters(n_buckets: int, pool_size: int, raters_per_bucket: int) -> Ints:
+    """Seat raters in buckets as evenly as can be, two buckets with the same raters only where it must be.
+
+    Raters sit on a circle and each bucket takes the next `raters_per_bucket` of them; where the circle closes
+    early, the next turn starts one seat on. Seven buckets of three from seven raters give the ring of Riley et
+    al. 2024, whose least load entropy is .516.
+
+    >>> seat_raters(2, 6, 3).tolist()
+    [[0, 1, 2], [3, 4, 5]]
+    """
+    b = np.arange(n_buckets)[:, None]
+    turn = b // (pool_size // gcd(pool_size, raters_per_bucket))
+    return np.sort((b * raters_per_bucket + turn + np.arange(raters_per_bucket)) % pool_size, axis=1)
+
+
+def _names(word: str, n: int) -> tuple[str, ...]:
+    return tuple(f"{word}{i + 1:0{len(str(n))}d}" for i in range(n))

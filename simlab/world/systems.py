@@ -1,0 +1,55 @@
+"""Draw the systems that are compared and the quality of their outputs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Gt
+
+from simlab.types import Floats, Ints, Outputs
+
+
+def mqm(
+    rng: np.random.Generator,
+    *,
+    n_systems: Annotated[int, Ge(2)],
+    n_documents: Annotated[int, Ge(1)],
+    n_segments: Annotated[int, Ge(1)],
+    max_segments: Annotated[int, Ge(1)],
+    mean_score: Annotated[float, Gt(0)],
+    system_sd: Annotated[float, Ge(0)],
+    document_sd: Annotated[float, Ge(0)],
+    segment_sd: Annotated[float, Ge(0)],
+    system_document_sd: Annotated[float, Ge(0)],
+) -> Outputs:
+    """Draw systems with true mean MQM scores and their expected score on every segment; lower is better.
+
+    A segment's expected score is the system's true mean times factors of the document, of the segment (its length)
+    and of the system on this document. All factors are lognormal with mean 1, their spreads given as standard
+    deviations of the logarithm; so are the true means, around `mean_score` points per segment.
+    `n_segments` are spread at random over the documents, 1 to `max_segments` each.
+    """
+    document = _documents(rng, n_documents, n_segments, max_segments)
+    truth = mean_score * lognormal(rng, system_sd, n_systems)
+    by_document = lognormal(rng, document_sd, n_documents)
+    by_segment = lognormal(rng, segment_sd, n_segments)
+    by_both = lognormal(rng, system_document_sd, (n_systems, n_documents))
+    quality = truth[:, None] * (by_document * by_both)[:, document] * by_segment
+    return Outputs(quality, document, truth, lower_is_better=True)
+
+
+def lognormal(rng: np.random.Generator, sd: float, shape: int | tuple[int, ...]) -> Floats:
+    """Draw lognormal factors with mean 1 from the standard deviation of their logarithm.
+
+    >>> lognormal(np.random.default_rng(0), 0.0, 2)
+    array([1., 1.])
+    """
+    return np.exp(sd * rng.standard_normal(shape) - sd**2 / 2)
+
+
+def _documents(rng: np.random.Generator, n_documents: int, n_segments: int, max_segments: int) -> Ints:
+    """Give each document one segment, then spread the others over the places that are left."""
+    places = np.full(n_documents, max_segments - 1)
+    sizes = 1 + rng.multivariate_hypergeometric(places, n_segments - n_documents, method="marginals")
+    return np.repeat(np.arange(n_documents), sizes)
