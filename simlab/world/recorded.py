@@ -1,0 +1,130 @@
+"""Make a world of real ratings: what every rater of a published table said, with gaps.
+
+The built-in table holds the numbers (no sentences) of the English-German general-translation ratings of WMT23 in which
+three raters rated every output, released side by side as `sxs_mqm_generalMT2023_ende` in
+google/wmt-mqm-human-evaluation under the Apache License 2.0; see data/README.md.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import numpy as np
+
+from simlab.types import Array, Frame, InputError, Ints, Ratings, World
+from simlab.world.mqm_table import Rated, Unit, read_ratings
+from simlab.world.table_lines import refuse_non_file, shown
+
+BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
+# A world is dense in (system, item, slot): a table of outputs that hardly share a system would not fit in memory.
+MAX_CELLS = 50_000_000
+
+
+def recorded(rng: np.random.Generator, *, path: str | None) -> World:
+    """Use the ratings of a table as a world; `path=None` is the table built into simlab.
+
+    `rng` is not used: nothing is drawn. A bucket is the set of documents that the same raters rated. The
+    truth is not known. `errors` counts major and minor errors, 0 in a gap, and is -1 throughout where the
+    table has no counts. The arrays are read-only, since all studies in a process share them.
+
+    Raises InputError for a file that is not a table of ratings.
+    """
+    if path is None:
+        return _built_in()
+    if not path.strip():
+        raise InputError("systems.path is empty; give a table of ratings, or null for the built-in one")
+    file = Path(os.path.expanduser(path))
+    refuse_non_file(file)
+    status = file.stat()
+    return _world_of(file.absolute(), (status.st_mtime_ns, status.st_size, status.st_ino))
+
+
+@lru_cache(maxsize=1)
+def _built_in() -> World:
+    with as_file(files("simlab.world").joinpath("data", BUILT_IN)) as path:
+        return _world(read_ratings(path), "the built-in table")
+
+
+@lru_cache(maxsize=4)
+def _world_of(path: Path, stamp: tuple[int, ...]) -> World:
+    """Read a file once per process and state: blocks of a study ask for the same world again and again."""
+    return _world(read_ratings(path), shown(path))
+
+
+def _world(ratings: Mapping[Unit, Rated], where: str) -> World:
+    system = _indexed(unit.system for unit in ratings)
+    document = _indexed(unit.document for unit in ratings)
+    rater = _indexed(unit.rater for unit in ratings)
+    segments = sorted({unit[1:3] for unit in ratings}, key=lambda pair: (document[pair[0]], _natural(pair[1])))
+    item = {pair: index for index, pair in enumerate(segments)}
+    seats = _seats(ratings, document, rater)
+    shape = len(system), len(item), max(map(len, seats))
+    _check_shape(shape, where)
+    places = ((system[u.system], item[u[1:3]], seats[document[u.document]].index(rater[u.rater])) for u in ratings)
+    at = tuple(np.array(axis, dtype=np.int64) for axis in zip(*places, strict=True))
+    frame = Frame(
+        document=_fixed(np.array([document[name] for name, _ in item], dtype=np.int64)),
+        bucket=_fixed(_buckets(seats)),
+        rater=_fixed(_filled(shape, at, -1, [rater[unit.rater] for unit in ratings])),
+        system_names=tuple(system),
+        document_names=tuple(document),
+        rater_names=tuple(rater),
+        lower_is_better=True,
+    )
+    value = _filled(shape, at, np.nan, [rated.score for rated in ratings.values()])
+    errors = _filled(shape, at, _unmarked(ratings.values()), [rated.errors for rated in ratings.values()])
+    return World(frame, None, Ratings(_fixed(value), _fixed(errors)), None)
+
+
+def _indexed(names: Iterable[str]) -> dict[str, int]:
+    """Number names in natural order: rater2 before rater10."""
+    return {name: index for index, name in enumerate(sorted(set(names), key=_natural))}
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    # Runs of digits compare by length, then digit by digit: as numbers, however long. The name breaks ties ("01", "1").
+    words = re.split(r"([0-9]+)", name)
+    digits = [(len(run.lstrip("0")), run.lstrip("0")) for run in words[1::2]]
+    return [pair for word, run in zip(words[::2], [*digits, (0, name)], strict=True) for pair in ((0, word), run)]
+
+
+def _seats(ratings: Iterable[Unit], document: Mapping[str, int], rater: Mapping[str, int]) -> list[tuple[int, ...]]:
+    """List the raters of each document; the place in the list is the slot."""
+    sets: list[set[int]] = [set() for _ in document]
+    for unit in ratings:
+        sets[document[unit.document]].add(rater[unit.rater])
+    return [tuple(sorted(raters)) for raters in sets]
+
+
+def _buckets(seats: Sequence[tuple[int, ...]]) -> Ints:
+    order = {seat: index for index, seat in enumerate(sorted(set(seats)))}
+    return np.array([order[seat] for seat in seats], dtype=np.int64)
+
+
+def _check_shape(shape: tuple[int, ...], where: str) -> None:
+    if shape[0] < 2:
+        raise InputError(f"{where}: holds ratings of one system; a study compares at least two")
+    if math.prod(shape) > MAX_CELLS:
+        sizes = "{:,} systems x {:,} segments x {:,} raters".format(*shape)
+        raise InputError(f"{where}: {sizes} are more than {MAX_CELLS:,} possible ratings; check the names in the table")
+
+
+def _unmarked(ratings: Iterable[Rated]) -> int:
+    return -1 if any(rated.errors < 0 for rated in ratings) else 0
+
+
+def _filled(shape: tuple[int, ...], at: tuple[Ints, ...], empty: float, content: Sequence[float]) -> Array:
+    array = np.full(shape, empty)
+    array[at] = content
+    return array
+
+
+def _fixed(array: Array) -> Array:
+    array.flags.writeable = False
+    return array

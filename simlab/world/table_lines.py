@@ -1,0 +1,139 @@
+"""Read the lines of a table of ratings, plain or packed, and say which line is broken."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import stat
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from simlab.types import InputError
+
+# A line of the published tables holds a paragraph, its translation and the rater's key log: tens of kilobytes.
+MAX_LINE = 1 << 22
+# A few kilobytes can unpack to terabytes; the largest published table is some tens of megabytes.
+MAX_BYTES = 1 << 30
+TABLE_ENDINGS = (".tsv", ".txt")
+
+_GZIP = b"\x1f\x8b"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BROKEN = (EOFError, OSError, tarfile.TarError, zlib.error, ValueError, OverflowError)
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield each line of a table with its number, from 1, without line end and byte-order mark.
+
+    The content decides, not the name: plain text, gzip, tar and tar.gz (one table inside) are read, without
+    unpacking to disk. Raises InputError naming the file, and the line where there is one.
+    """
+    where = shown(path)
+    refuse_non_file(path)
+    try:
+        with ExitStack() as stack:
+            file = stack.enter_context(path.open("rb"))
+            packed = file.peek(2)[:2] == _GZIP
+            source = stack.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
+            yield from _content_lines(io.BufferedReader(_Bounded(source, where)), where)
+    except InputError:
+        raise
+    except _BROKEN as error:
+        raise InputError(f"{where}: cannot be read to its end ({_reason(error)})") from error
+
+
+def refuse_non_file(path: Path) -> None:
+    """Raise InputError unless a path names a regular file, so that a pipe or a device cannot hang a study."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise InputError(f"{shown(path)}: cannot be opened ({_reason(error)})") from error
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{shown(path)}: is a directory; give the file of ratings")
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{shown(path)}: is not a regular file; save the ratings to a file first")
+
+
+def shown(path: Path | str, limit: int = 300) -> str:
+    """Give a path or value in a form that fits in one line of an error."""
+    text = str(path)
+    text = text if text.isprintable() else ascii(text)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+class _Bounded(io.RawIOBase):
+    """Pass bytes on up to the size limit, whatever the layers above ask for."""
+
+    def __init__(self, source: io.BufferedIOBase, where: str) -> None:
+        super().__init__()
+        self._source, self._where, self._left = source, where, MAX_BYTES
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._source.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise InputError(f"{self._where}: unpacks to more than {MAX_BYTES:,} bytes; not a table of ratings")
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _content_lines(content: io.BufferedReader, where: str) -> Iterator[tuple[int, str]]:
+    if content.peek(512)[257:262] != b"ustar":
+        yield from _text_lines(content, where)
+        return
+    with tarfile.open(fileobj=content, mode="r|") as archive:
+        yield from _archive_lines(archive, where)
+    # What follows the last member is read too: only then has gzip compared its checksum.
+    while content.read(1 << 20):
+        pass
+
+
+def _archive_lines(archive: tarfile.TarFile, where: str) -> Iterator[tuple[int, str]]:
+    found = ""
+    for member in archive:
+        if not _is_table(member):
+            continue
+        if found:
+            raise InputError(f"{where}: holds several tables ({found}, {shown(member.name)}); pack or unpack one")
+        found = shown(member.name)
+        stream = archive.extractfile(member)
+        if stream is not None:
+            yield from _text_lines(stream, where)
+    if not found:
+        raise InputError(f"{where}: holds no table (no member ending in {' or '.join(TABLE_ENDINGS)})")
+
+
+def _is_table(member: tarfile.TarInfo) -> bool:
+    name = PurePosixPath(member.name).name
+    # Archives packed on a Mac carry a hidden "._name" beside every file.
+    return member.isfile() and name.endswith(TABLE_ENDINGS) and not name.startswith(".")
+
+
+def _text_lines(stream: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
+    number = 0
+    while raw := stream.readline(MAX_LINE + 1):
+        number += 1
+        if len(raw) > MAX_LINE:
+            raise InputError(f"{where}, line {number}: is longer than {MAX_LINE:,} bytes; not a table of ratings")
+        yield number, _text(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw, f"{where}, line {number}")
+
+
+def _text(raw: bytes, where: str) -> str:
+    if b"\0" in raw:
+        raise InputError(f"{where}: holds a zero byte, so this is binary or UTF-16; save it as UTF-8 text")
+    try:
+        return raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        byte = raw[error.start]
+        raise InputError(f"{where}: byte 0x{byte:02x} is not UTF-8; save the table as UTF-8 text") from error
+
+
+def _reason(error: Exception) -> str:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return shown(reason or type(error).__name__)
