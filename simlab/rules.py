@@ -12,7 +12,7 @@ from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
 from simlab.formulas import least_entropy
 from simlab.study import draw_world, lay_design
-from simlab.types import Frame, InputError
+from simlab.types import Frame, InputError, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ def check(config: Mapping[str, Any]) -> Shape:
     table = lay_design(config, 0)
     _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
     _check_load_entropy(config["design"], world.frame, table)
+    _check_error_counts(config["analysis"]["normalization"], world)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
 
@@ -56,6 +57,11 @@ def _check_documents(design: Mapping[str, Any], frame: Frame, table: Table, *, r
         raise InputError(
             f"design.documents={asked} exceeds the {frame.n_documents} documents of this world; "
             f"lower design.documents{more}"
+        )
+    if rateable == 0:
+        raise InputError(
+            "systems.path: in this table no document was rated throughout by one rater, as every grouping needs; "
+            "such ratings cannot be dealt again"
         )
     if asked > rateable:
         rule = design["grouping"]["_target_"].rpartition(".")[2]
@@ -85,3 +91,15 @@ def _check_load_entropy(design: Mapping[str, Any], frame: Frame, table: Table) -
             f"design.load_entropy={target} is below {least:.3f}, the least that the buckets of this world allow; "
             "raise it, or set design.load_entropy=null for a balanced load"
         )
+
+
+def _check_error_counts(normalization: Mapping[str, Any], world: World) -> None:
+    if normalization["_target_"] == "simlab.analysis.normalization.error" and _lacks_error_counts(world):
+        raise InputError(
+            "analysis.normalization=error needs the number of errors of each rating, which this table lacks; "
+            "add a column `errors` or choose another normalization"
+        )
+
+
+def _lacks_error_counts(world: World) -> bool:
+    return world.ratings is not None and int(world.ratings.errors.min()) < 0

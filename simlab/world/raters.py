@@ -164,10 +164,10 @@ def count_buckets(
 
 
 def seat_raters(n_buckets: int, pool_size: int, raters_per_bucket: int) -> Ints:
-    """Seat raters in buckets as evenly as can be, two buckets with the same raters only where it must be.
+    """Seat raters in buckets as evenly as can be, buckets with the same raters only when neighbours run out.
 
-    Raters sit on a circle and each bucket takes the next `raters_per_bucket` of them; where the circle closes
-    early, the next turn starts one seat on. Seven buckets of three from seven raters give the ring of Riley et
+    Raters sit on a circle and each bucket takes the next `raters_per_bucket` of them; a turn that ends where it
+    began makes the next one start a seat further on. Seven buckets of three from seven raters give the ring of Riley et
     al. 2024, whose least load entropy is .516.
 
     >>> seat_raters(2, 6, 3).tolist()

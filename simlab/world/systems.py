@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt
 
-from simlab.types import Floats, Ints, Outputs
+from simlab.types import Floats, InputError, Ints, Outputs
 
 
 def mqm(
@@ -50,6 +50,11 @@ def lognormal(rng: np.random.Generator, sd: float, shape: int | tuple[int, ...])
 
 def _documents(rng: np.random.Generator, n_documents: int, n_segments: int, max_segments: int) -> Ints:
     """Give each document one segment, then spread the others over the places that are left."""
+    if not n_documents <= n_segments <= n_documents * max_segments:
+        raise InputError(
+            f"systems.n_segments={n_segments} does not fit {n_documents} documents of 1 to {max_segments} segments; "
+            "change systems.n_segments, systems.n_documents or systems.max_segments"
+        )
     places = np.full(n_documents, max_segments - 1)
     sizes = 1 + rng.multivariate_hypergeometric(places, n_segments - n_documents, method="marginals")
     return np.repeat(np.arange(n_documents), sizes)

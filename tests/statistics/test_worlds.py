@@ -1,0 +1,180 @@
+"""Check that synthetic worlds follow the law that they state, and look like real ratings where they should."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simlab.rng import stream
+from simlab.types import InputError, Outputs, World
+from simlab.world.raters import count_buckets, count_quantile, mqm_raters, seat_raters
+from simlab.world.recorded import recorded
+from simlab.world.systems import mqm
+
+SYSTEMS = {
+    "n_systems": 10,
+    "n_documents": 30,
+    "n_segments": 104,
+    "max_segments": 10,
+    "mean_score": 5.5,
+    "system_sd": 0.35,
+    "document_sd": 0.4,
+    "segment_sd": 0.55,
+    "system_document_sd": 0.3,
+}
+RATERS: dict[str, Any] = {
+    "pool_size": 10,
+    "raters_per_bucket": 3,
+    "buckets_per_rater": 3,
+    "documents_per_bucket": None,
+    "leniency_sd": 0.0,
+    "severity_sd": 0.0,
+    "rater_system_sd": 0.0,
+    "rater_document_sd": 0.0,
+    "rater_output_sd": 0.0,
+    "noise": "potential",
+    "noise_share": 1.0,
+    "dispersion": 0.35,
+    "major_share": 0.18,
+    "minor_weight": 1.0,
+    "major_weight": 5.0,
+}
+
+
+def world(seed: int, systems: dict[str, Any] | None = None, **raters: Any) -> World:
+    outputs = mqm(stream(seed, "systems"), **(SYSTEMS | (systems or {})))
+    return mqm_raters(stream(seed, "raters"), outputs, **(RATERS | raters))
+
+
+@pytest.mark.parametrize("dispersion", [0.0, 0.01, 0.35, 2.0])
+def test_count_quantile_inverts_scipys_distribution(dispersion: float) -> None:
+    rng = stream(1, "q")
+    mean = rng.gamma(1.0, 5.0, 4000) + 0.01
+    probability = rng.random(4000)
+    law = stats.poisson(mean) if dispersion == 0 else stats.nbinom(1 / dispersion, 1 / (1 + dispersion * mean))
+    np.testing.assert_array_equal(count_quantile(probability, mean, dispersion), law.ppf(probability))
+
+
+def test_count_quantile_of_huge_means_is_nearly_normal() -> None:
+    probability = np.array([0.01, 0.5, 0.99])
+    exact = stats.poisson(5000.0).ppf(probability)
+    assert np.abs(count_quantile(probability, np.full(3, 5000.0), 0.0) - exact).max() <= 2
+
+
+def test_expected_scores_are_the_quality() -> None:
+    """Average raters give each output its expected score: the mean residual is 0 within 5 standard errors."""
+    worlds = [world(seed) for seed in range(60)]
+    quality = [mqm(stream(seed, "systems"), **SYSTEMS).quality for seed in range(60)]
+    residual = np.concatenate([(w.ratings.value - q[:, :, None]).ravel() for w, q in zip(worlds, quality, strict=True)])
+    assert abs(residual.mean()) < 5 * residual.std() / np.sqrt(residual.size)
+    control = residual + 0.2 * residual.std()  # a bias of a fifth of a standard deviation is seen
+    assert abs(control.mean()) > 5 * control.std() / np.sqrt(control.size)
+
+
+def test_truth_is_the_mean_over_documents_not_drawn() -> None:
+    draws = [mqm(stream(seed, "systems"), **SYSTEMS) for seed in range(400)]
+    log_ratio = np.array([o.quality.mean(1) / o.truth for o in draws])
+    assert abs(log_ratio.mean() - 1) < 5 * log_ratio.mean(1).std() / np.sqrt(400)
+
+
+def test_segments_are_spread_over_documents() -> None:
+    outputs = mqm(stream(1), **SYSTEMS)
+    sizes = np.bincount(outputs.document)
+    assert sizes.sum() == 104
+    assert sizes.min() >= 1
+    assert sizes.max() <= 10
+    assert (np.diff(outputs.document) >= 0).all()
+
+
+@pytest.mark.parametrize("n_segments", [29, 301])
+def test_segments_that_do_not_fit_are_refused(n_segments: int) -> None:
+    with pytest.raises(InputError, match=f"systems.n_segments={n_segments}"):
+        mqm(stream(1), **(SYSTEMS | {"n_segments": n_segments}))
+
+
+def test_identical_raters_answer_alike() -> None:
+    value = world(3, noise_share=0.0).ratings.value
+    np.testing.assert_array_equal(value, np.broadcast_to(value[:, :, :1], value.shape))
+    own = world(3, noise_share=0.5).ratings.value
+    assert (own != own[:, :, :1]).any()
+
+
+def test_leniency_multiplies_the_number_of_errors_and_severity_the_odds_of_major() -> None:
+    many = {"n_documents": 300, "n_segments": 1500}
+    pool = {"pool_size": 3, "buckets_per_rater": 1}
+    strict = world(4, many, **pool, leniency_sd=0.8)
+    errors = strict.ratings.errors.mean((0, 1))
+    plain = world(4, many, **pool).ratings.errors.mean((0, 1))
+    assert errors.max() / errors.min() > 1.5 * plain.max() / plain.min()
+    harsh = world(4, many, **pool, severity_sd=1.0).ratings
+    points = harsh.value.sum((0, 1)) / harsh.errors.sum((0, 1))  # 1 + 4 x share of major errors
+    even = world(4, many, **pool).ratings
+    plain_points = even.value.sum((0, 1)) / even.errors.sum((0, 1))
+    assert np.ptp(points) > 5 * np.ptp(plain_points)
+    np.testing.assert_allclose(plain_points, 1 + 4 * 0.18, rtol=0.05)
+
+
+def test_recorded_and_synthetic_ratings_look_alike() -> None:
+    """Compare what section 6 of the literature on MQM calls typical: level, skew, zeros, spread of systems and raters."""
+    real = recorded(stream(0), path=None)
+    synthetic = [world(seed, leniency_sd=0.5, severity_sd=0.5, noise_share=0.5, rater_document_sd=0.4) for seed in range(20)]
+
+    def traits(w: World) -> np.ndarray:
+        value = w.ratings.value
+        return np.array(
+            [
+                np.log(value.mean()),
+                np.log(value.std()),
+                (value == 0).mean(),
+                np.log(value.mean((1, 2))).std(),
+            ]
+        )
+
+    drawn = np.array([traits(w) for w in synthetic])
+    # The real table is one draw: it lies within the range that worlds span, 4 of their standard deviations wide.
+    assert (np.abs(traits(real) - drawn.mean(0)) < 4 * drawn.std(0)).all()
+    gaussian = real.ratings.value.mean() + real.ratings.value.std() * stream(1).normal(size=real.ratings.value.shape)
+    assert (gaussian == 0).mean() < drawn[:, 2].mean() - 4 * drawn[:, 2].std()  # the negative control has no zeros
+
+
+def test_published_pools_are_seated_as_published() -> None:
+    seven = seat_raters(7, 7, 3)
+    assert len({tuple(row) for row in seven}) == 7
+    assert (np.bincount(seven.ravel()) == 3).all()
+    assert seat_raters(2, 6, 3).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize(("pool", "seats", "per_rater"), [(6, 3, 2), (8, 4, 3), (5, 2, 2), (9, 3, 3), (10, 3, 3)])
+def test_seats_are_shared_evenly_and_buckets_differ(pool: int, seats: int, per_rater: int) -> None:
+    n = count_buckets(1000, pool, seats, per_rater, None)
+    seated = seat_raters(n, pool, seats)
+    assert (np.bincount(seated.ravel(), minlength=pool) == per_rater).all()
+    assert len({tuple(row) for row in seated}) == n
+    assert all(len(set(row)) == seats for row in seated.tolist())
+
+
+def test_documents_per_bucket_sets_the_number_of_buckets() -> None:
+    w = world(5, buckets_per_rater=None, documents_per_bucket=7)
+    assert np.bincount(w.frame.bucket).tolist() == [7, 7, 7, 7, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"raters_per_bucket": 11}, "raters.raters_per_bucket=11"),
+        ({"buckets_per_rater": None}, "raters.buckets_per_rater=None"),
+        ({"documents_per_bucket": 5}, "raters.documents_per_bucket=5"),
+        ({"pool_size": 7, "buckets_per_rater": 2}, "raters.buckets_per_rater=2"),
+    ],
+)
+def test_pools_that_do_not_fit_are_refused(change: dict[str, Any], named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        world(6, **change)
+
+
+def test_raters_take_any_quality() -> None:
+    outputs = Outputs(np.array([[0.0, 1e-3, 4000.0]] * 2), np.arange(3), np.ones(2), lower_is_better=True)
+    w = mqm_raters(stream(1), outputs, **(RATERS | {"pool_size": 3, "buckets_per_rater": 1}))
+    assert np.isfinite(w.ratings.value).all()
+    assert (w.ratings.value[:, 0] == 0).all()
