@@ -1,0 +1,19 @@
+"""Declare studies: options of groups, values of keys, axes of sweeps; checked before anything runs."""
+
+from simlab.config.catalogue import describe, list_options, list_sweeps
+from simlab.config.composing import RESERVED, compose, compose_sweep
+from simlab.config.sweep import Axis, Cell, Config, Sweep, canonical
+
+__all__ = [
+    "RESERVED",
+    "Axis",
+    "Cell",
+    "Config",
+    "Sweep",
+    "canonical",
+    "compose",
+    "compose_sweep",
+    "describe",
+    "list_options",
+    "list_sweeps",
+]

@@ -1,0 +1,65 @@
+"""Say things to the user on one line: values as typed, the nearest name, the quoting that works."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Iterable
+
+_PLAIN = re.compile(r"[A-Za-z_/][\w./:+-]*", re.ASCII)
+_WORDS = ("null", "true", "false", "nan", "inf")
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """Write a value as it would be typed, shortened; text that could be mistaken for another value in quotes.
+
+    >>> shown(None), shown("20"), shown("mean"), shown([1, True])
+    ('null', "'20'", 'mean', '[1,true]')
+    """
+    if isinstance(value, list | tuple):
+        text = "[" + ",".join(shown(element, limit) for element in value[:limit]) + "]"
+    elif value is None or isinstance(value, bool):
+        text = "null" if value is None else str(value).lower()
+    elif isinstance(value, str) and not (_PLAIN.fullmatch(value) and value.lower() not in _WORDS):
+        text = repr(value)
+    else:
+        text = str(value)
+    return shortened(text, limit)
+
+
+def shortened(text: str, limit: int = 60) -> str:
+    """Cut a text to a length."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def nearest(word: str, choices: Iterable[str]) -> str | None:
+    """Find the choice that was probably meant: same last part, else similar letters.
+
+    >>> nearest("documents", ["design.documents", "design.grouping"]), nearest("sytems", ["systems"])
+    ('design.documents', 'systems')
+    """
+    listed = list(choices)
+    same_end = [choice for choice in listed if choice.rpartition(".")[2] == word.rpartition(".")[2]]
+    folded = {choice.lower(): choice for choice in same_end or listed}
+    found = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.0 if same_end else 0.6)
+    return folded[found[0]] if found else None
+
+
+def or_nearest(word: str, choices: Iterable[str]) -> str:
+    """Suggest the nearest choice, or list them all where none is near."""
+    listed = list(choices)
+    found = nearest(word, listed)
+    return f"did you mean {found}?" if found else f"choose from {', '.join(listed)}"
+
+
+def in_quotes(key: str, text: str) -> str:
+    """Write `key=text` so that a shell and the override grammar both take the text literally.
+
+    >>> print(in_quotes("systems.path", "/data/a,b (1).tsv"))
+    'systems.path="/data/a,b (1).tsv"'
+    """
+    # Backslashes count only before a quote, the closing one included; there each is doubled.
+    literal = re.sub(r'(\\*)(")', r"\1\1\\\2", text)
+    literal = re.sub(r"(\\+)\Z", r"\1\1", literal)
+    return shlex.quote(f'{key}="{literal}"')

@@ -1,0 +1,177 @@
+"""Compose studies: each combination of options once, by Hydra; values are patched in.
+
+Every value, those of axes included, is checked against the rules of its section before anything is run, each once:
+a grid of thousands of cells costs a handful of compositions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from simlab.config import catalogue, groups, recorded
+from simlab.config.advice import nearest, or_nearest, shown
+from simlab.config.groups import Options
+from simlab.config.overrides import check_values
+from simlab.config.sections import check, checked_value
+from simlab.config.settings import Settings, gather, is_axis_of_options, several
+from simlab.config.sweep import Axis, Config, Sweep, put, shared
+from simlab.config.sweepfile import Declared
+from simlab.types import InputError
+
+RESERVED = frozenset({
+    *("replicate", "system", "pair", "world", "study", "document_set", "cluster", "estimator", "preference", "status"),
+    *("n_systems", "pair_first", "pair_second", "ratings_used", "metric_used", "cost", "hours"),
+    *("load_entropy_reached", "estimate", "standard_error", "low", "high", "human_count", "metric_count"),
+    *("direction", "twin_direction", "true_direction", "true_value", "true_p", "significant", "verdict", "p_value"),
+    *("p_mean", "p_low", "p_high", "theta", "difference", "difference_se", "used", "rounds"),
+    *("reference_verdict", "reference_p"),
+})  # fmt: skip
+"""Names that a store gives to other things; an axis that would take one goes by its full key."""
+
+
+def compose(overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Config:
+    """Compose one study: everything declared, plain and checked."""
+    return next(compose_sweep(None, overrides, plugins=plugins).cells()).config
+
+
+def compose_sweep(
+    name: str | None, overrides: Sequence[str] = (), *, quick: bool = False, plugins: Sequence[str] = ()
+) -> Sweep:
+    """Compose a sweep from its name or file and what was typed; without a name, a run of one cell.
+
+    Raises InputError for everything that a user can mend; nothing is run or written.
+    """
+    options = groups.find_options(plugins)
+    declared = Declared("run") if name is None else catalogue.load_sweep(name)
+    settings = gather(declared, overrides, quick, options)
+    if name is None and (swept := several(settings.values())):
+        raise InputError(f"{swept.key} has several values, and a run is one cell; use `simlab sweep NAME`")
+    composed = _composed(settings, _measures(declared, settings), options, plugins)
+    axes = _axes(settings, list(composed.values()), options, plugins)
+    first = next(iter(composed.values()))
+    return Sweep(
+        name=declared.name,
+        aim=declared.aim,
+        axes=axes,
+        base=shared(list(composed.values()), frozenset(axis.key for axis in axes)),
+        worlds=first["worlds"],
+        studies=first["studies"],
+        measures=tuple(first["measure"]),
+        figure=_figure(declared, axes),
+        precision=declared.precision,
+        finding=declared.finding,
+        command=_command(name, overrides, quick, plugins),
+        composed=composed,
+    )
+
+
+def _measures(declared: Declared, settings: Settings) -> list[str]:
+    """List the measures asked for, with those of the figure and of the precision; empty = as every study has them."""
+    asked = settings["measure"].values[0] if "measure" in settings else declared.measures
+    needed = [section["measure"] for section in (declared.figure, declared.precision) if "measure" in section]
+    return list(dict.fromkeys([*asked, *needed])) if asked else []
+
+
+def _composed(
+    settings: Settings, measures: Sequence[str], options: Options, plugins: Sequence[str]
+) -> dict[tuple[str, ...], Config]:
+    """Compose a config for each combination of the options on axes."""
+    for name in measures:
+        groups.check_option("measure", name, options)
+    fixed = {s.key: s.values[0] for s in settings.values() if s.key in options and not s.swept}
+    fixed |= {"measure": measures} if measures else {}
+    swept = [setting for setting in settings.values() if is_axis_of_options(setting, options)]
+    composed = {}
+    for combination in itertools.product(*(setting.values for setting in swept)):
+        chosen = fixed | dict(zip((setting.key for setting in swept), combination, strict=True))
+        composed[combination] = _config(settings, recorded.for_systems(chosen), options, plugins)
+    return composed
+
+
+def _config(settings: Settings, choices: Mapping[str, Any], options: Options, plugins: Sequence[str]) -> Config:
+    """Compose one choice of options and patch in the values that are no axis."""
+    config = check(groups.compose_options(choices, plugins) | {"plugins": list(plugins)}, plugins=plugins)
+    for setting in settings.values():
+        if setting.key not in options and not setting.swept:
+            put(config, setting.key, _fitting(config, setting.key, setting.values[0], options, plugins))
+    recorded.one_world(config, settings)
+    return config
+
+
+def _axes(settings: Settings, configs: Sequence[Config], options: Options, plugins: Sequence[str]) -> tuple[Axis, ...]:
+    swept = [setting for setting in settings.values() if setting.swept]
+    names = _names([setting.key for setting in swept], RESERVED | _stored(options["measure"]))
+    axes = []
+    for setting, name in zip(swept, names, strict=True):
+        values = setting.values
+        if setting.key not in options:
+            fitting = [[_fitting(c, setting.key, value, options, plugins) for value in values] for c in configs]
+            values = check_values(setting.key, tuple(fitting[0]))
+        axes.append(Axis(setting.key, name, values, setting.key in options))
+    return tuple(axes)
+
+
+def _names(keys: Sequence[str], reserved: frozenset[str]) -> list[str]:
+    """Name axes by the last part of their key, or by the full key where that name is taken.
+
+    >>> _names(["design.documents", "raters.noise", "other.noise"], frozenset())
+    ['documents', 'raters_noise', 'other_noise']
+    """
+    last = [key.rpartition(".")[2] for key in keys]
+    taken = reserved | {name for name, n in Counter(last).items() if n > 1}
+    return [key.replace(".", "_") if name in taken else name for key, name in zip(keys, last, strict=True)]
+
+
+def _stored(measures: Sequence[str] | Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(f"{name}{end}" for name in measures for end in ("", "_mcse", "_n", "_influence"))
+
+
+def _fitting(config: Config, key: str, value: Any, options: Options, plugins: Sequence[str]) -> Any:
+    """Return a value in the type of its key, or say what is wrong with either."""
+    try:
+        return checked_value(config, key, value, plugins)
+    except KeyError:
+        raise InputError(_unknown(key, config, options)) from None
+
+
+def _unknown(key: str, config: Config, options: Options) -> str:
+    """Say which key was meant."""
+    own = list(_keys(config))
+    if inside := [known for known in own if known.startswith(key + ".")]:
+        return f"{key} holds keys and takes no value itself; set {' or '.join(inside)}"
+    elsewhere = catalogue.keys_of_options(options)
+    if key in elsewhere:
+        return f"{key} is a key of {' and '.join(elsewhere[key])} only; choose that, or leave it out"
+    meant = nearest(key, [*own, *options, *elsewhere])
+    return f"{shown(key)} is no key; " + (
+        f"did you mean {meant}?" if meant else "`simlab list` names the groups and options"
+    )
+
+
+def _keys(config: Mapping[str, Any], where: str = "") -> Iterator[str]:
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _keys(value, f"{where}{name}.")
+        elif name not in ("_target_", "plugins"):
+            yield where + name
+
+
+def _figure(declared: Declared, axes: Sequence[Axis]) -> dict[str, str]:
+    """Check that a figure is drawn over axes of the sweep."""
+    names = [axis.name for axis in axes]
+    for role in ("x", "line"):
+        if role in declared.figure and declared.figure[role] not in names:
+            wrong = declared.figure[role]
+            raise InputError(f"figure.{role}={shown(wrong)} is no axis of {declared.name}; {or_nearest(wrong, names)}")
+    return dict(declared.figure)
+
+
+def _command(name: str | None, overrides: Sequence[str], quick: bool, plugins: Sequence[str]) -> str:
+    """Write the command that asks for this sweep."""
+    words = ["simlab", "run"] if name is None else ["simlab", "sweep", name]
+    named = [word for plugin in plugins for word in ("--plugins", plugin)]
+    return shlex.join([*words, *overrides, *(["--quick"] if quick else []), *named])

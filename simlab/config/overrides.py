@@ -1,0 +1,163 @@
+"""Read values as they are typed: `key=value`, `key=a,b,c`, `key=range(...)`, `key=choice(...)`.
+
+The grammar is Hydra's. What it cannot read, and what simlab does not allow, is refused in one line.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from simlab.config.advice import in_quotes, shortened, shown
+from simlab.types import InputError
+
+MAX_VALUES = 10_000
+"""An axis with more values is a slip of the hand."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_KEY = re.compile(r"[A-Za-z_]\w*([./][A-Za-z_]\w*)*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Hold what is said about one key: its values, whether they are an axis, and whether a user typed them."""
+
+    key: str
+    values: tuple[Any, ...]
+    swept: bool = False
+    typed: bool = False
+
+
+def parse(text: str) -> Setting:
+    """Read one override from the command line."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{shown(text)} is not valid UTF-8") from error
+    if _CONTROL.search(text):
+        raise InputError(f"{shown(text)} holds a line break or another control character")
+    key, equals, value = text.partition("=")
+    key = check_key(key)
+    if not equals:
+        raise InputError(f"{shown(text)} is no setting; write key=value, for example {key}=VALUE")
+    return replace(read(key, value), typed=True)
+
+
+def check_key(key: str) -> str:
+    """Return a key with dots between its parts; raise InputError where it cannot be one."""
+    bare = key.strip()
+    if "_target_" in bare:
+        raise InputError(f"{shown(bare)} cannot be set: a part is chosen by the name of its option")
+    if bare.startswith(("+", "~")):
+        raise InputError(f"{shown(bare)}: keys are neither added nor removed; write {bare.lstrip('+~') or 'key'}=VALUE")
+    if "@" in bare:
+        raise InputError(f"{shown(bare)}: options have fixed places; write {bare.partition('@')[0] or 'key'}=OPTION")
+    if not _KEY.fullmatch(bare):
+        raise InputError(f"{shown(bare)} is no key; keys are words with dots between them, such as design.documents")
+    return bare.replace("/", ".")
+
+
+def read(key: str, text: str) -> Setting:
+    """Read the text behind `key=`: one value, or several where it is written as a sweep."""
+    if "${" in text:
+        raise InputError(f"{key}={shortened(text)}: ${{...}} is not filled in; write the value itself")
+    if not text.strip():
+        raise InputError(f"{key} has no value; write null if that is meant")
+    try:
+        override = _parser().parse_override(f"key={text}")
+        value = override.value()
+        if not override.is_sweep_override():
+            return Setting(key, (plain(key, value),))
+        choices = value.list if override.is_choice_sweep() else _steps(value.range())
+        values = tuple(plain(key, _unquoted(choice)) for choice in itertools.islice(choices, MAX_VALUES + 1))
+    except InputError:
+        raise
+    except Exception as error:
+        # Whatever the grammar trips over (recursion and numbers of too many digits included) is the text's fault.
+        raise InputError(_unreadable(key, text)) from error
+    return Setting(key, check_values(key, values), swept=True)
+
+
+def element(key: str, text: str) -> Any:
+    """Read the text of one value that is no sweep."""
+    setting = read(key, text)
+    if setting.swept:
+        raise InputError(f"{key}={shortened(text)} is several values where one is wanted; quote it if it is one text")
+    return setting.values[0]
+
+
+def check_values(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Check what an axis may hold: scalars, each once."""
+    if not values:
+        raise InputError(f"{key} holds no value; an axis needs at least one")
+    if len(values) > MAX_VALUES:
+        raise InputError(f"{key} holds more than {MAX_VALUES} values; an axis has at most that many")
+    for value in values:
+        if isinstance(value, list):
+            raise InputError(f"{key}: an axis holds single values, not lists such as {shown(value)}")
+    if twice := first_repeated((type(value), value) for value in values):
+        raise InputError(f"{key} holds {shown(twice[1])} twice; name each value once")
+    return values
+
+
+def first_repeated(items: Iterable[Any]) -> Any:
+    """Find the first item that was there before."""
+    seen = set()
+    for item in items:
+        if item in seen:
+            return item
+        seen.add(item)
+    return None
+
+
+def plain(key: str, value: Any) -> Any:
+    """Return a parsed value if it is a scalar or a list of scalars."""
+    if isinstance(value, dict):
+        raise InputError(f"{key}={shown(str(value))}: a key takes no {{...}}; set each key by its own name")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{key}={value} must be a finite number")
+    if isinstance(value, list):
+        if any(isinstance(entry, list) for entry in value):
+            raise InputError(f"{key}={shown(value)}: a list holds single values, not lists")
+        return [plain(key, entry) for entry in value]
+    return value
+
+
+def _unquoted(value: Any) -> Any:
+    """Undo the grammar's mark on a quoted text, also within a list."""
+    if isinstance(value, list):
+        return [_unquoted(entry) for entry in value]
+    return value if value is None or isinstance(value, str | int | float | dict) else value.text
+
+
+def _steps(steps: Iterable[int | float]) -> Iterable[int | float]:
+    """Round what repeated addition leaves behind, so that a range holds .3 and not .30000000000000004."""
+    return (step if isinstance(step, int) else float(f"{step:.12g}") for step in steps)
+
+
+def _unreadable(key: str, text: str) -> str:
+    if text.lstrip().startswith(("range(", "choice(")):
+        return f"{key}={shortened(text)} cannot be read; write range(START,STOP,STEP) or choice(A,B,C)"
+    # Advice that is cut short would be wrong, and a longer text is no path.
+    advice = in_quotes(key, text) if len(text) <= 4096 else f'{key}="..."'
+    return f"{key}={shortened(text)} cannot be read; if it is one text, write {advice}"
+
+
+@functools.cache
+def _parser() -> Any:
+    from hydra._internal.grammar import grammar_functions
+    from hydra._internal.grammar.functions import Functions
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import ChoiceSweep
+
+    # Only what names its values outright: a shuffled axis would depend on chance, an interval has no cells.
+    functions = Functions()
+    # The grammar's own `choice` refuses null, which is a value like others here.
+    functions.register(name="choice", func=lambda *values: ChoiceSweep(list=list(values)))
+    functions.register(name="range", func=grammar_functions.range)
+    return OverridesParser(functions)

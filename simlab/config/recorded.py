@@ -1,0 +1,64 @@
+"""Say what a table of real ratings changes: it brings its own raters, and it is one world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simlab.config.overrides import Setting
+from simlab.types import InputError
+
+OPTION = "recorded"
+
+
+def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting]) -> list[Setting]:
+    """Return what was typed, with `raters=recorded` added where all systems are recorded.
+
+    Raises InputError where raters are asked for that a table cannot have.
+    """
+    settings = {**declared, **{setting.key: setting for setting in typed}}
+    systems = settings["systems"].values if "systems" in settings else ()
+    if OPTION not in systems:
+        if "raters" in settings and OPTION in settings["raters"].values:
+            raise InputError("raters=recorded come from a table; add systems=recorded, or choose other raters")
+        return list(typed)
+    for setting in typed:
+        if _about_raters(setting.key) and setting.values != (OPTION,):
+            raise InputError(f"{setting.key}: with systems=recorded the raters come from the file; leave it out")
+    if set(systems) == {OPTION}:
+        _refuse_axes(declared)
+        return [*(setting for setting in typed if setting.key != "raters"), Setting("raters", (OPTION,))]
+    return list(typed)
+
+
+def for_systems(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose recorded raters for recorded systems, where only some cells have them."""
+    return {**choices, "raters": OPTION} if choices.get("systems") == OPTION else dict(choices)
+
+
+def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
+    """Turn the worlds of a study of recorded systems into studies of the one world that there is.
+
+    What a sweep file says of worlds is meant for drawn ones, so that worlds times studies is the number of
+    campaigns; what is typed is meant as it stands.
+    """
+    systems = settings["systems"].values if "systems" in settings else ()
+    if OPTION not in systems:
+        return
+    if config["worlds"] != 1 and "worlds" in settings and settings["worlds"].typed:
+        raise InputError(f"worlds={config['worlds']}: a recorded table is one world; leave worlds out, raise studies")
+    if config["worlds"] != 1 and set(systems) != {OPTION}:
+        raise InputError("systems=recorded is one world, and all cells have the same worlds; add worlds=1")
+    if "studies" not in settings or not settings["studies"].typed:
+        config["studies"] *= config["worlds"]
+    config["worlds"] = 1
+
+
+def _refuse_axes(declared: Mapping[str, Setting]) -> None:
+    for setting in declared.values():
+        if setting.swept and _about_raters(setting.key):
+            raise InputError(f"systems=recorded: this sweep varies {setting.key}, and the raters come from the file")
+
+
+def _about_raters(key: str) -> bool:
+    return key == "raters" or key.startswith("raters.")

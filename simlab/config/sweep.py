@@ -1,0 +1,117 @@
+"""Hold a sweep: its axes, and the config of each of its cells."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Config = dict[str, Any]
+"""What one study declares: nested dicts of scalars and lists, resolved and checked."""
+
+NO_NUMBER = ("worlds", "studies", "measure", "engine", "plugins")
+"""Keys that change no outcome of a replicate: how many there are, how they are judged, how they are computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Hold a varied key.
+
+    `key` is the full key (design.grouping), `name` the dimension it becomes (grouping); `of_options` says that the
+    values name the options of a group.
+    """
+
+    key: str
+    name: str
+    values: tuple[Any, ...]
+    of_options: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Hold one point of the grid: its place on each axis, the values there, and its config."""
+
+    index: tuple[int, ...]
+    values: tuple[Any, ...]
+    config: Config
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Hold a grid of studies and what is asked of it.
+
+    `base` is what the configs of all cells share. `composed` holds one checked config for each combination of the
+    options on axes; cells patch the other axes' values into copies of them.
+    """
+
+    name: str
+    aim: str
+    axes: tuple[Axis, ...]
+    base: Config
+    worlds: int
+    studies: int
+    measures: tuple[str, ...]
+    figure: Mapping[str, str]
+    precision: Mapping[str, Any]
+    finding: str
+    command: str
+    composed: Mapping[tuple[str, ...], Config] = field(repr=False)
+
+    @property
+    def n_cells(self) -> int:
+        """Count the cells."""
+        return math.prod(len(axis.values) for axis in self.axes)
+
+    def cells(self) -> Iterator[Cell]:
+        """Go through the grid, the last axis fastest; configs are made as they are asked for."""
+        for index in itertools.product(*(range(len(axis.values)) for axis in self.axes)):
+            values = tuple(axis.values[i] for axis, i in zip(self.axes, index, strict=True))
+            yield Cell(index, values, self._config(values))
+
+    def _config(self, values: tuple[Any, ...]) -> Config:
+        placed = list(zip(self.axes, values, strict=True))
+        config = copy.deepcopy(self.composed[tuple(value for axis, value in placed if axis.of_options)])
+        for axis, value in placed:
+            if not axis.of_options:
+                put(config, axis.key, value)
+        return config
+
+
+def put(config: Config, key: str, value: Any) -> None:
+    """Change the value of a key that exists; raises KeyError where it does not."""
+    *path, last = key.split(".")
+    for part in path:
+        config = config[part]
+    if last not in config or isinstance(config[last], dict):
+        raise KeyError(key)
+    config[last] = value
+
+
+def canonical(config: Mapping[str, Any]) -> str:
+    """Write down what determines a cell's numbers, always in the same letters.
+
+    >>> canonical({"studies": 9, "seed": 1, "design": {"documents": 5}})
+    '{"design":{"documents":5},"seed":1}'
+    """
+    kept = {key: value for key, value in config.items() if key not in NO_NUMBER}
+    return json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def shared(configs: list[Config], left_out: frozenset[str], where: str = "") -> Config:
+    """Return what all configs have in common, the keys of axes left out."""
+    first, *others = configs
+    common: Config = {}
+    for name, value in first.items():
+        key = f"{where}.{name}".lstrip(".")
+        if key in left_out or not all(name in other for other in others):
+            continue
+        values = [config[name] for config in configs]
+        if all(isinstance(entry, dict) for entry in values):
+            common[name] = shared(values, left_out, key)
+        elif all(entry == value for entry in values):
+            common[name] = copy.deepcopy(value)
+    return common

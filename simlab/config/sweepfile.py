@@ -1,0 +1,213 @@
+"""Read a sweep: one YAML file per question.
+
+YAML and the command line disagree about what `1e-3`, `010`, `yes` or `~` are. Here a value in a file means what it
+means behind `key=`: a plain scalar is read by the override grammar, a quoted one is text. Anchors, tags and repeated
+keys are refused, so that a file says what it seems to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simlab.config.advice import or_nearest, shown
+from simlab.config.overrides import Setting, check_key, check_values, element, plain, read
+from simlab.types import InputError
+
+MAX_BYTES = 1_000_000
+_SUFFIXES = (".yaml", ".yml")
+
+
+class Plain(str):
+    """Mark a scalar that stands in a file without quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Hold what a sweep file says."""
+
+    name: str
+    aim: str = ""
+    settings: tuple[Setting, ...] = ()
+    quick: tuple[Setting, ...] = ()
+    measures: tuple[str, ...] = ()
+    figure: Mapping[str, str] = field(default_factory=dict)
+    precision: Mapping[str, Any] = field(default_factory=dict)
+    finding: str = ""
+
+
+def is_path(name: str) -> bool:
+    """Tell a file from the name of a built-in sweep."""
+    return Path(name).suffix in _SUFFIXES or "/" in name
+
+
+def load(path: Path) -> Declared:
+    """Read and check a sweep file; complaints begin with its path."""
+    try:
+        return _declared(path.stem, _parse(_text(path)))
+    except InputError as error:
+        raise InputError(f"{shown(str(path), 200)}: {error}") from error
+
+
+def _text(path: Path) -> str:
+    if path.is_dir():
+        raise InputError("is a folder; name a YAML file")
+    # A pipe or a device could hang the reader.
+    if path.exists() and not path.is_file():
+        raise InputError("is no regular file; name a YAML file")
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot be read ({reason})") from error
+    if len(content) > MAX_BYTES:
+        raise InputError(f"is larger than {MAX_BYTES} bytes; this is no sweep")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8 text; name a YAML file") from error
+
+
+def _parse(text: str) -> Any:
+    try:
+        return _content(_Loader(text).get_single_node())
+    except yaml.MarkedYAMLError as error:
+        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise InputError(f"is not valid YAML{line} ({' '.join(str(error.problem).split())})") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise InputError("is not valid YAML") from error
+
+
+class _Loader(yaml.SafeLoader):
+    """Compose nodes, but nothing that stands for something else."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or event.anchor:
+            raise InputError(f"line {event.start_mark.line + 1}: anchors and aliases are not used; write the value")
+        if event.tag:
+            raise InputError(f"line {event.start_mark.line + 1}: tags such as {shown(event.tag)} are not used")
+        return super().compose_node(parent, index)
+
+
+def _content(node: Any) -> Any:
+    """Turn nodes into mappings, lists and texts, with every key once."""
+    if isinstance(node, yaml.ScalarNode):
+        if "${" in node.value:
+            raise InputError(f"line {node.start_mark.line + 1}: ${{...}} is not filled in; write the value itself")
+        return Plain(node.value) if node.style is None else node.value
+    if isinstance(node, yaml.SequenceNode):
+        return [_content(entry) for entry in node.value]
+    content: dict[str, Any] = {}
+    for name, value in node.value if node else ():
+        key = name.value if isinstance(name, yaml.ScalarNode) else "[...]"
+        if key in content:
+            raise InputError(f"line {name.start_mark.line + 1}: the key {shown(key)} appears twice")
+        content[key] = _content(value)
+    return content
+
+
+def _declared(name: str, content: Any) -> Declared:
+    if not isinstance(content, dict) or not content:
+        raise InputError(f"holds no sweep; it needs the keys {', '.join(_READ)}")
+    for key in content:
+        if key not in _READ:
+            raise InputError(f"{shown(key)} is no key of a sweep; {or_nearest(key, _READ)}")
+    given = {key: _READ[key](key, value) for key, value in content.items()}
+    axes, fixed = given.pop("axes", ()), given.pop("set", ())
+    for setting in fixed:
+        if setting.key in {axis.key for axis in axes}:
+            raise InputError(f"{setting.key} is an axis and is set, too; name it once")
+    return Declared(name, settings=(*axes, *fixed), **given)
+
+
+def _prose(key: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{key} must be a text")
+    return value.strip()
+
+
+def _names(key: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(entry, str) for entry in value):
+        raise InputError(f"{key} must be a list of names, such as [srp, kendall]")
+    return tuple(map(str, value))
+
+
+def _mapping(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{key} must hold lines such as `key: value`")
+    return value
+
+
+def _axes(key: str, value: Any) -> tuple[Setting, ...]:
+    return tuple(_axis(check_key(name), content) for name, content in _mapping(key, value).items())
+
+
+def _fixed(key: str, value: Any) -> tuple[Setting, ...]:
+    return tuple(_set(check_key(name), content) for name, content in _mapping(key, value).items())
+
+
+def _set(key: str, value: Any) -> Setting:
+    return Setting(key, (_value(key, value),))
+
+
+def _quick(key: str, value: Any) -> tuple[Setting, ...]:
+    """Read what is smaller in a quick look: several values are an axis, one value is just that."""
+    return tuple(
+        read(check_key(name), content) if isinstance(content, Plain) else _axis(check_key(name), content)
+        for name, content in _mapping(key, value).items()
+    )
+
+
+def _axis(key: str, values: Any) -> Setting:
+    """Read a list of values, or a text as the command line has it: `a,b` or `range(...)`."""
+    if isinstance(values, str):
+        listed = read(key, values).values
+    elif isinstance(values, list):
+        listed = tuple(_value(key, value) for value in values)
+    else:
+        raise InputError(f"{key} must be a list of values, or text such as range(10,50,10)")
+    return Setting(key, check_values(key, listed), swept=True)
+
+
+def _value(key: str, value: Any) -> Any:
+    """Read a value as it would be read behind `key=`; quoted text stays as it is."""
+    if isinstance(value, list):
+        return [_value(key, entry) for entry in value]
+    return element(key, value) if isinstance(value, Plain) else plain(key, value)
+
+
+def _roles(key: str, value: Any) -> dict[str, Any]:
+    roles = ("x", "line", "measure") if key == "figure" else ("measure", "mcse")
+    for role, content in _mapping(key, value).items():
+        if role not in roles:
+            raise InputError(f"{key}.{shown(role)} is no key of a sweep; {or_nearest(role, roles)}")
+        if not isinstance(content, str):
+            raise InputError(f"{key}.{role} must be one value")
+    if key == "figure":
+        return {role: str(content) for role, content in value.items()}
+    return {role: _mcse(content) if role == "mcse" else str(content) for role, content in value.items()}
+
+
+def _mcse(text: str) -> float:
+    value = element("precision.mcse", text)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        raise InputError(f"precision.mcse={shown(value)} must be a number greater than 0")
+    return float(value)
+
+
+_READ: Mapping[str, Callable[[str, Any], Any]] = {
+    "aim": _prose,
+    "axes": _axes,
+    "set": _fixed,
+    "measures": _names,
+    "figure": _roles,
+    "precision": _roles,
+    "quick": _quick,
+    "finding": _prose,
+}

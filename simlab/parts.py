@@ -1,0 +1,96 @@
+"""Find the function behind a `_target_`, and what its keys may be.
+
+A part is a function `(rng, data, *, keywords)`: the keywords are its keys in the config and their annotations the
+rules. The registry is closed: a config can name only functions that are defined in a module of a part package, or of
+a package that the user named as a plug-in, so that no config can run anything else.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, get_type_hints
+
+from simlab.types import InputError
+
+PACKAGES = ("simlab.world", "simlab.design", "simlab.analysis", "simlab.measures")
+
+_PUBLIC_PATH = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)+", re.ASCII)
+
+
+def resolve(target: str, plugins: Sequence[str] = ()) -> Callable[..., Any]:
+    """Return the part that a `_target_` names.
+
+    Raises InputError unless it is a public function defined in the module that is named, and that module belongs to a
+    part package; nothing outside these packages is imported.
+    """
+    module_name, _, name = target.rpartition(".") if isinstance(target, str) else ("", "", "")
+    packages = (*PACKAGES, *plugins)
+    if not _PUBLIC_PATH.fullmatch(target if module_name else "") or not _within(module_name, packages):
+        raise InputError(f"_target_={target!r} names no part: a part is a public function in {', '.join(packages)}")
+    part = vars(_module(module_name, target)).get(name)
+    if not inspect.isfunction(part) or (part.__module__, part.__qualname__) != (module_name, name):
+        raise InputError(f"_target_={target!r} names no part: {module_name} defines no function {name}")
+    return part
+
+
+def bind(section: Mapping[str, Any], plugins: Sequence[str] = ()) -> functools.partial[Any]:
+    """Give the part of a config section its keys as keyword arguments."""
+    keys = {key: value for key, value in section.items() if key != "_target_"}
+    return functools.partial(resolve(section["_target_"], plugins), **keys)
+
+
+def parameters(target: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the annotation of each key of a part: its keyword-only parameters."""
+    part = resolve(target, plugins)
+    keywords = [p for p in inspect.signature(part).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    try:
+        hints = get_type_hints(part, include_extras=True)
+    except NameError as error:
+        raise InputError(f"{target}: an annotation cannot be read ({error}); import its names at run time") from error
+    for parameter in keywords:
+        if parameter.name not in hints:
+            raise InputError(f"{target}: the keyword {parameter.name} has no annotation to say what it may be")
+    return {parameter.name: hints[parameter.name] for parameter in keywords}
+
+
+def model(target: str, plugins: Sequence[str] = ()) -> Any:
+    """Derive the pydantic model of a part's section from its signature; see `model_of`."""
+    return _model_of_part(target, tuple(plugins))
+
+
+def model_of(annotations: Mapping[str, Any]) -> Any:
+    """Build the pydantic model (a TypeAdapter) of a mapping: strict types, finite numbers, exactly these keys."""
+    from pydantic import ConfigDict, TypeAdapter
+    from typing_extensions import TypedDict
+
+    # A typed dict rather than a BaseModel: a key may have any name (`copy`, `json`), and the section stays a dict.
+    build: Any = TypedDict
+    keys = build("Keys", dict(annotations))
+    keys.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    return TypeAdapter(keys)
+
+
+@functools.lru_cache(maxsize=256)
+def _model_of_part(target: str, plugins: tuple[str, ...]) -> Any:
+    return model_of(parameters(target, plugins))
+
+
+def _within(module_name: str, packages: Sequence[str]) -> bool:
+    return any(module_name == package or module_name.startswith(package + ".") for package in packages)
+
+
+def _module(name: str, target: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # A module that exists but misses something it needs is another story than a name that does not exist.
+        reason = f"there is no module {name}" if (error.name or "") in name else f"{name} needs {error.name}"
+        raise InputError(f"_target_={target!r} names no part: {reason}") from error
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"_target_={target!r} cannot be used: importing {name} failed with {reason}") from error
