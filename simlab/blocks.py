@@ -1,0 +1,90 @@
+"""Name blocks of studies, find which are missing, and seal what became of each."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from simlab.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Name consecutive studies of one world of a cell."""
+
+    cell: str
+    world: int
+    first: int
+    count: int
+
+    def __str__(self) -> str:
+        """Name the world and the studies, the last one included."""
+        last = self.first + self.count - 1
+        return f"world {self.world}, {f'studies {self.first} to {last}' if self.count > 1 else f'study {last}'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Hold what became of a block: its arrays as bytes, or the reason why it failed.
+
+    `failures` lists (study, reason) of the studies whose design could not be carried out.
+    """
+
+    address: Address
+    payload: bytes = b""
+    reason: str = ""
+    failures: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether the block as a whole failed."""
+        return bool(self.reason)
+
+    @property
+    def checksum(self) -> str:
+        """Seal the outcome together with its address, so that an exchanged payload is found too."""
+        at = self.address
+        sealed = json.dumps([at.cell, at.world, at.first, at.count, self.reason, self.failures]).encode()
+        return blake2b(sealed + self.payload, digest_size=16).hexdigest()
+
+
+def pack(arrays: Mapping[str, Array]) -> bytes:
+    """Write arrays as bytes (a compressed npz)."""
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def unpack(payload: bytes) -> dict[str, Array]:
+    """Read the arrays of a block."""
+    with np.load(io.BytesIO(payload), allow_pickle=False) as file:
+        return dict(file)
+
+
+def gaps(done: Iterable[tuple[int, int]], stop: int) -> list[tuple[int, int]]:
+    """List what is left of 0, ..., stop - 1, as (first, count).
+
+    >>> gaps([(0, 10), (30, 10)], 50)
+    [(10, 20), (40, 10)]
+    """
+    left, reached = [], 0
+    for first, count in sorted(done):
+        if min(first, stop) > reached:
+            left.append((reached, min(first, stop) - reached))
+        reached = max(reached, first + count)
+    return [*left, (reached, stop - reached)] if reached < stop else left
+
+
+def cut(interval: tuple[int, int], size: int) -> Iterator[tuple[int, int]]:
+    """Cut an interval into blocks.
+
+    >>> list(cut((10, 5), 2))
+    [(10, 2), (12, 2), (14, 1)]
+    """
+    first, count = interval
+    return ((start, min(size, first + count - start)) for start in range(first, first + count, size))

@@ -1,0 +1,1 @@
+"""Let tests in folders import what tests share."""
