@@ -23,11 +23,11 @@ from simlab.config.sweepfile import Declared
 from simlab.types import InputError
 
 RESERVED = frozenset({
-    *("replicate", "system", "pair", "world", "study", "document_set", "cluster", "estimator", "preference", "status"),
-    *("n_systems", "pair_first", "pair_second", "ratings_used", "metric_used", "cost", "hours"),
+    *("replicate", "system", "pair", "world", "of_world", "study", "document_set", "cluster", "estimator"),
+    *("preference", "status", "n_systems", "pair_first", "pair_second", "ratings_used", "metric_used", "cost", "hours"),
     *("load_entropy_reached", "estimate", "standard_error", "low", "high", "human_count", "metric_count"),
-    *("direction", "twin_direction", "true_direction", "true_value", "true_p", "significant", "verdict", "p_value"),
-    *("p_mean", "p_low", "p_high", "theta", "difference", "difference_se", "used", "rounds"),
+    *("direction", "significant", "verdict", "p_value", "twin_direction", "twin_significant", "true_direction"),
+    *("true_value", "true_p", "p_mean", "p_low", "p_high", "theta", "difference", "difference_se", "used", "rounds"),
     *("reference_verdict", "reference_p"),
 })  # fmt: skip
 """Names that a store gives to other things; an axis that would take one goes by its full key."""

@@ -1,0 +1,257 @@
+"""The command line: words in, one answer on stdout, everything else on stderr.
+
+Nothing heavy is imported before a command needs it, so that help and mistakes are answered at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import typer
+
+# The exception that the option parser raises for a mistake; typer exports only its descendants.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name="simlab",
+    help="Simulate study designs for evaluations of text-generation systems before paying for one.",
+    epilog="Start with `simlab sweep item_grouping --quick`; `simlab list` names the other questions.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Form: TypeAlias = Literal["table", "csv", "json"]
+Overrides = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", hidden=True)]
+Where = Annotated[list[str] | None, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)]
+Jobs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Worker processes; all cores by default.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Take few, small cells: a first look in seconds.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Run nothing; say how many cells and blocks, how long, how big.")
+]
+Plugins = Annotated[list[str] | None, typer.Option(metavar="PACKAGE", help="Use the parts of a package of yours.")]
+Format = Annotated[Form, typer.Option("--format", help="Write the answer in this form.", show_default=False)]
+Measures = Annotated[str | None, typer.Option("--measure", metavar="M[,M]", help="Print only these measures.")]
+Measure = Annotated[str | None, typer.Option("--measure", metavar="M", help="Take this measure, not the figure's.")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Store here; by default in outputs/, by name.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"simlab {version('simlab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def simlab(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Take the options that belong to no command."""
+
+
+@app.command(epilog="Example: simlab run design.grouping=ungrouped design.documents=30")
+def run(
+    overrides: Overrides = None,
+    out: Out = None,
+    jobs: Jobs = None,
+    quick: Quick = False,
+    dry_run: DryRun = False,
+    plugins: Plugins = None,
+) -> None:
+    """Run one design and print its measures.
+
+    KEY=VALUE changes a setting; `simlab list` names the options of the groups.
+    """
+    from simlab.report import launch
+
+    launch.launch(None, overrides or [], out=out, jobs=jobs, quick=quick, dry=dry_run, plugins=plugins or [])
+
+
+@app.command(epilog="Example: simlab sweep item_grouping design.documents=20,40 --quick")
+def sweep(
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", hidden=True)],
+    overrides: Overrides = None,
+    out: Out = None,
+    jobs: Jobs = None,
+    quick: Quick = False,
+    dry_run: DryRun = False,
+    plugins: Plugins = None,
+) -> None:
+    """Run a grid of designs, or continue it; print the finding.
+
+    NAME is one of `simlab list`, FILE a YAML file like those. KEY=VALUE changes a setting and KEY=A,B makes it an
+    axis. The same command again continues an interrupted sweep; more worlds, studies or values run what is missing.
+    """
+    from simlab.report import launch
+
+    launch.launch(name, overrides or [], out=out, jobs=jobs, quick=quick, dry=dry_run, plugins=plugins or [])
+
+
+@app.command(epilog="Example: simlab query outputs/item_grouping grouping=ungrouped --measure srp --format json")
+def query(where: Where = None, measure: Measures = None, form: Format = "table") -> None:
+    """Print the measures of a store, with errors and n.
+
+    DIR is a store, the last one if left out. AXIS=VALUE[,VALUE] keeps the cells with these values.
+    """
+    from simlab.report import answers
+
+    print(answers.query(*_place(where), measure.split(",") if measure else None, form))
+
+
+@app.command(epilog="Example: simlab compare outputs/item_grouping --by grouping --measure srp")
+def compare(
+    by: Annotated[str, typer.Option(metavar="AXIS", help="Compare the values of this axis.", show_default=False)],
+    where: Where = None,
+    measure: Measure = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="VALUE", help="Take differences from it, not from the best.")
+    ] = None,
+    form: Format = "table",
+) -> None:
+    """Compare designs: paired differences, the best, ties.
+
+    Designs met the same worlds, so their difference has less error than they have. A design ties with the best
+    when the 95 % interval of their difference includes 0. AXIS=VALUE[,VALUE] keeps the cells with these values.
+    """
+    from simlab.report import answers
+
+    print(answers.compare(*_place(where), by, measure, baseline, form))
+
+
+@app.command(epilog="Example: simlab plot outputs/item_grouping --out figure.svg")
+def plot(
+    where: Where = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write .png, .svg or .pdf; DIR/figure.png by default.")
+    ] = None,
+    measure: Measure = None,
+) -> None:
+    """Draw the figure of a sweep; print the name of its file."""
+    from simlab.report import answers
+
+    print(answers.plot(*_place(where), out, measure))
+
+
+@app.command(epilog="Example: simlab agreement ratings.tsv --plot agreement.png")
+def agreement(
+    file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],
+    form: Format = "table",
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
+) -> None:
+    """Tell how far the raters of a table of ratings agree.
+
+    FILE is a table of MQM ratings, .tsv or .tar.gz.
+    """
+    from simlab.report import raters
+
+    print(raters.agreement(file, form, plot))
+
+
+@app.command(epilog="Example: simlab verify outputs/item_grouping")
+def verify(where: Where = None) -> None:
+    """Check a store: checksums, missing or torn cells."""
+    from simlab.report import answers
+
+    text, sound = answers.verify(*_place(where))
+    print(text)
+    raise typer.Exit(0 if sound else 1)
+
+
+@app.command("list")
+def list_() -> None:
+    """List the sweeps, and the options of every group."""
+    from simlab.report import inventory
+
+    print(inventory.inventory())
+
+
+@app.command()
+def show(name: Annotated[str, typer.Argument(metavar="NAME|FILE", hidden=True)]) -> None:
+    """Show a sweep, or what a setting does and may be."""
+    from simlab.report import inventory
+
+    print(inventory.show(name))
+
+
+def main() -> None:
+    """Answer the command line and leave with its exit code."""
+    sys.exit(answer(sys.argv[1:]))
+
+
+def answer(words: Sequence[str]) -> int:
+    """Carry out one command line; return its exit code: 2 for what the user can mend, 1 for a bug."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        code = _invoke(list(words) or ["--help"])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has left; what is still buffered must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        return _complain("interrupted; blocks that were finished are kept, the same command continues", 130)
+    except Exception as error:
+        return _explain(error)
+    return code
+
+
+def _invoke(words: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("simlab", words) as context:
+            command.invoke(context)
+    except typer.Exit as left:
+        return int(left.exit_code)
+    return 0
+
+
+def _explain(error: Exception) -> int:
+    from simlab.types import InputError
+
+    if os.environ.get("SIMLAB_TRACEBACK"):
+        raise error
+    if isinstance(error, UsageError):
+        return _complain(_misuse(error), 2)
+    if isinstance(error, InputError):
+        return _complain(str(error), 2)
+    if isinstance(error, OSError) and error.filename is not None:
+        return _complain(f"{error.filename}: {(error.strerror or type(error).__name__).lower()}", 2)
+    bug = f"{type(error).__name__}: {error}"
+    return _complain(f"this is a bug in simlab ({bug}); put SIMLAB_TRACEBACK=1 before the command to see where", 1)
+
+
+def _complain(line: str, code: int) -> int:
+    print(f"simlab: {' '.join(line.split())}", file=sys.stderr)
+    return code
+
+
+def _misuse(error: Any) -> str:
+    """Say what is wrong with the words of a command line, and which right one is nearest."""
+    context = error.ctx
+    command = context.command_path if context else "simlab"
+    message = error.format_message().replace("Value error, ", "").replace("Input should", "it should").rstrip(".")
+    missing = re.match(r"No such (command|option):? '?([^'\s(]+)", message)
+    if missing and context:
+        options = [name for parameter in context.command.params for name in parameter.opts]
+        close = difflib.get_close_matches(missing[2], [*getattr(context.command, "commands", {}), *options], 1)
+        remedy = f"did you mean {close[0]}?" if close else f"`{command} --help` shows all"
+        return f"there is no {missing[1]} {missing[2]}; {remedy}"
+    return f"{message[:1].lower()}{message[1:]}; `{command} --help` shows how"
+
+
+def _place(words: list[str] | None) -> tuple[Path | None, list[str]]:
+    """Split the words after a command into the folder of a store, if one is named, and conditions on its axes."""
+    words = list(words or [])
+    named = words and ("=" not in words[0] or Path(words[0]).is_dir())
+    return (Path(words[0]), words[1:]) if named else (None, words)

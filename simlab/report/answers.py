@@ -1,0 +1,85 @@
+"""Answer the questions that are asked of a store, of a table of ratings, and of the collection of sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simlab.report import cells, tables, view
+from simlab.report.launch import note
+from simlab.report.tables import Form
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def query(folder: Path | None, conditions: Sequence[str], names: Sequence[str] | None, form: Form) -> str:
+    """Write the measures of the cells that meet the conditions."""
+    with _opened(folder, conditions) as dataset:
+        held = view.measures(dataset)
+        wanted = [view.nearest(name, held, "the measure") for name in names or held]
+        records = view.records(dataset, wanted)
+        if form != "table":
+            return tables.write(records, form)
+        return cells.table(records, view.axes(dataset), wanted)
+
+
+def compare(
+    folder: Path | None, conditions: Sequence[str], by: str, measure: str | None, baseline: str | None, form: Form
+) -> str:
+    """Write the paired differences between the designs along an axis."""
+    from simlab.compare import compare as contrasts
+    from simlab.report import comparison
+
+    with _opened(folder, conditions) as dataset:
+        axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
+        against = None if baseline is None else view.value_on(dataset, axis, baseline)
+        rows = contrasts(dataset, by=axis, measure=name, baseline=against)
+        if form != "table":
+            return tables.write(comparison.records(rows, axis, name), form)
+        return comparison.table(rows, axis, name, str(dataset[name].attrs.get("cluster", "cluster")))
+
+
+def plot(folder: Path | None, conditions: Sequence[str], out: Path | None, measure: str | None) -> str:
+    """Draw the figure of a sweep; return the name of its file."""
+    from simlab.report import figures
+
+    if out is not None:
+        figures.check_suffix(out)
+    with _opened(folder, conditions) as dataset:
+        file = out or _folder(folder) / "figure.png"
+        figures.plot(dataset, file, measure)
+    return str(file)
+
+
+def verify(folder: Path | None, conditions: Sequence[str]) -> tuple[str, bool]:
+    """Check a store; return a line per check and whether all is well."""
+    from simlab import store
+
+    if conditions:
+        raise InputError(f"verify checks a whole store; leave out {conditions[0]}")
+    raise NotImplementedError(store)
+
+
+def _folder(folder: Path | None) -> Path:
+    from simlab.store import last_store
+
+    if folder is not None:
+        return folder
+    found = last_store()
+    note(f"store: {found}")
+    return Path(found)
+
+
+@contextmanager
+def _opened(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Dataset]:
+    """Open a store narrowed to the cells that meet conditions; say on stderr what its errors leave out."""
+    from simlab.store import open_results
+
+    with open_results(_folder(folder)) as dataset:
+        if condition := view.condition(dataset):
+            note(condition)
+        yield view.narrowed(dataset, conditions)

@@ -1,0 +1,111 @@
+"""Write records as an aligned table, CSV or JSON, with every measure beside its Monte-Carlo error."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+Record = Mapping[str, Any]
+Form = Literal["table", "csv", "json"]
+
+PIPED_WIDTH = 100
+
+
+def to_json(records: Sequence[Record]) -> str:
+    """Return a JSON list of records; what is not a number is null, as JSON has no NaN."""
+    return json.dumps([{key: _finite(value) for key, value in record.items()} for record in records], indent=1)
+
+
+def to_csv(records: Sequence[Record]) -> str:
+    """Return comma-separated values with a header; what is not a number is empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: _finite(value) for key, value in record.items()} for record in records)
+    return text.getvalue().rstrip("\n")
+
+
+def decimals(errors: Sequence[float]) -> int:
+    """Choose the decimals that show one digit of a typical error: two at least, four at most.
+
+    >>> decimals([0.012]), decimals([0.0031]), decimals([float("nan")])
+    (2, 3, 2)
+    """
+    known = sorted(error for error in errors if math.isfinite(error) and error > 0)
+    return min(max(math.ceil(-math.log10(known[len(known) // 2])), 2), 4) if known else 2
+
+
+def number(value: float, digits: int, *, sign: bool = False) -> str:
+    """Write a number of fixed decimals without its leading zero; a missing one as a dash.
+
+    >>> number(0.943, 2), number(-0.02, 2), number(12.5, 2), number(float("nan"), 2)
+    ('.94', '-.02', '12.50', '-')
+    """
+    if not math.isfinite(value):
+        return "-"
+    text = f"{round(value, digits) + 0.0:{'+' if sign else ''}.{digits}f}"
+    return text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
+
+
+def measured(value: float, mcse: float, digits: int, *, sign: bool = False) -> str:
+    """Write a measure with its Monte-Carlo standard error; `?` where no error can be given.
+
+    >>> measured(0.943, 0.0121, 2), measured(0.943, float("nan"), 2)
+    ('.94 ± .01', '.94 ± ?')
+    """
+    if not math.isfinite(value):
+        return "-"
+    return f"{number(value, digits, sign=sign)} ± {number(mcse, digits) if math.isfinite(mcse) else '?'}"
+
+
+def write(records: Sequence[Record], form: Form) -> str:
+    """Write records for a program to read."""
+    return to_json(records) if form == "json" else to_csv(records)
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False) -> str:
+    """Align columns, the first `left` of them (and the last, if asked) on their left edge, others on their right."""
+    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+    edges = ["<" if k < left or (last_left and k == len(header) - 1) else ">" for k in range(len(header))]
+    layout = list(zip(edges, widths, strict=True))
+    lines = ["  ".join(f"{cell:{e}{w}}" for cell, (e, w) in zip(row, layout, strict=True)) for row in (header, *rows)]
+    return "\n".join(line.rstrip() for line in (_heading(lines[0]), *lines[1:]))
+
+
+def listing(title: str, rows: Sequence[Sequence[str]]) -> str:
+    """Write names and what belongs to them under a title, long texts broken to the width."""
+    indent = 4 + max((len(name) for name, _ in rows), default=0)
+    lines = [
+        textwrap.fill(
+            text, max(width(), indent + 30), initial_indent=f"  {name:<{indent - 2}}", subsequent_indent=" " * indent
+        )
+        for name, text in rows
+    ]
+    return "\n".join([_heading(title), *lines])
+
+
+def width() -> int:
+    """Return the columns of the terminal; a fixed number where the output is piped."""
+    return shutil.get_terminal_size((PIPED_WIDTH, 24)).columns
+
+
+def word(value: object) -> str:
+    """Write an axis value as the user would type it."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _heading(line: str) -> str:
+    plain = "NO_COLOR" in os.environ or not sys.stdout.isatty()
+    return line if plain else f"\x1b[1m{line}\x1b[0m"
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,136 @@
+"""Choose what a figure or a table of a store shows: which measure, along which axes, under which condition."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.config.advice import or_nearest
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Name the measure shown, the axis across (`x`), the axis of the lines, and the axes of the panels."""
+
+    measure: str
+    x: str
+    line: str | None
+    panels: tuple[str, ...]
+
+
+def axes(dataset: xr.Dataset) -> tuple[str, ...]:
+    """Return the names of the sweep's axes, in the order of the sweep."""
+    return tuple(str(name) for name in dataset.sizes if "key" in getattr(dataset.get(name), "attrs", {}))
+
+
+def measures(dataset: xr.Dataset) -> tuple[str, ...]:
+    """Return the names of the measures in a store, in its order."""
+    names = [str(name) for name in dataset.data_vars]
+    return tuple(name for name in names if f"{name}_mcse" in names)
+
+
+def declared(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the sweep as it was declared."""
+    found: dict[str, Any] = json.loads(dataset.attrs["sweep"])
+    return found
+
+
+def view(dataset: xr.Dataset, measure: str | None = None) -> View:
+    """Follow the figure that the sweep declares; without one, the last axis of numbers goes across."""
+    wanted = declared(dataset).get("figure") or {}
+    names = axes(dataset)
+    if not names:
+        raise InputError("this store holds one cell and no axis; `simlab query` shows its measures")
+    numeric = [name for name in names if is_numeric(dataset, name)]
+    x = wanted.get("x") if wanted.get("x") in names else (numeric or list(names))[-1]
+    rest = [name for name in names if name != x]
+    line = wanted.get("line") if wanted.get("line") in rest else next(iter(rest), None)
+    return View(chosen(dataset, measure), str(x), line, tuple(name for name in rest if name != line))
+
+
+def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
+    """Return the measure asked for, or else that of the sweep's figure, or else the first of the store."""
+    held = measures(dataset)
+    if measure is not None:
+        return nearest(measure, held, "the measure")
+    wanted = (declared(dataset).get("figure") or {}).get("measure")
+    return wanted if wanted in held else held[0]
+
+
+def axis(dataset: xr.Dataset, name: str) -> str:
+    """Return the axis of a name or of a full config key."""
+    keys = {str(dataset[found].attrs["key"]): found for found in axes(dataset)}
+    return keys[name] if name in keys else nearest(name, axes(dataset), "the axis")
+
+
+def is_numeric(dataset: xr.Dataset, name: str) -> bool:
+    """Tell an axis of numbers from one of options."""
+    return bool(np.issubdtype(dataset[name].dtype, np.number))
+
+
+def nearest(name: str, held: Sequence[str], what: str) -> str:
+    """Return a name that the store holds; raise InputError naming the nearest one where it does not."""
+    if name in held:
+        return name
+    raise InputError(f"the store does not have {what} {name}; {or_nearest(name, held)}")
+
+
+def condition(dataset: xr.Dataset) -> str | None:
+    """Say what the errors of a store of one world leave out; None for a store of several worlds."""
+    if not dataset.attrs.get("conditional"):
+        return None
+    systems = json.loads(dataset.attrs["config"]).get("systems") or {}
+    recorded = str(systems.get("_target_", "")).split(".")[-2:-1] == ["recorded"]
+    return f"conditional on one {'table of ratings' if recorded else 'world'}: another may rank the designs differently"
+
+
+def records(dataset: xr.Dataset, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """List the cells: the values on the axes, then each measure with its `_mcse` and `_n`."""
+    columns = [*axes(dataset)]
+    fields = [f"{name}{end}" for name in (measures(dataset) if names is None else names) for end in ("", "_mcse", "_n")]
+    places = itertools.product(*(dataset[name].values.tolist() for name in columns))
+    values = [dataset[name].transpose(*columns).values.ravel().tolist() for name in fields]
+    return [
+        dict(zip([*columns, *fields], [*place, *found], strict=True))
+        for place, found in zip(places, zip(*values, strict=True), strict=True)
+    ]
+
+
+def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
+    """Keep the cells that meet conditions such as `grouping=ungrouped,system_balanced`."""
+    kept: dict[str, list[int]] = {}
+    for condition in conditions:
+        name, equals, text = condition.partition("=")
+        if not equals:
+            raise InputError(
+                f"{condition} is no condition; write AXIS=VALUE, with AXIS one of {', '.join(axes(dataset))}"
+            )
+        name = axis(dataset, name)
+        values = dataset[name].values.tolist()
+        kept[name] = [values.index(value_on(dataset, name, word)) for word in text.split(",")]
+    return dataset.isel(kept)
+
+
+def value_on(dataset: xr.Dataset, name: str, text: str) -> Any:
+    """Return the value of an axis that is meant by a text; 20 and 20.0 are the same number."""
+    values = dataset[name].values.tolist()
+    for value in values:
+        if text == str(value) or (is_numeric(dataset, name) and _number(text) == value):
+            return value
+    raise InputError(f"{name}={text} is not in the store; it has {', '.join(map(str, values))}")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

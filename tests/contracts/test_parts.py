@@ -1,0 +1,206 @@
+"""Hold every part that has a YAML to its contract, found by globbing: a new part is tested without a new test."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from simlab import parts
+from simlab.design.balance import deal_evenly, lay_table
+from simlab.design.grouping import Groups
+from simlab.rng import stream
+from simlab.study import run_block, reveal
+from simlab.types import Estimate, Outputs, Seen, World
+
+CONF = Path(__file__).parents[2] / "conf"
+
+
+def options(group: str) -> list[Any]:
+    files = sorted((CONF / group).glob("*.yaml"))
+    assert files, f"no options in conf/{group}"
+    sections = [(file.stem, yaml.safe_load(file.read_text())) for file in files]
+    return [pytest.param(section, id=name) for name, section in sections if section and "_target_" in section]
+
+
+def small_systems() -> dict[str, Any]:
+    section = yaml.safe_load((CONF / "systems/mqm.yaml").read_text())
+    return section | {"n_systems": 4, "n_documents": 14, "n_segments": 40}
+
+
+def draw(systems: dict[str, Any], raters: dict[str, Any] | None = None) -> World:
+    drawn = parts.bind(systems)(stream(1, "systems"))
+    if isinstance(drawn, World):
+        return drawn
+    raters = raters or yaml.safe_load((CONF / "raters/expert_pool.yaml").read_text())
+    world = parts.bind(raters)(stream(1, "raters"), drawn)
+    assert isinstance(world, World)
+    return world
+
+
+def check_world(world: World) -> None:
+    frame = world.frame
+    n_items, n_slots = len(frame.document), frame.rater.shape[2]
+    assert frame.rater.shape == (frame.n_systems, n_items, n_slots)
+    assert (np.diff(frame.document) >= 0).all()
+    assert set(frame.document) == set(range(frame.n_documents))
+    assert -1 <= frame.rater.min() <= frame.rater.max() < frame.n_raters
+    assert len(frame.document_names) == frame.n_documents
+    assert (world.ratings is None) != (world.law is None)
+    if world.ratings is not None:
+        assert world.ratings.value.shape == world.ratings.errors.shape == frame.rater.shape
+        np.testing.assert_array_equal(np.isnan(world.ratings.value), frame.rater < 0)
+    if world.law is not None:
+        assert world.law.expected.shape[1:] == frame.rater.shape
+        assert np.isfinite(world.law.expected).all()
+        assert (world.law.expected >= 0).all()
+
+
+@pytest.mark.parametrize("section", options("systems"))
+def test_system_models(section: dict[str, Any]) -> None:
+    part = parts.bind(section)
+    first, again, other = (part(stream(seed, "x")) for seed in (1, 1, 2))
+    if isinstance(first, World):
+        check_world(first)
+        return
+    assert isinstance(first, Outputs)
+    assert first.quality.shape == (len(first.truth), len(first.document))
+    assert np.isfinite(first.quality).all()
+    np.testing.assert_array_equal(first.quality, again.quality)
+    assert (first.quality != other.quality).any()
+
+
+@pytest.mark.parametrize("section", options("raters"))
+def test_rater_models(section: dict[str, Any]) -> None:
+    world = draw(small_systems(), section)
+    check_world(world)
+    again = draw(small_systems(), section)
+    table = lay_table(world.frame, parts.bind(grouping())(world.frame), 1)
+    asked = deal_evenly(stream(3), table, np.ones(14, bool))
+    first, second = (reveal(w, asked, stream(4, "noise")) for w in (world, again))
+    np.testing.assert_array_equal(first.value, second.value)
+    assert np.isfinite(first.value).all()
+    assert (first.errors >= 0).all()
+
+
+def grouping(name: str = "pseudo_side_by_side") -> dict[str, Any]:
+    section: dict[str, Any] = yaml.safe_load((CONF / f"design/grouping/{name}.yaml").read_text())
+    return section
+
+
+@pytest.mark.parametrize("section", options("design/grouping"))
+def test_grouping_rules(section: dict[str, Any]) -> None:
+    frame = draw(small_systems()).frame
+    groups = parts.bind(section)(frame)
+    assert isinstance(groups, Groups)
+    assert groups.unit.shape == (frame.n_systems, frame.n_documents)
+    assert set(groups.unit.ravel()) == set(range(len(groups.pile)))
+    assert set(groups.pile) == set(range(groups.pile.max() + 1))
+    for unit in range(len(groups.pile)):  # a unit stays within a bucket, and so does a pile
+        assert len(set(frame.bucket[np.argwhere(groups.unit == unit)[:, 1]])) == 1
+    for pile in range(groups.pile.max() + 1):
+        assert len(set(frame.bucket[np.argwhere(np.isin(groups.unit, np.flatnonzero(groups.pile == pile)))[:, 1]])) == 1
+
+
+@pytest.mark.parametrize("section", options("design/grouping"))
+def test_only_potential_ratings_are_revealed(section: dict[str, Any]) -> None:
+    raters = yaml.safe_load((CONF / "raters/expert_pool.yaml").read_text()) | {"noise": "potential"}
+    world = draw(small_systems(), raters)
+    table = lay_table(world.frame, parts.bind(section)(world.frame), 1)
+    seen = reveal(world, deal_evenly(stream(5), table, np.ones(14, bool)))
+    assert len(seen.value) == 4 * 40
+    slot = (world.frame.rater[seen.system, seen.item] == seen.rater[:, None]).argmax(1)
+    np.testing.assert_array_equal(seen.value, world.ratings.value[seen.system, seen.item, slot])
+
+
+@pytest.mark.parametrize("section", options("analysis/normalization"))
+def test_normalizations(section: dict[str, Any]) -> None:
+    world = draw(small_systems())
+    table = lay_table(world.frame, parts.bind(grouping("ungrouped"))(world.frame), 1)
+    seen = reveal(world, deal_evenly(stream(6), table, np.ones(14, bool)), stream(7, "noise"))
+    before = seen.value.copy()
+    normalised = parts.bind(section)(seen)
+    assert isinstance(normalised, Seen)
+    np.testing.assert_array_equal(seen.value, before)  # what was seen is not changed
+    assert normalised.value.shape == before.shape
+    assert np.isfinite(normalised.value).all()
+    scaled = parts.bind(section)(Seen(seen.system, seen.item, seen.rater, 10 * seen.value, seen.errors))
+    assert np.corrcoef(scaled.value, normalised.value)[0, 1] == pytest.approx(1)  # the unit of the score is arbitrary
+
+
+@pytest.mark.parametrize("section", options("analysis/test"))
+def test_significance_tests(section: dict[str, Any]) -> None:
+    total = stream(8).gamma(1.0, 1.0, size=(20, 5))
+    part = parts.bind(section)
+    p = part(stream(9), total)
+    assert p.shape == (10,)
+    assert ((p >= 0) & (p <= 1)).all()
+    np.testing.assert_array_equal(p, part(stream(9), total))
+    same = part(stream(9), np.repeat(total[:, :1], 3, axis=1))
+    np.testing.assert_array_equal(same, 1.0)  # equal systems are never different
+
+
+def study(**design: Any) -> dict[str, Any]:
+    return {
+        "seed": 1,
+        "worlds": 2,
+        "studies": 6,
+        "systems": small_systems(),
+        "raters": yaml.safe_load((CONF / "raters/expert_pool.yaml").read_text()) | {"noise": "potential"},
+        "design": {
+            "grouping": grouping(),
+            "documents": 14,
+            "ratings_per_item": 1,
+            "load_entropy": None,
+            "load_tolerance": 0.03,
+            "load_tries": 1000,
+            "studies_per_document_set": 3,
+        }
+        | design,
+        "analysis": {
+            "normalization": {"_target_": "simlab.analysis.normalization.none"},
+            "test": yaml.safe_load((CONF / "analysis/test/permutation.yaml").read_text()),
+        },
+        "budget": {"price_per_rating": 1.0},
+        "decision": {"level": 0.05},
+    }
+
+
+def outcomes() -> dict[str, np.ndarray]:
+    blocks = [run_block(study(), world, 0, 6).arrays for world in range(2)]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+@pytest.mark.parametrize("section", [p for p in options("measure")])
+def test_measures(section: dict[str, Any]) -> None:
+    part, data = parts.bind(section), outcomes()
+    estimate = part(data)
+    assert isinstance(estimate, Estimate)
+    assert estimate.n in (12, 0)
+    assert estimate.cluster in ("world", "document_set", "replicate")
+    assert abs(estimate.influence.sum()) < 1e-9
+    shuffled = {n: v if n.startswith("true_") else v[stream(1).permutation(12)] for n, v in data.items()}
+    assert part(shuffled).value == pytest.approx(estimate.value)  # the order of campaigns says nothing
+    assert part(shuffled).mcse == pytest.approx(estimate.mcse)
+
+
+@pytest.mark.parametrize("design", [{}, {"grouping": grouping("ungrouped"), "load_entropy": 0.8}])
+def test_a_study_alone_gives_the_same_bits_as_in_a_block(design: dict[str, Any]) -> None:
+    whole = run_block(study(**design), 1, 0, 6).arrays
+    alone = run_block(study(**design), 1, 4, 1).arrays
+    for name, values in alone.items():
+        np.testing.assert_array_equal(values[0], whole[name][0 if name.startswith("true_") else 4])
+
+
+def test_every_part_follows_the_calling_convention() -> None:
+    for group in ("systems", "raters", "design/grouping", "analysis/normalization", "analysis/test", "measure"):
+        for option in options(group):
+            part = parts.resolve(option.values[0]["_target_"])
+            keywords = [p for p in inspect.signature(part).parameters.values() if p.kind is p.KEYWORD_ONLY]
+            assert all(p.default is p.empty for p in keywords), f"{part}: defaults live in YAML"
+            assert {p.name for p in keywords} == set(option.values[0]) - {"_target_"}
+            assert part.__doc__
