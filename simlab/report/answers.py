@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def query(folder: Path | None, conditions: Sequence[str], names: Sequence[str] | None, form: Form) -> str:
     """Write the measures of the cells that meet the conditions."""
     with _opened(folder, conditions) as dataset:
-        held = view.measures(dataset)
+        dataset, held = _with_measures(dataset, names or ())
         wanted = [view.nearest(name, held, "the measure") for name in names or held]
         records = view.records(dataset, wanted)
         if form != "table":
@@ -35,6 +35,7 @@ def compare(
     from simlab.report import comparison
 
     with _opened(folder, conditions) as dataset:
+        dataset, _ = _with_measures(dataset, [measure] if measure else [])
         axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
         against = None if baseline is None else view.value_on(dataset, axis, baseline)
         rows = contrasts(dataset, by=axis, measure=name, baseline=against)
@@ -51,17 +52,41 @@ def plot(folder: Path | None, conditions: Sequence[str], out: Path | None, measu
         figures.check_suffix(out)
     with _opened(folder, conditions) as dataset:
         file = out or _folder(folder) / "figure.png"
+        dataset, _ = _with_measures(dataset, [measure] if measure else [])
         figures.plot(dataset, file, measure)
     return str(file)
 
 
 def verify(folder: Path | None, conditions: Sequence[str]) -> tuple[str, bool]:
     """Check a store; return a line per check and whether all is well."""
-    from simlab import store
+    from simlab import ledger
+    from simlab import verify as checks
+    from simlab.report.known import measures_of
 
     if conditions:
         raise InputError(f"verify checks a whole store; leave out {conditions[0]}")
-    raise NotImplementedError(store)
+    where = _folder(folder)
+    with ledger.reading(where) as book:
+        config = (book.declaration() or {})["base"]
+    found = checks.verify(where, measures_of(config))
+    checked = f"{found.cells} cells, {found.blocks} blocks and {found.arrays} arrays checked"
+    if found.problems:
+        return "\n".join([*found.problems, f"{checked}: {len(found.problems)} problems"]), False
+    return f"{checked}: checksums hold, nothing is missing, the store is what the ledger says", True
+
+
+def _with_measures(dataset: xr.Dataset, names: Sequence[str]) -> tuple[xr.Dataset, tuple[str, ...]]:
+    """Add measures that the store does not hold but its outcomes can give; return it and the names it holds now."""
+    if all(name in view.measures(dataset) for name in names):
+        return dataset, view.measures(dataset)
+    from simlab.query import add_measures
+    from simlab.report.known import all_measures
+
+    known = all_measures()
+    for name in names:
+        view.nearest(name, tuple(dict.fromkeys([*view.measures(dataset), *known])), "the measure")
+    added = add_measures(dataset, {name: known[name] for name in names if name in known})
+    return added, view.measures(added)
 
 
 def _folder(folder: Path | None) -> Path:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import xarray as xr
 
+    from simlab.engine import Summary
+
 OUTPUTS = Path("outputs")
 
 
@@ -30,18 +32,32 @@ def launch(
 
     sweep = compose_sweep(name, overrides, quick=quick, plugins=plugins)
     folder = out or default_folder(name, overrides, quick=quick, plugins=plugins)
-    from simlab import engine
-
     if dry:
-        print(engine.plan(sweep, folder, jobs))
-        return
-    engine.run(sweep, folder, jobs)
-    from simlab.store import open_results
+        from simlab.forecast import forecast
+        from simlab.report import inventory
 
-    with open_results(folder) as dataset:
+        print(inventory.foreseen(forecast(sweep, folder, jobs), folder))
+        return
+    from simlab import store
+    from simlab.measures.labels import LABELS
+    from simlab.report.known import measures_of
+
+    report(store.run(sweep, folder, measures_of(sweep.base), jobs, labels=LABELS))
+    store.remember_last(folder)
+    with store.open_results(folder) as dataset:
         print(finding(dataset))
         note(f"stored in {folder}")
         note(f"next: {next_command(dataset, folder)}")
+
+
+def report(summary: Summary) -> None:
+    """Say on stderr what went wrong: torn blocks run again, blocks that failed, designs that could not be met."""
+    if summary.torn:
+        note(f"{summary.torn} blocks of an earlier run were damaged and ran again")
+    for failure in summary.failures:
+        note(f"failed: {failure.address}: {failure.reason}; the same command tries again")
+    for reason, count in summary.failed_designs.items():
+        note(f"{count} campaigns failed and are left out of the measures: {reason}")
 
 
 def default_folder(name: str | None, overrides: Sequence[str], *, quick: bool, plugins: Sequence[str]) -> Path:
