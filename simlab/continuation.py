@@ -29,6 +29,7 @@ def declare(sweep: Sweep) -> dict[str, Any]:
         "studies": sweep.studies,
         "measures": list(sweep.measures),
         "measure": sweep.base.get("measure", {}),
+        "plugins": sweep.base.get("plugins", []),
         "figure": dict(sweep.figure),
         "precision": dict(sweep.precision),
         "finding": sweep.finding,

@@ -53,12 +53,16 @@ PER_WORLD = frozenset(name for name, kind in OUTCOMES.items() if kind.dims[0] ==
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Say how large everything is that a ledger holds, and which cells there are."""
+    """Say how large everything is that a ledger holds, and which cells there are.
+
+    `sizes` are those of the dimensions that are not axes; cells with fewer systems are padded.
+    """
 
     axes: tuple[Mapping[str, Any], ...]
     worlds: int
     studies: int
     entries: Mapping[tuple[int, ...], Entry]
+    sizes: Mapping[str, int]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -70,29 +74,17 @@ class Grid:
         """Name the axes."""
         return tuple(axis["name"] for axis in self.axes)
 
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Size the dimensions that are not axes; cells with fewer systems are padded."""
-        n = max((len(entry.systems) for entry in self.entries.values()), default=0)
-        return {
-            "replicate": self.worlds * self.studies,
-            "of_world": self.worlds,
-            "system": n,
-            "pair": n * (n - 1) // 2,
-        }
-
 
 def grid(book: Ledger) -> Grid:
     """Read the size of everything from a ledger."""
     declared = book.declaration()
     if declared is None:
         raise InputError(f"{book.folder} holds no sweep yet")
-    return Grid(
-        tuple(declared["axes"]),
-        declared["worlds"],
-        declared["studies"],
-        {entry.position: entry for entry in book.entries()},
-    )
+    entries = {entry.position: entry for entry in book.entries()}
+    worlds, studies = declared["worlds"], declared["studies"]
+    n = max((len(entry.systems) for entry in entries.values()), default=0)
+    sizes = {"replicate": worlds * studies, "of_world": worlds, "system": n, "pair": n * (n - 1) // 2}
+    return Grid(tuple(declared["axes"]), worlds, studies, entries, sizes)
 
 
 def columns(dim: str, n_systems: int, size: int) -> Ints:

@@ -9,11 +9,12 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 from simlab.config.sweep import Axis, Sweep
 from simlab.rng import stream
@@ -90,6 +91,13 @@ def slow(config: Mapping[str, Any], world: int, first: int, count: int) -> Block
 def very_slow(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
     time.sleep(0.3 * count)
     return block(config, world, first, count)
+
+
+def counting_threads(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
+    """Return as cost how many threads linear algebra may use."""
+    threads = max(pool["num_threads"] for pool in threadpool_info())
+    found = block(config, world, first, count)
+    return replace(found, arrays=found.arrays | {"cost": np.full(count, float(threads))})
 
 
 def raising(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
