@@ -37,7 +37,7 @@ def least_entropy(choices: Sequence[Ints], size: Floats | Ints, n_raters: int) -
     """
     size = np.asarray(size, float)
     if np.prod([float(len(choice)) for choice in choices]) > ENUMERABLE:
-        return normalized_entropy(_majorising_load(choices, size, n_raters))
+        return normalized_entropy(_majorising_load(choices, np.asarray(size, float), n_raters))
     loads = np.zeros((1, n_raters))
     for choice, ratings in zip(choices, size, strict=True):
         added = np.zeros((len(choice), n_raters))

@@ -41,8 +41,9 @@ def check(config: Mapping[str, Any]) -> Shape:
 
 
 def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:
-    seats = (frame.rater >= 0).any(0)
-    most = min(int(seats[frame.bucket[frame.document] == b].any(0).sum()) for b in np.unique(frame.bucket))
+    seats = np.any(frame.rater >= 0, axis=0)
+    bucket = frame.bucket[frame.document]
+    most = min(int(np.any(seats[bucket == b], axis=0).sum()) for b in np.unique(bucket))
     if design["ratings_per_item"] > most:
         raise InputError(
             f"design.ratings_per_item={design['ratings_per_item']} exceeds the {most} raters of a bucket; "

@@ -30,6 +30,7 @@ from simlab.types import (
 )
 from simlab.world.raters import rate
 
+
 @dataclass(frozen=True)
 class Block:
     """Hold the outcomes of consecutive studies of one world.
@@ -101,14 +102,14 @@ def _campaign(config: Mapping[str, Any], drawn: World, table: Table, world: int,
     )
     deal = stream(seed, "world", world, "study", study, "deal")
     asked = _deal(deal, table, documents, design)
-    seen = _reveal(config, drawn, asked, world, study)
+    seen = reveal(drawn, asked, stream(seed, "world", world, "study", study, "noise"))
     total = _document_totals(config, drawn, documents, seen)
     loads = load(drawn.frame, asked)
     outcome = {
         **_place(world, study, document_set, OK),
-        "ratings_used": np.int32(len(seen.value)),
-        "cost": np.float64(len(seen.value) * config["budget"]["price_per_rating"]),
-        "load_entropy_reached": np.float64(normalized_entropy(loads)),
+        "ratings_used": np.array(len(seen.value), np.int32),
+        "cost": np.array(len(seen.value) * config["budget"]["price_per_rating"]),
+        "load_entropy_reached": np.array(normalized_entropy(loads)),
         "human_count": np.bincount(seen.system, minlength=drawn.frame.n_systems).astype(np.int32),
         **_conclude(config, drawn, total, documents, stream(seed, "world", world, "study", study, "test")),
     }
@@ -130,22 +131,17 @@ def _deal(rng: np.random.Generator, table: Table, documents: Bools, design: Mapp
     )
 
 
-def _reveal(config: Mapping[str, Any], drawn: World, asked: Asked, world: int, study: int) -> Seen:
-    """Reveal the asked ratings: fixed ones, or with this study's own noise."""
-    if drawn.ratings is not None:
-        return reveal(drawn, asked)
-    return reveal(drawn, asked, stream(config["seed"], "world", world, "study", study, "noise"))
-
-
-def reveal(drawn: World, asked: Asked, rng: np.random.Generator | None = None) -> Seen:
-    """Look up, or draw where each study draws its own, the ratings that a design asks for."""
+def reveal(drawn: World, asked: Asked, noise: np.random.Generator | None = None) -> Seen:
+    """Look up the ratings that a design asks for, or draw them with a study's own noise where ratings are not fixed."""
     by_item = asked.slot[:, drawn.frame.document, :]
     system, item, k = np.nonzero(by_item >= 0)
     slot = by_item[system, item, k]
     if drawn.ratings is not None:
         value, errors = drawn.ratings.value[system, item, slot], drawn.ratings.errors[system, item, slot]
+    elif drawn.law is not None and noise is not None:
+        value, errors = rate(noise, drawn.law, system, item, slot)
     else:
-        value, errors = rate(rng, drawn.law, system, item, slot)
+        raise ValueError("ratings that are not fixed need a generator of noise")
     return Seen(system, item, drawn.frame.rater[system, item, slot], value, errors)
 
 
@@ -155,7 +151,8 @@ def _document_totals(config: Mapping[str, Any], drawn: World, documents: Bools, 
     n_systems = drawn.frame.n_systems
     cell = drawn.frame.document[seen.item] * n_systems + seen.system
     total = np.bincount(cell, weights=seen.value, minlength=drawn.frame.n_documents * n_systems)
-    return total.reshape(-1, n_systems)[documents] / config["design"]["ratings_per_item"]
+    by_document: Floats = total.reshape(-1, n_systems)[documents] / config["design"]["ratings_per_item"]
+    return by_document
 
 
 def _conclude(
@@ -177,7 +174,8 @@ def _direction(drawn: World, total: Floats) -> Array:
     score = total.sum(0)
     difference = score[first] - score[second]
     difference[np.abs(difference) <= RELATIVE_TOLERANCE * np.abs(total).sum(0).max(initial=0.0)] = 0.0
-    return np.sign(-difference if drawn.frame.lower_is_better else difference).astype(np.int8)
+    direction: Array = np.sign(-difference if drawn.frame.lower_is_better else difference).astype(np.int8)
+    return direction
 
 
 def _twin_possible(drawn: World, table: Table) -> bool:
@@ -208,10 +206,10 @@ def _no_twin(drawn: World) -> dict[str, Array]:
 
 def _place(world: int, study: int, document_set: int, status: int) -> dict[str, Array]:
     return {
-        "world": np.int32(world),
-        "study": np.int32(study),
-        "document_set": np.int32(document_set),
-        "status": np.int8(status),
+        "world": np.array(world, np.int32),
+        "study": np.array(study, np.int32),
+        "document_set": np.array(document_set, np.int32),
+        "status": np.array(status, np.int8),
     }
 
 
@@ -221,9 +219,9 @@ def _failed(config: Mapping[str, Any], drawn: World, table: Table, world: int, s
     n_pairs = n * (n - 1) // 2
     outcome = {
         **_place(world, study, document_set, DESIGN_FAILED),
-        "ratings_used": np.int32(0),
-        "cost": np.float64(0.0),
-        "load_entropy_reached": np.float64(np.nan),
+        "ratings_used": np.array(0, np.int32),
+        "cost": np.array(0.0),
+        "load_entropy_reached": np.array(np.nan),
         "human_count": np.zeros(n, np.int32),
         "estimate": np.full(n, np.nan),
         "direction": np.zeros(n_pairs, np.int8),

@@ -54,7 +54,7 @@ class Frame:
     @property
     def n_systems(self) -> int:
         """Count the systems."""
-        return self.rater.shape[0]
+        return len(self.rater)
 
     @property
     def n_documents(self) -> int:

@@ -109,7 +109,9 @@ def test_a_module_outside_is_not_even_imported():
     assert "this" not in sys.modules
 
 
-@pytest.mark.parametrize("name", ["dumps", "json", "Rule", "_private", "alias", "shorter", "built_in", "np.load", "nothing"])
+@pytest.mark.parametrize(
+    "name", ["dumps", "json", "Rule", "_private", "alias", "shorter", "built_in", "np.load", "nothing"]
+)
 def test_a_plug_in_offers_only_the_functions_it_defines(plug_in, name):
     with pytest.raises(InputError, match="names no part"):
         parts.resolve(f"toy_parts.rules.{name}", [plug_in])
@@ -122,7 +124,8 @@ def test_a_plug_in_is_closed_unless_named(plug_in):
 
 
 @pytest.mark.parametrize(
-    ("module", "reason"), [("broken", "needs no_such_module_anywhere"), ("failing", "failed with RuntimeError: one two")]
+    ("module", "reason"),
+    [("broken", "needs no_such_module_anywhere"), ("failing", "failed with RuntimeError: one two")],
 )
 def test_a_plug_in_that_cannot_be_imported_says_why(plug_in, module, reason):
     with pytest.raises(InputError, match=reason):

@@ -65,4 +65,4 @@ def zscore(seen: Seen, *, ddof: Annotated[int, Ge(0)]) -> Seen:
 def _per_rater(seen: Seen) -> tuple[Floats, Floats]:
     """Count the ratings and add up the scores of each rater."""
     count = np.bincount(seen.rater).astype(float)
-    return count, np.bincount(seen.rater, weights=seen.value)
+    return count, np.asarray(np.bincount(seen.rater, weights=seen.value), float)

@@ -45,8 +45,8 @@ def permutation(
     np.abs(difference, out=difference)
     extreme = np.count_nonzero(difference >= (observed - tolerance)[:, None], axis=1)
     if exact or p_value == "published":
-        return extreme / len(signs)
-    return (1 + extreme) / (1 + permutations)
+        return np.asarray(extreme / len(signs))
+    return np.asarray((1 + extreme) / (1 + permutations))
 
 
 def normal(rng: np.random.Generator, total: Floats) -> Floats:
@@ -65,9 +65,9 @@ def normal(rng: np.random.Generator, total: Floats) -> Floats:
 
 def _all_signs(n_documents: int) -> Floats:
     patterns = np.arange(2**n_documents)[:, None] >> np.arange(n_documents)
-    return 1.0 - 2.0 * (patterns & 1)
+    return np.asarray(1.0 - 2.0 * (patterns & 1), float)
 
 
 def _random_signs(rng: np.random.Generator, n: int, n_documents: int) -> Floats:
     bits = np.unpackbits(np.frombuffer(rng.bytes((n * n_documents + 7) // 8), np.uint8), count=n * n_documents)
-    return 1.0 - 2.0 * bits.reshape(n, n_documents)
+    return np.asarray(1.0 - 2.0 * bits.reshape(n, n_documents), float)

@@ -34,7 +34,8 @@ class Table:
     @property
     def rateable(self) -> Bools:
         """Mark the documents of which every unit has somebody who rated all of it."""
-        return self.possible.any(1)[self.groups.unit].all(0)
+        somebody = np.any(self.possible, axis=1)
+        return np.asarray(np.all(somebody[self.groups.unit], axis=0))
 
 
 def lay_table(frame: Frame, groups: Groups, ratings_per_item: int) -> Table:
@@ -96,7 +97,9 @@ def deal_to_entropy(
             return _asked(table, units, choice[place], documents)
         reached.append(entropy)
     closest = min(reached, key=lambda entropy: abs(entropy - target))
-    raise DesignFailure(f"load entropy {target} not reached within {tolerance} in {tries} tries (closest {closest:.3f})")
+    raise DesignFailure(
+        f"load entropy {target} not reached within {tolerance} in {tries} tries (closest {closest:.3f})"
+    )
 
 
 def load(frame: Frame, asked: Asked) -> Ints:
@@ -106,9 +109,7 @@ def load(frame: Frame, asked: Asked) -> Ints:
     return np.bincount(frame.rater[system, item, slot[system, item, k]], minlength=frame.n_raters)
 
 
-def _walk(
-    rng: np.random.Generator, table: Table, units: Ints, place: Ints, target: float
-) -> tuple[Ints, float]:
+def _walk(rng: np.random.Generator, table: Table, units: Ints, place: Ints, target: float) -> tuple[Ints, float]:
     """Re-assign every place once, in random order; return the choice per place and the entropy reached."""
     options = _options(rng, table, units, place)
     weight = np.bincount(place, weights=table.weight[units]).astype(int).tolist()
@@ -149,14 +150,13 @@ def _options(rng: np.random.Generator, table: Table, units: Ints, place: Ints) -
     order = rng.random(possible.shape).argsort(1).tolist()
     raters = table.raters.tolist()
     allowed = possible.tolist()
-    return [
-        [(c, raters[b][c]) for c in order[p] if allowed[p][c]] for p, b in enumerate(bucket.tolist())
-    ]
+    return [[(c, raters[b][c]) for c in order[p] if allowed[p][c]] for p, b in enumerate(bucket.tolist())]
 
 
 def _n_log_n(total: int) -> list[float]:
     n = np.arange(total + 1, dtype=float)
-    return (n * np.log(np.maximum(n, 1.0))).tolist()
+    values: list[float] = (n * np.log(np.maximum(n, 1.0))).tolist()
+    return values
 
 
 def _seated(frame: Frame) -> Ints:
@@ -179,14 +179,13 @@ def _choices(filled: Bools, k: int) -> Ints:
 
 def _possible(frame: Frame, groups: Groups, slots: Ints) -> Bools:
     """Mark which choice has rated every output of a unit: `[unit, choice]`."""
-    complete = np.ones((frame.n_systems, frame.n_documents, frame.rater.shape[2]), bool)
-    np.logical_and.at(complete, (slice(None), frame.document), frame.rater >= 0)
     by_unit = np.ones((len(groups.pile), frame.rater.shape[2]), bool)
-    np.logical_and.at(by_unit, groups.unit.ravel(), complete.reshape(-1, frame.rater.shape[2]))
+    np.logical_and.at(by_unit, groups.unit[:, frame.document], frame.rater >= 0)
     bucket = np.empty(len(groups.pile), np.int64)
     bucket[groups.unit] = frame.bucket
     chosen = slots[bucket]
-    return np.asarray(np.take_along_axis(by_unit[:, None, :], chosen, axis=2).all(2) & (chosen[:, :, 0] >= 0))
+    rated = np.take_along_axis(by_unit[:, None, :], chosen, axis=2)
+    return np.asarray(np.all(rated, axis=2) & (chosen[:, :, 0] >= 0))
 
 
 def _units(table: Table, documents: Bools) -> Ints:

@@ -56,10 +56,10 @@ def _unbeaten(direction: Array) -> Bools:
     n_pairs = direction.shape[1]
     n_systems = int((1 + np.sqrt(1 + 8 * n_pairs)) / 2)
     first, second = np.triu_indices(n_systems, 1)
-    beaten = np.zeros((len(direction), n_systems), bool)
-    np.logical_or.at(beaten, (slice(None), first), direction < 0)
-    np.logical_or.at(beaten, (slice(None), second), direction > 0)
-    return ~beaten
+    beats = np.zeros((len(direction), n_systems, n_systems), bool)
+    beats[:, first, second] = direction > 0
+    beats[:, second, first] = direction < 0
+    return np.asarray(np.logical_not(np.any(beats, axis=1)))
 
 
 def _unknown() -> Estimate:

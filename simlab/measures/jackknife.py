@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.types import Array, Bools, Estimate, Floats, Ints, Outcomes
+from simlab.types import OK, Array, Bools, Estimate, Floats, Ints, Outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class Clusters:
 
 def succeeded(outcomes: Outcomes) -> Bools:
     """Mark the campaigns that were carried out."""
-    return np.asarray(outcomes["status"] == 0)
+    ok: Bools = np.equal(outcomes["status"], OK)
+    return ok
 
 
 def clusters(outcomes: Outcomes) -> Clusters:

@@ -24,8 +24,8 @@ def srp_given_any(outcomes: Outcomes) -> Estimate:
     """Estimate SRP over those first campaigns that found anything significant at all."""
 
     def kernel(significant: Floats, direction: Floats) -> tuple[Floats, Floats]:
-        found = np.broadcast_to(significant.any(1)[:, None], (len(significant), len(significant)))
-        return _stable(significant, direction) * found, found.astype(float)
+        found = np.repeat(significant.max(axis=1, keepdims=True), len(significant), axis=1)
+        return _stable(significant, direction) * found, found
 
     return _over_pairs(outcomes, kernel)
 
@@ -85,12 +85,11 @@ def pearson(outcomes: Outcomes) -> Estimate:
 def _stable(significant: Floats, direction: Floats) -> Floats:
     """Judge all ordered pairs at once: agreements less contradictions must equal the number of significant pairs."""
     agreement = (significant * direction) @ direction.T
-    return (agreement >= significant.sum(1)[:, None]).astype(float)
+    stable: Floats = (agreement >= significant.sum(1)[:, None]).astype(float)
+    return stable
 
 
-def _over_pairs(
-    outcomes: Outcomes, kernel: Callable[[Floats, Floats], tuple[Floats, Floats | None]]
-) -> Estimate:
+def _over_pairs(outcomes: Outcomes, kernel: Callable[[Floats, Floats], tuple[Floats, Floats | None]]) -> Estimate:
     """Apply a kernel to the significance and direction of each set of comparable campaigns."""
     pairs: list[tuple[Ints, Floats, Floats]] = []
     for campaigns in comparable(outcomes):

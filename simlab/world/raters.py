@@ -26,6 +26,7 @@ def mqm_raters(
     rater_system_sd: Annotated[float, Ge(0)],
     rater_document_sd: Annotated[float, Ge(0)],
     rater_output_sd: Annotated[float, Ge(0)],
+    agree_overall: bool,
     noise: Literal["fresh", "potential"],
     noise_share: Annotated[float, Ge(0), Le(1)],
     dispersion: Annotated[float, Ge(0)],
@@ -38,6 +39,8 @@ def mqm_raters(
     A rater marks `leniency` times as many errors as the average rater and calls them major with odds multiplied by
     `severity`; taste multiplies the number by factors of rater and system, rater and document, rater and output
     (system by document). All factors are lognormal with mean 1 (`*_sd` = standard deviation of the logarithm).
+    With `agree_overall` taste is levelled: over the documents of a bucket all its raters expect the same of a system,
+    however much they differ on single documents.
     Counts are negative binomial (gamma multiplier of variance `dispersion`); their Gaussian copula has one part that
     all raters of an output share and one of each rating's own, which has the share `noise_share` of the variance
     (0: raters see the same errors; 1: they agree on means only). With `noise=fresh` each study
@@ -52,6 +55,8 @@ def mqm_raters(
         * lognormal(rng, rater_document_sd, (1, n_documents, pool_size))
         * lognormal(rng, rater_output_sd, (n_systems, n_documents, pool_size))
     )
+    if agree_overall:
+        taste = level_taste(taste, outputs, frame.bucket)
     points = (1 - major_share) * minor_weight + major_share * major_weight
     rater = frame.rater[0]
     major = expit(logit(major_share) + np.log(severity))[rater]
@@ -67,6 +72,17 @@ def mqm_raters(
     if noise == "fresh":
         return World(frame, outputs.truth, None, law)
     return World(frame, outputs.truth, potential_ratings(rng, law), None)
+
+
+def level_taste(taste: Floats, outputs: Outputs, bucket: Ints) -> Floats:
+    """Scale `taste[system, document, rater]` so that each rater's total over a bucket is each system's total."""
+    in_bucket = np.equal.outer(np.arange(int(bucket.max()) + 1), bucket).astype(float)
+    n_documents = len(bucket)
+    total = np.stack([np.bincount(outputs.document, weights=row, minlength=n_documents) for row in outputs.quality])
+    wanted = total @ in_bucket.T
+    found = np.einsum("bd,sd,sdr->sbr", in_bucket, total, taste)
+    scale = np.divide(wanted[:, :, None], found, out=np.ones_like(found), where=found > 0)
+    return np.asarray(taste * scale[:, bucket])
 
 
 def potential_ratings(rng: np.random.Generator, law: RatingLaw) -> Ratings:
@@ -153,11 +169,12 @@ def count_buckets(
         )
     if per_bucket is not None:
         return -(-n_documents // per_bucket)
-    n_buckets, rest = divmod(pool_size * (buckets_per_rater or 0), raters_per_bucket)
+    seats = pool_size * (buckets_per_rater or 0)
+    n_buckets, rest = divmod(seats, raters_per_bucket)
     if rest or n_buckets > n_documents:
         raise InputError(
-            f"raters.buckets_per_rater={buckets_per_rater}: {pool_size} raters make {pool_size * (buckets_per_rater or 0)}"
-            f" seats, which must fill buckets of {raters_per_bucket} exactly, at most {n_documents} of them; change "
+            f"raters.buckets_per_rater={buckets_per_rater}: {pool_size} raters take {seats} seats, which must fill "
+            f"buckets of {raters_per_bucket} exactly, at most {n_documents} of them; change "
             "raters.pool_size, raters.raters_per_bucket or raters.buckets_per_rater"
         )
     return n_buckets

@@ -14,7 +14,7 @@ from simlab import parts
 from simlab.design.balance import deal_evenly, lay_table
 from simlab.design.grouping import Groups
 from simlab.rng import stream
-from simlab.study import run_block, reveal
+from simlab.study import reveal, run_block
 from simlab.types import Estimate, Outputs, Seen, World
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -175,7 +175,7 @@ def outcomes() -> dict[str, np.ndarray]:
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
-@pytest.mark.parametrize("section", [p for p in options("measure")])
+@pytest.mark.parametrize("section", options("measure"))
 def test_measures(section: dict[str, Any]) -> None:
     part, data = parts.bind(section), outcomes()
     estimate = part(data)

@@ -107,7 +107,10 @@ def test_entropy_target_is_met_in_item_ratings(grouping, target: float) -> None:
         asked = deal_to_entropy(stream(seed), table, everything, target=target, tolerance=0.03, tries=1000)
         assert abs(normalized_entropy(load(world, asked)) - target) <= 0.03 + 1e-9
         if grouping is system_balanced:  # every rater has equally many outputs of each system
-            per_system = [np.bincount(world.rater[s, np.arange(84), asked.slot[s, world.document, 0]], minlength=7) for s in range(4)]
+            per_system = [
+                np.bincount(world.rater[s, np.arange(84), asked.slot[s, world.document, 0]], minlength=7)
+                for s in range(4)
+            ]
             assert all((row == per_system[0]).all() for row in per_system)
 
 

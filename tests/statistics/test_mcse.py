@@ -14,7 +14,9 @@ TRUTH = np.array([0.0, 0.35, 0.6])
 PAIRS = np.triu_indices(3, 1)
 
 
-def outcomes(seed: int, worlds: int, sets: int, studies: int, spread: float = 0.25, noise: float = 0.25) -> dict[str, np.ndarray]:
+def outcomes(
+    seed: int, worlds: int, sets: int, studies: int, spread: float = 0.25, noise: float = 0.25
+) -> dict[str, np.ndarray]:
     """Draw outcomes of `sets` document sets of `studies` studies per world straight from a normal model."""
     rng = stream(seed, "outcomes")
     world = TRUTH + spread * rng.normal(size=(worlds, 1, 1, 3))
@@ -93,7 +95,9 @@ def brute_srp(data: dict[str, np.ndarray]) -> tuple[float, float, float]:
 def test_measures_equal_their_definition(level: str) -> None:
     shape = {**LEVELS[level], "sets": 4 if level != "replicate" else 40, "worlds": min(LEVELS[level]["worlds"], 3)}
     data = outcomes(5, **shape, noise=0.5)
-    assert (srp(data).value, srp_given_any(data).value, srp_both_significant(data).value) == pytest.approx(brute_srp(data))
+    assert (srp(data).value, srp_given_any(data).value, srp_both_significant(data).value) == pytest.approx(
+        brute_srp(data)
+    )
     taus = [
         stats.kendalltau(data["estimate"][a], data["estimate"][b]).statistic
         for group in comparable(data)
@@ -102,7 +106,13 @@ def test_measures_equal_their_definition(level: str) -> None:
         if a != b
     ]
     assert kendall(data).value == pytest.approx(np.mean(taus))
-    rs = [np.corrcoef(data["estimate"][a], data["estimate"][b])[0, 1] for g in comparable(data) for a in g for b in g if a != b]
+    rs = [
+        np.corrcoef(data["estimate"][a], data["estimate"][b])[0, 1]
+        for g in comparable(data)
+        for a in g
+        for b in g
+        if a != b
+    ]
     assert pearson(data).value == pytest.approx(np.mean(rs))
 
 
