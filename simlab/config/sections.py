@@ -71,6 +71,7 @@ class Engine(TypedDict):
     block: Count
     retries: Annotated[int, Ge(0)]
     jobs: Count | None
+    outcomes: bool
 
 
 class Bare(TypedDict):

@@ -1,0 +1,80 @@
+"""Measure speed against what a user would write, in one run on one process: `pytest tests/benchmarks --benchmark-only`.
+
+Ratios are asserted, not times: the machines are noisy and small.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import stats
+from threadpoolctl import threadpool_limits
+
+from simlab import study
+from simlab.config import compose
+from simlab.rng import stream
+from simlab.study import draw_world, lay_design, reveal, run_block
+
+OVERRIDES = ["design.documents=181", "design.ratings_per_item=3", "design.studies_per_document_set=50"]
+
+
+def loop_over_pairs(total: np.ndarray) -> np.ndarray:
+    """Test each pair of systems with scipy, documents permuted, as one would without simlab."""
+    first, second = np.triu_indices(total.shape[1], 1)
+    return np.array(
+        [
+            stats.permutation_test(
+                (total[:, i], total[:, j]),
+                lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis),
+                permutation_type="samples",
+                n_resamples=500,
+                vectorized=True,
+                rng=np.random.default_rng(1),
+            ).pvalue
+            for i, j in zip(first, second, strict=True)
+        ]
+    )
+
+
+def seconds(function: Callable[[], object], repeats: int) -> float:
+    began = time.perf_counter()
+    for _ in range(repeats):
+        function()
+    return (time.perf_counter() - began) / repeats
+
+
+@pytest.mark.benchmark(group="stability")
+def test_stability(benchmark) -> None:
+    """15 systems, 181 documents (1,315 segments), 3 ratings each, 500 permutations; whole studies per second.
+
+    The baseline gets ratings, sums and ranking for free and is charged with its significance tests only.
+    """
+    config = compose(OVERRIDES)
+    world, table = draw_world(config, 0), lay_design(config, 0)
+    documents = np.ones(181, bool)
+    seen = reveal(world, study.deal_evenly(stream(1), table, documents), stream(2))
+    total = np.zeros((181, 15))
+    np.add.at(total, (world.frame.document[seen.item], seen.system), seen.value / 3)
+    with threadpool_limits(1):
+        run_block(config, 0, 0, 1)
+        baseline = seconds(lambda: loop_over_pairs(total), 2)
+        benchmark.pedantic(run_block, args=(config, 0, 0, 20), rounds=3)
+    mine = benchmark.stats.stats.median / 20
+    benchmark.extra_info |= {"baseline_s_per_study": baseline, "s_per_study": mine, "ratio": baseline / mine}
+    assert baseline / mine >= 50
+
+
+@pytest.mark.benchmark(group="permutation")
+def test_permutation_kernel(benchmark) -> None:
+    """Test the same 105 pairs by one matrix product and by scipy's loop."""
+    from simlab.analysis.significance import permutation
+
+    total = stream(1).gamma(1.0, 5.0, size=(181, 15))
+    with threadpool_limits(1):
+        baseline = seconds(lambda: loop_over_pairs(total), 2)
+        benchmark(permutation, stream(2), total, permutations=500, p_value="add_one")
+    benchmark.extra_info["ratio"] = baseline / benchmark.stats.stats.median
+    assert baseline / benchmark.stats.stats.median >= 50
