@@ -18,7 +18,7 @@ from simlab.config import compose
 from simlab.rng import stream
 from simlab.study import draw_world, lay_design, reveal, run_block
 
-OVERRIDES = ["design.documents=181", "design.ratings_per_item=3", "design.studies_per_document_set=50"]
+OVERRIDES = ["design.documents=181", "design.studies_per_document_set=50"]
 
 
 def loop_over_pairs(total: np.ndarray) -> np.ndarray:
@@ -47,24 +47,28 @@ def seconds(function: Callable[[], object], repeats: int) -> float:
 
 
 @pytest.mark.benchmark(group="stability")
-def test_stability(benchmark) -> None:
-    """15 systems, 181 documents (1,315 segments), 3 ratings each, 500 permutations; whole studies per second.
+@pytest.mark.parametrize(
+    ("noise", "ratings_per_item", "least"), [("potential", 1, 50), ("fresh", 1, 50), ("fresh", 3, 15)]
+)
+def test_stability(benchmark, noise: str, ratings_per_item: int, least: float) -> None:
+    """15 systems, 181 documents (1,315 segments), 3 potential ratings each, 500 permutations; whole studies per second.
 
-    The baseline gets ratings, sums and ranking for free and is charged with its significance tests only.
+    The baseline gets ratings, sums and ranking for free and is charged with its significance tests only. Asking all
+    three raters with noise of the study's own costs most: nearly all of it goes into 118,000 negative binomial draws.
     """
-    config = compose(OVERRIDES)
+    config = compose([*OVERRIDES, f"raters.noise={noise}", f"design.ratings_per_item={ratings_per_item}"])
     world, table = draw_world(config, 0), lay_design(config, 0)
     documents = np.ones(181, bool)
     seen = reveal(world, study.deal_evenly(stream(1), table, documents), stream(2))
     total = np.zeros((181, 15))
-    np.add.at(total, (world.frame.document[seen.item], seen.system), seen.value / 3)
+    np.add.at(total, (world.frame.document[seen.item], seen.system), seen.value / ratings_per_item)
     with threadpool_limits(1):
         run_block(config, 0, 0, 1)
         baseline = seconds(lambda: loop_over_pairs(total), 2)
         benchmark.pedantic(run_block, args=(config, 0, 0, 20), rounds=3)
     mine = benchmark.stats.stats.median / 20
     benchmark.extra_info |= {"baseline_s_per_study": baseline, "s_per_study": mine, "ratio": baseline / mine}
-    assert baseline / mine >= 50
+    assert baseline / mine >= least
 
 
 @pytest.mark.benchmark(group="permutation")
