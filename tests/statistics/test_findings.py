@@ -96,7 +96,9 @@ def agreement(systems: str, raters: str) -> tuple[float, float]:
     from simlab.report.agreement import agreement as measure
     from simlab.study import draw_world
 
-    worlds = [draw_world(compose([f"systems={systems}", f"raters={raters}", "raters.noise=potential"]), w) for w in (0, 1)]
+    worlds = [
+        draw_world(compose([f"systems={systems}", f"raters={raters}", "raters.noise=potential"]), w) for w in (0, 1)
+    ]
     found = [measure(world) for world in worlds]
     return float(np.mean([f.single.kendall for f in found])), float(np.mean([f.shared.kendall for f in found]))
 
