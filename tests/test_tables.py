@@ -118,7 +118,7 @@ def test_comparison_names_the_best_and_what_it_is_paired_over() -> None:
     assert text.splitlines()[:3] == [
         "documents  grouping        srp     minus a  95 % interval  standing",
         "10         a         .90 ± .01                             best",
-        "10         b         .80 ± .01  -.10 ± .02  -.15 to -.05",
+        "10         b         .80 ± .01  -.10 ± .02   -.15 to -.05",
     ]
     assert "5 document sets" in text
 
