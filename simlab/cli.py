@@ -105,7 +105,7 @@ def query(where: Where = None, measure: Measures = None, form: Format = "table")
     """
     from simlab.report import answers
 
-    print(answers.query(*_place(where), measure.split(",") if measure else [], form))
+    print(answers.query(*_place(where), measure.split(",") if measure else None, form))
 
 
 @app.command(epilog="Example: simlab compare outputs/item_grouping --by grouping --measure srp")
@@ -158,14 +158,11 @@ def agreement(
 
 
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
-def verify(folder: Annotated[Path | None, typer.Argument(metavar="DIR", hidden=True)] = None) -> None:
-    """Check a store: checksums, missing or torn cells.
-
-    DIR is a store, the last one if left out. The exit code is 1 if anything is wrong.
-    """
+def verify(where: Where = None) -> None:
+    """Check a store: checksums, missing or torn cells."""
     from simlab.report import answers
 
-    text, sound = answers.verify(folder)
+    text, sound = answers.verify(*_place(where))
     print(text)
     raise typer.Exit(0 if sound else 1)
 

@@ -26,14 +26,14 @@ def store(axes: dict[str, list[Any]], *, worlds: int = 4, target: str = "simlab.
     measures: dict[str, Any] = {}
     for name in ("srp", "power"):
         label = {"srp": "stable ranking probability", "power": "power"}[name]
-        measures[name] = (list(axes), value, {"label": label, "cluster": "world", "bounds": [0, 1]})
+        measures[name] = (list(axes), value, {"label": label, "cluster": "world"})
         measures[f"{name}_mcse"] = (list(axes), influence.std(-1) / np.sqrt(max(worlds - 1, 1)))
         measures[f"{name}_n"] = (list(axes), np.full(shape, 50 * worlds))
         measures[f"{name}_influence"] = ([*axes, "cluster"], influence)
     coordinates = {name: (name, values, {"key": KEYS.get(name, name)}) for name, values in axes.items()}
     figure = {"measure": "srp", "x": "documents", "line": "grouping"}
     attributes = {
-        "sweep": json.dumps({"figure": figure, "worlds": worlds, "studies": 50, "axes": [{"name": n} for n in axes]}),
+        "sweep": json.dumps({"figure": figure, "worlds": worlds, "studies": 50}),
         "config": json.dumps({"systems": {"_target_": target}}),
         "conditional": worlds == 1,
     }
@@ -92,7 +92,7 @@ def test_too_many_panels_are_refused_with_the_remedy() -> None:
     [
         (4, "simlab.world.systems.mqm", "over worlds; 4 worlds × 50 studies per point."),
         (1, "simlab.world.systems.mqm", "1 world × 50 studies per point; conditional on one world"),
-        (1, "simlab.world.recorded.recorded", "conditional on one table of ratings"),
+        (1, "simlab.world.recorded.table", "conditional on one table of ratings"),
     ],
 )
 def test_caption_says_what_stands_behind_the_figure(worlds: int, target: str, said: str) -> None:

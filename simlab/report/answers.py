@@ -1,4 +1,4 @@
-"""Answer the questions that are asked of a store."""
+"""Answer the questions that are asked of a store, of a table of ratings, and of the collection of sweeps."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simlab import store
-from simlab.query import query as found_in
-from simlab.query import select
 from simlab.report import cells, tables, view
-from simlab.report.launch import known_measures, note
+from simlab.report.launch import note
 from simlab.report.tables import Form
 from simlab.types import InputError
 
@@ -19,75 +16,97 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def query(folder: Path | None, words: Sequence[str], names: Sequence[str], form: Form) -> str:
-    """Write the measures of the cells that meet the conditions; those not stored are computed from the outcomes."""
-    place = _folder(folder)
-    with _opened(place, ()) as dataset:
-        conditions, axes = view.conditions(dataset, words), store.axes_of(dataset)
-        wanted = list(names) or list(store.measures_of(dataset))
-        lacking = [name for name in wanted if name not in store.measures_of(dataset)]
-    records = found_in(place, conditions, wanted, known=known_measures(lacking))
-    return cells.table(records, axes, wanted) if form == "table" else tables.write(records, form)
+def query(folder: Path | None, conditions: Sequence[str], names: Sequence[str] | None, form: Form) -> str:
+    """Write the measures of the cells that meet the conditions."""
+    with _opened(folder, conditions) as dataset:
+        dataset, held = _with_measures(dataset, names or ())
+        wanted = [view.nearest(name, held, "the measure") for name in names or held]
+        records = view.records(dataset, wanted)
+        if form != "table":
+            return tables.write(records, form)
+        return cells.table(records, view.axes(dataset), wanted)
 
 
 def compare(
-    folder: Path | None, words: Sequence[str], by: str, measure: str | None, baseline: str | None, form: Form
+    folder: Path | None, conditions: Sequence[str], by: str, measure: str | None, baseline: str | None, form: Form
 ) -> str:
     """Write the paired differences between the designs along an axis."""
     from simlab.compare import compare as contrasts
     from simlab.report import comparison
 
-    with _opened(_folder(folder), words) as dataset:
+    with _opened(folder, conditions) as dataset:
+        dataset, _ = _with_measures(dataset, [measure] if measure else [])
         axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
-        against = None if baseline is None else select(dataset, {axis: [baseline]})[axis].values.item()
+        against = None if baseline is None else view.value_on(dataset, axis, baseline)
         rows = contrasts(dataset, by=axis, measure=name, baseline=against)
         if form != "table":
             return tables.write(comparison.records(rows, axis, name), form)
-        return comparison.table(rows, axis, name, str(dataset[name].attrs["cluster"]))
+        return comparison.table(rows, axis, name, str(dataset[name].attrs.get("cluster", "cluster")))
 
 
-def plot(folder: Path | None, words: Sequence[str], out: Path | None, measure: str | None) -> str:
+def plot(folder: Path | None, conditions: Sequence[str], out: Path | None, measure: str | None) -> str:
     """Draw the figure of a sweep; return the name of its file."""
     from simlab.report import figures
 
     if out is not None:
         figures.check_suffix(out)
-    place = _folder(folder)
-    with _opened(place, words) as dataset:
-        file = out or place / "figure.png"
+    with _opened(folder, conditions) as dataset:
+        file = out or _folder(folder) / "figure.png"
+        dataset, _ = _with_measures(dataset, [measure] if measure else [])
         figures.plot(dataset, file, measure)
     return str(file)
 
 
-def verify(folder: Path | None) -> tuple[str, bool]:
-    """Check a store, its measures computed anew; return a line per check and whether all is well."""
+def verify(folder: Path | None, conditions: Sequence[str]) -> tuple[str, bool]:
+    """Check a store; return a line per check and whether all is well."""
     from simlab import ledger
-    from simlab.verify import verify as checked
+    from simlab import verify as checks
+    from simlab.report.known import measures_of
 
-    place = _folder(folder)
-    with ledger.reading(place) as book:
-        declared = book.declaration() or {}
-    report = checked(place, known_measures(declared.get("measures", ())))
-    lines = [
-        f"{report.cells} cells, {report.blocks} blocks and {report.arrays} arrays of {place} were checked",
-        *report.problems,
-    ]
-    summary = "all is well" if not report.problems else f"{len(report.problems)} problems"
-    return "\n".join([*lines, summary]), not report.problems
+    if conditions:
+        raise InputError(f"verify checks a whole store; leave out {conditions[0]}")
+    where = _folder(folder)
+    with ledger.reading(where) as book:
+        sections = (book.declaration() or {})["measure"]
+    # Parts of plug-in packages are not at hand here; their values are held against their checksums only.
+    own = {name: section for name, section in sections.items() if section["_target_"].startswith("simlab.")}
+    found = checks.verify(where, measures_of({"measure": own}))
+    checked = f"{found.cells} cells, {found.blocks} blocks and {found.arrays} arrays checked"
+    if found.problems:
+        return "\n".join([*found.problems, f"{checked}: {len(found.problems)} problems"]), False
+    return f"{checked}: checksums hold, nothing is missing, the store is what the ledger says", True
+
+
+def _with_measures(dataset: xr.Dataset, names: Sequence[str]) -> tuple[xr.Dataset, tuple[str, ...]]:
+    """Add measures that the store does not hold but its outcomes can give; return it and the names it holds now."""
+    if all(name in view.measures(dataset) for name in names):
+        return dataset, view.measures(dataset)
+    from simlab.query import add_measures
+    from simlab.report.known import all_measures
+
+    known = all_measures()
+    for name in names:
+        view.nearest(name, tuple(dict.fromkeys([*view.measures(dataset), *known])), "the measure")
+    added = add_measures(dataset, {name: known[name] for name in names if name in known})
+    return added, view.measures(added)
 
 
 def _folder(folder: Path | None) -> Path:
+    from simlab.store import last_store
+
     if folder is not None:
         return folder
-    found = store.last_store()
+    found = last_store()
     note(f"store: {found}")
-    return found
+    return Path(found)
 
 
 @contextmanager
-def _opened(folder: Path, words: Sequence[str]) -> Iterator[xr.Dataset]:
+def _opened(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Dataset]:
     """Open a store narrowed to the cells that meet conditions; say on stderr what its errors leave out."""
-    with store.open_results(folder) as dataset:
+    from simlab.store import open_results
+
+    with open_results(_folder(folder)) as dataset:
         if condition := view.condition(dataset):
             note(condition)
-        yield select(dataset, view.conditions(dataset, words))
+        yield view.narrowed(dataset, conditions)

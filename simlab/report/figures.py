@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,7 +155,7 @@ def _values(points: list[Point]) -> tuple[Floats, Floats]:
 
 def _dress(figure: Figure, grid: Any, panels: int, dataset: xr.Dataset, shown: View) -> None:
     columns, drawn = grid.shape[1], grid.ravel()[:panels]
-    _limits(drawn[0], dataset[shown.measure].attrs.get("bounds"))
+    _limits(drawn[0], dataset[shown.measure].values)
     for place in drawn[::columns]:
         place.set_ylabel(str(dataset[shown.measure].attrs.get("label", shown.measure.replace("_", " "))))
     for place in drawn[-columns:]:
@@ -169,12 +169,14 @@ def _dress(figure: Figure, grid: Any, panels: int, dataset: xr.Dataset, shown: V
     figure.supxlabel(words, fontsize=7, color="#555555", x=0.01, ha="left")
 
 
-def _limits(place: Axes, bounds: Sequence[float] | None) -> None:
-    """Keep bands of few clusters from drowning the lines: nothing is shown where the measure cannot be."""
+def _limits(place: Axes, values: Floats) -> None:
+    """Keep bands of few clusters from drowning the lines: a share is shown between 0 and 1."""
+    known = values[np.isfinite(values)]
     low, high = place.get_ylim()
-    if bounds is not None:
-        room = 0.02 * (bounds[1] - bounds[0])
-        place.set_ylim(max(low, bounds[0] - room), min(high, bounds[1] + room))
+    if known.size and known.max() <= 1:
+        place.set_ylim(top=min(high, 1.02))
+    if known.size and known.min() >= 0:
+        place.set_ylim(bottom=max(low, -0.02))
 
 
 def _axis_label(name: str) -> str:
