@@ -226,3 +226,19 @@ def test_help_imports_nothing_heavy() -> None:
     heavy = {"hydra", "omegaconf", "xarray", "zarr", "jax", "numpyro", "scipy", "numpy", "matplotlib", "pydantic"}
     assert not heavy & set(found.stderr.split())
     assert "Usage" in found.stdout
+
+
+def test_an_edited_table_does_not_continue_a_store(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    rows = [
+        f"{system}\td{d}\t1\t{rater}\t{(d * 7 + len(system) * s + r) % 5}"
+        for s, system in enumerate(("a", "bb"))
+        for d in range(8)
+        for r, rater in enumerate("xyz")
+    ]
+    table = "\n".join(["system\tdocument\tsegment\trater\tscore", *rows, ""])
+    (folder / "t.tsv").write_text(table)
+    words = ["run", "systems=recorded", "systems.path=t.tsv", "studies=4", "design.documents=8", "--out", "s"]
+    said(capsys, *words, "--jobs", "1")
+    said(capsys, *words, "--jobs", "1")
+    (folder / "t.tsv").write_text(table.replace("\t4\n", "\t3\n"))
+    assert "systems.sha256" in said(capsys, *words, "--jobs", "1", code=2)

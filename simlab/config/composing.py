@@ -99,6 +99,7 @@ def _config(settings: Settings, choices: Mapping[str, Any], options: Options, pl
         if setting.key not in options and not setting.swept:
             put(config, setting.key, _fitting(config, setting.key, setting.values[0], options, plugins))
     recorded.one_world(config, settings)
+    recorded.identify(config)
     return config
 
 

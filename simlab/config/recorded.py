@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import file_digest
+from pathlib import Path
 from typing import Any
 
 from simlab.config.overrides import Setting
@@ -52,6 +54,17 @@ def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
     if "studies" not in settings or not settings["studies"].typed:
         config["studies"] *= config["worlds"]
     config["worlds"] = 1
+
+
+def identify(config: dict[str, Any]) -> None:
+    """Write the digest of the table's file into the config: a file that was edited since is another study."""
+    systems = config["systems"]
+    if systems.get("path") is None or systems.get("sha256", "") is not None:
+        return
+    file = Path(systems["path"]).expanduser()
+    if file.is_file():  # what else it may be is refused, with its reason, where it is read
+        with file.open("rb") as content:
+            systems["sha256"] = file_digest(content, "sha256").hexdigest()
 
 
 def _refuse_axes(declared: Mapping[str, Setting]) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from simlab.config.recorded import identify
+
 Config = dict[str, Any]
 """What one study declares: nested dicts of scalars and lists, resolved and checked."""
 
@@ -78,6 +80,8 @@ class Sweep:
         for axis, value in placed:
             if not axis.of_options:
                 put(config, axis.key, value)
+        if any(axis.key == "systems.path" for axis in self.axes):
+            identify(config)
         return config
 
 

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256 as digest_of
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -26,14 +27,14 @@ BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
 MAX_CELLS = 50_000_000
 
 
-def recorded(rng: np.random.Generator, *, path: str | None) -> World:
+def recorded(rng: np.random.Generator, *, path: str | None, sha256: str | None) -> World:
     """Use the ratings of a table as a world; `path=None` is the table built into simlab.
 
     `rng` is not used: nothing is drawn. A bucket is the set of documents that the same raters rated. The
     truth is not known. `errors` counts major and minor errors, 0 in a gap, and is -1 throughout where the
     table has no counts. The arrays are read-only, since all studies in a process share them.
 
-    Raises InputError for a file that is not a table of ratings.
+    Raises InputError for a file that is not a table of ratings, or whose digest is not `sha256` (None: any).
     """
     if path is None:
         return _built_in()
@@ -42,7 +43,7 @@ def recorded(rng: np.random.Generator, *, path: str | None) -> World:
     file = Path(os.path.expanduser(path))
     refuse_non_file(file)
     status = file.stat()
-    return _world_of(file.absolute(), (status.st_mtime_ns, status.st_size, status.st_ino))
+    return _world_of(file.absolute(), (status.st_mtime_ns, status.st_size, status.st_ino), sha256)
 
 
 @lru_cache(maxsize=1)
@@ -52,8 +53,10 @@ def _built_in() -> World:
 
 
 @lru_cache(maxsize=4)
-def _world_of(path: Path, stamp: tuple[int, ...]) -> World:
+def _world_of(path: Path, stamp: tuple[int, ...], digest: str | None) -> World:
     """Read a file once per process and state: blocks of a study ask for the same world again and again."""
+    if digest is not None and digest != digest_of(path.read_bytes()).hexdigest():
+        raise InputError(f"{shown(path)} has changed since the study was composed; run the same command again")
     return _world(read_ratings(path), shown(path))
 
 

@@ -118,7 +118,7 @@ def test_leniency_multiplies_the_number_of_errors_and_severity_the_odds_of_major
 
 def test_recorded_and_synthetic_ratings_look_alike() -> None:
     """Compare level, spread, zeros and differences between systems."""
-    real = recorded(stream(0), path=None)
+    real = recorded(stream(0), path=None, sha256=None)
     spread = {"leniency_sd": 0.5, "severity_sd": 0.5, "noise_share": 0.5, "rater_document_sd": 0.4}
     synthetic = [world(seed, **spread) for seed in range(20)]
 
