@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,8 +52,19 @@ def query(
             if name not in measures_of(chosen):
                 choices = dict.fromkeys([*measures_of(opened), *(known or {})])
                 raise InputError(f"the store of {folder} holds no measure {name}; {or_nearest(name, choices)}")
-        shape = tuple(chosen.sizes[axis] for axis in axes_of(chosen))
-        return [_record(chosen, place, wanted) for place in np.ndindex(*shape)]
+        return records(chosen, wanted)
+
+
+def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]]:
+    """List the cells of an open store: the values on the axes, and the measures with `_mcse` and `_n`."""
+    axes = axes_of(dataset)
+    fields = [f"{name}{suffix}" for name in measures for suffix in ("", "_mcse", "_n")]
+    places = itertools.product(*(dataset[axis].values.tolist() for axis in axes))
+    columns = [dataset[field].transpose(*axes).values.ravel().tolist() for field in fields]
+    return [
+        dict(zip([*axes, *fields], [*place, *values], strict=True))
+        for place, values in zip(places, zip(*columns, strict=True), strict=True)
+    ]
 
 
 def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.Dataset:
@@ -79,13 +91,6 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def _record(dataset: xr.Dataset, place: tuple[int, ...], measures: Sequence[str]) -> dict[str, Any]:
-    axes = axes_of(dataset)
-    record = {axis: dataset[axis].values[k].item() for axis, k in zip(axes, place, strict=True)}
-    columns = [f"{name}{suffix}" for name in measures for suffix in ("", "_mcse", "_n")]
-    return record | {name: dataset[name].values[place].item() for name in columns}
 
 
 def _padded(dataset: xr.Dataset, clusters: int) -> xr.Dataset:

@@ -33,7 +33,7 @@ def store(axes: dict[str, list[Any]], *, worlds: int = 4, target: str = "simlab.
     coordinates = {name: (name, values, {"key": KEYS.get(name, name)}) for name, values in axes.items()}
     figure = {"measure": "srp", "x": "documents", "line": "grouping"}
     attributes = {
-        "sweep": json.dumps({"figure": figure, "worlds": worlds, "studies": 50}),
+        "sweep": json.dumps({"figure": figure, "worlds": worlds, "studies": 50, "axes": [{"name": n} for n in axes]}),
         "config": json.dumps({"systems": {"_target_": target}}),
         "conditional": worlds == 1,
     }

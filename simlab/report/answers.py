@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simlab import store
+from simlab.query import add_measures, records
 from simlab.report import cells, tables, view
 from simlab.report.launch import note
 from simlab.report.tables import Form
@@ -21,10 +23,8 @@ def query(folder: Path | None, conditions: Sequence[str], names: Sequence[str] |
     with _opened(folder, conditions) as dataset:
         dataset, held = _with_measures(dataset, names or ())
         wanted = [view.nearest(name, held, "the measure") for name in names or held]
-        records = view.records(dataset, wanted)
-        if form != "table":
-            return tables.write(records, form)
-        return cells.table(records, view.axes(dataset), wanted)
+        found = records(dataset, wanted)
+        return cells.table(found, store.axes_of(dataset), wanted) if form == "table" else tables.write(found, form)
 
 
 def compare(
@@ -79,34 +79,30 @@ def verify(folder: Path | None, conditions: Sequence[str]) -> tuple[str, bool]:
 
 def _with_measures(dataset: xr.Dataset, names: Sequence[str]) -> tuple[xr.Dataset, tuple[str, ...]]:
     """Add measures that the store does not hold but its outcomes can give; return it and the names it holds now."""
-    if all(name in view.measures(dataset) for name in names):
-        return dataset, view.measures(dataset)
-    from simlab.query import add_measures
+    if all(name in store.measures_of(dataset) for name in names):
+        return dataset, store.measures_of(dataset)
     from simlab.report.known import all_measures
 
     known = all_measures()
     for name in names:
-        view.nearest(name, tuple(dict.fromkeys([*view.measures(dataset), *known])), "the measure")
+        view.nearest(name, tuple(dict.fromkeys([*store.measures_of(dataset), *known])), "the measure")
     added = add_measures(dataset, {name: known[name] for name in names if name in known})
-    return added, view.measures(added)
+    return added, store.measures_of(added)
 
 
 def _folder(folder: Path | None) -> Path:
-    from simlab.store import last_store
-
     if folder is not None:
         return folder
-    found = last_store()
+    found = store.last_store()
     note(f"store: {found}")
-    return Path(found)
+    return found
 
 
 @contextmanager
 def _opened(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Dataset]:
     """Open a store narrowed to the cells that meet conditions; say on stderr what its errors leave out."""
-    from simlab.store import open_results
-
-    with open_results(_folder(folder)) as dataset:
+    with store.open_results(_folder(folder)) as dataset:
+        yield view.narrowed(dataset, conditions)
+        # Only once the answer is there: a mistake is answered by one line.
         if condition := view.condition(dataset):
             note(condition)
-        yield view.narrowed(dataset, conditions)

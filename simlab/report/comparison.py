@@ -73,7 +73,10 @@ def _notes(rows: Sequence[Row], cluster: str) -> list[str]:
     if clusters[0] < 2:
         return [f"No error can be given: one {cluster.replace('_', ' ')} only; run more worlds or studies."]
     span = str(clusters[0]) if len(clusters) == 1 else f"{clusters[0]} to {clusters[-1]}"
+    n = sorted({row.n for row in rows})
+    campaigns = str(n[0]) if len(n) == 1 else f"{n[0]} to {n[-1]}"
     return [
-        f"Differences are paired over {span} {cluster.replace('_', ' ')}s that the designs share;",
-        "± Monte-Carlo standard error; t intervals, each for itself. Tied: the difference from the best may be 0.",
+        f"Differences are paired over {span} {cluster.replace('_', ' ')}s that the designs share.",
+        f"± Monte-Carlo standard error; n = {campaigns} campaigns behind each value.",
+        "95 % t intervals, one at a time; tied: the difference from the best may be 0.",
     ]

@@ -100,7 +100,9 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
     sweep, cluster = view.declared(dataset), str(dataset[shown.measure].attrs.get("cluster", "cluster"))
     worlds, studies = int(sweep["worlds"]), int(sweep["studies"])
     size = f"{worlds} worlds × {studies} studies" if worlds > 1 else f"1 world × {studies} studies"
-    parts = [f"95 % t intervals over {cluster.replace('_', ' ')}s", f"{size} per point", view.condition(dataset)]
+    kind = f"{cluster.replace('_', ' ')}s"
+    shared = f"designs share the {kind}, so overlapping intervals can still differ (simlab compare)"
+    parts = [f"95 % t intervals over {kind}", f"{size} per point", shown.line and shared, view.condition(dataset)]
     return "; ".join(part for part in parts if part) + "."
 
 
@@ -163,7 +165,7 @@ def _dress(figure: Figure, grid: Any, panels: int, dataset: xr.Dataset, shown: V
         place.xaxis.set_tick_params(labelbottom=True)
     if shown.line:
         handles, labels = drawn[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right upper", title=_axis_label(shown.line), alignment="left")
+        figure.legend(handles, labels, loc="outside right upper", title=shown.line.replace("_", " "), alignment="left")
     # About 17 letters of 7 points stand on an inch.
     words = textwrap.fill(caption(dataset, shown), int(17 * figure.get_figwidth()))
     figure.supxlabel(words, fontsize=7, color="#555555", x=0.01, ha="left")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from hashlib import sha256
@@ -45,9 +46,9 @@ def launch(
     report(store.run(sweep, folder, measures_of(sweep.base), jobs, labels=LABELS))
     store.remember_last(folder)
     with store.open_results(folder) as dataset:
-        print(finding(dataset))
-        note(f"stored in {folder}")
-        note(f"next: {next_command(dataset, folder)}")
+        print(finding(dataset), flush=True)
+        for line in ending(dataset, folder):
+            note(line)
 
 
 def report(summary: Summary) -> None:
@@ -75,23 +76,49 @@ def default_folder(name: str | None, overrides: Sequence[str], *, quick: bool, p
 
 def finding(dataset: xr.Dataset) -> str:
     """Write the measure of the sweep's figure by design and x axis; of a single cell all its measures."""
+    from simlab.query import records
     from simlab.report import cells, view
+    from simlab.store import axes_of, measures_of
 
-    if not view.axes(dataset):
-        return cells.table(view.records(dataset), (), view.measures(dataset))
+    if not axes_of(dataset):
+        return cells.table(records(dataset, measures_of(dataset)), (), measures_of(dataset))
     shown = view.view(dataset)
-    return cells.figure_table(view.records(dataset, [shown.measure]), shown)
+    return cells.figure_table(records(dataset, [shown.measure]), shown)
+
+
+def ending(dataset: xr.Dataset, folder: Path) -> list[str]:
+    """Say what the errors leave out, whether they are as small as the sweep asks, where the store is, what is next."""
+    from simlab.report import view
+
+    condition = view.condition(dataset)
+    lines = [*([condition] if condition else []), *precision(dataset)]
+    return [*lines, f"stored in {folder}", f"next: {next_command(dataset, folder)}"]
+
+
+def precision(dataset: xr.Dataset) -> list[str]:
+    """Say, in a line or none, that the largest error of a measure is above what the sweep asks for."""
+    from simlab.report import view
+
+    asked = view.declared(dataset).get("precision") or {}
+    errors = f"{asked.get('measure')}_mcse"
+    if "mcse" not in asked or errors not in dataset:
+        return []
+    largest = float(dataset[errors].max())
+    if not largest > asked["mcse"]:
+        return []
+    return [f"error of {asked['measure']} up to {largest:.2g}, above the {asked['mcse']:g} wanted; worlds=N runs more"]
 
 
 def next_command(dataset: xr.Dataset, folder: Path) -> str:
     """Suggest what to ask of a store that was just filled."""
     from simlab.report import view
+    from simlab.store import axes_of
 
-    names = view.axes(dataset)
-    if not names:
-        return f"{program()} query {folder} --format json"
+    where = shlex.quote(str(folder))
+    if not axes_of(dataset):
+        return f"{program()} query {where} --format json"
     shown = view.view(dataset)
-    return f"{program()} compare {folder} --by {shown.line or shown.x} --measure {shown.measure}"
+    return f"{program()} compare {where} --by {shown.line or shown.x} --measure {shown.measure}"
 
 
 def program() -> str:

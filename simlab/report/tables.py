@@ -34,13 +34,13 @@ def to_csv(records: Sequence[Record]) -> str:
 
 
 def decimals(errors: Sequence[float]) -> int:
-    """Choose the decimals that show one digit of a typical error: two at least, four at most.
+    """Choose the decimals that show one digit of the smallest error: two at least, three at most.
 
-    >>> decimals([0.012]), decimals([0.0031]), decimals([float("nan")])
+    >>> decimals([0.012]), decimals([0.012, 0.0031]), decimals([float("nan")])
     (2, 3, 2)
     """
-    known = sorted(error for error in errors if math.isfinite(error) and error > 0)
-    return min(max(math.ceil(-math.log10(known[len(known) // 2])), 2), 4) if known else 2
+    known = [error for error in errors if math.isfinite(error) and error > 0]
+    return min(max(math.ceil(-math.log10(min(known))), 2), 3) if known else 2
 
 
 def number(value: float, digits: int, *, sign: bool = False) -> str:

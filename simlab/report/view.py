@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.config.advice import or_nearest
+from simlab.query import select
+from simlab.store import axes_of, measures_of
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -27,17 +28,6 @@ class View:
     panels: tuple[str, ...]
 
 
-def axes(dataset: xr.Dataset) -> tuple[str, ...]:
-    """Return the names of the sweep's axes, in the order of the sweep."""
-    return tuple(str(name) for name in dataset.sizes if "key" in getattr(dataset.get(name), "attrs", {}))
-
-
-def measures(dataset: xr.Dataset) -> tuple[str, ...]:
-    """Return the names of the measures in a store, in its order."""
-    names = [str(name) for name in dataset.data_vars]
-    return tuple(name for name in names if f"{name}_mcse" in names)
-
-
 def declared(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the sweep as it was declared."""
     found: dict[str, Any] = json.loads(dataset.attrs["sweep"])
@@ -47,7 +37,7 @@ def declared(dataset: xr.Dataset) -> dict[str, Any]:
 def view(dataset: xr.Dataset, measure: str | None = None) -> View:
     """Follow the figure that the sweep declares; without one, the last axis of numbers goes across."""
     wanted = declared(dataset).get("figure") or {}
-    names = axes(dataset)
+    names = axes_of(dataset)
     if not names:
         raise InputError("this store holds one cell and no axis; `simlab query` shows its measures")
     numeric = [name for name in names if is_numeric(dataset, name)]
@@ -59,7 +49,7 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
 
 def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
     """Return the measure asked for, or else that of the sweep's figure, or else the first of the store."""
-    held = measures(dataset)
+    held = measures_of(dataset)
     if measure is not None:
         return nearest(measure, held, "the measure")
     wanted = (declared(dataset).get("figure") or {}).get("measure")
@@ -68,8 +58,26 @@ def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
 
 def axis(dataset: xr.Dataset, name: str) -> str:
     """Return the axis of a name or of a full config key."""
-    keys = {str(dataset[found].attrs["key"]): found for found in axes(dataset)}
-    return keys[name] if name in keys else nearest(name, axes(dataset), "the axis")
+    keys = {str(dataset[found].attrs["key"]): found for found in axes_of(dataset)}
+    return keys[name] if name in keys else nearest(name, axes_of(dataset), "the axis")
+
+
+def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
+    """Keep the cells that meet conditions such as `grouping=ungrouped,system_balanced`."""
+    kept = {}
+    for condition in conditions:
+        name, equals, values = condition.partition("=")
+        if not equals:
+            raise InputError(
+                f"{condition} is no condition; write AXIS=VALUE, AXIS one of {', '.join(axes_of(dataset))}"
+            )
+        kept[axis(dataset, name)] = values.split(",")
+    return select(dataset, kept)
+
+
+def value_on(dataset: xr.Dataset, name: str, text: str) -> Any:
+    """Return the value of an axis that is meant by a text; 20 and 20.0 are the same number."""
+    return select(dataset, {name: [text]})[name].values.tolist()[0]
 
 
 def is_numeric(dataset: xr.Dataset, name: str) -> bool:
@@ -91,46 +99,3 @@ def condition(dataset: xr.Dataset) -> str | None:
     systems = json.loads(dataset.attrs["config"]).get("systems") or {}
     recorded = str(systems.get("_target_", "")).split(".")[-2:-1] == ["recorded"]
     return f"conditional on one {'table of ratings' if recorded else 'world'}: another may rank the designs differently"
-
-
-def records(dataset: xr.Dataset, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """List the cells: the values on the axes, then each measure with its `_mcse` and `_n`."""
-    columns = [*axes(dataset)]
-    fields = [f"{name}{end}" for name in (measures(dataset) if names is None else names) for end in ("", "_mcse", "_n")]
-    places = itertools.product(*(dataset[name].values.tolist() for name in columns))
-    values = [dataset[name].transpose(*columns).values.ravel().tolist() for name in fields]
-    return [
-        dict(zip([*columns, *fields], [*place, *found], strict=True))
-        for place, found in zip(places, zip(*values, strict=True), strict=True)
-    ]
-
-
-def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
-    """Keep the cells that meet conditions such as `grouping=ungrouped,system_balanced`."""
-    kept: dict[str, list[int]] = {}
-    for condition in conditions:
-        name, equals, text = condition.partition("=")
-        if not equals:
-            raise InputError(
-                f"{condition} is no condition; write AXIS=VALUE, with AXIS one of {', '.join(axes(dataset))}"
-            )
-        name = axis(dataset, name)
-        values = dataset[name].values.tolist()
-        kept[name] = [values.index(value_on(dataset, name, word)) for word in text.split(",")]
-    return dataset.isel(kept)
-
-
-def value_on(dataset: xr.Dataset, name: str, text: str) -> Any:
-    """Return the value of an axis that is meant by a text; 20 and 20.0 are the same number."""
-    values = dataset[name].values.tolist()
-    for value in values:
-        if text == str(value) or (is_numeric(dataset, name) and _number(text) == value):
-            return value
-    raise InputError(f"{name}={text} is not in the store; it has {', '.join(map(str, values))}")
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
