@@ -1,0 +1,1 @@
+"""Hold the parts of this plug-in."""

@@ -1,0 +1,30 @@
+"""Carry out every command and every piece of Python that the pages of docs/ show."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from simlab.cli import answer
+
+DOCS = Path(__file__).parents[1] / "docs"
+BLOCK = re.compile(r"```(console|python)\n(.*?)```", re.DOTALL)
+SMALLER = ["worlds=2", "studies=4"]  # pages show commands that take seconds; here it matters that they work
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_does_as_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    assert blocks
+    for language, text in blocks:
+        if language == "python":
+            exec(text, {})
+            continue
+        for line in text.splitlines():
+            words = shlex.split(line.removeprefix("$ simlab "))
+            smaller = SMALLER[1:] if "systems=recorded" in words else SMALLER
+            assert answer([*words, *(smaller if words[0] == "sweep" else [])]) == 0, line
