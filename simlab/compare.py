@@ -127,6 +127,8 @@ def compare(dataset: xr.Dataset, *, by: str, measure: str, baseline: object = No
         raise InputError(f"--baseline {baseline} is not on the axis {by}; its values: {', '.join(map(str, designs))}")
     if len(designs) < 2:
         raise InputError(f"the axis {by} of this store has one value, {designs[0]}: there is nothing to compare")
+    if not np.isfinite(dataset[measure].values).any():
+        raise InputError(f"{measure} has no value in these cells; name another --measure")
     reference = None if baseline is None else designs.index(baseline)
     less = measure in LESS_IS_BETTER
     rows = (_rows(at, designs, points, reference, less) for at, points in groups(dataset, by, measure))

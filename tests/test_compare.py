@@ -131,5 +131,7 @@ def test_what_is_not_in_the_store_is_named() -> None:
     data = store({"a": [[0.9, 0.8]], "b": [[0.1, 0.3]]}, [10])
     with pytest.raises(InputError, match="zscore is not on the axis grouping; its values: a, b"):
         compare(data, by="grouping", measure="srp", baseline="zscore")
+    with pytest.raises(InputError, match="no value in these cells"):
+        compare(data.assign(srp=data.srp * np.nan), by="grouping", measure="srp")
     with pytest.raises(InputError, match="one value, 10"):
         compare(data, by="documents", measure="srp")

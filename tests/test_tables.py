@@ -68,7 +68,9 @@ def test_table_says_n_and_names_measures_without_a_value() -> None:
 
 def test_different_n_are_given_measure_by_measure() -> None:
     records = [{**row, "power": 0.5, "power_mcse": 0.1, "power_n": 10 * k} for k, row in enumerate(RECORDS)]
-    assert "srp 250, power 0 to 30" in cells.table(records, ["grouping", "documents"], ["srp", "power"])
+    assert "srp 250 campaigns, power 0 to 30 campaigns" in cells.table(
+        records, ["grouping", "documents"], ["srp", "power"]
+    )
 
 
 def test_store_without_axes_is_a_line_per_measure() -> None:
@@ -123,10 +125,22 @@ def test_comparison_names_the_best_and_what_it_is_paired_over() -> None:
     assert "5 document sets" in text
 
 
+def test_narrow_comparison_has_a_table_per_cell_and_leaves_intervals_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = comparison.table(rows(5), "grouping", "type_s", "world").splitlines()
+    assert lines[0] == "documents=10"
+    assert "95 % interval" in lines[1]
+    assert lines[-1] == "Less is better."
+    monkeypatch.setenv("COLUMNS", "50")
+    text = comparison.table(rows(5), "grouping", "type_s", "world")
+    assert "95 % interval" not in text
+    assert "-.10 ± .02" in text
+
+
 def test_comparison_of_one_cluster_says_that_no_error_can_be_given() -> None:
     text = comparison.table(rows(1), "grouping", "srp", "world")
     assert "-.10 ± ?" in text
-    assert "No error can be given: one world only" in text
+    assert "No error can be given from 1 world" in text
 
 
 def test_comparison_records_are_flat() -> None:

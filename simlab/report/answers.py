@@ -50,8 +50,9 @@ def plot(folder: Path | None, conditions: Sequence[str], out: Path | None, measu
 
     if out is not None:
         figures.check_suffix(out)
-    with _opened(folder, conditions) as dataset:
-        file = out or _folder(folder) / "figure.png"
+    place = _folder(folder)
+    with _opened(place, conditions) as dataset:
+        file = out or place / "figure.png"
         dataset, _ = _with_measures(dataset, [measure] if measure else [])
         figures.plot(dataset, file, measure)
     return str(file)
@@ -71,9 +72,10 @@ def verify(folder: Path | None, conditions: Sequence[str]) -> tuple[str, bool]:
     # Parts of plug-in packages are not at hand here; their values are held against their checksums only.
     own = {name: section for name, section in sections.items() if section["_target_"].startswith("simlab.")}
     found = checks.verify(where, measures_of({"measure": own}))
-    checked = f"{found.cells} cells, {found.blocks} blocks and {found.arrays} arrays checked"
+    parts = [(found.cells, "cell"), (found.blocks, "block"), (found.arrays, "array")]
+    checked = f"{', '.join(tables.counted([count], noun) for count, noun in parts)} checked"
     if found.problems:
-        return "\n".join([*found.problems, f"{checked}: {len(found.problems)} problems"]), False
+        return "\n".join([*found.problems, f"{checked}: {tables.counted([len(found.problems)], 'problem')}"]), False
     return f"{checked}: checksums hold, nothing is missing, the store is what the ledger says", True
 
 

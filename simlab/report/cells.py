@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from simlab.report.tables import Record, aligned, decimals, measured, width, word
+from simlab.report.tables import Record, aligned, counted, decimals, measured, width, word
 from simlab.report.view import View
 
 
@@ -77,10 +77,8 @@ def _chunks(widths: Mapping[str, int], room: int) -> Iterator[list[str]]:
 
 def _behind(records: Sequence[Record], names: Sequence[str]) -> str:
     """Say what `±` means, and on how many campaigns the values rest (measure by measure where that differs)."""
-    counts = {name: sorted({int(record[f"{name}_n"]) for record in records}) for name in names}
-    spans = {name: f"{n[0]}" if len(n) == 1 else f"{n[0]} to {n[-1]}" for name, n in counts.items()}
+    spans = {name: counted([int(record[f"{name}_n"]) for record in records], "campaign") for name in names}
     if len(set(spans.values())) == 1:
-        said = f"n = {next(iter(spans.values()))} campaigns behind each value"
-    else:
-        said = f"n campaigns behind each value: {', '.join(f'{name} {span}' for name, span in spans.items())}"
-    return f"± Monte-Carlo standard error; {said}"
+        return f"± Monte-Carlo standard error; n = {next(iter(spans.values()))} behind each value"
+    each = ", ".join(f"{name} {span}" for name, span in spans.items())
+    return f"± Monte-Carlo standard error; behind each value: {each}"

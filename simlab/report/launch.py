@@ -106,7 +106,8 @@ def precision(dataset: xr.Dataset) -> list[str]:
     largest = float(dataset[errors].max())
     if not largest > asked["mcse"]:
         return []
-    return [f"error of {asked['measure']} up to {largest:.2g}, above the {asked['mcse']:g} wanted; worlds=N runs more"]
+    more = "studies" if dataset.attrs["conditional"] else "worlds"
+    return [f"error of {asked['measure']} up to {largest:.2g}, above the {asked['mcse']:g} wanted; {more}=N runs more"]
 
 
 def next_command(dataset: xr.Dataset, folder: Path) -> str:

@@ -39,7 +39,8 @@ def decimals(errors: Sequence[float]) -> int:
     >>> decimals([0.012]), decimals([0.012, 0.0031]), decimals([float("nan")])
     (2, 3, 2)
     """
-    known = [error for error in errors if math.isfinite(error) and error > 0]
+    # What is left of a zero after rounding is no error.
+    known = [error for error in errors if math.isfinite(error) and error > 1e-9]
     return min(max(math.ceil(-math.log10(min(known))), 2), 3) if known else 2
 
 
@@ -95,6 +96,16 @@ def listing(title: str, rows: Sequence[Sequence[str]]) -> str:
 def width() -> int:
     """Return the columns of the terminal; a fixed number where the output is piped."""
     return shutil.get_terminal_size((PIPED_WIDTH, 24)).columns
+
+
+def counted(counts: Sequence[int], noun: str) -> str:
+    """Write how many there are; the least and the most where that differs.
+
+    >>> counted([1], "world"), counted([250, 200, 250], "campaign")
+    ('1 world', '200 to 250 campaigns')
+    """
+    span = str(counts[0]) if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
+    return f"{span} {noun}" if span == "1" else f"{span} {noun}s"
 
 
 def word(value: object) -> str:

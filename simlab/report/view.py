@@ -58,6 +58,8 @@ def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
 
 def axis(dataset: xr.Dataset, name: str) -> str:
     """Return the axis of a name or of a full config key."""
+    if not axes_of(dataset):
+        raise InputError(f"the store holds one cell and has no axis {name}")
     keys = {str(dataset[found].attrs["key"]): found for found in axes_of(dataset)}
     return keys[name] if name in keys else nearest(name, axes_of(dataset), "the axis")
 
