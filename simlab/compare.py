@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from simlab.measures.labels import LABELS
 from simlab.types import Floats, InputError
 
 if TYPE_CHECKING:
     import xarray as xr
 
 LEVEL = 0.95
-LESS_IS_BETTER = frozenset({"type_s"})
 
 Standing = Literal["best", "tied", "behind", "unknown"]
 
@@ -130,7 +130,7 @@ def compare(dataset: xr.Dataset, *, by: str, measure: str, baseline: object = No
     if not np.isfinite(dataset[measure].values).any():
         raise InputError(f"{measure} has no value in these cells; name another --measure")
     reference = None if baseline is None else designs.index(baseline)
-    less = measure in LESS_IS_BETTER
+    less = bool(LABELS.get(measure, {}).get("less_is_better"))
     rows = (_rows(at, designs, points, reference, less) for at, points in groups(dataset, by, measure))
     return [row for group in rows for row in group]
 

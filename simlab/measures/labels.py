@@ -1,7 +1,7 @@
 """Say how each performance measure is written on an axis, and what bounds it.
 
 `bounds` and `order` (how many campaigns are compared at a time) let failed campaigns be counted as the worst and as
-the best possible; conditional measures, whose denominators vary, have none.
+the best possible; conditional measures, whose denominators vary, have none. Of a measure that is `less_is_better` the best design has the least.
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "pearson": {"label": "Pearson correlation between campaigns", "bounds": [-1, 1], "order": 2},
     "significant_share": {"label": "share of significant pairs", "bounds": [0, 1]},
     "power": {"label": "power (true differences found)", "bounds": [0, 1]},
-    "type_s": {"label": "type S error (significant, wrong sign)"},
+    "type_s": {"label": "type S error (significant, wrong sign)", "less_is_better": True},
     "best_system_found": {"label": "probability of the right best system", "bounds": [0, 1]},
 }
