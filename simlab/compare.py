@@ -116,6 +116,11 @@ def leader(points: Sequence[Point], *, less_is_better: bool) -> int:
     return int(np.nanargmin(values) if less_is_better else np.nanargmax(values))
 
 
+def less_is_better(measure: str) -> bool:
+    """Tell whether the best design has the least of a measure."""
+    return bool(LABELS.get(measure, {}).get("less_is_better"))
+
+
 def compare(dataset: xr.Dataset, *, by: str, measure: str, baseline: object = None) -> list[Row]:
     """Compare the designs along an axis of a store, separately in every cell of the other axes.
 
@@ -130,7 +135,7 @@ def compare(dataset: xr.Dataset, *, by: str, measure: str, baseline: object = No
     if not np.isfinite(dataset[measure].values).any():
         raise InputError(f"{measure} has no value in these cells; name another --measure")
     reference = None if baseline is None else designs.index(baseline)
-    less = bool(LABELS.get(measure, {}).get("less_is_better"))
+    less = less_is_better(measure)
     rows = (_rows(at, designs, points, reference, less) for at, points in groups(dataset, by, measure))
     return [row for group in rows for row in group]
 

@@ -1,7 +1,8 @@
 """Say how each performance measure is written on an axis, and what bounds it.
 
 `bounds` and `order` (how many campaigns are compared at a time) let failed campaigns be counted as the worst and as
-the best possible; conditional measures, whose denominators vary, have none. Of a measure that is `less_is_better` the best design has the least.
+the best possible; conditional measures, whose denominators vary, have none. Of a measure that is `less_is_better` the
+best design has the least.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from simlab.compare import LESS_IS_BETTER, Row
+from simlab.compare import Row, less_is_better
 from simlab.report import tables
 from simlab.report.cells import measured_column
 
@@ -95,5 +95,5 @@ def _notes(rows: Sequence[Row], measure: str, cluster: str) -> list[str]:
         f"Differences are paired over {tables.counted(clusters, cluster)} that the designs share.",
         f"± Monte-Carlo standard error; n = {campaigns} behind each value.",
         "95 % t intervals, one at a time; tied: the difference from the best may be 0.",
-        *(["Less is better."] if measure in LESS_IS_BETTER else []),
+        *(["Less is better."] if less_is_better(measure) else []),
     ]
