@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from simlab.config import compose
 from simlab.rng import stream
+from simlab.study import draw_world
 from simlab.types import InputError, Outputs, World
 from simlab.world.raters import count_buckets, count_quantile, mqm_raters, seat_raters
 from simlab.world.recorded import recorded
@@ -119,8 +121,9 @@ def test_leniency_multiplies_the_number_of_errors_and_severity_the_odds_of_major
 def test_recorded_and_synthetic_ratings_look_alike() -> None:
     """Compare level, spread, zeros and differences between systems."""
     real = recorded(stream(0), path=None, sha256=None)
-    spread = {"leniency_sd": 0.5, "severity_sd": 0.5, "noise_share": 0.5, "rater_document_sd": 0.4}
-    synthetic = [world(seed, **spread) for seed in range(20)]
+    sizes = ["systems.n_systems=10", "systems.n_documents=30", "systems.n_segments=104", "raters.pool_size=10"]
+    shipped = compose([*sizes, "raters.noise=potential", "design.documents=20"])  # the pool and spreads as they ship
+    synthetic = [draw_world(shipped, index) for index in range(20)]
 
     def traits(w: World) -> np.ndarray:
         value = w.ratings.value
