@@ -37,6 +37,8 @@ def recorded(rng: np.random.Generator, *, path: str | None, sha256: str | None) 
     Raises InputError for a file that is not a table of ratings, or whose digest is not `sha256` (None: any).
     """
     if path is None:
+        if sha256 is not None:
+            raise InputError("systems.sha256 is the digest of a file; give systems.path, too, or leave it out")
         return _built_in()
     if not path.strip():
         raise InputError("systems.path is empty; give a table of ratings, or null for the built-in one")
@@ -56,7 +58,7 @@ def _built_in() -> World:
 def _world_of(path: Path, stamp: tuple[int, ...], digest: str | None) -> World:
     """Read a file once per process and state: blocks of a study ask for the same world again and again."""
     if digest is not None and digest != digest_of(path.read_bytes()).hexdigest():
-        raise InputError(f"{shown(path)} has changed since the study was composed; run the same command again")
+        raise InputError(f"{shown(path)} has changed since the sweep began: its digest is not {shown(digest)}")
     return _world(read_ratings(path), shown(path))
 
 
