@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simlab.cli import answer
+from simlab.report.launch import default_folder
 
 TINY = [
     "systems.n_systems=4",
@@ -19,6 +22,7 @@ TINY = [
     "studies=6",
     "design.documents=8,12",
 ]
+KEPT = ["estimate", "direction", "significant", "p_value", "ratings_used", "document_set"]
 GROUPS = "design.grouping=pseudo_side_by_side,ungrouped"
 
 
@@ -132,6 +136,13 @@ def test_the_advised_quoting_of_a_path_works(capsys: pytest.CaptureFixture[str])
     assert "cannot be opened" in said(capsys, "sweep", "item_grouping", "systems=recorded", advised, code=2)
 
 
+@pytest.mark.parametrize("path", ["nowhere.tsv", ".", "/dev/null"])
+def test_a_path_that_is_no_file_is_named(path: str, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    words = ["sweep", "item_grouping", "systems=recorded", f"systems.path={path}"]
+    assert path in said(capsys, *words, code=2)
+    assert not list(folder.iterdir())
+
+
 @pytest.mark.parametrize("override", ["worlds=3", "raters.pool_size=5", "raters=crowd_pool"])
 def test_a_recorded_table_brings_its_own_world_and_raters(override: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert override.split("=")[0] in said(capsys, "sweep", "item_grouping", "systems=recorded", override, code=2)
@@ -178,6 +189,8 @@ def test_a_sweep_from_launch_to_figure(capsys: pytest.CaptureFixture[str], folde
     assert "seed" in other
     assert "1" in other
     assert "2" in other
+    axes = said(capsys, "sweep", "normalization", *TINY, "--out", "store", "--jobs", "1", code=2)
+    assert "its axes are design.grouping, design.documents" in axes
 
 
 def test_growing_a_sweep_keeps_the_numbers_of_old_cells(capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,13 +208,14 @@ def test_growing_a_sweep_keeps_the_numbers_of_old_cells(capsys: pytest.CaptureFi
     ]
     said(capsys, "sweep", "item_grouping", "design.grouping=ungrouped", *small)
     with simlab.open_results("s") as dataset:
-        before = dataset["estimate"].sel(grouping="ungrouped", documents=8).load()
+        before = dataset[KEPT].sel(grouping="ungrouped", documents=8).load()
     grown = [*TINY[:4], "studies=6", "design.studies_per_document_set=2", "design.documents=8,10", "--out", "s"]
     said(capsys, "sweep", "item_grouping", "design.grouping=ungrouped,system_balanced", *grown, "--jobs", "1")
     with simlab.open_results("s") as dataset:
         cell = dataset.sel(grouping="ungrouped", documents=8)
-        kept = cell["estimate"].values[(cell["study"].values < 4)]
-        assert (kept == before.values).all()
+        old = cell["study"].values < 4
+        for name in KEPT:
+            np.testing.assert_array_equal(cell[name].values[old], before[name].values)
         assert dataset.sizes["replicate"] == 12
 
 
@@ -213,6 +227,16 @@ def test_a_dry_run_writes_nothing(capsys: pytest.CaptureFixture[str], folder: Pa
 def test_run_stores_one_cell(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     assert "srp" in said(capsys, "run", *TINY[:5], "design.documents=8", "--jobs", "1")
     assert [path.name[:4] for path in (folder / "outputs").glob("[!.]*")] == ["run-"]
+
+
+def test_the_default_folder_tells_what_was_changed() -> None:
+    def named(*overrides: str, quick: bool = False) -> str:
+        return default_folder("item_grouping", overrides, quick=quick, plugins=[]).as_posix()
+
+    assert named() == "outputs/item_grouping"
+    assert re.fullmatch(r"outputs/item_grouping-[0-9a-f]{8}", named("seed=1", "studies=2"))
+    assert named("seed=1", "studies=2") == named("studies=2", "seed=1")
+    assert len({named(), named("seed=1"), named("seed=2"), named(quick=True)}) == 4
 
 
 @pytest.mark.parametrize("words", [["list"], ["show", "item_grouping"], ["show", "raters"], ["--version"], ["--help"]])
