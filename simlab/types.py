@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -118,6 +118,122 @@ class World:
     truth: Floats | None
     ratings: Ratings | None
     law: RatingLaw | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Say how the outputs of each two systems compare, as an oracle sees it.
+
+    `p[pair, outcome]` are the probabilities of win, draw and loss (`>`, `=`, `<`; pairs ordered i < j, "win" means that
+    the first system's output is preferred); None where nobody knows them. Exactly one of three says where outcomes
+    come from: `recorded[pair, item]` (0, 1, 2 = `>`, `=`, `<`; -1 = never rated), a `latent` quality, or neither: then
+    they are drawn from `p`, draws correlated between the pairs of an item by `difficulty` in [0, 1).
+    `n_items` outputs per system can be rated by humans. `fixed`: all studies of a world share one test set.
+    """
+
+    system_names: tuple[str, ...]
+    n_items: int
+    p: Floats | None
+    recorded: Array | None = None
+    latent: Latent | None = None
+    difficulty: float = 0.0
+    fixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Latent:
+    """Say how an output's quality comes about: `score[system, item] = quality[system] * f[item] + output_sd * z`.
+
+    `f` is a lognormal factor with mean 1 and logarithm's standard deviation `item_sd` (easy items tell systems apart,
+    hard ones do not), shared by all systems. An output is preferred if its score is higher by more than `tie_margin`.
+    """
+
+    quality: Floats
+    output_sd: float
+    item_sd: float
+    tie_margin: float
+
+
+@dataclass(frozen=True, slots=True)
+class MetricLaw:
+    """Say what a metric says: by a mixture matrix, or by a score that is compared.
+
+    `mu[pair, metric outcome, oracle outcome]` has columns that sum to one. Otherwise the metric scores outputs with
+    `correlation[system]` to their latent score, and prefers by the sign of the difference beyond `margin` (in standard
+    deviations of the metric's score). It rates the first `n_outputs` outputs, those that humans can rate first.
+    """
+
+    n_outputs: int
+    mu: Floats | None = None
+    correlation: Floats | None = None
+    margin: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceWorld:
+    """Hold one draw of all that is true where outputs are compared pair by pair.
+
+    `rater[human outcome, oracle outcome]` is the confusion of the raters (columns sum to one); None: they are the
+    oracle. `metric` is None where there is none.
+    """
+
+    contest: Contest
+    rater: Floats | None
+    metric: MetricLaw | None
+
+
+@dataclass(frozen=True, slots=True)
+class TestSet:
+    """Hold the potential answers about a test set: outcomes 0, 1, 2 = `>`, `=`, `<`, -1 = a gap.
+
+    `human[pair, item]` for the outputs that humans can rate, `metric[pair, item]` for those that the metric rates
+    (the same first), None without a metric.
+    """
+
+    __test__ = False
+
+    human: Array
+    metric: Array | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Hold what would be known of each pair at each look, had it been followed so far.
+
+    `annotations[look]` human ratings per pair, 0 at look 0; `human[row, look, outcome]` their counts (`>`, `=`, `<`);
+    `confusion[row, look, metric outcome, human outcome]` the counts of the outputs that both rated, and
+    `metric[row, look, outcome]` those of outputs with the metric's rating only; both zero without a metric. A row is
+    a pair in a campaign. Integers.
+    """
+
+    annotations: Ints
+    human: Ints
+    confusion: Ints
+    metric: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Hold what a posterior says of p: `mean`, `low`, `high` `[row, outcome]`, bounds of 95 % intervals."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Hold what a decision rule says at each look: `verdict[row, look]` +1, 0 or -1 if collecting ended there.
+
+    `stop[row, look]` says whether the rule itself ends it; what is said after the first stop counts for nothing.
+    `theta[row, look]` is the probability that the first system wins more often (NaN where a rule has none).
+    `summarise(human, confusion, metric)` (counts `[row, ...]` of one look) estimates p from what the rule uses.
+    """
+
+    verdict: Array
+    stop: Bools
+    theta: Floats
+    summarise: Callable[[Ints, Ints, Ints], Summary]
 
 
 @dataclass(frozen=True, slots=True)
