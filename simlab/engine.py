@@ -14,6 +14,7 @@ from simlab.config.advice import shown
 from simlab.config.sweep import Sweep
 from simlab.continuation import cell_key, declare, position
 from simlab.dispatch import Task, dispatch
+from simlab.layout import campaign_bytes
 from simlab.ledger import Entry, Ledger
 from simlab.progress import progress
 from simlab.provenance import provenance
@@ -181,13 +182,8 @@ def engine_of(sweep: Sweep) -> Mapping[str, Any]:
 
 def outcome_bytes(sweep: Sweep, job: Job) -> int:
     """Estimate the size of a sweep's outcomes, uncompressed."""
-    per_campaign = (_campaign_bytes(len(cell.systems)) for cell in job.cells)
+    per_campaign = (campaign_bytes(cell.config, len(cell.systems)) for cell in job.cells)
     return sweep.worlds * sweep.studies * sum(per_campaign)
-
-
-def _campaign_bytes(n_systems: int) -> int:
-    n_pairs = n_systems * (n_systems - 1) // 2
-    return 33 + 12 * n_systems + 11 * n_pairs
 
 
 def refuse_too_large(sweep: Sweep, job: Job) -> None:

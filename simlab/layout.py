@@ -45,9 +45,34 @@ OUTCOMES: Mapping[str, Kind] = {
     "p_value": Kind(("replicate", "pair"), "float64", NAN, "two-sided p-value"),
     "twin_direction": Kind(("replicate", "pair"), "int8", NO_TWIN, "direction with other raters; -128: not possible"),
     "twin_significant": Kind(("replicate", "pair"), "bool", False, "whether it is significant with other raters"),
+    "verdict": Kind(
+        ("replicate", "pair"), "int8", 0, "+1: the first system declared better, -1: the second, 0: neither"
+    ),
+    "decided": Kind(("replicate", "pair"), "bool", False, "whether the decision rule ended collecting"),
+    "theta": Kind(("replicate", "pair"), "float64", NAN, "probability that the first system wins more often"),
+    "used": Kind(("replicate", "pair"), "int32", 0, "annotations of the pair"),
+    "rounds": Kind(("replicate", "pair"), "int32", 0, "batches of the pair"),
+    "reference_verdict": Kind(("replicate", "pair"), "int8", 0, "verdict of the full human evaluation"),
+    "reference_smoothed": Kind(("replicate", "pair"), "bool", False, "whether some outcome never occurs in it"),
+    "p_mean": Kind(("replicate", "pair", "preference"), "float64", NAN, "estimated probability of >, =, <"),
+    "p_low": Kind(("replicate", "pair", "preference"), "float64", NAN, "lower bound of its 95 % interval"),
+    "p_high": Kind(("replicate", "pair", "preference"), "float64", NAN, "upper bound of its 95 % interval"),
+    "reference_p": Kind(("replicate", "pair", "preference"), "float64", NAN, "share in the full human evaluation"),
+    "cyclic": Kind(("replicate", "system"), "bool", False, "whether verdicts lead from the system back to itself"),
+    "ratings_possible": Kind(("replicate",), "int32", 0, "annotations in the full human evaluation"),
+    "item_ratings_used": Kind(("replicate",), "int32", 0, "single outputs that raters had to read"),
+    "item_ratings_possible": Kind(("replicate",), "int32", 0, "single outputs in the full human evaluation"),
+    "undecided": Kind(("replicate", "round"), "int32", -1, "pairs undecided after a round"),
+    "collected": Kind(("replicate", "round"), "int32", -1, "annotations collected up to a round"),
+    "true_p": Kind(("of_world", "pair", "preference"), "float64", NAN, "true probability of >, =, <"),
     "true_value": Kind(("of_world", "system"), "float64", NAN, "true quality"),
     "true_direction": Kind(("of_world", "pair"), "int8", 0, "true direction"),
 }
+_RATED = frozenset(
+    ["load_entropy_reached", "human_count", "p_value", "twin_direction", "twin_significant", "true_value"]
+)
+_COMPARED = frozenset(list(OUTCOMES)[list(OUTCOMES).index("verdict") : list(OUTCOMES).index("true_value")])
+"""Outcomes that only studies of ratings have, and only studies of preferences."""
 PER_WORLD = frozenset(name for name, kind in OUTCOMES.items() if kind.dims[0] == "of_world")
 
 
@@ -83,8 +108,25 @@ def grid(book: Ledger) -> Grid:
     entries = {entry.position: entry for entry in book.entries()}
     worlds, studies = declared["worlds"], declared["studies"]
     n = max((len(entry.systems) for entry in entries.values()), default=0)
+    rounds = max((n_rounds(entry.config) for entry in entries.values()), default=0)
     sizes = {"replicate": worlds * studies, "of_world": worlds, "system": n, "pair": n * (n - 1) // 2}
+    sizes |= {"preference": 3, "round": rounds}
     return Grid(tuple(declared["axes"]), worlds, studies, entries, sizes)
+
+
+def n_rounds(config: Mapping[str, Any]) -> int:
+    """Count the looks at which a campaign is followed, look 0 included; 0 where nothing is collected in batches."""
+    budget = config.get("budget", {})
+    return 1 - (-budget["annotations_per_pair"] // budget["batch_size"]) if "batch_size" in budget else 0
+
+
+def campaign_bytes(config: Mapping[str, Any], n_systems: int) -> int:
+    """Estimate the size of the outcomes of one campaign, uncompressed."""
+    sizes = {"replicate": 1, "of_world": 0, "system": n_systems, "pair": n_systems * (n_systems - 1) // 2}
+    sizes |= {"preference": 3, "round": n_rounds(config)}
+    compared = sizes["round"] > 0
+    kinds = [kind for name, kind in OUTCOMES.items() if name not in (_RATED if compared else _COMPARED)]
+    return 8 + sum(np.dtype(kind.dtype).itemsize * math.prod(sizes[dim] for dim in kind.dims) for kind in kinds)
 
 
 def columns(dim: str, n_systems: int, size: int) -> Ints:
@@ -152,7 +194,10 @@ def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int)
     padded = np.full([grid.sizes[dim] for dim in kind.dims], kind.fill, kind.dtype)
     array = outcomes[name]
     rows = np.arange(len(array)) if name in PER_WORLD else outcomes["world"] * grid.studies + outcomes["study"]
-    places = [columns(dim, n_systems, grid.sizes[dim]) for dim in kind.dims[1:]]
+    places = [
+        columns(dim, n_systems, grid.sizes[dim]) if dim in ("system", "pair") else np.arange(length)
+        for dim, length in zip(kind.dims[1:], array.shape[1:], strict=True)
+    ]
     padded[np.ix_(rows, *places)] = array
     return padded
 

@@ -131,6 +131,9 @@ def coordinates(size: Grid, survey: Survey) -> Variables:
     found["system"] = (("system",), named, {})
     found["pair_first"] = (("pair",), first.astype(np.int32), {"label": "index of the first system of a pair"})
     found["pair_second"] = (("pair",), second.astype(np.int32), {"label": "index of the second system of a pair"})
+    if size.sizes["round"]:
+        found["preference"] = (("preference",), np.array([">", "=", "<"]), {"label": "outcome of a comparison"})
+        found["round"] = (("round",), np.arange(size.sizes["round"], dtype=np.int32), {"label": "batches collected"})
     n_systems = np.zeros(size.shape, np.int32)
     for position, entry in size.entries.items():
         n_systems[position] = len(entry.systems)

@@ -11,8 +11,9 @@ import numpy as np
 from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
 from simlab.formulas import least_entropy
-from simlab.study import draw_world, lay_design
-from simlab.types import Frame, InputError, World
+from simlab.rating_campaigns import lay_design
+from simlab.types import Frame, InputError, PreferenceWorld, World
+from simlab.worlds import draw_world
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Shape:
 def check(config: Mapping[str, Any]) -> Shape:
     """Raise InputError where the keys of a cell contradict each other or its world; else return the world's shape."""
     world = draw_world(config, 0)
+    if isinstance(world, PreferenceWorld):
+        return _check_preferences(config, world)
     if world.truth is None and config["worlds"] > 1:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
     _check_ratings_per_item(config["design"], world.frame)
@@ -38,6 +41,27 @@ def check(config: Mapping[str, Any]) -> Shape:
     _check_error_counts(config["analysis"]["normalization"], world)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
+
+
+def _check_preferences(config: Mapping[str, Any], world: PreferenceWorld) -> Shape:
+    """Hold the budget and the worlds of a study of preferences against the outputs that there are."""
+    contest, budget = world.contest, config["budget"]
+    if contest.p is None and config["worlds"] > 1:
+        raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
+    if "_target_" not in config["decision"]:
+        raise InputError("decision=significance judges ratings; for preferences choose decision=bayes or another rule")
+    wanted = budget["annotations_per_pair"]
+    if contest.p is not None and wanted > contest.n_items:
+        raise InputError(
+            f"budget.annotations_per_pair={wanted} exceeds the {contest.n_items} outputs that humans can rate; "
+            "lower it or raise systems.n_items"
+        )
+    if budget["batch_size"] > wanted:
+        raise InputError(
+            f"budget.batch_size={budget['batch_size']} exceeds budget.annotations_per_pair={wanted}; lower it"
+        )
+    n_systems = len(contest.system_names)
+    return Shape(n_systems, contest.n_items, contest.n_items, 0, contest.system_names)
 
 
 def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:

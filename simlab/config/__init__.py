@@ -1,6 +1,6 @@
 """Declare studies: options of groups, values of keys, axes of sweeps; checked before anything runs."""
 
-from simlab.config.catalogue import describe, list_options, list_sweeps
+from simlab.config.catalogue import bound_options, describe, list_options, list_sweeps
 from simlab.config.composing import RESERVED, compose, compose_sweep
 from simlab.config.sweep import Axis, Cell, Config, Sweep, canonical
 
@@ -10,6 +10,7 @@ __all__ = [
     "Cell",
     "Config",
     "Sweep",
+    "bound_options",
     "canonical",
     "compose",
     "compose_sweep",

@@ -37,6 +37,11 @@ def list_options(plugins: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
     return {group: tuple(files) for group, files in find_options(plugins).items()}
 
 
+def bound_options(group: str) -> dict[str, dict[str, Any]]:
+    """Return the section of each option of a group."""
+    return {name: dict(_section(file)) for name, file in find_options()[group].items()}
+
+
 def describe(name: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
     """Describe a sweep (by name or file), a group, or an option (`ungrouped` or `design.grouping=ungrouped`)."""
     if is_path(name) or name in _sweep_files():

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from simlab.config import catalogue, groups, recorded
+from simlab.config import catalogue, families, groups, recorded
 from simlab.config.advice import nearest, or_nearest, shown
 from simlab.config.groups import Options
 from simlab.config.overrides import check_values
@@ -28,7 +28,8 @@ RESERVED = frozenset({
     *("load_entropy_reached", "estimate", "standard_error", "low", "high", "human_count", "metric_count"),
     *("direction", "significant", "verdict", "p_value", "twin_direction", "twin_significant", "true_direction"),
     *("true_value", "true_p", "p_mean", "p_low", "p_high", "theta", "difference", "difference_se", "used", "rounds"),
-    *("reference_verdict", "reference_p"),
+    *("reference_verdict", "reference_p", "reference_smoothed", "round", "decided", "cyclic", "undecided", "collected"),
+    *("ratings_possible", "item_ratings_used", "item_ratings_possible", "p_low", "p_high"),
 })  # fmt: skip
 """Names that a store gives to other things; an axis that would take one goes by its full key."""
 
@@ -47,10 +48,11 @@ def compose_sweep(
     """
     options = groups.find_options(plugins)
     declared = Declared("run") if name is None else catalogue.load_sweep(name)
-    settings = gather(declared, overrides, quick, options)
+    settings = gather(declared, overrides, quick, options, plugins)
     if name is None and (swept := several(settings.values())):
         raise InputError(f"{swept.key} has several values, and a run is one cell; use `simlab sweep NAME`")
-    composed = _composed(settings, _measures(declared, settings), options, plugins)
+    family = families.family(settings.values(), options, plugins)
+    composed = _composed(settings, _measures(declared, settings), options, plugins, family)
     axes = _axes(settings, list(composed.values()), options, plugins)
     first = next(iter(composed.values()))
     return Sweep(
@@ -77,7 +79,7 @@ def _measures(declared: Declared, settings: Settings) -> list[str]:
 
 
 def _composed(
-    settings: Settings, measures: Sequence[str], options: Options, plugins: Sequence[str]
+    settings: Settings, measures: Sequence[str], options: Options, plugins: Sequence[str], family: str
 ) -> dict[tuple[str, ...], Config]:
     """Compose a config for each combination of the options on axes."""
     for name in measures:
@@ -88,13 +90,15 @@ def _composed(
     composed = {}
     for combination in itertools.product(*(setting.values for setting in swept)):
         chosen = fixed | dict(zip((setting.key for setting in swept), combination, strict=True))
-        composed[combination] = _config(settings, recorded.for_systems(chosen), options, plugins)
+        composed[combination] = _config(settings, recorded.for_systems(chosen, family), options, plugins, family)
     return composed
 
 
-def _config(settings: Settings, choices: Mapping[str, Any], options: Options, plugins: Sequence[str]) -> Config:
+def _config(
+    settings: Settings, choices: Mapping[str, Any], options: Options, plugins: Sequence[str], family: str
+) -> Config:
     """Compose one choice of options and patch in the values that are no axis."""
-    config = check(groups.compose_options(choices, plugins) | {"plugins": list(plugins)}, plugins=plugins)
+    config = check(groups.compose_options(choices, plugins, family) | {"plugins": list(plugins)}, plugins=plugins)
     for setting in settings.values():
         if setting.key not in options and not setting.swept:
             put(config, setting.key, _fitting(config, setting.key, setting.values[0], options, plugins))

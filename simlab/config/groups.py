@@ -64,7 +64,7 @@ def check_option(group: str, name: Any, options: Options) -> None:
         raise InputError(f"{group}={shown(name)} is no option; {or_nearest(shown(name), options[group])}")
 
 
-def compose_options(choices: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict[str, Any]:
+def compose_options(choices: Mapping[str, Any], plugins: Sequence[str] = (), family: str = "study") -> dict[str, Any]:
     """Compose the study of the chosen options (a name per group; for `measure` a list), all else as declared."""
     from hydra import compose
     from omegaconf import OmegaConf
@@ -74,7 +74,7 @@ def compose_options(choices: Mapping[str, Any], plugins: Sequence[str] = ()) -> 
         overrides.append(f"hydra.searchpath=[{','.join(_quoted(plugin_folder(plugin)) for plugin in plugins)}]")
     try:
         with _hydra():
-            composed = compose("study", overrides)
+            composed = compose(family, overrides)
         config: Any = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)
     except Exception as error:
         # The names were checked before, so what is wrong is a YAML file of simlab or of a plug-in.

@@ -11,31 +11,34 @@ from simlab.config.overrides import Setting
 from simlab.types import InputError
 
 OPTION = "recorded"
+RATERS = {"study": "recorded", "preferences": "compared_scores"}
+"""What stands for the raters of a table in studies of ratings, and of preferences."""
 
 
-def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting]) -> list[Setting]:
-    """Return what was typed, with `raters=recorded` added where all systems are recorded.
+def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], family: str) -> list[Setting]:
+    """Return what was typed, with the table's own raters added where all systems are recorded.
 
     Raises InputError where raters are asked for that a table cannot have.
     """
     settings = {**declared, **{setting.key: setting for setting in typed}}
     systems = settings["systems"].values if "systems" in settings else ()
+    raters = RATERS[family]
     if OPTION not in systems:
-        if "raters" in settings and OPTION in settings["raters"].values:
-            raise InputError("raters=recorded come from a table; add systems=recorded, or choose other raters")
+        if "raters" in settings and raters in settings["raters"].values:
+            raise InputError(f"raters={raters} come from a table; add systems=recorded, or choose other raters")
         return list(typed)
     for setting in typed:
-        if _about_raters(setting.key) and setting.values != (OPTION,):
+        if _of_other_raters(setting, family):
             raise InputError(f"{setting.key}: with systems=recorded the raters come from the file; leave it out")
     if set(systems) == {OPTION}:
-        _refuse_axes(declared)
-        return [*(setting for setting in typed if setting.key != "raters"), Setting("raters", (OPTION,))]
+        _refuse_axes(declared, family)
+        return [*(setting for setting in typed if setting.key != "raters"), Setting("raters", (raters,))]
     return list(typed)
 
 
-def for_systems(choices: Mapping[str, Any]) -> dict[str, Any]:
+def for_systems(choices: Mapping[str, Any], family: str) -> dict[str, Any]:
     """Choose recorded raters for recorded systems, where only some cells have them."""
-    return {**choices, "raters": OPTION} if choices.get("systems") == OPTION else dict(choices)
+    return {**choices, "raters": RATERS[family]} if choices.get("systems") == OPTION else dict(choices)
 
 
 def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
@@ -67,11 +70,14 @@ def identify(config: dict[str, Any]) -> None:
             systems["sha256"] = file_digest(content, "sha256").hexdigest()
 
 
-def _refuse_axes(declared: Mapping[str, Setting]) -> None:
+def _refuse_axes(declared: Mapping[str, Setting], family: str) -> None:
     for setting in declared.values():
-        if setting.swept and _about_raters(setting.key):
+        if setting.swept and _of_other_raters(setting, family):
             raise InputError(f"systems=recorded: this sweep varies {setting.key}, and the raters come from the file")
 
 
-def _about_raters(key: str) -> bool:
-    return key == "raters" or key.startswith("raters.")
+def _of_other_raters(setting: Setting, family: str) -> bool:
+    """Tell what is said of raters that a table does not have; how its scores are compared may be said."""
+    if setting.key == "raters":
+        return setting.values != (RATERS[family],)
+    return setting.key.startswith("raters.") and setting.key != "raters.tie_margin"

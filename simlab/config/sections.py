@@ -59,6 +59,22 @@ class Budget(TypedDict):
     price_per_rating: Annotated[float, Ge(0)]
 
 
+class Protocol(TypedDict):
+    """Keys of what is asked where outputs are compared pair by pair."""
+
+    shared_order: bool
+    pair_order: Literal["random", "fixed"]
+
+
+class Annotations(TypedDict):
+    """Keys of what preferences cost, and how many are collected."""
+
+    annotations_per_pair: Count
+    annotations: Count | None
+    batch_size: Count
+    price_per_rating: Annotated[float, Ge(0)]
+
+
 class Decision(TypedDict):
     """Keys of when a difference counts as found."""
 
@@ -78,17 +94,18 @@ class Bare(TypedDict):
     """No keys: the section only holds parts, or says that there is nothing to say."""
 
 
-SECTIONS: Mapping[str, type] = {
-    "": Study,
-    "raters": Bare,
-    "metric": Bare,
-    "design": Design,
-    "budget": Budget,
-    "analysis": Bare,
-    "decision": Decision,
-    "measure": Bare,
-    "engine": Engine,
+SECTIONS: Mapping[str, tuple[type, ...]] = {
+    "": (Study,),
+    "raters": (Bare,),
+    "metric": (Bare,),
+    "design": (Design, Protocol),
+    "budget": (Budget, Annotations),
+    "analysis": (Bare,),
+    "decision": (Decision,),
+    "measure": (Bare,),
+    "engine": (Engine,),
 }
+"""The kinds of a section without a part; the one that has most of its keys counts."""
 
 
 def keys_of(section: Mapping[str, Any], where: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
@@ -97,7 +114,8 @@ def keys_of(section: Mapping[str, Any], where: str, plugins: Sequence[str] = ())
         return parts.parameters(section["_target_"], plugins)
     if where not in SECTIONS:
         raise InputError(f"{where} names no part: its YAML file lacks the line `_target_: ...`")
-    return get_type_hints(SECTIONS[where], include_extras=True)
+    hints = [get_type_hints(kind, include_extras=True) for kind in SECTIONS[where]]
+    return max(hints, key=lambda keys: len(keys.keys() & section.keys()))
 
 
 def check(config: Mapping[str, Any], where: str = "", plugins: Sequence[str] = ()) -> dict[str, Any]:
@@ -128,7 +146,7 @@ def _check_own(section: Mapping[str, Any], where: str, plugins: tuple[str, ...])
     from pydantic import ValidationError
 
     target = section.get("_target_")
-    model = parts.model(target, plugins) if target else _model_of_section(where)
+    model = parts.model(target, plugins) if target else _model_of_section(where, tuple(section))
     own = {key: value for key, value in section.items() if key != "_target_"}
     try:
         # Through JSON, where a list is good for a tuple and yet nothing else is converted.
@@ -140,8 +158,8 @@ def _check_own(section: Mapping[str, Any], where: str, plugins: tuple[str, ...])
 
 
 @functools.cache
-def _model_of_section(where: str) -> Any:
-    return parts.model_of(keys_of({}, where))
+def _model_of_section(where: str, keys: tuple[str, ...]) -> Any:
+    return parts.model_of(keys_of(dict.fromkeys(keys), where))
 
 
 def _line(error: Mapping[str, Any], own: Mapping[str, Any], where: str, rules: Mapping[str, Any]) -> str:

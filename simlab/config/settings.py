@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from simlab.config import recorded
+from simlab.config import families, recorded
 from simlab.config.advice import in_quotes, shown
 from simlab.config.groups import Options, check_option, group_of
 from simlab.config.overrides import Setting, first_repeated, parse
@@ -21,14 +21,19 @@ QUICK = (Setting("worlds", (2,)), Setting("studies", (20,)))
 """A first look at a sweep that does not say what its own would be."""
 
 
-def gather(declared: Declared, overrides: Sequence[str], quick: bool, options: Options) -> Settings:
+def gather(
+    declared: Declared, overrides: Sequence[str], quick: bool, options: Options, plugins: Sequence[str] = ()
+) -> Settings:
     """Merge a sweep file with what was typed, and check everything that needs no composed study."""
     typed = _typed(overrides)
     preset = (declared.quick or QUICK) if quick else ()
     settings: Settings = {}
     for setting in (*declared.settings, *preset):
         _place(settings, setting)
-    for setting in recorded.with_raters(settings, typed):
+    asked = [*{**settings, **{setting.key: setting for setting in typed}}.values()]
+    for setting in asked:
+        _check(setting, options)
+    for setting in recorded.with_raters(settings, typed, families.family(asked, options, plugins)):
         _drop_keys_of_other_option(settings, setting, options)
         _place(settings, setting)
     for setting in settings.values():

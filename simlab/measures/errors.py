@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.measures.jackknife import ratio_over_campaigns
+from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, unknown
 from simlab.types import Array, Bools, Estimate, Outcomes
 
 
@@ -17,8 +17,8 @@ def significant_share(outcomes: Outcomes) -> Estimate:
 def power(outcomes: Outcomes) -> Estimate:
     """Estimate the share of truly different pairs that a campaign declares different in the true direction."""
     if "true_direction" not in outcomes:
-        return _unknown()
-    truth = _of_campaign(outcomes, "true_direction")
+        return unknown()
+    truth = of_campaign(outcomes, "true_direction")
     right = outcomes["significant"].astype(bool) & (outcomes["direction"] == truth) & (truth != 0)
     return ratio_over_campaigns(outcomes, right.sum(1), (truth != 0).sum(1))
 
@@ -29,8 +29,8 @@ def type_s(outcomes: Outcomes) -> Estimate:
     Source: Gelman and Carlin 2014 (type S = sign). Undefined where nothing is significant.
     """
     if "true_direction" not in outcomes:
-        return _unknown()
-    truth = _of_campaign(outcomes, "true_direction")
+        return unknown()
+    truth = of_campaign(outcomes, "true_direction")
     significant = outcomes["significant"].astype(bool) & (truth != 0)
     wrong = significant & (outcomes["direction"] == -truth)
     return ratio_over_campaigns(outcomes, wrong.sum(1), significant.sum(1))
@@ -39,16 +39,11 @@ def type_s(outcomes: Outcomes) -> Estimate:
 def best_system_found(outcomes: Outcomes) -> Estimate:
     """Estimate how often a campaign puts a truly best system first; systems tied for the first place share it."""
     if "true_direction" not in outcomes:
-        return _unknown()
+        return unknown()
     first = _unbeaten(outcomes["direction"])
-    best = _unbeaten(_of_campaign(outcomes, "true_direction"))
+    best = _unbeaten(of_campaign(outcomes, "true_direction"))
     found = (first & best).sum(1) / np.maximum(first.sum(1), 1)
     return ratio_over_campaigns(outcomes, found, np.ones(len(found)))
-
-
-def _of_campaign(outcomes: Outcomes, name: str) -> Array:
-    """Repeat what is true of a world for each of its campaigns."""
-    return outcomes[name][np.searchsorted(np.unique(outcomes["world"]), outcomes["world"])]
 
 
 def _unbeaten(direction: Array) -> Bools:
@@ -60,7 +55,3 @@ def _unbeaten(direction: Array) -> Bools:
     beats[:, first, second] = direction > 0
     beats[:, second, first] = direction < 0
     return np.asarray(np.logical_not(np.any(beats, axis=1)))
-
-
-def _unknown() -> Estimate:
-    return Estimate(float("nan"), np.full(1, np.nan), "replicate", 0)

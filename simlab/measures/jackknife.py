@@ -56,6 +56,17 @@ def comparable(outcomes: Outcomes) -> list[Ints]:
     return [ok[label[ok] == value] for value in np.unique(label[ok])]
 
 
+def of_campaign(outcomes: Outcomes, name: str) -> Array:
+    """Repeat what is true of a world for each of its campaigns."""
+    repeated: Array = outcomes[name][np.searchsorted(np.unique(outcomes["world"]), outcomes["world"])]
+    return repeated
+
+
+def unknown() -> Estimate:
+    """Say that a measure has no value, since these outcomes lack what it needs."""
+    return Estimate(float("nan"), np.full(1, np.nan), "replicate", 0)
+
+
 def ratio_over_campaigns(outcomes: Outcomes, numerator: Array, denominator: Array) -> Estimate:
     """Estimate `sum(numerator) / sum(denominator)` over campaigns, failed ones left out."""
     ok = succeeded(outcomes)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simlab.measures.jackknife import comparable, ratio_over_campaigns, ratio_over_pairs
+from simlab.measures.jackknife import comparable, ratio_over_campaigns, ratio_over_pairs, unknown
 from simlab.types import NO_TWIN, Estimate, Floats, Ints, Outcomes
 
 
@@ -48,7 +48,7 @@ def srp_disjoint(outcomes: Outcomes) -> Estimate:
     twins share none. Undefined (NaN, n = 0) where ratings are drawn afresh or buckets have too few raters.
     """
     if "twin_direction" not in outcomes:
-        return Estimate(float("nan"), np.full(1, np.nan), "replicate", 0)
+        return unknown()
     twin = outcomes["twin_direction"]
     defined = (twin != NO_TWIN).all(1)
     same = outcomes["direction"] == twin

@@ -15,7 +15,7 @@ def measures_of(config: Mapping[str, Any]) -> Measures:
 
 
 def all_measures() -> Measures:
-    """Bind every measure that a study composes."""
-    from simlab.config import compose
+    """Bind every measure that there is."""
+    from simlab.config import bound_options
 
-    return measures_of(compose())
+    return measures_of({"measure": bound_options("measure")})

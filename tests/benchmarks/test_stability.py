@@ -16,7 +16,9 @@ from threadpoolctl import threadpool_limits
 from simlab import study
 from simlab.config import compose
 from simlab.rng import stream
-from simlab.study import draw_world, lay_design, reveal, run_block
+from simlab.rating_campaigns import lay_design, reveal
+from simlab.study import run_block
+from simlab.worlds import draw_world
 
 OVERRIDES = ["design.documents=181", "design.studies_per_document_set=50"]
 

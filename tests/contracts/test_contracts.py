@@ -14,7 +14,8 @@ from simlab import parts
 from simlab.design.balance import deal_evenly, lay_table
 from simlab.design.grouping import Groups
 from simlab.rng import stream
-from simlab.study import reveal, run_block
+from simlab.rating_campaigns import reveal
+from simlab.study import run_block
 from simlab.types import Estimate, Outputs, Seen, World
 
 CONF = Path(__file__).parents[2] / "conf"

@@ -94,7 +94,7 @@ def test_single_ratings_of_twice_the_documents_beat_double_ratings(size: tuple[i
 def agreement(systems: str, raters: str) -> tuple[float, float]:
     """Average Kendall's tau between raters on single documents, and over all documents that they share."""
     from simlab.report.agreement import agreement as measure
-    from simlab.study import draw_world
+    from simlab.worlds import draw_world
 
     worlds = [
         draw_world(compose([f"systems={systems}", f"raters={raters}", "raters.noise=potential"]), w) for w in (0, 1)

@@ -1,0 +1,86 @@
+"""Collect annotations in batches for the pairs of systems that are still undecided.
+
+Source: Deriu et al. 2023, algorithm 2. What a rule would say at each look is worked out before, so that the protocol
+only has to say how far each pair gets.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simlab.types import Array, Bools, Evidence, Ints, TestSet
+
+
+def looks(annotations_per_pair: int, batch_size: int, n_items: int) -> Ints:
+    """List how many annotations a pair has at each look; the last batch may be smaller.
+
+    >>> looks(25, 10, 200)
+    array([ 0, 10, 20, 25])
+    """
+    most = min(annotations_per_pair, n_items)
+    return np.append(np.arange(0, most, batch_size), most)
+
+
+def order_items(rng: np.random.Generator, human: Array, *, shared: bool) -> Ints:
+    """Put the items of each pair in a random order, `[pair, item]`; items that humans cannot rate come last.
+
+    `human[pair, item]` is negative where nobody can rate the pair's outputs. `shared`: all pairs have one order.
+    """
+    n_pairs, n_items = human.shape
+    if shared:
+        order = np.broadcast_to(rng.permutation(n_items), human.shape)
+    else:
+        order = rng.permuted(np.tile(np.arange(n_items), (n_pairs, 1)), axis=1)
+    gap = np.take_along_axis(human, order, axis=1) < 0
+    if not gap.any():
+        return np.ascontiguousarray(order)
+    return np.asarray(np.take_along_axis(order, np.argsort(gap, axis=1, kind="stable"), axis=1))
+
+
+def gather(test_set: TestSet, order: Ints, annotations: Ints) -> Evidence:
+    """Count what would be known of each pair at each look; rows are pairs.
+
+    Metric ratings of outputs that have a human rating count as confusions, never as metric ratings.
+    Source: Deriu et al. 2023, appendix A.
+    """
+    asked = order[:, : annotations[-1]]
+    human = np.take_along_axis(test_set.human, asked, axis=1)
+    counts = _cumulated(human, 3, annotations)
+    if test_set.metric is None:
+        return Evidence(annotations, counts, np.zeros((*counts.shape, 3), np.int64), np.zeros_like(counts))
+    n_rated = test_set.metric.shape[1]
+    metric = np.take_along_axis(test_set.metric, np.minimum(asked, n_rated - 1), axis=1)
+    both = (human >= 0) & (metric >= 0) & (asked < n_rated)
+    confusion = _cumulated(np.where(both, 3 * metric + human, -1), 9, annotations)
+    confusion = confusion.reshape(*confusion.shape[:-1], 3, 3)
+    total = np.stack([(test_set.metric == outcome).sum(1) for outcome in range(3)], axis=1)
+    return Evidence(annotations, counts, confusion, total[:, None] - confusion.sum(-1))
+
+
+def _cumulated(outcome: Array, n_outcomes: int, annotations: Ints) -> Ints:
+    """Count outcomes (negative: none) among the first `annotations[look]`: `[pair, look, outcome]`."""
+    one_hot = outcome[:, :, None] == np.arange(n_outcomes)
+    sums = np.add.reduceat(one_hot, annotations[:-1], axis=1, dtype=np.int64)
+    start = np.zeros((len(outcome), 1, n_outcomes), np.int64)
+    return np.concatenate([start, np.cumsum(sums, axis=1)], axis=1)
+
+
+def last_looks(stop: Bools, cost: Ints, budget: int | None, order: Ints) -> Ints:
+    """Say at which look collecting ends for each pair: `[campaign, pair]`.
+
+    `stop[campaign, pair, look]` says where the decision rule ends it, `cost[campaign, pair, look]` how many annotations
+    a look takes beyond the one before. In each round the open pairs are served in the `order[campaign, pair]` as long
+    as the budget of the campaign pays for whole batches; with the first batch that it cannot pay, collecting ends.
+    """
+    end = np.zeros(stop.shape[:2], np.int64)
+    open_ = ~stop[:, :, 0]
+    left = np.full(len(stop), np.iinfo(np.int64).max if budget is None else budget)
+    for look in range(1, stop.shape[2]):
+        asked = np.where(open_, cost[:, :, look], 0)
+        spent = np.take_along_axis(np.cumsum(np.take_along_axis(asked, order, 1), axis=1), np.argsort(order, axis=1), 1)
+        paid = open_ & (spent <= left[:, None])
+        end[paid] = look
+        left = left - np.where(paid, asked, 0).sum(1)
+        ended = np.any(open_ & ~paid, axis=1, keepdims=True)
+        open_ = paid & ~stop[:, :, look] & ~ended
+    return end

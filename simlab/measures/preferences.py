@@ -1,0 +1,153 @@
+"""Measure what a study of preferences gets right, what it claims wrongly, and how much human work it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, unknown
+from simlab.types import Array, Bools, Estimate, Outcomes
+
+Judge = Callable[[Array, Array], Bools]
+
+
+def correct(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of pairs with the verdict of all human ratings. Source: Deriu et al. 2023, section 1."""
+    return _share_of_pairs(outcomes, "reference_verdict", lambda said, held: said == held)
+
+
+def inversion(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of pairs declared different in the direction opposite to the full human evaluation's."""
+    return _share_of_pairs(outcomes, "reference_verdict", lambda said, held: said * held < 0)
+
+
+def omission(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of pairs that the full human evaluation tells apart and the campaign does not."""
+    return _share_of_pairs(outcomes, "reference_verdict", lambda said, held: (said == 0) & (held != 0))
+
+
+def insertion(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of pairs that the campaign tells apart and the full human evaluation does not."""
+    return _share_of_pairs(outcomes, "reference_verdict", lambda said, held: (said != 0) & (held == 0))
+
+
+def correct_true(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of pairs whose verdict is the truth."""
+    return _share_of_pairs(outcomes, "true_direction", lambda said, held: said == held)
+
+
+def inversion_true(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of pairs declared different in the direction opposite to the truth."""
+    return _share_of_pairs(outcomes, "true_direction", lambda said, held: said * held < 0)
+
+
+def omission_true(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of pairs that truly differ and are not told apart."""
+    return _share_of_pairs(outcomes, "true_direction", lambda said, held: (said == 0) & (held != 0))
+
+
+def insertion_true(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of pairs that are truly equal and declared different (of all pairs; see `false_positive`)."""
+    return _share_of_pairs(outcomes, "true_direction", lambda said, held: (said != 0) & (held == 0))
+
+
+def false_positive(outcomes: Outcomes) -> Estimate:
+    """Estimate how often a truly equal pair is declared different (of the truly equal pairs)."""
+    if not {"verdict", "true_direction"} <= outcomes.keys():
+        return unknown()
+    equal = of_campaign(outcomes, "true_direction") == 0
+    return ratio_over_campaigns(outcomes, (equal & (outcomes["verdict"] != 0)).sum(1), equal.sum(1))
+
+
+def family_wise_error(outcomes: Outcomes) -> Estimate:
+    """Estimate how often a campaign claims anything false: an equal pair told apart, or a pair inverted."""
+    if not {"verdict", "true_direction"} <= outcomes.keys():
+        return unknown()
+    verdict = outcomes["verdict"]
+    false = (verdict != 0) & (verdict != of_campaign(outcomes, "true_direction"))
+    return ratio_over_campaigns(outcomes, false.max(axis=1), np.ones(len(verdict)))
+
+
+def kld(outcomes: Outcomes) -> Estimate:
+    """Average over pairs the Kullback-Leibler divergence of what the campaign estimates from the human evaluation.
+
+    `sum p_mean log(p_mean / reference_p)` in nats; `p_mean` is the posterior mean after the campaign, `reference_p`
+    the shares in the full human evaluation, half a count added to each outcome of pairs where one never occurs (see
+    `kld_smoothed`). Source: Deriu et al. 2023, section 6.
+    """
+    if not {"p_mean", "reference_p"} <= outcomes.keys():
+        return unknown()
+    p, q = outcomes["p_mean"], outcomes["reference_p"]
+    terms = np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0) / q), 0.0)
+    return ratio_over_campaigns(outcomes, terms.sum(2).sum(1), np.full(len(p), p.shape[1]))
+
+
+def kld_smoothed(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of pairs whose full human evaluation lacks an outcome, so that `kld` needs smoothing."""
+    if "reference_smoothed" not in outcomes:
+        return unknown()
+    smoothed = outcomes["reference_smoothed"]
+    return ratio_over_campaigns(outcomes, smoothed.sum(1), np.full(len(smoothed), smoothed.shape[1]))
+
+
+def annotation_fraction(outcomes: Outcomes) -> Estimate:
+    """Estimate the annotations collected over those of the full human evaluation (pairs times outputs)."""
+    if "ratings_possible" not in outcomes:
+        return unknown()
+    return ratio_over_campaigns(outcomes, outcomes["ratings_used"], outcomes["ratings_possible"])
+
+
+def item_rating_fraction(outcomes: Outcomes) -> Estimate:
+    """Estimate the single outputs that raters had to read over all: where scores are compared, this is the work."""
+    if "item_ratings_possible" not in outcomes:
+        return unknown()
+    return ratio_over_campaigns(outcomes, outcomes["item_ratings_used"], outcomes["item_ratings_possible"])
+
+
+def coverage(outcomes: Outcomes) -> Estimate:
+    """Estimate how often the 95 % intervals of the probabilities of win, draw and loss hold the truth."""
+    if not {"p_low", "true_p"} <= outcomes.keys():
+        return unknown()
+    truth = of_campaign(outcomes, "true_p")
+    held = (outcomes["p_low"] <= truth) & (truth <= outcomes["p_high"])
+    return ratio_over_campaigns(outcomes, held.mean(axis=(1, 2)), np.ones(len(held)))
+
+
+def order_agreement(outcomes: Outcomes) -> Estimate:
+    """Average Kendall's tau-b between the campaign's partial order and that of the full human evaluation.
+
+    Pairs that an order leaves open are ties in it; campaigns where one of the two orders is empty are left out.
+    """
+    return _tau(outcomes, "reference_verdict")
+
+
+def order_agreement_true(outcomes: Outcomes) -> Estimate:
+    """Average Kendall's tau-b between the campaign's partial order and the true order."""
+    return _tau(outcomes, "true_direction")
+
+
+def cycles(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of campaigns whose verdicts hold a cycle and so are no order."""
+    if "cyclic" not in outcomes:
+        return unknown()
+    cyclic = outcomes["cyclic"]
+    return ratio_over_campaigns(outcomes, cyclic.max(axis=1), np.ones(len(cyclic)))
+
+
+def _share_of_pairs(outcomes: Outcomes, against: str, judge: Judge) -> Estimate:
+    if not {"verdict", against} <= outcomes.keys():
+        return unknown()
+    held = outcomes[against] if against == "reference_verdict" else of_campaign(outcomes, against)
+    judged = judge(outcomes["verdict"].astype(int), held.astype(int))
+    return ratio_over_campaigns(outcomes, judged.sum(1), np.full(len(judged), judged.shape[1]))
+
+
+def _tau(outcomes: Outcomes, against: str) -> Estimate:
+    if not {"verdict", against} <= outcomes.keys():
+        return unknown()
+    held = outcomes[against] if against == "reference_verdict" else of_campaign(outcomes, against)
+    said = outcomes["verdict"].astype(float)
+    weight = np.sqrt(np.abs(said).sum(1) * np.abs(held).sum(1))
+    tau = np.divide((said * held).sum(1), weight, out=np.zeros(len(said)), where=weight > 0)
+    return ratio_over_campaigns(outcomes, tau, weight > 0)
