@@ -142,6 +142,22 @@ def plot(
     print(answers.plot(*_place(where), out, measure))
 
 
+@app.command(epilog="Example: simlab order outputs/preference_protocol metric=ideal --study 3")
+def order(
+    where: Where = None,
+    world: Annotated[int, typer.Option(metavar="N", help="Index of the world.", min=0)] = 0,
+    study: Annotated[int, typer.Option(metavar="N", help="Index of the study in its world.", min=0)] = 0,
+    form: Annotated[Literal["table", "json"], typer.Option("--format", help="How to write it.")] = "table",
+) -> None:
+    """Print the partial order of systems that a campaign found.
+
+    For studies of preferences. AXIS=VALUE[,VALUE] keeps the cells with these values.
+    """
+    from simlab.report import order as orders
+
+    print(orders.answer(*_place(where), world, study, form))
+
+
 @app.command(epilog="Example: simlab agreement ratings.tsv --plot agreement.png")
 def agreement(
     file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def query(folder: Path | None, conditions: Sequence[str], names: Sequence[str] | None, form: Form) -> str:
     """Write the measures of the cells that meet the conditions."""
-    with _opened(folder, conditions) as dataset:
+    with opened(folder, conditions) as dataset:
         dataset, held = _with_measures(dataset, names or ())
         wanted = [view.nearest(name, held, "the measure") for name in names or held]
         found = records(dataset, wanted)
@@ -34,7 +34,7 @@ def compare(
     from simlab.compare import compare as contrasts
     from simlab.report import comparison
 
-    with _opened(folder, conditions) as dataset:
+    with opened(folder, conditions) as dataset:
         dataset, _ = _with_measures(dataset, [measure] if measure else [])
         axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
         against = None if baseline is None else view.value_on(dataset, axis, baseline)
@@ -51,7 +51,7 @@ def plot(folder: Path | None, conditions: Sequence[str], out: Path | None, measu
     if out is not None:
         figures.check_suffix(out)
     place = _folder(folder)
-    with _opened(place, conditions) as dataset:
+    with opened(place, conditions) as dataset:
         file = out or place / "figure.png"
         dataset, _ = _with_measures(dataset, [measure] if measure else [])
         figures.plot(dataset, file, measure)
@@ -101,7 +101,7 @@ def _folder(folder: Path | None) -> Path:
 
 
 @contextmanager
-def _opened(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Dataset]:
+def opened(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Dataset]:
     """Open a store narrowed to the cells that meet conditions; say on stderr what its errors leave out."""
     with store.open_results(_folder(folder)) as dataset:
         yield view.narrowed(dataset, conditions)

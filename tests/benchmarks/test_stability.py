@@ -13,10 +13,10 @@ import pytest
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from simlab import study
 from simlab.config import compose
-from simlab.rng import stream
+from simlab.design.balance import deal_evenly
 from simlab.rating_campaigns import lay_design, reveal
+from simlab.rng import stream
 from simlab.study import run_block
 from simlab.worlds import draw_world
 
@@ -61,7 +61,7 @@ def test_stability(benchmark, noise: str, ratings_per_item: int, least: float) -
     config = compose([*OVERRIDES, f"raters.noise={noise}", f"design.ratings_per_item={ratings_per_item}"])
     world, table = draw_world(config, 0), lay_design(config, 0)
     documents = np.ones(181, bool)
-    seen = reveal(world, study.deal_evenly(stream(1), table, documents), stream(2))
+    seen = reveal(world, deal_evenly(stream(1), table, documents), stream(2))
     total = np.zeros((181, 15))
     np.add.at(total, (world.frame.document[seen.item], seen.system), seen.value / ratings_per_item)
     with threadpool_limits(1):

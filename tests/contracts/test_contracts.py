@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 import yaml
+from simlab.world.test_sets import draw_test_set
 
 from simlab import parts
 from simlab.design.balance import deal_evenly, lay_table
 from simlab.design.grouping import Groups
-from simlab.rng import stream
 from simlab.rating_campaigns import reveal
+from simlab.rng import stream
 from simlab.study import run_block
-from simlab.types import Estimate, Outputs, Seen, World
+from simlab.types import Contest, Estimate, Evidence, InputError, Outputs, PreferenceWorld, Seen, Verdicts, World
 
 CONF = Path(__file__).parents[2] / "conf"
 
@@ -26,6 +28,46 @@ def options(group: str) -> list[Any]:
     assert files, f"no options in conf/{group}"
     sections = [(file.stem, yaml.safe_load(file.read_text())) for file in files]
     return [pytest.param(section, id=name) for name, section in sections if section and "_target_" in section]
+
+
+def returned(section: dict[str, Any]) -> Any:
+    return get_type_hints(parts.resolve(section["_target_"]))["return"]
+
+
+def options_that_return(group: str, kind: Any) -> list[Any]:
+    return [option for option in options(group) if returned(option.values[0]) is kind]
+
+
+def check_contest(contest: Contest) -> None:
+    n = len(contest.system_names)
+    assert contest.n_items > 0
+    assert contest.recorded is None
+    assert contest.p.shape == (n * (n - 1) // 2, 3)
+    assert (contest.p >= 0).all()
+    np.testing.assert_allclose(contest.p.sum(1), 1)
+
+
+def small_contest(name: str = "preference") -> dict[str, Any]:
+    section = yaml.safe_load((CONF / f"systems/{name}.yaml").read_text())
+    return section | {"n_systems": 4, "n_items": 30}
+
+
+def compared(raters: dict[str, Any] | None = None, metric: dict[str, Any] | None = None) -> PreferenceWorld:
+    contest = parts.bind(small_contest())(stream(1, "systems"))
+    raters = raters or yaml.safe_load((CONF / "raters/oracle.yaml").read_text())
+    world = parts.bind(raters)(stream(1, "raters"), contest)
+    return parts.bind(metric)(stream(1, "metric"), world) if metric else world
+
+
+def check_test_set(world: PreferenceWorld) -> None:
+    first, again, other = (draw_test_set(stream(seed, "test_set"), world) for seed in (1, 1, 2))
+    assert first.human.shape == (6, 30)
+    for mine, same, another in zip(*((s.human, s.metric) for s in (first, again, other)), strict=True):
+        if mine is not None:
+            assert mine.dtype == np.int8
+            assert set(np.unique(mine)) <= {0, 1, 2}
+            np.testing.assert_array_equal(mine, same)
+            assert (mine != another).any()
 
 
 def small_systems() -> dict[str, Any]:
@@ -68,6 +110,10 @@ def test_system_models(section: dict[str, Any]) -> None:
     if isinstance(first, World):
         check_world(first)
         return
+    if isinstance(first, Contest):
+        check_contest(first)
+        np.testing.assert_array_equal(first.p, again.p)
+        return
     assert isinstance(first, Outputs)
     assert first.quality.shape == (len(first.truth), len(first.document))
     assert np.isfinite(first.quality).all()
@@ -75,7 +121,63 @@ def test_system_models(section: dict[str, Any]) -> None:
     assert (first.quality != other.quality).any()
 
 
-@pytest.mark.parametrize("section", options("raters"))
+@pytest.mark.parametrize("section", options_that_return("raters", PreferenceWorld))
+def test_rater_models_of_preferences(section: dict[str, Any]) -> None:
+    if section["_target_"].endswith("compared_scores"):
+        with pytest.raises(InputError, match="oracle"):  # it compares the scores of a table; see its own tests
+            compared(section)
+        return
+    check_test_set(compared(section))
+
+
+@pytest.mark.parametrize("section", options("metric"))
+def test_metric_models(section: dict[str, Any]) -> None:
+    world = compared(metric=section)
+    check_test_set(world)
+    bare = draw_test_set(stream(1, "test_set"), compared())
+    with_metric = draw_test_set(stream(1, "test_set"), world)
+    np.testing.assert_array_equal(bare.human, with_metric.human)  # a metric changes nobody's mind
+    assert with_metric.metric.shape == (6, section["n_outputs"])
+
+
+def small_evidence(rng: np.random.Generator, rows: int = 30) -> Evidence:
+    annotations = np.array([0, 10, 20, 35])
+    human, metric = rng.integers(0, 3, (rows, 35)), rng.integers(0, 3, (rows, 200))
+    counts, confusion = np.zeros((rows, 4, 3), int), np.zeros((rows, 4, 3, 3), int)
+    for look, n in enumerate(annotations):
+        for row in range(rows):
+            counts[row, look] = np.bincount(human[row, :n], minlength=3)
+            np.add.at(confusion[row, look], (metric[row, :n], human[row, :n]), 1)
+    total = np.stack([(metric == outcome).sum(1) for outcome in range(3)], axis=1)
+    return Evidence(annotations, counts, confusion, total[:, None] - confusion.sum(-1))
+
+
+@pytest.mark.parametrize("section", options("decision"))
+def test_decision_rules(section: dict[str, Any]) -> None:
+    evidence = small_evidence(stream(10))
+    verdicts = parts.bind(section)(evidence)
+    assert isinstance(verdicts, Verdicts)
+    for array in (verdicts.verdict, verdicts.stop, verdicts.theta):
+        assert array.shape == (30, 4)
+    assert set(np.unique(verdicts.verdict)) <= {-1, 0, 1}
+    last = (evidence.human[:, -1], evidence.confusion[:, -1], evidence.metric[:, -1])
+    summary = verdicts.summarise(*last)
+    np.testing.assert_allclose(summary.mean.sum(1), 1, atol=1e-6)
+    assert ((summary.low <= summary.mean) & (summary.mean <= summary.high)).all()
+    some = Evidence(evidence.annotations, evidence.human[7:9], evidence.confusion[7:9], evidence.metric[7:9])
+    few = parts.bind(section)(some)  # a pair is judged alike whoever its company is
+    np.testing.assert_array_equal(few.verdict, verdicts.verdict[7:9])
+    np.testing.assert_array_equal(few.theta, verdicts.theta[7:9])
+
+
+@pytest.mark.parametrize("section", options("analysis/reference"))
+def test_reference_tests(section: dict[str, Any]) -> None:
+    p = parts.bind(section)(np.array([[30, 5, 30], [60, 5, 10], [10, 5, 60], [0, 9, 0]]))
+    assert p[0] == p[3] == 1
+    assert p[1] == p[2] < 0.001
+
+
+@pytest.mark.parametrize("section", options_that_return("raters", World))
 def test_rater_models(section: dict[str, Any]) -> None:
     world = draw(small_systems(), section)
     check_world(world)
@@ -171,17 +273,48 @@ def study(**design: Any) -> dict[str, Any]:
     }
 
 
+@functools.cache
 def outcomes() -> dict[str, np.ndarray]:
     blocks = [run_block(study(), world, 0, 6).arrays for world in range(2)]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
+def preference_study(**budget: Any) -> dict[str, Any]:
+    return {
+        "seed": 1,
+        "worlds": 2,
+        "studies": 6,
+        "systems": small_contest(),
+        "raters": yaml.safe_load((CONF / "raters/oracle.yaml").read_text()),
+        "metric": yaml.safe_load((CONF / "metric/mu_matrix.yaml").read_text()) | {"n_outputs": 100},
+        "design": {"shared_order": True, "pair_order": "random"},
+        "budget": {"annotations_per_pair": 30, "annotations": None, "batch_size": 10, "price_per_rating": 1.0} | budget,
+        "analysis": {"reference": yaml.safe_load((CONF / "analysis/reference/exact.yaml").read_text())},
+        "decision": yaml.safe_load((CONF / "decision/human_only.yaml").read_text()),
+    }
+
+
+@functools.cache
+def compared_outcomes() -> dict[str, np.ndarray]:
+    blocks = [run_block(preference_study(), world, 0, 6).arrays for world in range(2)]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def test_every_measure_has_a_value_in_some_study() -> None:
+    for option in options("measure"):
+        part = parts.bind(option.values[0])
+        assert part(outcomes()).n + part(compared_outcomes()).n > 0, option.id
+
+
+@pytest.mark.parametrize("family", ["ratings", "preferences"])
 @pytest.mark.parametrize("section", options("measure"))
-def test_measures(section: dict[str, Any]) -> None:
-    part, data = parts.bind(section), outcomes()
+def test_measures(section: dict[str, Any], family: str) -> None:
+    part, data = parts.bind(section), outcomes() if family == "ratings" else compared_outcomes()
     estimate = part(data)
     assert isinstance(estimate, Estimate)
     assert estimate.n in (12, 0)
+    if estimate.n == 0 or np.isnan(estimate.value):
+        return
     assert estimate.cluster in ("world", "document_set", "replicate")
     assert abs(estimate.influence.sum()) < 1e-9
     shuffled = {n: v if n.startswith("true_") else v[stream(1).permutation(12)] for n, v in data.items()}
@@ -197,8 +330,18 @@ def test_a_study_alone_gives_the_same_bits_as_in_a_block(design: dict[str, Any])
         np.testing.assert_array_equal(values[0], whole[name][0 if name.startswith("true_") else 4])
 
 
+@pytest.mark.parametrize("budget", [{}, {"annotations": 100}])
+def test_a_study_of_preferences_alone_gives_the_same_bits_as_in_a_block(budget: dict[str, Any]) -> None:
+    whole = run_block(preference_study(**budget), 1, 0, 6).arrays
+    alone = run_block(preference_study(**budget), 1, 4, 1).arrays
+    assert alone.keys() == whole.keys()
+    for name, values in alone.items():
+        np.testing.assert_array_equal(values[0], whole[name][0 if name.startswith("true_") else 4], err_msg=name)
+
+
 def test_every_part_follows_the_calling_convention() -> None:
-    for group in ("systems", "raters", "design/grouping", "analysis/normalization", "analysis/test", "measure"):
+    groups = ("systems", "raters", "metric", "decision", "design/grouping", "measure")
+    for group in (*groups, "analysis/normalization", "analysis/test", "analysis/reference"):
         for option in options(group):
             part = parts.resolve(option.values[0]["_target_"])
             keywords = [p for p in inspect.signature(part).parameters.values() if p.kind is p.KEYWORD_ONLY]
