@@ -1,0 +1,83 @@
+"""Give a world of preferences its metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+
+from simlab.types import Floats, InputError, MetricLaw, PreferenceWorld
+
+
+def mu_matrix(
+    rng: np.random.Generator,
+    world: PreferenceWorld,
+    *,
+    mu: list[list[float]],
+    sharpness: Annotated[float, Ge(0), Le(1)],
+    concentration: Annotated[float, Gt(0)] | None,
+    n_outputs: Annotated[int, Ge(1)],
+) -> PreferenceWorld:
+    """Add a metric whose preferences are the oracle's, confused by a mixture matrix.
+
+    `mu` lists the rows `mu[metric outcome][oracle outcome]`, outcomes in the order `>`, `=`, `<`; columns sum to one.
+    `sharpness` blends it with its mean column: 1 takes it as given, 0 makes a metric that knows nothing. With a
+    `concentration` each pair of systems has a matrix of its own, columns drawn Dirichlet(concentration * column).
+    Source: Deriu et al. 2023, definition 3; appendix E is the matrix of `metric=ideal`.
+
+    Raises InputError unless mu is column-stochastic.
+    """
+    given = stochastic(mu, "metric.mu")
+    mean = sharpness * given + (1 - sharpness) * given.mean(axis=1, keepdims=True)
+    n_pairs = len(world.contest.system_names) * (len(world.contest.system_names) - 1) // 2
+    drawn = np.repeat(mean[None], n_pairs, axis=0)
+    if concentration is not None:
+        weight = rng.standard_gamma(np.broadcast_to(concentration * mean, drawn.shape))
+        total = weight.sum(1, keepdims=True)
+        drawn = np.where(total > 0, weight / np.where(total > 0, total, 1.0), drawn)
+    return replace(world, metric=MetricLaw(n_outputs, mu=drawn))
+
+
+def scalar(
+    rng: np.random.Generator,
+    world: PreferenceWorld,
+    *,
+    correlation: Annotated[float, Ge(-1), Le(1)],
+    correlation_sd: Annotated[float, Ge(0)],
+    margin: Annotated[float, Ge(0)],
+    n_outputs: Annotated[int, Ge(1)],
+) -> PreferenceWorld:
+    """Add a metric that scores outputs and prefers the higher score.
+
+    The score of an output is `correlation * s + sqrt(1 - correlation^2) * noise`, s its latent score over the standard
+    deviation of all outputs (system differences included, so that a poor metric sees them scaled down, too); with
+    `correlation_sd` each system has its own correlation, clipped to [-1, 1]: then the metric favours the systems that
+    it follows closely. Differences up to `margin` (in standard deviations) are draws.
+
+    Raises InputError for systems without a latent quality.
+    """
+    if world.contest.latent is None:
+        raise InputError("metric=scalar scores outputs by their latent quality, which only systems=preference has")
+    n_systems = len(world.contest.system_names)
+    own = np.clip(correlation + correlation_sd * rng.standard_normal(n_systems), -1, 1)
+    return replace(world, metric=MetricLaw(n_outputs, correlation=own, margin=margin))
+
+
+def stochastic(rows: Sequence[Sequence[float]], key: str) -> Floats:
+    """Return a 3 x 3 matrix whose columns sum to one; raise InputError naming the key where it is none."""
+    if len(rows) != 3 or any(len(row) != 3 for row in rows):
+        raise InputError(f"{key} must have three rows of three probabilities, outcomes in the order >, =, <")
+    matrix = np.asarray(rows, float)
+    if not np.isfinite(matrix).all() or matrix.min() < 0:
+        raise InputError(f"{key} holds {matrix.min():g}, which is no probability; entries lie in [0, 1]")
+    sums = matrix.sum(0)
+    if np.abs(sums - 1).max() > 1e-6:
+        worst = int(np.abs(sums - 1).argmax())
+        raise InputError(
+            f"{key}: column {worst + 1} (what is said when the oracle says {'>=<'[worst]}) sums to {sums[worst]:g}, "
+            "not 1; give rows of what is said, columns of what the oracle says"
+        )
+    return np.asarray(matrix / sums)

@@ -1,0 +1,47 @@
+"""Say who compares outputs: the oracle itself, raters who confuse its outcomes, or the scores of a table."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge
+
+from simlab.types import Contest, InputError, PreferenceWorld, World
+from simlab.world.metrics import stochastic
+from simlab.world.test_sets import compare
+
+
+def oracle(rng: np.random.Generator, contest: Contest) -> PreferenceWorld:
+    """Let human raters be the oracle, as Deriu et al. 2023 assume."""
+    return PreferenceWorld(_contest(contest, "oracle"), None, None)
+
+
+def noisy_oracle(rng: np.random.Generator, contest: Contest, *, confusion: list[list[float]]) -> PreferenceWorld:
+    """Let raters confuse the oracle's outcomes: `confusion[human outcome][oracle outcome]`, columns sum to one."""
+    return PreferenceWorld(_contest(contest, "noisy_oracle"), stochastic(confusion, "raters.confusion"), None)
+
+
+def compared_scores(
+    rng: np.random.Generator, ratings: World, *, tie_margin: Annotated[float, Ge(0)]
+) -> PreferenceWorld:
+    """Prefer the output of the better score, as the raters of a table gave it; ties within a margin.
+
+    A segment's score is the mean over its raters; segments that either system lacks are gaps. Source: Deriu et al.
+    2023, definition 5 and appendix C.3.
+    """
+    if not isinstance(ratings, World) or ratings.ratings is None:
+        raise InputError("raters=compared_scores needs a table of ratings; with these systems choose raters=oracle")
+    value = ratings.ratings.value
+    known = ~np.isnan(value)
+    total = np.where(known, value, 0.0).sum(2)
+    score = np.where(known.any(2), total / np.maximum(known.sum(2), 1), np.nan)
+    recorded = compare(-score if ratings.frame.lower_is_better else score, tie_margin)
+    contest = Contest(ratings.frame.system_names, recorded.shape[1], None, recorded=recorded, fixed=True)
+    return PreferenceWorld(contest, None, None)
+
+
+def _contest(contest: Contest, name: str) -> Contest:
+    if not isinstance(contest, Contest):
+        raise InputError(f"raters={name} compare outputs; with a table of ratings choose raters=compared_scores")
+    return contest

@@ -1,0 +1,115 @@
+"""Draw test sets: what an oracle, the raters and the metric would say about each output of each pair."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtri
+
+from simlab.types import Array, Bools, Contest, Floats, Latent, MetricLaw, PreferenceWorld, TestSet
+
+GAP = -1
+
+
+def draw_test_set(rng: np.random.Generator, world: PreferenceWorld) -> TestSet:
+    """Draw the outcomes of every pair on every output that humans or the metric can rate.
+
+    The oracle, the raters and the metric have streams of their own: another metric changes no human rating. Of a
+    recorded contest the ratings are given; outputs beyond them, and gaps, get an oracle outcome by the pair's recorded
+    rates, as the ideal metric of Deriu et al. 2023 (appendix E) does.
+    """
+    contest, metric = world.contest, world.metric
+    for_oracle, for_raters, for_metric = rng.spawn(3)
+    n_outputs = metric.n_outputs if metric else 0
+    oracle, score = _oracle(for_oracle, contest, max(contest.n_items, n_outputs))
+    human = oracle[:, : contest.n_items]
+    if contest.recorded is not None:
+        human = contest.recorded
+    if world.rater is not None:
+        human = _through(for_raters, human, world.rater[None])
+    said = None
+    if metric is not None:
+        said = _metric(for_metric, metric, oracle[:, :n_outputs], None if score is None else score[:, :n_outputs])
+    return TestSet(human, said)
+
+
+def preference_direction(contest: Contest) -> Array | None:
+    """Say who truly wins more often: `[pair]` +1, 0, -1; None where nobody knows."""
+    if contest.p is None:
+        return None
+    difference = contest.p[:, 0] - contest.p[:, 2]
+    return np.sign(np.where(np.abs(difference) < 1e-12, 0.0, difference)).astype(np.int8)
+
+
+def outcome_rates(recorded: Array) -> Floats:
+    """Count the share of each outcome: `[pair, outcome]`; a pair without any outcome has all draws."""
+    counts = np.stack([(recorded == outcome).sum(1) for outcome in range(3)], axis=1).astype(float)
+    counts[counts.sum(1) == 0, 1] = 1
+    return np.asarray(counts / counts.sum(1, keepdims=True))
+
+
+def compare(score: Floats, margin: float) -> Array:
+    """Compare scores pair by pair: `[pair, item]` 0, 1, 2 = `>`, `=`, `<`, -1 where one is missing (NaN).
+
+    Differences up to the margin count as `=`. Source: Deriu et al. 2023, definition 5, with a tie margin.
+    """
+    first, second = np.triu_indices(len(score), 1)
+    difference = score[first] - score[second]
+    # Scores are averages of decimal fractions: a difference that equals the margin must not depend on rounding.
+    slack = margin + 1e-9 * (1 + margin)
+    outcome = np.where(difference > slack, 0, np.where(difference < -slack, 2, 1))
+    return np.where(np.isnan(difference), GAP, outcome).astype(np.int8)
+
+
+def _oracle(rng: np.random.Generator, contest: Contest, n_items: int) -> tuple[Array, Floats | None]:
+    """Draw the oracle's outcome of each pair on each item, and the outputs' standardised latent scores, if any."""
+    if contest.latent is not None:
+        score = latent_scores(rng, contest.latent, n_items)
+        spread = np.sqrt(contest.latent.output_sd**2 + np.var(contest.latent.quality))
+        return compare(score, contest.latent.tie_margin), score / spread
+    if contest.p is not None:
+        return _by_rates(rng, contest.p, n_items, contest.difficulty), None
+    if contest.recorded is None:
+        raise ValueError("a contest needs probabilities, a latent quality or recorded outcomes")
+    drawn = _by_rates(rng, outcome_rates(contest.recorded), n_items, 0.0)
+    known = contest.recorded >= 0
+    drawn[:, : contest.n_items][known] = contest.recorded[known]
+    return drawn, None
+
+
+def latent_scores(rng: np.random.Generator, latent: Latent, n_items: int) -> Floats:
+    """Draw the latent score of each output: `[system, item]`; see `Latent`."""
+    factor = np.exp(latent.item_sd * rng.standard_normal(n_items) - latent.item_sd**2 / 2)
+    noise = rng.standard_normal((len(latent.quality), n_items))
+    return np.asarray(latent.quality[:, None] * factor + latent.output_sd * noise)
+
+
+def _by_rates(rng: np.random.Generator, p: Floats, n_items: int, difficulty: float) -> Array:
+    """Draw outcomes with given rates; draws of different pairs on an item correlate by `difficulty`."""
+    own = rng.standard_normal((len(p), n_items))
+    shared = rng.standard_normal(n_items)
+    hard = np.sqrt(difficulty) * shared + np.sqrt(1 - difficulty) * own
+    draw = hard < ndtri(p[:, 1])[:, None]
+    decided = p[:, 0] + p[:, 2]
+    wins = np.divide(p[:, 0], decided, out=np.full(len(p), 0.5), where=decided > 0)
+    won = rng.random((len(p), n_items)) < wins[:, None]
+    return np.where(draw, 1, np.where(won, 0, 2)).astype(np.int8)
+
+
+def _metric(rng: np.random.Generator, law: MetricLaw, oracle: Array, score: Floats | None) -> Array:
+    if law.mu is not None:
+        return _through(rng, oracle, law.mu)
+    if law.correlation is None or score is None:
+        raise ValueError("a metric needs a mixture matrix, or a correlation with latent scores")
+    rho = law.correlation[:, None]
+    said = rho * score + np.sqrt(1 - rho**2) * rng.standard_normal(score.shape)
+    return compare(said, law.margin)
+
+
+def _through(rng: np.random.Generator, outcome: Array, confusion: Floats) -> Array:
+    """Pass outcomes `[pair, item]` through `confusion[pair or 1, said, true]`; gaps stay gaps."""
+    below = np.cumsum(confusion, axis=1)[:, :2]
+    u = rng.random(outcome.shape)
+    rows = np.arange(len(outcome))[:, None] % len(confusion)
+    true: Bools | Array = np.maximum(outcome, 0)
+    said = (u >= below[rows, 0, true]).astype(np.int8) + (u >= below[rows, 1, true])
+    return np.where(outcome < 0, GAP, said).astype(np.int8)
