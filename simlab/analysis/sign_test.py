@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 from scipy.special import bdtr, erfc
 
 from simlab.types import Array, Floats
+
+Test: TypeAlias = Callable[[Array], Floats]
 
 
 def exact(counts: Array) -> Floats:

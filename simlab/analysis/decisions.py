@@ -1,0 +1,167 @@
+"""Decide whether one of two systems is better, at each look at a pair's annotations.
+
+A rule is handed the counts of all looks that a pair could reach and says, look by look, what it would conclude there
+and whether it stops. The protocol reads on to the first stop, or to where the budget ends.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Lt
+from scipy.special import betainc, betaincinv, betaln, xlog1py
+
+from simlab.analysis import sign_test
+from simlab.analysis.sequential import betting_evidence, mixture_evidence, spending_boundary_crossed
+from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Summary, Verdicts
+
+Level = Annotated[float, Gt(0), Lt(1)]
+Form = Literal["exact", "asymptotic"]
+
+_NODES = 64
+
+
+def naive(evidence: Evidence, *, level: Level, form: Form) -> Verdicts:
+    """Take the metric at its word: a sign test on its own preferences over all outputs, no human asked.
+
+    Assumes that the metric never errs. Source: Deriu et al. 2023, section 1. Raises InputError without a metric.
+    """
+    counts = evidence.metric[:, :1] + evidence.confusion[:, :1].sum(-1)
+    if not counts.any():
+        raise InputError("decision=naive needs a metric, and metric=none has none; choose metric=mu_matrix or another")
+    verdict = np.repeat(_signs(counts, _test(form)(counts) <= level), evidence.human.shape[1], axis=1)
+
+    def summarise(human: Ints, confusion: Ints, metric: Ints) -> Summary:
+        total = metric + confusion.sum(-1)
+        rate = total / np.maximum(total.sum(-1, keepdims=True), 1)
+        return Summary(rate, *_beta_bounds(total))
+
+    return Verdicts(verdict, np.ones(verdict.shape, bool), np.full(verdict.shape, np.nan), summarise)
+
+
+def fixed(evidence: Evidence, *, level: Level, form: Form) -> Verdicts:
+    """Look once, when the budget is spent: a sign test on the human ratings."""
+    verdict = _signs(evidence.human, _test(form)(evidence.human) <= level)
+    return Verdicts(verdict, np.zeros(verdict.shape, bool), np.full(verdict.shape, np.nan), _human)
+
+
+def human_only(evidence: Evidence, *, level: Level) -> Verdicts:
+    """Decide once the posterior probability that a system wins more often passes 1 - level / 2; look after every batch.
+
+    Human ratings only, with a uniform prior: `theta = P(Beta(wins + 1, losses + 1) > 1/2)`. Source: Deriu et al. 2023,
+    algorithm 1. Nothing corrects for looking often.
+    """
+    theta = win_probability(evidence.human)
+    verdict = (theta > 1 - level / 2).astype(np.int8) - (theta < level / 2).astype(np.int8)
+    return Verdicts(verdict, verdict != 0, theta, _human)
+
+
+def bayes(evidence: Evidence, *, level: Level, two_outcomes: bool, rater: list[list[float]] | None) -> Verdicts:
+    """Decide as `human_only` does, from the posterior given human and metric ratings.
+
+    The metric's mixture matrix is learned, pair by pair, from the outputs that both rated. Assumes that the metric errs
+    alike on all outputs of a pair, and that humans are the oracle or err as `rater[human][oracle]` says.
+    `two_outcomes`: the metric cannot draw. Source: Deriu et al. 2023, algorithm 1.
+    """
+    from simlab.analysis.preference import posterior_summary, win_decisions
+
+    model: dict[str, Any] = {"two_outcomes": two_outcomes, "rater": rater}
+    verdict = np.zeros(evidence.human.shape[:2], np.int8)
+    theta = np.full(verdict.shape, np.nan)
+    open_ = np.arange(len(verdict))
+    for look in range(1, verdict.shape[1]):
+        at = (open_, look)
+        counts = evidence.human[at], evidence.confusion[at], evidence.metric[at]
+        theta[at], _, verdict[at] = win_decisions(*counts, level=level, **model)
+        open_ = open_[verdict[at] == 0]
+        if not len(open_):
+            break
+    return Verdicts(verdict, verdict != 0, theta, partial(posterior_summary, **model))
+
+
+def anytime(evidence: Evidence, *, level: Level, concentration: Annotated[float, Gt(0)], use_metric: bool) -> Verdicts:
+    """Decide by an e-process, valid however often one looks: its error stays below `level` at any stopping time.
+
+    Under equal systems each rating that is no draw is a fair coin, so the Beta(concentration, concentration) mixture of
+    likelihood ratios is a test martingale, and by Ville's inequality it exceeds 1 / level with probability at most
+    `level`. Assumes that ratings are exchangeable draws from the outputs asked about. With `use_metric` bets are on
+    the human preference less what the metric lets expect (`sequential.betting_evidence`, which see): that assumes, too,
+    that the metric's mean preference over its outputs is the population's (many more outputs than annotations).
+    Sources: Ville 1939; Robbins 1970; Ramdas et al. 2023.
+    """
+    log_e = betting_evidence(evidence) if use_metric else mixture_evidence(evidence.human, concentration)
+    crossed = np.maximum.accumulate(log_e, axis=1) >= -np.log(level)
+    verdict = _signs(evidence.human, crossed)
+    return Verdicts(verdict, verdict != 0, np.full(verdict.shape, np.nan), _human)
+
+
+def group_sequential(evidence: Evidence, *, level: Level, spending: Literal["obrien_fleming", "pocock"]) -> Verdicts:
+    """Decide by a sign test at each planned look, with boundaries that spend the level over the looks.
+
+    The looks and their number are planned: information is the share of the planned annotations. Boundaries are exact
+    given how many ratings of each look are no draws. Source: Lan and DeMets 1983.
+    """
+    crossed = spending_boundary_crossed(evidence, level, spending)
+    verdict = _signs(evidence.human, crossed)
+    return Verdicts(verdict, verdict != 0, np.full(verdict.shape, np.nan), _human)
+
+
+def equivalence(evidence: Evidence, *, level: Level, margin: Annotated[float, Ge(0), Lt(1)]) -> Verdicts:
+    """Decide between better, worse and practically equal: a region of practical equivalence for p> - p<.
+
+    Stops when the posterior of `d = p> - p<` (human ratings, uniform prior) puts more than 1 - level / 2 above the
+    margin, or below minus the margin, or more than 1 - level within: then the verdict is 0. Human ratings only.
+    Source: Kruschke 2018.
+    """
+    above, below = beyond_margin(evidence.human, margin), beyond_margin(evidence.human[..., ::-1], margin)
+    verdict = (above > 1 - level / 2).astype(np.int8) - (below > 1 - level / 2).astype(np.int8)
+    equal = 1 - above - below > 1 - level
+    return Verdicts(verdict, (verdict != 0) | equal, win_probability(evidence.human), _human)
+
+
+def win_probability(counts: Array) -> Floats:
+    """Return `P(p> > p<)` given human ratings `counts[..., outcome]` and a uniform prior.
+
+    >>> win_probability(np.array([3, 0, 3]))
+    array(0.5)
+    """
+    return np.asarray(1 - betainc(counts[..., 0] + 1.0, counts[..., 2] + 1.0, 0.5))
+
+
+def beyond_margin(counts: Array, margin: float) -> Floats:
+    """Return `P(p> - p< > margin)` given human ratings `counts[..., outcome]` and a uniform prior.
+
+    With `r = p> + p<` and `u = p> / r`, independent Betas, this is the mean over r of `P(u > (1 + margin / r) / 2)`.
+    """
+    wins, draws, losses = (counts[..., outcome, None].astype(float) for outcome in range(3))
+    a, b = wins + losses + 2, draws + 1
+    centre, spread = a / (a + b), np.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))
+    low, high = np.maximum(centre - 9 * spread, margin), np.minimum(centre + 9 * spread, 1.0)
+    node, weight = np.polynomial.legendre.leggauss(_NODES)
+    r = low + (high - low) * (node + 1) / 2
+    inside = np.maximum(high - low, 0) * weight / 2
+    density = np.exp((a - 1) * np.log(np.maximum(r, 1e-300)) + xlog1py(b - 1, -np.minimum(r, 1 - 1e-16)) - betaln(a, b))
+    passed = 1 - betainc(wins + 1, losses + 1, np.clip((1 + margin / np.maximum(r, 1e-300)) / 2, 0, 1))
+    return np.asarray(np.clip((inside * density * passed).sum(-1), 0, 1))
+
+
+def _signs(counts: Array, significant: Bools) -> Array:
+    return np.asarray(np.sign(counts[..., 0] - counts[..., 2]) * significant, np.int8)
+
+
+def _test(form: Form) -> sign_test.Test:
+    return {"exact": sign_test.exact, "asymptotic": sign_test.asymptotic}[form]
+
+
+def _human(human: Ints, confusion: Ints, metric: Ints) -> Summary:
+    """Summarise the posterior given human ratings only."""
+    return Summary((human + 1) / (human.sum(-1, keepdims=True) + 3), *_beta_bounds(human))
+
+
+def _beta_bounds(counts: Ints) -> tuple[Floats, Floats]:
+    """Return the equal-tailed 95 % bounds of each component of Dirichlet(counts + 1)."""
+    a = counts + 1.0
+    b = a.sum(-1, keepdims=True) - a
+    return betaincinv(a, b, 0.025), betaincinv(a, b, 0.975)

@@ -1,0 +1,163 @@
+"""Weigh evidence that is looked at again and again: e-processes, alpha spending, and an exact account of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import betaln, gammaln, logsumexp, ndtr, ndtri
+
+from simlab.types import Array, Bools, Evidence, Floats, Ints, Verdicts
+
+BETS = (0.02, 0.05, 0.1, 0.2, 0.35)
+LEANINGS = (0.0, 0.25, 0.5, 0.75)
+"""Stakes on the mean, both ways, and coefficients of the metric, over which the bets are spread evenly."""
+
+
+def mixture_evidence(counts: Array, concentration: float) -> Floats:
+    """Return the log e-value of `counts[..., outcome]` against equal systems: a Beta mixture of likelihood ratios.
+
+    `E = B(w + a, l + a) / B(a, a) * 2^(w + l)`, draws left out; a large `a` looks for small differences.
+
+    >>> mixture_evidence(np.array([[0, 9, 0]]), 10.0)
+    array([0.])
+    """
+    wins, losses, a = counts[..., 0], counts[..., 2], concentration
+    return np.asarray(betaln(wins + a, losses + a) - betaln(a, a) + (wins + losses) * np.log(2))
+
+
+def betting_evidence(evidence: Evidence) -> Floats:
+    """Return the log e-value `[row, look]` of bets on human preferences less what the metric lets expect.
+
+    For an output with both ratings, x = human and g = metric preference (+1, 0, -1), `y = x - c (g - mean g)` has mean
+    p> - p<, `mean g` taken over all outputs of the metric. Under equal systems `prod (1 + b y)` is a test martingale
+    for every fixed stake b and coefficient c, and so is its average over BETS (both signs) and LEANINGS.
+    Outputs without a metric rating count with c = 0. Source: Waudby-Smith and Ramdas 2024 (betting); Angelopoulos et
+    al. 2023 (prediction-powered means).
+    """
+    total = evidence.metric[:, 0] + evidence.confusion[:, 0].sum(-1)
+    mean = (total[:, 0] - total[:, 2]) / np.maximum(total.sum(-1), 1)
+    sign = np.array([1.0, 0.0, -1.0])
+    alone = evidence.human - evidence.confusion.sum(-2)
+    logs = []
+    for stake in (*BETS, *(-bet for bet in BETS)):
+        for leaning in LEANINGS:
+            y = sign[None, None, :] - leaning * (sign[None, :, None] - mean[:, None, None])
+            both = np.einsum("rkch,rch->rk", evidence.confusion, np.log1p(stake * y))
+            logs.append(both + alone @ np.log1p(stake * sign))
+    return np.asarray(logsumexp(np.stack(logs), axis=0) - np.log(len(logs)))
+
+
+def spending_boundary_crossed(evidence: Evidence, level: float, spending: Literal["obrien_fleming", "pocock"]) -> Bools:
+    """Say at which looks wins less losses cross a boundary that spends `level` over the planned looks: `[row, look]`.
+
+    Given the numbers of ratings that are no draws, wins less losses is a fair random walk under equal systems; its
+    distribution among the paths that have not crossed yet is carried from look to look, and the boundary of a look
+    is the smallest that spends no more than is allowed by then. After a crossing nothing is computed.
+    """
+    share = evidence.annotations / max(int(evidence.annotations[-1]), 1)
+    allowed = spent_by(share, level, spending)
+    decided = evidence.human[..., 0] + evidence.human[..., 2]
+    lead = np.abs(evidence.human[..., 0] - evidence.human[..., 2])
+    crossed = np.zeros(decided.shape, bool)
+    open_ = np.arange(len(decided))
+    # Symmetric walk: `weight[row, s]` is the probability of |wins - losses| = s.
+    weight = np.zeros((len(decided), int(decided.max(initial=0)) + 1))
+    weight[:, 0] = 1.0
+    spent = np.zeros(len(decided))
+    for look in range(1, decided.shape[1]):
+        weight = _walk(weight, (decided[:, look] - decided[:, look - 1])[open_])
+        tail = np.cumsum(weight[:, ::-1], axis=1)[:, ::-1]
+        # With t = 1 rounding must not forbid what is allowed.
+        fits = tail <= (allowed[look] - spent)[:, None] + 1e-12
+        bound = np.where(fits.any(1), fits.argmax(1), weight.shape[1])
+        over = np.arange(weight.shape[1]) >= np.maximum(bound, 1)[:, None]
+        spent += np.where(over, weight, 0.0).sum(1)
+        weight = np.where(over, 0.0, weight)
+        now = lead[open_, look] >= np.maximum(bound, 1)
+        crossed[open_[now], look:] = True
+        open_, weight, spent = open_[~now], weight[~now], spent[~now]
+        if not len(open_):
+            break
+    return crossed
+
+
+def spent_by(share: Floats, level: float, spending: Literal["obrien_fleming", "pocock"]) -> Floats:
+    """Return how much of the level may be spent when a share of the information is in. Source: Lan and DeMets 1983.
+
+    >>> spent_by(np.array([0.0, 1.0]), 0.05, "pocock").round(4).tolist()
+    [0.0, 0.05]
+    """
+    if spending == "pocock":
+        return np.asarray(level * np.log1p((np.e - 1) * share))
+    with np.errstate(divide="ignore"):
+        return np.asarray(2 * ndtr(ndtri(level / 2) / np.sqrt(share)))
+
+
+def _walk(weight: Floats, steps: Ints) -> Floats:
+    """Let each row's walk (as |s|) go its number of fair steps."""
+    moved = weight.copy()
+    for n in np.unique(steps[steps > 0]):
+        rows = np.flatnonzero(steps == n)
+        one = np.concatenate([weight[rows, :0:-1] / 2, weight[rows, :1], weight[rows, 1:] / 2], axis=1)
+        padded = np.pad(one, ((0, 0), (n, n)))
+        size = one.shape[1]
+        after = np.zeros_like(one)
+        for k, chance in enumerate(_fair(int(n))):
+            after += chance * padded[:, 2 * n - 2 * k : 2 * n - 2 * k + size]
+        middle = size // 2
+        moved[rows] = after[:, middle:]
+        moved[rows, 1:] += after[:, middle - 1 :: -1]
+    return moved
+
+
+def _fair(n: int) -> Floats:
+    k = np.arange(n + 1)
+    return np.asarray(np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) - n * np.log(2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Hold what becomes of one pair: probabilities to be declared better or worse, and the mean annotations used."""
+
+    better: float
+    worse: float
+    annotations: float
+
+
+def claims(rule: Callable[[Evidence], Verdicts], p: Floats, annotations: Ints) -> Claims:
+    """Work out exactly what a rule concludes about a pair with probabilities p of `>`, `=`, `<`: no simulation.
+
+    Goes through all numbers of wins and losses, annotation by annotation (a dynamic programme), and asks the rule at
+    each look. Good for rules that judge a look by its human counts alone (`fixed`, `human_only`, `anytime` without a
+    metric, `equivalence`); a rule that needs the path (`group_sequential`) is not among them.
+    """
+    n = int(annotations[-1])
+    chance = np.zeros((n + 1, n + 1))  # [wins, losses] among the campaigns that go on
+    chance[0, 0] = 1.0
+    better = worse = used = 0.0
+    for done in range(1, n + 1):
+        after = p[1] * chance
+        after[1:] += p[0] * chance[:-1]
+        after[:, 1:] += p[2] * chance[:, :-1]
+        chance = after
+        if done in annotations:
+            verdict, stop = _ask(rule, chance, done)
+            ended = stop | (done == n)
+            better += chance[ended & (verdict > 0)].sum()
+            worse += chance[ended & (verdict < 0)].sum()
+            used += done * chance[ended].sum()
+            chance = np.where(ended, 0.0, chance)
+    return Claims(float(better), float(worse), float(used))
+
+
+def _ask(rule: Callable[[Evidence], Verdicts], chance: Floats, done: int) -> tuple[Array, Bools]:
+    wins, losses = np.nonzero(chance > 1e-15)
+    counts = np.stack([wins, done - wins - losses, losses], axis=1)
+    human = np.stack([np.zeros_like(counts), counts], axis=1)
+    said = rule(Evidence(np.array([0, done]), human, np.zeros((*human.shape, 3), np.int64), np.zeros_like(human)))
+    verdict, stop = np.zeros(chance.shape, np.int8), np.zeros(chance.shape, bool)
+    verdict[wins, losses], stop[wins, losses] = said.verdict[:, 1], said.stop[:, 1]
+    return verdict, stop
