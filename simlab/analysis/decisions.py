@@ -72,10 +72,12 @@ def bayes(evidence: Evidence, *, level: Level, two_outcomes: bool, rater: list[l
     theta = np.full(verdict.shape, np.nan)
     open_ = np.arange(len(verdict))
     for look in range(1, verdict.shape[1]):
-        at = (open_, look)
-        counts = evidence.human[at], evidence.confusion[at], evidence.metric[at]
-        theta[at], _, verdict[at] = win_decisions(*counts, level=level, **model)
-        open_ = open_[verdict[at] == 0]
+        human, confusion, metric = (
+            counts[open_, look] for counts in (evidence.human, evidence.confusion, evidence.metric)
+        )
+        found, _, said = win_decisions(human, confusion, metric, level=level, **model)
+        theta[open_, look], verdict[open_, look] = found, said
+        open_ = open_[said == 0]
         if not len(open_):
             break
     return Verdicts(verdict, verdict != 0, theta, partial(posterior_summary, **model))

@@ -21,7 +21,7 @@ def exact(counts: Array) -> Floats:
     """
     wins, losses = counts[..., 0], counts[..., 2]
     tail = bdtr(np.minimum(wins, losses).astype(float), wins + losses, 0.5)
-    return np.minimum(1.0, 2 * np.where(wins + losses > 0, tail, 1.0))
+    return np.asarray(np.minimum(1.0, 2 * np.where(wins + losses > 0, tail, 1.0)))
 
 
 def asymptotic(counts: Array) -> Floats:

@@ -1,0 +1,113 @@
+"""Check the counts and matrices of preferences, and lay them out as rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simlab.types import Array, Floats, InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Hold checked counts as rows `human[row, 3]`, `confusion[row, 3, 3]`, `metric[row, 3]`; `shape` they came in."""
+
+    shape: tuple[int, ...]
+    human: Floats
+    confusion: Floats
+    metric: Floats
+    mu: Floats | None
+    rater: Floats | None
+    two_outcomes: bool
+
+    def of(self, rows: Array) -> Counts:
+        """Keep some rows."""
+        kept = {name: getattr(self, name)[rows] for name in ("human", "confusion", "metric")}
+        return replace(self, shape=(len(rows),), mu=None if self.mu is None else self.mu[rows], **kept)
+
+
+def checked(
+    human: ArrayLike,
+    confusion: ArrayLike | None,
+    metric: ArrayLike | None,
+    mu: ArrayLike | None,
+    rater: ArrayLike | None,
+    *,
+    elsewhere: bool,
+    two_outcomes: bool,
+) -> Counts:
+    """Return counts that can be; raise InputError, naming the argument, for those that cannot."""
+    n = _counts(human, "human", (3,))
+    c = np.zeros((3, 3)) if confusion is None else _counts(confusion, "confusion", (3, 3))
+    m = np.zeros(3) if metric is None else _counts(metric, "metric", (3,))
+    known = None if mu is None else _stochastic(mu, "mu")
+    leading = [n.shape[:-1], c.shape[:-2], m.shape[:-1], () if known is None else known.shape[:-2]]
+    try:
+        shape = np.broadcast_shapes(*leading)
+    except ValueError as error:
+        raise InputError(
+            f"human, confusion and metric have leading shapes {leading} that do not fit together"
+        ) from error
+    human_rows, metric_rows = (np.broadcast_to(array, (*shape, 3)).reshape(-1, 3) for array in (n, m))
+    confusion_rows = np.broadcast_to(c, (*shape, 3, 3)).reshape(-1, 3, 3)
+    if known is None and not elsewhere:
+        _refuse_excess(human_rows, confusion_rows)
+    if elsewhere and rater is not None and known is None:
+        raise InputError(
+            "elsewhere=True with rater: confusion counts of raters who err are about this study's p; leave one"
+        )
+    if two_outcomes and (confusion_rows[:, 1].any() or metric_rows[:, 1].any()):
+        raise InputError("two_outcomes=True says that the metric cannot draw, but it did; leave two_outcomes out")
+    if known is not None:
+        known = np.broadcast_to(known, (*shape, 3, 3)).reshape(-1, 3, 3)
+    return Counts(
+        shape,
+        np.array(human_rows),
+        np.array(confusion_rows),
+        np.array(metric_rows),
+        known,
+        None if rater is None else _stochastic(rater, "rater", one=True),
+        two_outcomes,
+    )
+
+
+def _counts(given: ArrayLike, name: str, last: tuple[int, ...]) -> Floats:
+    try:
+        counts = np.asarray(given, float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers: counts of >, =, <") from error
+    if counts.shape[-len(last) :] != last:
+        raise InputError(
+            f"{name} has shape {counts.shape}; its last axes must be {last}, outcomes in the order >, =, <"
+        )
+    wrong = ~np.isfinite(counts) | (counts < 0) | (counts != np.floor(counts))
+    if wrong.any():
+        raise InputError(f"{name} holds {counts[wrong][0]:g}; counts are whole numbers from 0 up")
+    return counts
+
+
+def _stochastic(given: ArrayLike, name: str, *, one: bool = False) -> Floats:
+    matrix = np.asarray(given, float)
+    if matrix.shape[-2:] != (3, 3) or (one and matrix.ndim != 2):
+        raise InputError(f"{name} has shape {matrix.shape}; it must be 3 x 3, columns by what the oracle says")
+    if not np.isfinite(matrix).all() or (matrix < 0).any():
+        raise InputError(f"{name} holds an entry that is no probability; entries lie in [0, 1]")
+    sums = matrix.sum(-2)
+    if np.abs(sums - 1).max() > 1e-6:
+        worst = sums.ravel()[np.abs(sums - 1).argmax()]
+        raise InputError(
+            f"{name} has a column that sums to {worst:g}, not 1; columns say what is said for each oracle outcome"
+        )
+    return np.asarray(matrix / sums[..., None, :])
+
+
+def _refuse_excess(human: Floats, confusion: Floats) -> None:
+    excess = np.argwhere(confusion.sum(1) > human)
+    if len(excess):
+        row, outcome = excess[0]
+        raise InputError(
+            f"confusion counts {confusion[row, :, outcome].sum():g} outputs that humans found {'>=<'[outcome]}, human "
+            f"only {human[row, outcome]:g}: human includes what the metric rated, too; or say elsewhere=True"
+        )
