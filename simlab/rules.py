@@ -13,6 +13,7 @@ from simlab.design.documents import spread_over_buckets
 from simlab.formulas import least_entropy
 from simlab.rating_campaigns import lay_design
 from simlab.types import Frame, InputError, PreferenceWorld, World
+from simlab.world.recorded import holds_averages
 from simlab.worlds import draw_world
 
 
@@ -32,6 +33,11 @@ def check(config: Mapping[str, Any]) -> Shape:
     world = draw_world(config, 0)
     if isinstance(world, PreferenceWorld):
         return _check_preferences(config, world)
+    if holds_averages(world):
+        raise InputError(
+            "systems.path: this table holds averaged scores without raters, and a study of ratings is re-rated from "
+            "ratings per rater; give the table that has them, or compare scores: decision=human_only"
+        )
     if world.truth is None and config["worlds"] > 1:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
     _check_ratings_per_item(config["design"], world.frame)

@@ -18,7 +18,7 @@ PLAIN = "system\tdocument\tsegment\trater\tscore"
 
 
 def read(path: Path | str) -> World:
-    return recorded(np.random.default_rng(0), path=str(path), sha256=None)
+    return recorded(np.random.default_rng(0), path=str(path), sha256=None, names=None)
 
 
 def written(folder: Path, lines: Iterable[str] | bytes, name: str = "table.tsv") -> Path:

@@ -28,7 +28,7 @@ def world_of(value: list[list[list[float]]], document: list[int]) -> World:
 
 @pytest.fixture(scope="module")
 def built_in() -> Agreement:
-    return agreement(recorded(np.random.default_rng(0), path=None, sha256=None))
+    return agreement(recorded(np.random.default_rng(0), path=None, sha256=None, names=None))
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=12))
@@ -84,7 +84,7 @@ def test_sums_that_are_equal_tie() -> None:
 
 
 def test_agreement_does_not_depend_on_the_order_of_systems() -> None:
-    world = recorded(np.random.default_rng(0), path=None, sha256=None)
+    world = recorded(np.random.default_rng(0), path=None, sha256=None, names=None)
     order = np.random.default_rng(1).permutation(world.frame.n_systems)
     assert world.ratings is not None
     names = tuple(world.frame.system_names[k] for k in order)

@@ -71,7 +71,7 @@ def bayes(evidence: Evidence, *, level: Level, two_outcomes: bool, rater: list[l
     verdict = np.zeros(evidence.human.shape[:2], np.int8)
     theta = np.full(verdict.shape, np.nan)
     open_ = np.arange(len(verdict))
-    for look in range(1, verdict.shape[1]):
+    for look in range(1, len(evidence.annotations)):
         human, confusion, metric = (
             counts[open_, look] for counts in (evidence.human, evidence.confusion, evidence.metric)
         )

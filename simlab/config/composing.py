@@ -75,6 +75,7 @@ def _measures(declared: Declared, settings: Settings) -> list[str]:
     """List the measures asked for, with those of the figure and of the precision; empty = as every study has them."""
     asked = settings["measure"].values[0] if "measure" in settings else declared.measures
     needed = [section["measure"] for section in (declared.figure, declared.precision) if "measure" in section]
+    needed += [declared.figure["against"]] if "against" in declared.figure else []
     return list(dict.fromkeys([*asked, *needed])) if asked else []
 
 

@@ -19,6 +19,9 @@ from simlab.config.overrides import Setting, check_key, check_values, element, p
 from simlab.types import InputError
 
 MAX_BYTES = 1_000_000
+KINDS = ("lines", "pairs", "tradeoff")
+"""What a figure shows: a measure against an axis; the verdict about each pair; one measure against another."""
+SCALES = ("linear", "log", "neg_log")
 _SUFFIXES = (".yaml", ".yml")
 
 
@@ -183,13 +186,18 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _roles(key: str, value: Any) -> dict[str, Any]:
-    roles = ("x", "line", "measure") if key == "figure" else ("measure", "mcse")
+    roles = ("kind", "x", "line", "measure", "against", "scale") if key == "figure" else ("measure", "mcse")
     for role, content in _mapping(key, value).items():
         if role not in roles:
             raise InputError(f"{key}.{shown(role)} is no key of a sweep; {or_nearest(role, roles)}")
         if not isinstance(content, str):
             raise InputError(f"{key}.{role} must be one value")
     if key == "figure":
+        for role, known in (("kind", KINDS), ("scale", SCALES)):
+            if role in value and str(value[role]) not in known:
+                raise InputError(
+                    f"figure.{role}={shown(str(value[role]))} is unknown; {or_nearest(value[role], known)}"
+                )
         return {role: str(content) for role, content in value.items()}
     return {role: _mcse(content) if role == "mcse" else str(content) for role, content in value.items()}
 

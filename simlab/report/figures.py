@@ -51,6 +51,11 @@ AXIS_LABELS = {
     "ratings_per_item": "ratings per item",
     "load_entropy": "load entropy of the raters (normalised)",
     "grouping": "item grouping",
+    "batch_size": "annotations of a pair between two looks",
+    "annotations_per_pair": "annotations per pair, at most",
+    "sharpness": "sharpness of the metric (0: knows nothing, 1: errs never)",
+    "n_outputs": "outputs rated by the metric",
+    "difference": "true difference of win and loss rate",
 }
 VALUE_LABELS = {("load_entropy", "null"): "balanced"}
 
@@ -59,9 +64,17 @@ def plot(dataset: xr.Dataset, out: Path, measure: str | None = None) -> None:
     """Write the sweep's figure to a file whose suffix names the format; refuse others before drawing."""
     import matplotlib as mpl
 
+    from simlab.report import pair_matrix, tradeoff
+
     check_suffix(out)
+    wanted = view.declared(dataset).get("figure") or {}
     with mpl.rc_context(STYLE):
-        save(draw(dataset, view.view(dataset, measure)), out)
+        if measure is None and wanted.get("kind") == "pairs":
+            save(pair_matrix.draw(dataset), out)
+        elif measure is None and wanted.get("kind") == "tradeoff":
+            save(tradeoff.draw(dataset, view.view(dataset), wanted["against"], wanted.get("scale", "linear")), out)
+        else:
+            save(draw(dataset, view.view(dataset, measure)), out)
 
 
 def check_suffix(out: Path) -> None:
@@ -116,7 +129,7 @@ def _panels(dataset: xr.Dataset, shown: View) -> Iterator[tuple[str, xr.Dataset]
         )
     for at in itertools.product(*values):
         title = ", ".join(
-            f"{name.replace('_', ' ')} = {_label(name, value)}" for name, value in zip(shown.panels, at, strict=True)
+            f"{name.replace('_', ' ')} = {label(name, value)}" for name, value in zip(shown.panels, at, strict=True)
         )
         yield title, dataset.sel(dict(zip(shown.panels, at, strict=True)))
 
@@ -126,8 +139,8 @@ def _panel(place: Axes, panel: xr.Dataset, shown: View) -> None:
     across: Array = panel[shown.x].values if numbers else np.arange(panel.sizes[shown.x])
     lines = [(at, points) for at, points in groups(panel, shown.x, shown.measure)]
     for k, (at, points) in enumerate(lines):
-        label = _label(shown.line, at[shown.line]) if shown.line else ""
-        style = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)], "label": label}
+        named = label(shown.line, at[shown.line]) if shown.line else ""
+        style = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)], "label": named}
         if numbers:
             _line(place, across, points, style | {"linestyle": DASHES[k % len(DASHES)]})
         else:
@@ -135,7 +148,7 @@ def _panel(place: Axes, panel: xr.Dataset, shown: View) -> None:
     if numbers and np.diff(np.sort(across)).min() > 0.08 * np.ptp(across):
         place.set_xticks(across)
     if not numbers:
-        place.set_xticks(across, [_label(shown.x, value) for value in panel[shown.x].values.tolist()])
+        place.set_xticks(across, [label(shown.x, value) for value in panel[shown.x].values.tolist()])
         place.set_xlim(-0.5, len(across) - 0.5)
 
 
@@ -161,7 +174,7 @@ def _dress(figure: Figure, grid: Any, panels: int, dataset: xr.Dataset, shown: V
     for place in drawn[::columns]:
         place.set_ylabel(str(dataset[shown.measure].attrs.get("label", shown.measure.replace("_", " "))))
     for place in drawn[-columns:]:
-        place.set_xlabel(_axis_label(shown.x))
+        place.set_xlabel(axis_label(shown.x))
         place.xaxis.set_tick_params(labelbottom=True)
     if shown.line:
         handles, labels = drawn[0].get_legend_handles_labels()
@@ -181,9 +194,11 @@ def _limits(place: Axes, values: Floats) -> None:
         place.set_ylim(bottom=max(low, -0.02))
 
 
-def _axis_label(name: str) -> str:
+def axis_label(name: str) -> str:
+    """Write the name of an axis for a reader."""
     return AXIS_LABELS.get(name, name.replace("_", " "))
 
 
-def _label(name: str, value: object) -> str:
+def label(name: str, value: object) -> str:
+    """Write a value of an axis for a reader."""
     return VALUE_LABELS.get((name, str(value)), word(value).replace("_", " "))

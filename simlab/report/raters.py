@@ -34,7 +34,7 @@ def agreement(file: Path, form: Form, plot: Path | None) -> str:
 
     if plot is not None:
         figures.check_suffix(plot)
-    found = measured.agreement(recorded(stream(0, "agreement"), path=str(file), sha256=None))
+    found = measured.agreement(recorded(stream(0, "agreement"), path=str(file), sha256=None, names=None))
     if plot is not None:
         figures.save(measured.figure(found), plot)
     return _written(found.tables(), found.notes(), form)

@@ -7,10 +7,12 @@ google/wmt-mqm-human-evaluation under the Apache License 2.0; see data/README.md
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256 as digest_of
 from importlib.resources import as_file, files
@@ -19,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from simlab.types import Array, Frame, InputError, Ints, Ratings, World
+from simlab.world import segment_scores
 from simlab.world.mqm_table import Rated, Unit, read_ratings
 from simlab.world.table_lines import refuse_non_file, shown
 
@@ -27,25 +30,60 @@ BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
 MAX_CELLS = 50_000_000
 
 
-def recorded(rng: np.random.Generator, *, path: str | None, sha256: str | None) -> World:
-    """Use the ratings of a table as a world; `path=None` is the table built into simlab.
+def recorded(rng: np.random.Generator, *, path: str | None, sha256: str | None, names: list[str] | None) -> World:
+    """Use the ratings of a table as a world; `path=None` is the table built into simlab, `names=None` all its systems.
 
     `rng` is not used: nothing is drawn. A bucket is the set of documents that the same raters rated. The
     truth is not known. `errors` counts major and minor errors, 0 in a gap, and is -1 throughout where the
-    table has no counts. The arrays are read-only, since all studies in a process share them.
+    table has no counts. The arrays are read-only, since all studies in a process share them. A table of averaged
+    segment scores makes a world with one rater (see `segment_scores`).
 
-    Raises InputError for a file that is not a table of ratings, or whose digest is not `sha256` (None: any).
+    Raises InputError for a file that is not a table of ratings, or whose digest is not `sha256` (None: any), and for
+    names that are not in it.
     """
     if path is None:
         if sha256 is not None:
             raise InputError("systems.sha256 is the digest of a file; give systems.path, too, or leave it out")
-        return _built_in()
+        return _named(_built_in(), names)
     if not path.strip():
         raise InputError("systems.path is empty; give a table of ratings, or null for the built-in one")
     file = Path(os.path.expanduser(path))
     refuse_non_file(file)
     status = file.stat()
-    return _world_of(file.absolute(), (status.st_mtime_ns, status.st_size, status.st_ino), sha256)
+    return _named(_world_of(file.absolute(), (status.st_mtime_ns, status.st_size, status.st_ino), sha256), names)
+
+
+def holds_averages(world: World) -> bool:
+    """Tell a world of averaged scores from one that says what each rater said."""
+    return world.frame.rater_names == (segment_scores.RATER,) and not world.frame.lower_is_better
+
+
+def _named(world: World, names: Sequence[str] | None) -> World:
+    """Keep the named systems, in the order of the names."""
+    if names is None or world.ratings is None:
+        return world
+    known, frame = world.frame.system_names, world.frame
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known[:20])}"
+            raise InputError(f"systems.names: the table has no ratings of {shown(name, 60)}; {hint}")
+    if len(set(names)) != len(names) or len(names) < 2:
+        raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
+    at = [known.index(name) for name in names]
+    value = world.ratings.value[at]
+    rated = np.asarray(~np.isnan(value).all((0, 2)))
+    ratings = Ratings(_fixed(value), _fixed(world.ratings.errors[at]))
+    if not rated.all() and holds_averages(world):
+        # Each segment is a document here, so those without a score can go.
+        kept = replace(
+            frame, document=np.arange(rated.sum()), bucket=frame.bucket[rated], rater=frame.rater[at][:, rated]
+        )
+        kept = replace(
+            kept, document_names=tuple(np.array(frame.document_names)[rated].tolist()), system_names=tuple(names)
+        )
+        return World(kept, None, Ratings(_fixed(value[:, rated]), _fixed(ratings.errors[:, rated])), None)
+    return World(replace(frame, rater=_fixed(frame.rater[at]), system_names=tuple(names)), None, ratings, None)
 
 
 @lru_cache(maxsize=1)
@@ -59,6 +97,8 @@ def _world_of(path: Path, stamp: tuple[int, ...], digest: str | None) -> World:
     """Read a file once per process and state: blocks of a study ask for the same world again and again."""
     if digest is not None and digest != digest_of(path.read_bytes()).hexdigest():
         raise InputError(f"{shown(path)} has changed since the sweep began: its digest is not {shown(digest)}")
+    if segment_scores.is_table(path):
+        return segment_scores.read_world(path)
     return _world(read_ratings(path), shown(path))
 
 

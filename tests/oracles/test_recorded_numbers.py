@@ -61,7 +61,7 @@ def needs(path: Path) -> Path:
 
 
 def open_table(path: str | None) -> World:
-    return recorded(np.random.default_rng(0), path=path, sha256=None)
+    return recorded(np.random.default_rng(0), path=path, sha256=None, names=None)
 
 
 @pytest.fixture(scope="module")
