@@ -48,8 +48,7 @@ HEADERS = {
     MQM.replace("\trater", "") + "\n": "no column rater",
     PLAIN.replace("score", "points") + "\n": "no column score",
     PLAIN.replace("segment", "score") + "\n": "column score appears twice",
-    "system\tmqm_avg_score\tseg_id\nA\t-1\t1\n": "without a rater column",
-    "system mqm_avg_score seg_id\nA -1 1\n": "without a rater column",
+    "system\tmqm_avg_score\tseg_id\tdocument\nA\t-1\t1\tB\n": "without a rater column",
     PLAIN.replace("\t", "\r"): "bare carriage returns",
     "a\tb\0c\n": "zero byte",
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,38 +33,46 @@ def nuts(
     warmup: int = 2000,
     draws: int = 10000,
 ) -> Reference:
-    """Sample each row's posterior by NUTS; `mu` None: unknown. One kernel serves all rows.
+    """Sample each row's posterior by NUTS; `mu` None: unknown. Each row is compiled anew.
 
     `ess` is that of the indicator of p> > p<, `error` the standard error of theta that follows from it. Source: Deriu
     et al. 2023, section 3 and appendix B (5 chains, 2,000 warm-up, 10,000 draws).
     """
     from numpyro.diagnostics import effective_sample_size, gelman_rubin
 
-    sampler = _sampler(mu is not None, chains, warmup, draws)
     found = []
     for row in range(len(human)):
-        p, divergences = sampler(human[row], confusion[row], metric[row], None if mu is None else mu[row], seed)
+        counts = human[row], confusion[row], metric[row]
+        p, divergences = sampler(*counts, None if mu is None else mu[row], chains, warmup, draws)(seed)
         above = (p[..., 0] > p[..., 2]).astype(float)
         theta = above.mean()
-        constant = above.std() == 0
-        ess = above.size if constant else min(float(effective_sample_size(above)), above.size)
-        flat = p.reshape(-1, 3)
+        ess = above.size if above.std() == 0 else min(float(effective_sample_size(above)), above.size)
         error = np.sqrt(max(theta * (1 - theta), 1 / ess) / ess)
+        flat = p.reshape(-1, 3)
         found.append((theta, flat.mean(0), flat.std(0), error, ess, gelman_rubin(p).max(), divergences))
     return Reference(*(np.array(column) for column in zip(*found, strict=True)))
 
 
-def _sampler(known: bool, chains: int, warmup: int, draws: int) -> Any:
+def sampler(
+    human: Floats, confusion: Floats, metric: Floats, mu: Floats | None, chains: int, warmup: int, draws: int
+) -> Callable[[int], tuple[Floats, int]]:
+    """Return a function of a seed that samples p `[chain, draw, outcome]` of one pair and counts divergences.
+
+    Its first call compiles.
+    """
     import jax
+    import jax.numpy as jnp
     import numpyro
     import numpyro.distributions as dist
     from numpyro.infer import MCMC, NUTS
 
-    def model(human: Any, confusion: Any, metric: Any, mu: Any) -> None:
-        p = numpyro.sample("p", dist.Dirichlet(human + 1.0))
-        if not known:
-            mu = numpyro.sample("mu", dist.Dirichlet(confusion.T + 1.0).to_event(1)).T
-        numpyro.sample("m", dist.Multinomial(metric.sum().astype(int), mu @ p), obs=metric)
+    def model() -> None:
+        p = numpyro.sample("p", dist.Dirichlet(jnp.asarray(human + 1.0)))
+        if mu is None:
+            matrix = numpyro.sample("mu", dist.Dirichlet(jnp.asarray(confusion.T + 1.0)).to_event(1)).T
+        else:
+            matrix = jnp.asarray(mu)
+        numpyro.sample("m", dist.Multinomial(int(metric.sum()), matrix @ p), obs=jnp.asarray(metric))
 
     mcmc = MCMC(
         NUTS(model),
@@ -74,9 +83,8 @@ def _sampler(known: bool, chains: int, warmup: int, draws: int) -> Any:
         progress_bar=False,
     )
 
-    def run(human: Floats, confusion: Floats, metric: Floats, mu: Floats | None, seed: int) -> tuple[Floats, int]:
-        counts = [jax.numpy.asarray(one) for one in (human, confusion, metric)]
-        mcmc.run(jax.random.PRNGKey(seed), *counts, None if mu is None else jax.numpy.asarray(mu))
+    def run(seed: int) -> tuple[Floats, int]:
+        mcmc.run(jax.random.PRNGKey(seed))
         p = np.asarray(mcmc.get_samples(group_by_chain=True)["p"], float)
         return p, int(np.asarray(mcmc.get_extra_fields()["diverging"]).sum())
 

@@ -55,7 +55,7 @@ AXIS_LABELS = {
     "annotations_per_pair": "annotations per pair, at most",
     "sharpness": "sharpness of the metric (0: knows nothing, 1: errs never)",
     "n_outputs": "outputs rated by the metric",
-    "difference": "true difference of win and loss rate",
+    "systems_difference": "true difference of win and loss rate",
 }
 VALUE_LABELS = {("load_entropy", "null"): "balanced"}
 

@@ -36,7 +36,7 @@ def draw(dataset: xr.Dataset, shown: View, against: str, scale: str) -> Figure:
             line = line.isel({panel: 0})
         _line(place, line, shown, against, scale, k, figures.label(shown.line, value) if shown.line else "")
     place.set_xlabel(_label(dataset, against))
-    place.set_ylabel(SCALES[scale].format(_label(dataset, shown.measure)))
+    place.set_ylabel(textwrap.fill(SCALES[scale].format(_label(dataset, shown.measure)), 40))
     if scale == "log":
         place.set_yscale("log")
     if shown.line:

@@ -18,9 +18,13 @@ def draw_test_set(rng: np.random.Generator, world: PreferenceWorld) -> TestSet:
     rates, as the ideal metric of Deriu et al. 2023 (appendix E) does.
     """
     contest, metric = world.contest, world.metric
-    for_oracle, for_raters, for_metric = rng.spawn(3)
+    for_oracle, for_others, for_raters, for_metric = rng.spawn(4)
     n_outputs = metric.n_outputs if metric else 0
-    oracle, score = _oracle(for_oracle, contest, max(contest.n_items, n_outputs))
+    oracle, score = _oracle(for_oracle, contest, contest.n_items, contest.recorded)
+    if n_outputs > contest.n_items:
+        more, other = _oracle(for_others, contest, n_outputs - contest.n_items, None)
+        oracle = np.concatenate([oracle, more], axis=1)
+        score = None if score is None or other is None else np.concatenate([score, other], axis=1)
     human = oracle[:, : contest.n_items]
     if contest.recorded is not None:
         human = contest.recorded
@@ -60,7 +64,9 @@ def compare(score: Floats, margin: float) -> Array:
     return np.where(np.isnan(difference), GAP, outcome).astype(np.int8)
 
 
-def _oracle(rng: np.random.Generator, contest: Contest, n_items: int) -> tuple[Array, Floats | None]:
+def _oracle(
+    rng: np.random.Generator, contest: Contest, n_items: int, recorded: Array | None
+) -> tuple[Array, Floats | None]:
     """Draw the oracle's outcome of each pair on each item, and the outputs' standardised latent scores, if any."""
     if contest.latent is not None:
         score = latent_scores(rng, contest.latent, n_items)
@@ -71,8 +77,8 @@ def _oracle(rng: np.random.Generator, contest: Contest, n_items: int) -> tuple[A
     if contest.recorded is None:
         raise ValueError("a contest needs probabilities, a latent quality or recorded outcomes")
     drawn = _by_rates(rng, outcome_rates(contest.recorded), n_items, 0.0)
-    known = contest.recorded >= 0
-    drawn[:, : contest.n_items][known] = contest.recorded[known]
+    if recorded is not None:
+        drawn = np.where(recorded >= 0, recorded, drawn)
     return drawn, None
 
 

@@ -24,7 +24,7 @@ MU = {
 NOISE = [[0.85, 0.10, 0.05], [0.10, 0.80, 0.10], [0.05, 0.10, 0.85]]
 
 
-def declared() -> list[dict[str, Any]]:
+def declared() -> list[dict[str, Any]]:  # noqa: C901
     """List the cases: a regime, how many ratings of each kind, the truth behind them."""
     cases: list[dict[str, Any]] = []
 
@@ -93,7 +93,7 @@ def log_density(case: dict[str, Any], data: dict[str, Any]) -> Any:
     """Return the log likelihood of (p, mu), flat priors left out."""
     import jax.numpy as jnp
 
-    n, N, m = (jnp.array(data[name], float) for name in ("human", "confusion", "metric"))
+    human, both, m = (jnp.array(data[name], float) for name in ("human", "confusion", "metric"))
     rater = jnp.array(case.get("rater", np.eye(3)), float)
     rows = jnp.array([0, 2]) if case.get("two_outcomes") else jnp.arange(3)
 
@@ -103,8 +103,8 @@ def log_density(case: dict[str, Any], data: dict[str, Any]) -> Any:
     def log_l(p: Any, mu: Any) -> Any:
         value = term(m[rows], mu @ p)
         if "calibration" in case:
-            return value + term(N[rows], mu) + term(n, p)
-        return value + term(N[rows], (mu * p) @ rater.T) + term(n - N.sum(0), rater @ p)
+            return value + term(both[rows], mu) + term(human, p)
+        return value + term(both[rows], (mu * p) @ rater.T) + term(human - both.sum(0), rater @ p)
 
     return log_l, 2 if case.get("two_outcomes") else 3
 

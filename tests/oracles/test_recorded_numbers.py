@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simlab.types import World
-from simlab.world.recorded import BUILT_IN, recorded
+from simlab.config import compose
+from simlab.rules import check
+from simlab.types import InputError, World
+from simlab.world.recorded import BUILT_IN, holds_averages, recorded
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 PUBLISHED = SHARED / "sxs_mqm_generalMT2023_ende.3ratingsPerSegment.tsv.tar.gz"
@@ -165,6 +167,8 @@ def test_ted_outputs_have_one_rater_each() -> None:
 
 
 @pytest.mark.parametrize("name", AVERAGES)
-def test_averages_over_raters_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="without a rater column"):
-        open_table(str(needs(SHARED / name)))
+def test_averages_over_raters_are_refused_where_raters_are_needed(name: str) -> None:
+    path = needs(SHARED / name)
+    assert holds_averages(open_table(str(path)))
+    with pytest.raises(InputError, match="averaged scores without raters"):
+        check(compose(["systems=recorded", f"systems.path={path}"]))

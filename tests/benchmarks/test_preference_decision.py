@@ -1,0 +1,68 @@
+"""Decide about pairs: against the published model, sampled by NUTS with its published settings, in one run."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from simlab.analysis.preference import ERROR, ERROR_NEAR, win_decisions, win_posterior
+from simlab.rng import stream
+
+BATCH = 256
+
+
+def protocol_states(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw what the protocol knows of pairs: 10 to 200 human ratings, all with a metric rating, and 1,000 others."""
+    rng = stream(11, "benchmark")
+    mu = np.array([[0.65, 0.40, 0.25], [0.10, 0.20, 0.10], [0.25, 0.40, 0.65]])
+    human, confusion, metric = np.zeros((n, 3), int), np.zeros((n, 3, 3), int), np.zeros((n, 3), int)
+    for k in range(n):
+        p = rng.dirichlet([8, 4, 8])
+        confusion[k] = rng.multinomial(10 * rng.integers(1, 21), (mu * p).ravel()).reshape(3, 3)
+        human[k], metric[k] = confusion[k].sum(0), rng.multinomial(1000, mu @ p)
+    return human, confusion, metric
+
+
+def seconds_by_nuts(counts: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
+    """Time NUTS as published (5 chains, 2,000 warm-up, 10,000 draws) per decision, compilation not counted.
+
+    Chains run side by side, which is the fastest way on two cores.
+    """
+    from simlab.analysis.preference_nuts import sampler
+
+    took = []
+    for k in range(3):
+        run = sampler(*(array[k].astype(float) for array in counts), None, 5, 2000, 10000)
+        run(0)
+        began = time.perf_counter()
+        run(1)
+        took.append(time.perf_counter() - began)
+    return float(np.mean(took))
+
+
+@pytest.mark.benchmark(group="preference_decision")
+def test_preference_decision(benchmark) -> None:
+    counts = protocol_states(BATCH)
+    nuts = seconds_by_nuts(counts)
+    win_decisions(*counts, level=0.05)
+    theta, error, _ = benchmark(win_decisions, *counts, level=0.05)
+    decision = benchmark.stats.stats.median / BATCH
+    began = time.perf_counter()
+    posterior = win_posterior(*counts)
+    posterior = win_posterior(*counts)
+    fine = (time.perf_counter() - began) / 2 / BATCH
+    near = np.minimum(np.abs(posterior.theta - 0.025), np.abs(posterior.theta - 0.975)) < 0.02
+    assert (posterior.error <= np.where(near, ERROR_NEAR, ERROR)).all()
+    distance = np.minimum(np.abs(theta - 0.025), np.abs(theta - 0.975))
+    assert ((distance > 4 * error) | (error <= ERROR_NEAR)).all()
+    benchmark.extra_info |= {
+        "nuts_seconds": nuts,
+        "decision_microseconds": 1e6 * decision,
+        "posterior_microseconds": 1e6 * fine,
+        "times_faster_decision": nuts / decision,
+        "times_faster_posterior": nuts / fine,
+    }
+    print(benchmark.extra_info)
+    assert nuts / decision > 5000

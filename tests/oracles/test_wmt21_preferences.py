@@ -1,0 +1,47 @@
+"""The protocol on the published scores of WMT21 English-German, as Deriu et al. 2023 apply it (human ratings only)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simlab.config import compose
+from simlab.measures import preferences
+from simlab.study import run_block
+
+SCORES = Path(__file__).parents[3] / "shared/data/mqm_newstest2021_ende.avg_seg_scores.tsv"
+EIGHT = "Facebook-AI,HuaweiTSC,Nemo,Online-W,UEdin,VolcTrans-AT,VolcTrans-GLAT,eTranslation"
+NAMES = f"systems.names=[{EIGHT},ref-B,ref-C,ref-D]"
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, np.ndarray]:
+    if not SCORES.is_file():
+        pytest.skip("needs the published segment scores, which are not here")
+    where = ["systems=recorded", f"systems.path={SCORES}", NAMES, "metric=none", "decision=human_only"]
+    config = compose([*where, "budget.annotations_per_pair=527", "budget.batch_size=10"])
+    return run_block(config, 0, 0, 200).arrays
+
+
+def test_it_has_the_pairs_and_segments_of_the_paper(outcomes: dict[str, np.ndarray]) -> None:
+    assert outcomes["verdict"].shape == (200, 55)
+    assert (outcomes["ratings_possible"] == 55 * 527).all()
+
+
+def test_errors_and_annotations_are_those_found_before(outcomes: dict[str, np.ndarray]) -> None:
+    for measure, wanted in (
+        (preferences.correct, 0.83),
+        (preferences.insertion, 0.165),
+        (preferences.annotation_fraction, 0.465),
+    ):
+        estimate = measure(outcomes)
+        assert estimate.n == 200
+        assert abs(estimate.value - wanted) < 0.02
+    assert preferences.inversion(outcomes).value < 0.02
+
+
+def test_the_saving_of_annotations_is_none_of_ratings(outcomes: dict[str, np.ndarray]) -> None:
+    """Pairs share outputs and their order, so nearly every output has to be rated for some pair."""
+    assert preferences.item_rating_fraction(outcomes).value > 0.93

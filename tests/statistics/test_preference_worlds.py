@@ -1,0 +1,212 @@
+"""Worlds of preferences follow the laws that they state; each check has a control that it can fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simlab.parts import bind
+from simlab.rng import stream
+from simlab.types import Contest, InputError, MetricLaw, PreferenceWorld, World
+from simlab.world.metrics import mu_matrix, scalar, stochastic
+from simlab.world.oracles import compared_scores, noisy_oracle, oracle
+from simlab.world.preferences import free, given, latent
+from simlab.world.recorded import recorded
+from simlab.world.test_sets import compare, draw_test_set, preference_direction
+
+N = 40_000
+LATENT: dict[str, Any] = {
+    "n_systems": 3, "n_items": N, "quality": [0.0, 0.3, 1.0], "system_sd": 0.0, "output_sd": 1.0,
+    "item_sd": 0.0, "tie_margin": 0.3, "test_set": "fresh",
+}  # fmt: skip
+GIVEN: dict[str, Any] = {
+    "n_systems": 3, "n_items": N, "p": None, "difference": 0.1, "draws": 0.3, "difficulty": 0.0, "test_set": "fresh",
+}  # fmt: skip
+MU = np.array([[0.80, 0.25, 0.10], [0.10, 0.50, 0.10], [0.10, 0.25, 0.80]])
+
+
+def rates(outcome: np.ndarray) -> np.ndarray:
+    return np.stack([(outcome == k).mean(1) for k in range(3)], axis=1)
+
+
+def world(contest: Contest) -> PreferenceWorld:
+    return oracle(stream(0), contest)
+
+
+def far(found: np.ndarray, p: np.ndarray, n: int = N) -> float:
+    """Return the largest deviation of rates in standard errors."""
+    return float((np.abs(found - p) / np.sqrt(np.maximum(p * (1 - p), 1e-9) / n)).max())
+
+
+@pytest.mark.parametrize("item_sd", [0.0, 0.8])
+@pytest.mark.parametrize("tie_margin", [0.0, 0.3])
+def test_stated_probabilities_are_those_of_the_outputs(item_sd: float, tie_margin: float) -> None:
+    contest = latent(stream(1), **LATENT | {"item_sd": item_sd, "tie_margin": tie_margin})
+    found = rates(draw_test_set(stream(2), world(contest)).human)
+    assert far(found, contest.p) < 5
+    other = latent(stream(1), **LATENT | {"item_sd": item_sd, "tie_margin": tie_margin + 0.1})
+    assert far(found, other.p) > 5
+
+
+def test_pairs_of_latent_systems_are_consistent_and_share_outputs() -> None:
+    contest = latent(stream(1), **LATENT)
+    np.testing.assert_array_equal(preference_direction(contest), [-1, -1, -1])
+    human = draw_test_set(stream(2), world(contest)).human.astype(float)
+    assert stats.pearsonr(human[0], human[1]).statistic > 0.2  # both pairs hold the first system
+
+
+@pytest.mark.parametrize("difficulty", [0.0, 0.6])
+def test_difficulty_correlates_draws_and_leaves_their_rates(difficulty: float) -> None:
+    contest = given(stream(1), **GIVEN | {"difficulty": difficulty})
+    human = draw_test_set(stream(2), world(contest)).human
+    assert far(rates(human), contest.p) < 5
+    draws = (human == 1).astype(float)
+    correlation = stats.pearsonr(draws[0], draws[1]).statistic
+    assert correlation > 0.2 if difficulty else abs(correlation) < 5 / np.sqrt(N)
+
+
+def test_given_probabilities_are_taken_as_they_are() -> None:
+    triples = [[0.5, 0.2, 0.3], [0.1, 0.1, 0.8], [0.4, 0.2, 0.4]]
+    contest = given(stream(1), **GIVEN | {"p": triples})
+    np.testing.assert_allclose(contest.p, triples)
+    np.testing.assert_array_equal(preference_direction(contest), [1, -1, 0])
+    np.testing.assert_allclose(given(stream(1), **GIVEN).p, [[0.4, 0.3, 0.3]] * 3)
+
+
+def test_free_pairs_need_no_order() -> None:
+    drawn = [
+        free(
+            stream(k), n_systems=3, n_items=9, mean=[0.4, 0.2, 0.4], concentration=5.0, difficulty=0.0, test_set="fresh"
+        )
+        for k in range(400)
+    ]
+    p = np.concatenate([contest.p for contest in drawn])
+    np.testing.assert_allclose(p.mean(0), [0.4, 0.2, 0.4], atol=5 * p.std(0).max() / np.sqrt(len(p)))
+    cycle = [list(preference_direction(contest)) in ([1, -1, 1], [-1, 1, -1]) for contest in drawn]
+    assert abs(np.mean(cycle) - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 400)  # two of eight orders are cycles
+
+
+def test_metric_ratings_follow_the_matrix() -> None:
+    contest = given(stream(1), **GIVEN)
+    judged = mu_matrix(stream(3), world(contest), mu=MU.tolist(), sharpness=1.0, concentration=None, n_outputs=N)
+    test_set = draw_test_set(stream(2), judged)
+    assert far(rates(test_set.metric), contest.p @ MU.T) < 5
+    for true in range(3):
+        said = test_set.metric[0][test_set.human[0] == true]
+        assert far(rates(said[None]), MU[None, :, true], len(said)) < 5
+    assert far(rates(test_set.metric), contest.p) > 5
+
+
+def test_sharpness_leads_from_no_information_to_the_matrix() -> None:
+    contest = given(stream(1), **GIVEN)
+    more = {"mu": MU.tolist(), "concentration": None, "n_outputs": 9}
+    blind = mu_matrix(stream(3), world(contest), sharpness=0.0, **more).metric.mu[0]
+    np.testing.assert_allclose(blind, np.repeat(MU.mean(1, keepdims=True), 3, axis=1))
+    half = mu_matrix(stream(3), world(contest), sharpness=0.5, **more).metric.mu[0]
+    np.testing.assert_allclose(half, (blind + MU) / 2)
+
+
+def test_a_concentration_gives_each_pair_a_matrix_around_the_mean() -> None:
+    contest = given(stream(1), **GIVEN | {"n_systems": 60})
+    drawn = mu_matrix(
+        stream(3), world(contest), mu=MU.tolist(), sharpness=1.0, concentration=20.0, n_outputs=9
+    ).metric.mu
+    np.testing.assert_allclose(drawn.sum(1), 1)
+    spread = np.sqrt(MU * (1 - MU) / 21)
+    assert (np.abs(drawn.mean(0) - MU) < 5 * spread / np.sqrt(len(drawn))).all()
+    np.testing.assert_allclose(drawn.std(0), spread, rtol=0.12)
+
+
+@pytest.mark.parametrize("rho", [-0.3, 0.0, 0.6, 1.0])
+def test_scores_of_a_metric_correlate_as_stated(rho: float) -> None:
+    contest = latent(stream(1), **LATENT | {"tie_margin": 0.0})
+    judged = scalar(stream(3), world(contest), correlation=rho, correlation_sd=0.0, margin=0.0, n_outputs=N)
+    test_set = draw_test_set(stream(2), judged)
+    same = (test_set.human == test_set.metric).mean(1)
+    # For normal scores of correlation rho the signs of differences agree with probability 1/2 + asin(rho) / pi;
+    # here around a difference of means, which only helps a metric that sees it scaled by rho.
+    within = 0.5 + np.arcsin(rho) / np.pi
+    assert abs(same[0] - within) < 0.03 + 0.03 * (rho != 0)
+    assert (same == 1).all() if rho == 1 else (same < 1).all()
+
+
+def test_a_metric_changes_no_human_rating() -> None:
+    contest = latent(stream(1), **LATENT | {"n_items": 50})
+    alone = draw_test_set(stream(2), world(contest)).human
+    for n_outputs in (20, 50, 500):
+        judged = scalar(stream(3), world(contest), correlation=0.4, correlation_sd=0.1, margin=0.0, n_outputs=n_outputs)
+        test_set = draw_test_set(stream(2), judged)
+        np.testing.assert_array_equal(test_set.human, alone)
+        assert test_set.metric.shape == (3, n_outputs)
+
+
+def test_raters_confuse_as_stated() -> None:
+    contest = given(stream(1), **GIVEN)
+    confusion = [[0.9, 0.2, 0.0], [0.1, 0.6, 0.1], [0.0, 0.2, 0.9]]
+    noisy = draw_test_set(stream(2), noisy_oracle(stream(0), contest, confusion=confusion)).human
+    true = draw_test_set(stream(2), world(contest)).human
+    for outcome in range(3):
+        said = noisy[0][true[0] == outcome]
+        wanted = np.array(confusion)[None, :, outcome]
+        assert far(rates(said[None]), np.clip(wanted, 1e-6, 1), len(said)) < 5
+
+
+def test_recorded_scores_are_compared_by_definition_5() -> None:
+    ratings = recorded(stream(0), path=None, sha256=None, names=["refA", "ONLINE-W", "ONLINE-A"])
+    assert isinstance(ratings, World)
+    contest = compared_scores(stream(0), ratings, tie_margin=0.5).contest
+    assert contest.system_names == ("refA", "ONLINE-W", "ONLINE-A")
+    score = ratings.ratings.value.mean(2)  # lower is better
+    for pair, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        for item in range(score.shape[1]):
+            difference = score[j, item] - score[i, item]
+            wanted = 1 if abs(difference) <= 0.5 + 1e-9 else 0 if difference > 0 else 2
+            assert contest.recorded[pair, item] == wanted
+    test_set = draw_test_set(
+        stream(5), PreferenceWorld(contest, None, MetricLaw(400, mu=np.repeat(np.eye(3)[None], 3, 0)))
+    )
+    np.testing.assert_array_equal(test_set.human, contest.recorded)
+    n = contest.recorded.shape[1]
+    np.testing.assert_array_equal(test_set.metric[:, :n], contest.recorded)  # a metric that never errs
+    more = rates(test_set.metric[:, n:])
+    assert far(more, np.clip(rates(contest.recorded), 1e-3, 1), 400 - n) < 5
+
+
+def test_gaps_and_ties_of_scores() -> None:
+    score = np.array([[1.0, 0.1 + 0.2, np.nan, 5.0], [0.0, 0.3, 1.0, 5.5]])
+    assert compare(score, 0.0).tolist() == [[0, 1, -1, 2]]
+    assert compare(score, 0.5).tolist() == [[0, 1, -1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: given(stream(0), **GIVEN | {"p": [[0.5, 0.6, 0.2]]}), "systems.p"),
+        (lambda: given(stream(0), **GIVEN | {"p": [[0.4, 0.2, 0.4]] * 2}), "2 triples"),
+        (lambda: given(stream(0), **GIVEN | {"difference": 0.9}), "systems.difference=0.9"),
+        (lambda: latent(stream(0), **LATENT | {"quality": [1.0]}), "systems.quality has 1"),
+        (lambda: stochastic([[1, 0], [0, 1]], "metric.mu"), "metric.mu must have three rows"),
+        (lambda: stochastic((MU * 0.9).tolist(), "metric.mu"), "sums to 0.9"),
+        (lambda: stochastic([[1.2, 0, 0], [-0.2, 1, 0], [0, 0, 1]], "metric.mu"), "no probability"),
+        (
+            lambda: scalar(stream(0), world(given(stream(0), **GIVEN)), correlation=0.1, correlation_sd=0.0, margin=0.0,
+                           n_outputs=3),
+            "systems=preference",
+        ),
+        (lambda: compared_scores(stream(0), given(stream(0), **GIVEN), tie_margin=0.0), "raters=oracle"),
+        (lambda: recorded(stream(0), path=None, sha256=None, names=["refA", "ONLIN-W"]), "did you mean ONLINE-W"),
+        (lambda: recorded(stream(0), path=None, sha256=None, names=["refA"]), "at least two"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_one_clear_line(call: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_parts_bind_from_their_yaml() -> None:
+    section = {"_target_": "simlab.world.oracles.noisy_oracle", "confusion": MU.tolist()}
+    assert bind(section)(stream(0), given(stream(0), **GIVEN)).rater is not None
