@@ -11,8 +11,9 @@ import numpy as np
 from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
 from simlab.formulas import least_entropy
+from simlab.parts import bind
 from simlab.rating_campaigns import lay_design
-from simlab.types import Frame, InputError, PreferenceWorld, World
+from simlab.types import Evidence, Frame, InputError, PreferenceWorld, World
 from simlab.world.recorded import holds_averages
 from simlab.worlds import draw_world
 
@@ -66,8 +67,20 @@ def _check_preferences(config: Mapping[str, Any], world: PreferenceWorld) -> Sha
         raise InputError(
             f"budget.batch_size={budget['batch_size']} exceeds budget.annotations_per_pair={wanted}; lower it"
         )
+    _ask_once(config, world)
     n_systems = len(contest.system_names)
     return Shape(n_systems, contest.n_items, contest.n_items, 0, contest.system_names)
+
+
+def _ask_once(config: Mapping[str, Any], world: PreferenceWorld) -> None:
+    """Let the decision rule say, before anything is run, whether it can work with such a metric and its own keys."""
+    none = np.zeros((1, 1, 3), np.int64)
+    metric = none + (world.metric is not None)
+    if world.metric is not None and (
+        not world.metric.mu[:, 1].any() if world.metric.mu is not None else world.metric.margin == 0
+    ):
+        metric[..., 1] = 0
+    bind(config["decision"], config.get("plugins", ()))(Evidence(none[0, 0, :1], none, none[..., None] * none, metric))
 
 
 def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:

@@ -66,7 +66,12 @@ def bayes(evidence: Evidence, *, level: Level, two_outcomes: bool, rater: list[l
     `two_outcomes`: the metric cannot draw. Source: Deriu et al. 2023, algorithm 1.
     """
     from simlab.analysis.preference import posterior_summary, win_decisions
+    from simlab.analysis.preference_checks import stochastic
 
+    if two_outcomes and (evidence.metric[..., 1].any() or evidence.confusion[..., 1, :].any()):
+        raise InputError("decision.two_outcomes=true: this metric draws; set it to false or choose another metric")
+    if rater is not None:
+        stochastic(rater, "decision.rater")
     model: dict[str, Any] = {"two_outcomes": two_outcomes, "rater": rater}
     verdict = np.zeros(evidence.human.shape[:2], np.int8)
     theta = np.full(verdict.shape, np.nan)

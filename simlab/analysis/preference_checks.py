@@ -42,7 +42,7 @@ def checked(
     n = _counts(human, "human", (3,))
     c = np.zeros((3, 3)) if confusion is None else _counts(confusion, "confusion", (3, 3))
     m = np.zeros(3) if metric is None else _counts(metric, "metric", (3,))
-    known = None if mu is None else _stochastic(mu, "mu")
+    known = None if mu is None else stochastic(mu, "mu")
     leading = [n.shape[:-1], c.shape[:-2], m.shape[:-1], () if known is None else known.shape[:-2]]
     try:
         shape = np.broadcast_shapes(*leading)
@@ -68,7 +68,7 @@ def checked(
         np.array(confusion_rows),
         np.array(metric_rows),
         known,
-        None if rater is None else _stochastic(rater, "rater", one=True),
+        None if rater is None else stochastic(rater, "rater", one=True),
         two_outcomes,
     )
 
@@ -88,8 +88,12 @@ def _counts(given: ArrayLike, name: str, last: tuple[int, ...]) -> Floats:
     return counts
 
 
-def _stochastic(given: ArrayLike, name: str, *, one: bool = False) -> Floats:
-    matrix = np.asarray(given, float)
+def stochastic(given: ArrayLike, name: str, *, one: bool = False) -> Floats:
+    """Return matrices `(..., 3, 3)` whose columns sum to one; raise InputError naming the argument otherwise."""
+    try:
+        matrix = np.asarray(given, float)
+    except ValueError as error:
+        raise InputError(f"{name} must hold three rows of three numbers") from error
     if matrix.shape[-2:] != (3, 3) or (one and matrix.ndim != 2):
         raise InputError(f"{name} has shape {matrix.shape}; it must be 3 x 3, columns by what the oracle says")
     if not np.isfinite(matrix).all() or (matrix < 0).any():

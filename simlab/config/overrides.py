@@ -116,14 +116,14 @@ def first_repeated(items: Iterable[Any]) -> Any:
 
 
 def plain(key: str, value: Any) -> Any:
-    """Return a parsed value if it is a scalar or a list of scalars."""
+    """Return a parsed value if it is a scalar, a list of scalars, or a list of such lists (a matrix)."""
     if isinstance(value, dict):
         raise InputError(f"{key}={shown(str(value))}: a key takes no {{...}}; set each key by its own name")
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"{key}={value} must be a finite number")
     if isinstance(value, list):
-        if any(isinstance(entry, list) for entry in value):
-            raise InputError(f"{key}={shown(value)}: a list holds single values, not lists")
+        if any(isinstance(entry, list) and any(isinstance(inner, list) for inner in entry) for entry in value):
+            raise InputError(f"{key}={shown(value)}: lists hold values or rows of values, nothing deeper")
         return [plain(key, entry) for entry in value]
     return value
 

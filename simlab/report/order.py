@@ -32,7 +32,7 @@ def orders(dataset: xr.Dataset, world: int, study: int) -> list[dict[str, Any]]:
         )
     axes, campaign = axes_of(dataset), dataset.isel(replicate=int(found[0]))
     return [
-        dict(zip(axes, (campaign[a].values[i].item() for a, i in zip(axes, at, strict=True)), strict=True))
+        dict(zip(axes, (campaign[a].values.tolist()[i] for a, i in zip(axes, at, strict=True)), strict=True))
         | _order(campaign.isel(dict(zip(axes, at, strict=True))))
         for at in np.ndindex(*(dataset.sizes[axis] for axis in axes))
     ]
