@@ -130,15 +130,15 @@ def campaign_bytes(config: Mapping[str, Any], n_systems: int) -> int:
 
 
 def columns(dim: str, n_systems: int, size: int) -> Ints:
-    """Find where the systems (pairs) of a cell of `n_systems` lie among all.
+    """Find where the systems (pairs) of a cell of `n_systems` lie among all; along other dimensions all is its own.
 
     Pairs of the first systems do not come first in the order of pairs: of 4 systems, the pairs of the first 3 are
 
     >>> columns("pair", 3, 6)
     array([0, 1, 3])
     """
-    if dim == "system":
-        return np.arange(n_systems)
+    if dim != "pair":
+        return np.arange(n_systems if dim == "system" else size)
     largest = math.isqrt(2 * size) + 1
     return np.flatnonzero(np.triu_indices(largest, 1)[1] < n_systems)
 
@@ -195,7 +195,7 @@ def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int)
     array = outcomes[name]
     rows = np.arange(len(array)) if name in PER_WORLD else outcomes["world"] * grid.studies + outcomes["study"]
     places = [
-        columns(dim, n_systems, grid.sizes[dim]) if dim in ("system", "pair") else np.arange(length)
+        columns(dim, n_systems, grid.sizes[dim])[:length]
         for dim, length in zip(kind.dims[1:], array.shape[1:], strict=True)
     ]
     padded[np.ix_(rows, *places)] = array

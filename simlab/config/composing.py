@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from simlab.config import catalogue, families, groups, recorded
@@ -63,7 +63,7 @@ def compose_sweep(
         worlds=first["worlds"],
         studies=first["studies"],
         measures=tuple(first["measure"]),
-        figure=_figure(declared, axes),
+        figure=_figure(declared, axes, first["measure"], family),
         precision=declared.precision,
         finding=declared.finding,
         command=_command(name, overrides, quick, plugins),
@@ -166,13 +166,21 @@ def _keys(config: Mapping[str, Any], where: str = "") -> Iterator[str]:
             yield where + name
 
 
-def _figure(declared: Declared, axes: Sequence[Axis]) -> dict[str, str]:
-    """Check that a figure is drawn over axes of the sweep."""
-    names = [axis.name for axis in axes]
+def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], family: str) -> dict[str, str]:
+    """Check that a figure shows what the sweep has: its axes, its measures, and pairs where verdicts are given."""
+    names, held = [axis.name for axis in axes], list(measures)
     for role in ("x", "line"):
         if role in declared.figure and declared.figure[role] not in names:
             wrong = declared.figure[role]
             raise InputError(f"figure.{role}={shown(wrong)} is no axis of {declared.name}; {or_nearest(wrong, names)}")
+    for role in ("measure", "against"):
+        if role in declared.figure and declared.figure[role] not in held:
+            wrong = declared.figure[role]
+            raise InputError(
+                f"figure.{role}={shown(wrong)} is no measure of {declared.name}; {or_nearest(wrong, held)}"
+            )
+    if declared.figure.get("kind") == "pairs" and family != families.PREFERENCES:
+        raise InputError(f"figure.kind=pairs shows verdicts about pairs, and {declared.name} is a study of ratings")
     return dict(declared.figure)
 
 

@@ -193,13 +193,23 @@ def _roles(key: str, value: Any) -> dict[str, Any]:
         if not isinstance(content, str):
             raise InputError(f"{key}.{role} must be one value")
     if key == "figure":
-        for role, known in (("kind", KINDS), ("scale", SCALES)):
-            if role in value and str(value[role]) not in known:
-                raise InputError(
-                    f"figure.{role}={shown(str(value[role]))} is unknown; {or_nearest(value[role], known)}"
-                )
-        return {role: str(content) for role, content in value.items()}
+        return _consistent({role: str(content) for role, content in value.items()})
     return {role: _mcse(content) if role == "mcse" else str(content) for role, content in value.items()}
+
+
+def _consistent(figure: dict[str, str]) -> dict[str, str]:
+    """Check that the roles of a figure belong to its kind."""
+    kind = figure.get("kind", "lines")
+    for role, known in (("kind", KINDS), ("scale", SCALES)):
+        if role in figure and figure[role] not in known:
+            raise InputError(f"figure.{role}={shown(figure[role])} is unknown; {or_nearest(figure[role], known)}")
+    if "against" in figure and kind != "tradeoff":
+        raise InputError(f"figure.against is for kind: tradeoff, and this figure is of kind {kind}; leave one out")
+    if kind == "tradeoff" and not {"measure", "against"} <= figure.keys():
+        raise InputError("figure: kind tradeoff needs two measures, `measure: NAME` upwards and `against: NAME` across")
+    if kind == "pairs" and "scale" in figure:
+        raise InputError("figure.scale is for lines and tradeoff; a figure of pairs shows no measure: leave it out")
+    return figure
 
 
 def _mcse(text: str) -> float:

@@ -21,7 +21,13 @@ def table(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) 
 
 
 def figure_table(records: Sequence[Record], view: View) -> str:
-    """Write the measure of a figure, the x axis down and the lines across, one table for each panel."""
+    """Write the measure of a figure, the x axis down and the lines across, one table for each panel.
+
+    Where records hold what the view shows besides, a line has all measures of a cell.
+    """
+    if besides := [name for name in view.besides if name in records[0]]:
+        axes = [*view.panels, *([view.line] if view.line else []), view.x]
+        return table(records, axes, [view.measure, *besides])
     parts: dict[str, list[Record]] = {}
     for record in records:
         where = [view.measure, *(f"{name}={word(record[name])}" for name in view.panels)]

@@ -20,12 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Name the measure shown, the axis across (`x`), the axis of the lines, and the axes of the panels."""
+    """Name the measure shown, the axis across (`x`), the axis of the lines, and the axes of the panels.
+
+    With `against`, this measure goes across and x orders the points of a line. `scale` is that of the measure shown.
+    A table shows the measures `besides`, too.
+    """
 
     measure: str
     x: str
     line: str | None
     panels: tuple[str, ...]
+    against: str | None = None
+    scale: str = "linear"
+    besides: tuple[str, ...] = ()
 
 
 def declared(dataset: xr.Dataset) -> dict[str, Any]:
@@ -44,7 +51,21 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
     x = wanted.get("x") if wanted.get("x") in names else (numeric or list(names))[-1]
     rest = [name for name in names if name != x]
     line = wanted.get("line") if wanted.get("line") in rest else next(iter(rest), None)
-    return View(chosen(dataset, measure), str(x), line, tuple(name for name in rest if name != line))
+    panels = tuple(name for name in rest if name != line)
+    shown, against = chosen(dataset, measure), wanted.get("against")
+    if against is not None:
+        nearest(against, measures_of(dataset), "the measure")
+    # A scale is meant for the measure that the sweep names.
+    scale = wanted.get("scale", "linear") if shown == wanted.get("measure") else "linear"
+    every = measures_of(dataset) if kind(dataset) == "pairs" else (against,) if against else ()
+    return View(shown, str(x), line, panels, against, scale, tuple(name for name in every if name != shown))
+
+
+def kind(dataset: xr.Dataset) -> str:
+    """Return what kind of figure the sweep declares; that of a single study of preferences shows its pairs."""
+    wanted = declared(dataset).get("figure") or {}
+    alone = not axes_of(dataset) and "verdict" in dataset
+    return str(wanted.get("kind", "pairs" if alone else "lines"))
 
 
 def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:

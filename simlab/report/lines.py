@@ -1,0 +1,47 @@
+"""Draw a measure against an axis: lines with bands over numbers, points with bars over options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.compare import Point, groups
+from simlab.report import marks, view
+from simlab.report.view import View
+from simlab.report.wording import value_label
+from simlab.types import Array
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+
+def panel(place: Axes, part: xr.Dataset, shown: View) -> None:
+    """Draw one line (or row of points) per value of the view's line."""
+    numbers = view.is_numeric(part, shown.x) and part.sizes[shown.x] > 1
+    across: Array = part[shown.x].values if numbers else np.arange(part.sizes[shown.x])
+    lines = list(groups(part, shown.x, shown.measure))
+    for k, (at, points) in enumerate(lines):
+        style = marks.look(k, value_label(shown.line, at[shown.line]) if shown.line else "")
+        if numbers:
+            _line(place, across, points, style | {"linestyle": marks.dashes(k)}, shown.scale)
+        else:
+            _points(place, across + 0.12 * (k - (len(lines) - 1) / 2), points, style, shown.scale)
+    if numbers and np.diff(np.sort(across)).min() > 0.08 * np.ptp(across):
+        place.set_xticks(across)
+    if not numbers:
+        place.set_xticks(across, [value_label(shown.x, value) for value in part[shown.x].values.tolist()])
+        place.set_xlim(-0.5, len(across) - 0.5)
+
+
+def _line(place: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
+    values, low, high = marks.estimates(points, scale)
+    place.plot(across, values, **style)
+    place.fill_between(across, low, high, color=style["color"], alpha=0.18, linewidth=0)
+
+
+def _points(place: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
+    values, low, high = marks.estimates(points, scale)
+    reach = marks.bars(values, low, high)
+    place.errorbar(across, values, reach, linestyle="none", elinewidth=1.2, capsize=2.5, **style)
