@@ -65,12 +65,13 @@ def draw(dataset: xr.Dataset) -> Figure:
     found = [matrix(cell) for _, cell in parts]
     side = max(2.5, 0.2 * max((len(held.names) for held in found if held), default=0) + 0.7)
     figure, grid = panels.sheet([title for title, _ in parts], side, side)
-    # Squares leave room beside them that other layouts take from the labels.
-    figure.set_layout_engine("compressed")
     for place, held in zip(grid.flat, found, strict=False):
         _panel(place, held)
     _legend(figure)
     panels.footnote(figure, caption([held for held in found if held]))
+    figure.set_layout_engine("compressed")
+    # The room beside squares is known only once they are laid out: without this, names are cut off.
+    figure.draw_without_rendering()
     return figure
 
 
