@@ -177,7 +177,8 @@ def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], f
         if role in declared.figure and declared.figure[role] not in held:
             wrong = declared.figure[role]
             raise InputError(
-                f"figure.{role}={shown(wrong)} is no measure of {declared.name}; {or_nearest(wrong, held)}"
+                f"figure.{role}={shown(wrong)} is not measured by {declared.name}; {or_nearest(wrong, held)}, "
+                "or list it in measures"
             )
     if declared.figure.get("kind") == "pairs" and family != families.PREFERENCES:
         raise InputError(f"figure.kind=pairs shows verdicts about pairs, and {declared.name} is a study of ratings")
