@@ -16,9 +16,12 @@ from simlab.rng import stream
 from simlab.types import Floats
 
 REPLICATES = 16
-_PARTICLES = 1024
-_MOVES = 6
-_ROUND = 40
+_PARTICLES = 256
+"""Few particles that move often: what is left of their beginning fades with moves, not with particles."""
+
+_MOVES = 12
+_SETTLING = 400
+_ROUND = 160
 _MOST_ROUNDS = 60
 _KEPT = 0.6
 """Share of the effective sample that a step towards the posterior keeps."""
@@ -72,6 +75,8 @@ def sample(pair: Pair, targets: tuple[float, float], level: float, seed: int) ->
         x, log_g, log_f = _resample(rng, step * (log_f - log_g), x, log_g, log_f)
         for _ in range(_MOVES):
             x, log_g, log_f = _move(rng, pair, reached, x, log_g, log_f)
+    for _ in range(_SETTLING):
+        x, log_g, log_f = _move(rng, pair, 1.0, x, log_g, log_f)
     total = np.zeros((REPLICATES, 7))
     for done in range(1, _MOST_ROUNDS + 1):
         for _ in range(_ROUND):
@@ -159,7 +164,7 @@ def _move(
     second = (first + rng.integers(1, len(still), first.shape)) % len(still)
     rows = np.arange(len(x))[:, None]
     base = 2.38 / np.sqrt(2 * k)
-    scale = base * np.exp(rng.normal(-0.3, 0.7, (*first.shape, 1)))
+    scale = base * np.exp(rng.normal(-0.1, 0.7, (*first.shape, 1)))
     at = x[:, moving]
     proposed = at + scale * (x[rows, still[first]] - x[rows, still[second]]) + 1e-4 * rng.standard_normal(at.shape)
     new_g, new_f = _densities(pair, proposed)

@@ -53,8 +53,8 @@ def test_theta_is_that_of_the_reference(case: dict[str, Any]) -> None:
     assert abs(found.theta - reference["theta"]) <= 4 * np.hypot(found.error, reference["error"])
     assert found.ess >= 1000
     if "mean" in reference:
-        within = 6 * np.array(found.sd) / np.sqrt(min(found.ess, reference["ess"])) + 1e-3
-        assert (np.abs(found.mean - reference["mean"]) <= within).all()
+        # `ess` is that of theta; the mean is held to a tenth of the posterior's width.
+        assert (np.abs(found.mean - reference["mean"]) <= 0.1 * found.sd + 1e-3).all()
 
 
 def test_a_wrong_model_is_found_out() -> None:
