@@ -80,7 +80,7 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
     kind = f"{cluster.replace('_', ' ')}s"
     shared = f"designs share the {kind}, so overlapping intervals can still differ (simlab compare)"
     parts = [
-        shown.against and tradeoff.said(dataset, shown),
+        shown.against and f"beside points: {axis_label(shown.x)}",
         f"95 % t intervals over {kind}"
         + (" (of the logarithm by the delta method)" if shown.scale != "linear" else ""),
         f"{size} per point",
@@ -93,7 +93,7 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
 def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View) -> None:
     columns, drawn = grid.shape[1], grid.ravel()[:count]
     _limit(drawn, dataset, shown)
-    letters = int(12 * figure.get_figheight() * 0.7 / grid.shape[0])
+    letters = int(10.5 * figure.get_figheight() / grid.shape[0])
     for place in drawn[::columns]:
         label = SCALE_LABELS[shown.scale].format(measure_label(dataset, shown.measure))
         place.set_ylabel(textwrap.fill(label, letters))

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.compare import groups
 from simlab.report import marks, view
 from simlab.report.view import View
-from simlab.report.wording import axis_label, value_label
+from simlab.report.wording import value_label
 from simlab.types import Floats
 
 if TYPE_CHECKING:
@@ -30,20 +30,16 @@ def panel(place: Axes, part: xr.Dataset, shown: View) -> None:
         reach: Any = {"xerr": marks.bars(x, *x_bounds), "yerr": marks.bars(y, *y_bounds)}
         place.errorbar(x, y, **reach, linestyle="none", color=style["color"], elinewidth=0.8, capsize=1.5)
         _name(place, names, x, y, style["color"])
+        # Once more, above the names.
+        place.plot(x, y, linestyle="none", zorder=4, **style | {"label": "_"})
     place.grid(visible=True, axis="x")
-
-
-def said(dataset: xr.Dataset, shown: View) -> str:
-    """Say what the numbers beside points are."""
-    listed = ", ".join(value_label(shown.x, value) for value in dataset[shown.x].values.tolist())
-    return f"numbers beside points: {axis_label(shown.x)} ({listed})"
 
 
 def _name(place: Axes, names: Sequence[str], x: Floats, y: Floats, colour: str) -> None:
     """Write the value of the axis x beside each point, on a white edge that keeps it off the lines."""
     from matplotlib.patheffects import withStroke
 
-    style: Any = {"xytext": (4, -3), "textcoords": "offset points", "va": "top", "fontsize": 6}
+    style: Any = {"xytext": (4, -3), "textcoords": "offset points", "va": "top", "fontsize": 6, "zorder": 3}
     edge = [withStroke(linewidth=1.5, foreground="white")]
     for name, at_x, at_y in zip(names, x, y, strict=True):
         if np.isfinite(at_x + at_y):

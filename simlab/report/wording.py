@@ -20,11 +20,13 @@ AXIS_LABELS = {
     "annotations_per_pair": "annotations per pair, at most",
     "sharpness": "sharpness of the metric (0: knows nothing, 1: as given)",
     "n_outputs": "outputs rated by the metric",
+    "systems_n_systems": "systems",
     "systems_difference": "true difference of win and loss rate",
 }
 NAMES = {
     "decision": "decision rule",
     "n_outputs": "outputs rated by\nthe metric",
+    "systems_n_systems": "systems",
     "systems_difference": "true difference",
 }
 """What is short enough for the title of a panel or of a legend."""
@@ -32,9 +34,9 @@ VALUE_LABELS = {
     ("load_entropy", "null"): "balanced",
     ("decision", "anytime"): "anytime-valid",
     ("decision", "bayes"): "Bayes",
-    ("decision", "fixed"): "one look",
+    ("decision", "fixed"): "fixed (one look)",
     ("decision", "human_only"): "human ratings only",
-    ("decision", "naive"): "metric alone (naive)",
+    ("decision", "naive"): "naive (metric alone)",
     ("metric", "mu_matrix"): "mixture matrix",
     ("metric", "none"): "no metric",
     ("metric", "scalar"): "scalar scores",
