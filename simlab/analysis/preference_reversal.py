@@ -116,56 +116,61 @@ def _weighted(a: Any, m: Any, p_power: Any, mu_power: Any, normal: Any, log_unif
     """Turn points into draws: p, a list of three `[row, replicate, point]`, and log weights."""
     import jax.numpy as jnp
 
-    def gamma(shape: Any, x: Any, log_u: Any | None) -> tuple[Any, Any]:
-        """Return log gamma draws and log weights; a shape of 0 gives no mass."""
-        boost = (shape < 1) if log_u is not None else jnp.zeros_like(shape, bool)
-        d = jnp.where(boost, shape + 1, jnp.maximum(shape, 1.0)) - 1 / 3
-        t = x / jnp.sqrt(9 * d)[:, None, None]
-        inside = t > -0.999
-        log1 = jnp.log1p(jnp.where(inside, t, 0.0))
-        # d (3 log(1 + t) - 3 t + 1.5 t^2 - t^3); where t is small this cancels, and the series takes over.
-        series = t**4 * (-0.75 + t * (0.6 + t * (-0.5 + t * (3 / 7 + t * (-0.375 + t / 3)))))
-        exact = 3 * log1 - 3 * t + 1.5 * t**2 - t**3
-        log_w = jnp.where(inside, d[:, None, None] * jnp.where(jnp.abs(t) < 0.12, series, exact), -jnp.inf)
-        log_g = jnp.log(d)[:, None, None] + 3 * log1
-        if log_u is not None:
-            log_g = log_g + jnp.where(boost, 1 / jnp.maximum(shape, 1e-6), 0.0)[:, None, None] * log_u
-            none = (shape == 0)[:, None, None]
-            return jnp.where(none, -jnp.inf, log_g), jnp.where(none, 0.0, log_w)
-        return log_g, log_w
-
     log_w: Any = 0.0
     log_q, log_nu = [], []
     for c in range(3):
-        cells = []
-        for k in range(3):
-            g, w = gamma(a[:, c, k], normal[3 * c + k], log_uniform[3 * c + k])
-            cells.append(g)
-            log_w = log_w + w
-        top = jnp.maximum(jnp.maximum(cells[0], cells[1]), cells[2])
-        top = jnp.where(jnp.isfinite(top), top, 0.0)
-        total = top + jnp.log(sum(jnp.exp(g - top) for g in cells))
-        log_nu.append([g - jnp.where(jnp.isfinite(total), total, 0.0) for g in cells])
-        row = a[:, c].sum(1)
-        g, w = gamma(row + m[:, c], normal[9 + c], None)
-        absent = (row == 0)[:, None, None]
-        log_q.append(jnp.where(absent, -jnp.inf, g))
-        log_w = log_w + jnp.where(absent, 0.0, w)
-    top = jnp.maximum(jnp.maximum(log_q[0], log_q[1]), log_q[2])
-    total = top + jnp.log(sum(jnp.exp(g - top) for g in log_q))
-    log_q = [g - total for g in log_q]
+        drawn = [_log_gamma(a[:, c, k], normal[3 * c + k], log_uniform[3 * c + k]) for k in range(3)]
+        log_nu.append(_log_shares([g for g, _ in drawn]))
+        total, w = _log_gamma(a[:, c].sum(1) + m[:, c], normal[9 + c], None)
+        absent = (a[:, c].sum(1) == 0)[:, None, None]
+        log_q.append(jnp.where(absent, -jnp.inf, total))
+        log_w = log_w + sum(one for _, one in drawn) + jnp.where(absent, 0.0, w)
+    log_q = _log_shares(log_q)
     p = []
     for k in range(3):
         log_j = [log_q[c] + log_nu[c][k] for c in range(3)]
-        p_k = sum(jnp.exp(one) for one in log_j)
-        log_p = jnp.log(jnp.maximum(p_k, 1e-37))
+        p.append(sum(jnp.exp(one) for one in log_j))
+        log_p = jnp.log(jnp.maximum(p[k], 1e-37))
         log_w = log_w + p_power[:, k, None, None] * log_p
         for c in range(3):
             power = mu_power[:, c, k, None, None]
-            log_mu = jnp.where(power > 0, log_j[c] - log_p, 0.0)
-            log_w = log_w + jnp.where(power > 0, power * log_mu, 0.0)
-        p.append(p_k)
+            log_w = log_w + jnp.where(power > 0, power * (log_j[c] - log_p), 0.0)
     return p, log_w
+
+
+def _log_gamma(shape: Any, x: Any, log_u: Any | None) -> tuple[Any, Any]:
+    """Return log gamma draws `[row, replicate, point]` and their log weights; a shape of 0 gives no mass.
+
+    Marsaglia and Tsang 2000: `d (1 + x / sqrt(9 d))^3`, `d = shape - 1/3`; below 1 by `Gamma(shape + 1) U^(1/shape)`.
+    """
+    import jax.numpy as jnp
+
+    boost = (shape < 1) if log_u is not None else jnp.zeros_like(shape, bool)
+    d = (jnp.where(boost, shape + 1, jnp.maximum(shape, 1.0)) - 1 / 3)[:, None, None]
+    t = x / jnp.sqrt(9 * d)
+    inside = t > -0.999
+    log1 = jnp.log1p(jnp.where(inside, t, 0.0))
+    # d (3 log(1 + t) - 3 t + 1.5 t^2 - t^3); where t is small this cancels, and the series takes over.
+    series = t**4 * (-0.75 + t * (0.6 + t * (-0.5 + t * (3 / 7 + t * (-0.375 + t / 3)))))
+    exact = 3 * log1 - 3 * t + 1.5 * t**2 - t**3
+    log_w = jnp.where(inside, d * jnp.where(jnp.abs(t) < 0.12, series, exact), -jnp.inf)
+    log_g = jnp.log(d) + 3 * log1
+    if log_u is None:
+        return log_g, log_w
+    log_g = log_g + jnp.where(boost, 1 / jnp.maximum(shape, 1e-6), 0.0)[:, None, None] * log_u
+    none = (shape == 0)[:, None, None]
+    return jnp.where(none, -jnp.inf, log_g), jnp.where(none, 0.0, log_w)
+
+
+def _log_shares(parts: list[Any]) -> list[Any]:
+    """Divide by the sum, in logarithms; all parts may be nothing."""
+    import jax.numpy as jnp
+
+    top = jnp.maximum(jnp.maximum(parts[0], parts[1]), parts[2])
+    top = jnp.where(jnp.isfinite(top), top, 0.0)
+    total = top + jnp.log(sum(jnp.exp(part - top) for part in parts))
+    total = jnp.where(jnp.isfinite(total), total, 0.0)
+    return [part - total for part in parts]
 
 
 @functools.cache

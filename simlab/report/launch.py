@@ -83,7 +83,7 @@ def finding(dataset: xr.Dataset) -> str:
     if not axes_of(dataset):
         return cells.table(records(dataset, measures_of(dataset)), (), measures_of(dataset))
     shown = view.view(dataset)
-    return cells.figure_table(records(dataset, [shown.measure]), shown)
+    return cells.figure_table(records(dataset, [shown.measure, *shown.besides]), shown)
 
 
 def ending(dataset: xr.Dataset, folder: Path) -> list[str]:

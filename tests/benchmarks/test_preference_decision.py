@@ -7,7 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from simlab.analysis.preference import ERROR, ERROR_NEAR, win_decisions, win_posterior
+from simlab.analysis.preference import win_decisions, win_posterior
+from simlab.analysis.preference_refining import ERROR, ERROR_NEAR
 from simlab.rng import stream
 
 BATCH = 256

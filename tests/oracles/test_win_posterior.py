@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis import preference
 from simlab.analysis.preference import posterior_summary, win_decisions, win_posterior
+from simlab.analysis.preference_refining import ERROR
 from simlab.rng import stream
 from simlab.types import InputError
 
@@ -197,4 +197,4 @@ def test_the_published_model_is_at_hand() -> None:
     fast = win_posterior(human, confusion, metric)
     assert found.r_hat[0] < 1.05
     assert abs(found.theta[0] - fast.theta[0]) <= 4 * np.hypot(found.error[0], fast.error[0]) + 0.01
-    assert preference.ERROR == 0.003
+    assert ERROR == 0.003
