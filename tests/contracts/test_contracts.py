@@ -10,7 +10,6 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 import yaml
-from simlab.world.test_sets import draw_test_set
 
 from simlab import parts
 from simlab.design.balance import deal_evenly, lay_table
@@ -19,6 +18,7 @@ from simlab.rating_campaigns import reveal
 from simlab.rng import stream
 from simlab.study import run_block
 from simlab.types import Contest, Estimate, Evidence, InputError, Outputs, PreferenceWorld, Seen, Verdicts, World
+from simlab.world.test_sets import draw_test_set
 
 CONF = Path(__file__).parents[2] / "conf"
 
