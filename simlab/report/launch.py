@@ -119,7 +119,10 @@ def next_command(dataset: xr.Dataset, folder: Path) -> str:
     if not axes_of(dataset):
         return f"{program()} query {where} --format json"
     shown = view.view(dataset)
-    return f"{program()} compare {where} --by {shown.line or shown.x} --measure {shown.measure}"
+    several = [axis for axis in (shown.line, shown.x, *shown.panels) if axis and dataset.sizes[axis] > 1]
+    if not several:
+        return f"{program()} query {where} --format json"
+    return f"{program()} compare {where} --by {several[0]} --measure {shown.measure}"
 
 
 def program() -> str:
