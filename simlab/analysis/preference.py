@@ -71,7 +71,7 @@ def win_posterior(
         found: Any = nuts(counts.human, counts.confusion, counts.metric, mu=counts.mu, seed=seed)
         return type(found)(*(_unflat(array, counts) for array in found))
     state = State.of(counts, level, seed, forced=method == "tempering")
-    state.refine(lambda: state.error > state.wanted())
+    state.refine(state.wanted)
     return Posterior(*(_unflat(array, counts) for array in state.posterior()))
 
 
@@ -94,7 +94,7 @@ def win_decisions(
     """
     counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes)
     state = State.of(counts, level, seed)
-    state.refine(lambda: (state.distance() <= 4 * state.error) & (state.error > ERROR_NEAR), least_ess=COARSE_ESS)
+    state.refine(lambda: np.maximum(state.distance() / 4, ERROR_NEAR), least_ess=COARSE_ESS)
     verdict = (state.theta > 1 - level / 2).astype(np.int8) - (state.theta < level / 2).astype(np.int8)
     return tuple(_unflat(array, counts) for array in (state.theta, state.error, verdict))  # type: ignore[return-value]
 
@@ -133,7 +133,7 @@ def posterior_summary(
         thin = np.arange(len(mean))
     if len(thin):
         state = State.of(counts.of(thin), 0.05, seed)
-        state.refine(lambda: state.error > ERROR)
+        state.refine(lambda: np.full(len(thin), ERROR))
         _, mean[thin], sd, _, _ = state.posterior()
         a = mean[thin] * np.maximum(mean[thin] * (1 - mean[thin]) / sd**2 - 1, 1e-6)
         b = a * (1 - mean[thin]) / mean[thin]

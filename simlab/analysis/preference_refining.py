@@ -73,19 +73,37 @@ class State:
         """Return the largest error that is wanted of each row."""
         return np.where(self.distance() < _NEAR, ERROR_NEAR, ERROR)
 
-    def refine(self, unsure: Callable[[], Bools], least_ess: float = LEAST_ESS) -> None:
-        """Add points to the rows that are `unsure()`, level by level; those that points do not help are tempered."""
-        open_ = np.flatnonzero(self.sampled)
+    def refine(self, target: Callable[[], Floats], least_ess: float = LEAST_ESS) -> None:
+        """Add points until the error of each row is at most `target()`; rows that points do not help are tempered."""
         a = reversal.proposal(self.counts.human, self.counts.confusion, two_outcomes=self.counts.two_outcomes)
+        planned = np.where(self.sampled, 0, len(reversal.LEVELS))
+        last: dict[int, tuple[Floats, Floats]] = {}
         for level in range(len(reversal.LEVELS)):
-            self._take(open_, *reversal.sums(*self._at(open_), a[open_], level, self.seed))
-            open_ = open_[(unsure() | (self.ess < least_ess))[open_]]
-            if not len(open_):
-                break
-        for row in open_:
-            self._refine_one(int(row), a, unsure, least_ess)
+            rows = np.flatnonzero(planned == level)
+            if not len(rows):
+                continue
+            sums, scale = reversal.sums(*self._at(rows), a[rows], level, self.seed)
+            self._take(rows, sums)
+            last = {int(row): (sums[k : k + 1], scale[k : k + 1]) for k, row in enumerate(rows)}
+            lacking = self._lacking(target(), least_ess)[rows]
+            planned[rows] = np.where(lacking > 1, self._level_for(lacking, level), len(reversal.LEVELS) + 1)
+        for row in np.flatnonzero(self.sampled & (planned == len(reversal.LEVELS))):
+            self._refine_one(int(row), a, target, least_ess, *last[int(row)])
         for row in np.flatnonzero(self.tempered):
             self._temper(int(row), a[row])
+
+    def _lacking(self, target: Floats, least_ess: float) -> Floats:
+        """Return by what factor the points of each row fall short."""
+        # Quasi-random points do better than the square root.
+        return np.maximum((self.error / target) ** 1.7, least_ess / np.maximum(self.ess, 1e-9))
+
+    @staticmethod
+    def _level_for(lacking: Floats, level: int) -> Array:
+        """Choose the level that has enough points; always a finer one, the finest before single rows are refined."""
+        levels = np.array(reversal.LEVELS)
+        enough = np.searchsorted(levels, levels[level] * lacking)
+        finest = len(levels) - 1
+        return np.asarray(np.maximum(np.minimum(enough, finest), level + 1))
 
     def posterior(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Return theta, mean, sd, error and ess."""
@@ -95,10 +113,8 @@ class State:
     def _at(self, rows: Array) -> tuple[Floats, Floats, Floats]:
         return self.counts.human[rows], self.counts.confusion[rows], self.counts.metric[rows]
 
-    def _take(self, rows: Array, sums: Floats, scale: Floats) -> None:
+    def _take(self, rows: Array, sums: Floats) -> None:
         """Turn sums `[row, replicate, 9]` into estimates; errors by the jackknife over replicates."""
-        if not len(rows):
-            return
         total = sums.astype(float).sum(1)
         self.theta[rows] = total[:, 2] / total[:, 0]
         self.mean[rows] = total[:, 3:6] / total[:, :1]
@@ -112,18 +128,19 @@ class State:
         # Few replicates may agree by chance; and where all draws agree, a rare one may be missing.
         self.error[rows] = np.maximum(np.maximum(spread, plain / 3), 0.5 / self.ess[rows])
 
-    def _refine_one(self, row: int, a: Floats, unsure: Callable[[], Bools], least_ess: float) -> None:
+    def _refine_one(
+        self, row: int, a: Floats, target: Callable[[], Floats], least_ess: float, sums: Floats, scale: Floats
+    ) -> None:
         """Add chunks of points to a row until it is sure, or the fallback takes over."""
         one, level = np.array([row]), len(reversal.LEVELS) - 1
-        sums, scale = reversal.sums(*self._at(one), a[one], level, self.seed)
         for chunk in range(1, _MOST_CHUNKS):
             more, other = reversal.sums(*self._at(one), a[one], level, self.seed, chunk)
             top = np.maximum(scale, other)
             power = np.array([1, 2, *[1] * 7])
             sums = sums * np.exp(power * (scale - top)) + more * np.exp(power * (other - top))
             scale = top
-            self._take(one, sums, scale)
-            if not unsure()[row] and self.ess[row] >= least_ess:
+            self._take(one, sums)
+            if self._lacking(target(), least_ess)[row] <= 1:
                 return
             # Points help slowly: give up early where they cannot get there.
             if chunk >= 3 and self.ess[row] / (chunk + 1) * _MOST_CHUNKS < max(least_ess, self._needed(row)):

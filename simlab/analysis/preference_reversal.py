@@ -24,7 +24,7 @@ from simlab.types import Floats
 REPLICATES = 16
 """Random shifts of the lattice; their spread is the error."""
 
-LEVELS = (64, 256, 1024, 4096)
+LEVELS = (64, 256, 512, 1024, 2048, 4096)
 """Points per replicate, coarse to fine."""
 
 _VOLUME = REPLICATES * LEVELS[-1]
