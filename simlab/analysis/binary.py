@@ -25,7 +25,7 @@ Calibration = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 
 
 class Posterior(NamedTuple):
-    """Hold what is known of alpha: `low`, `high` bound the equal-tailed interval; `mode` is NaN where all alphas are."""
+    """Hold what is known of alpha; `low`, `high` bound the equal-tailed interval, `mode` is NaN where all are."""
 
     mean: Floats
     sd: Floats
@@ -72,7 +72,7 @@ def alpha_posterior(
 
         found = nuts(*rows[:4], metric=rows[4:], constrain=constrain, level=level, seed=seed)
     elif method == "quadrature":
-        found = _posterior(rows, constrain, level)
+        found = posterior_rows(rows, constrain, level)
     else:
         raise InputError(f"method={method} is neither quadrature nor nuts")
     return Posterior(*(x.reshape(arrays[0].shape) for x in found))
@@ -118,7 +118,8 @@ def _metric(m: ArrayLike, rho: Any, eta: Any, calibration: Calibration | None) -
     return [rho, eta]
 
 
-def _posterior(rows: list[Floats], constrain: bool, level: float) -> Posterior:
+def posterior_rows(rows: list[Floats], constrain: bool, level: float = 0.05) -> Posterior:
+    """Infer alpha from checked rows of n_plus, n, m_plus, m and of rho, eta or TP, P, TN, N."""
     found = exact(rows[0], rows[1], level)
     mixed = np.flatnonzero(rows[3] > 0)
     for start in range(0, len(mixed), BLOCK):
@@ -158,7 +159,7 @@ def ratings(
     The likelihood does not depend on them, so it is computed once and human counts are varied at little cost.
     """
     m_plus, m, *quality = metric
-    given = likelihood.evidence(m_plus, m, (*quality,), constrain) if len(quality) == 4 else None  # type: ignore[arg-type]
+    given = likelihood.evidence(m_plus, m, quality, constrain) if len(quality) == 4 else None
 
     def rough(alpha: Floats) -> Floats:
         own = likelihood.human(alpha[:, None], n_plus[..., None], n[..., None])
@@ -192,7 +193,7 @@ def _quantile(rule: Nodes, share: Floats, p: float) -> Floats:
     at_nodes = before[..., None] + density @ running(share.shape[-1]).T
     alpha, below = rule.alpha.reshape(len(share), -1), at_nodes.reshape(len(share), -1)
     row = 2.0 * np.arange(len(share))
-    return np.interp(p + row, (np.maximum.accumulate(below, axis=1) + row[:, None]).ravel(), alpha.ravel())
+    return np.asarray(np.interp(p + row, (np.maximum.accumulate(below, axis=1) + row[:, None]).ravel(), alpha.ravel()))
 
 
 def _mode(rule: Nodes, log_density: Floats) -> Floats:

@@ -7,13 +7,14 @@ density. So it is a double integral of products of Beta densities, whichever two
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, betaln, xlog1py, xlogy
 
 from simlab.analysis.binary_nodes import legendre
-from simlab.types import Floats, Ints
+from simlab.types import Bools, Floats, Ints
 
 OUTER, INNER = 10, 20
 TAIL = 1e-9
@@ -22,13 +23,14 @@ WORK = 200_000
 
 
 class Evidence(NamedTuple):
-    """Hold the Beta parameters of U = rho, V = 1 - eta and Q, `first[row, 3]` and `second[row, 3]`; `rated[row]` says
-    whether there are any metric ratings. `constrain`: rho + eta > 1 is known.
+    """Hold the Beta parameters of U = rho, V = 1 - eta and Q, `first[row, 3]` and `second[row, 3]`.
+
+    `rated[row]`: there are metric ratings. `constrain`: rho + eta > 1 is known.
     """
 
     first: Floats
     second: Floats
-    rated: Floats
+    rated: Bools
     constrain: bool
 
 
@@ -43,7 +45,7 @@ def known(alpha: Floats, m_plus: Floats, m: Floats, rho: Floats, eta: Floats) ->
     return np.asarray(xlogy(m_plus, q) + xlogy(m - m_plus, alpha * (1 - rho) + (1 - alpha) * eta))
 
 
-def evidence(m_plus: Floats, m: Floats, calibration: tuple[Floats, Floats, Floats, Floats], constrain: bool) -> Evidence:
+def evidence(m_plus: Floats, m: Floats, calibration: Sequence[Floats], constrain: bool) -> Evidence:
     """Turn counts `[row]` into Beta parameters; `calibration` holds TP of P adequate, TN of N inadequate outputs."""
     tp, p, tn, n = calibration
     first = np.stack([tp + 1.0, n - tn + 1.0, m_plus + 1.0], axis=1)
