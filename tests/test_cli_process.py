@@ -39,14 +39,7 @@ def test_a_mistake_reaches_stderr_only() -> None:
 
 def test_ctrl_c_ends_in_one_line(tmp_path: Path) -> None:
     words = ["sweep", "item_grouping", "worlds=40", "studies=500", "engine.block=1", "--jobs", "1", "--out", "s"]
-    process = subprocess.Popen(
-        [*SIMLAB, *words],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Tests run in the background inherit a deaf ear for Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    process = subprocess.Popen([*SIMLAB, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not (tmp_path / "s" / "ledger.sqlite").exists() and time.monotonic() < deadline:
         time.sleep(0.05)

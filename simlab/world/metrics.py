@@ -52,10 +52,11 @@ def scalar(
 ) -> PreferenceWorld:
     """Add a metric that scores outputs and prefers the higher score.
 
-    The score of an output is `correlation * s + sqrt(1 - correlation^2) * noise`, s its latent score over the standard
-    deviation of all outputs (system differences included, so that a poor metric sees them scaled down, too); with
-    `correlation_sd` each system has its own correlation, clipped to [-1, 1]: then the metric favours the systems that
-    it follows closely. Differences up to `margin` (in standard deviations) are draws.
+    The score of an output is `correlation * s + sqrt(1 - correlation^2) * noise`, where s is its latent score,
+    standardised by the mean and standard deviation over all outputs of all systems. So the correlation is over all
+    outputs, and a poor metric sees the differences between systems scaled down, too. With `correlation_sd` each system
+    has its own correlation, clipped to [-1, 1]: a metric takes for average what it follows less, so that a good system
+    loses and a poor one gains. Differences up to `margin` (in standard deviations) are draws.
 
     Raises InputError for systems without a latent quality.
     """

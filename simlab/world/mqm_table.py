@@ -40,7 +40,7 @@ MAX_SCORE = 1e6
 
 _UNIT = ("system", "document", "segment", "rater")
 _PLANTED = "hotw-test"
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _COUNT = re.compile(r"\d{1,6}", re.ASCII)
 
 
@@ -108,8 +108,8 @@ def _chosen_columns(names: Sequence[str], where: str) -> dict[str, int]:
     marks = {"category", "severity"}
     if "rater" not in columns and not marks & columns.keys() and "score" in " ".join(names).lower():
         raise InputError(
-            f"{where}: holds scores without a rater column; a study is re-rated from ratings per rater, "
-            "so give the table that has them"
+            f"{where}: holds scores without a rater column; give the table of ratings per rater, or, to compare "
+            "scores, one with the three columns system, seg_id and a score"
         )
     wanted = (*_UNIT, "category", "severity") if marks & columns.keys() else (*_UNIT, "score")
     missing = [key for key in wanted if key not in columns]
@@ -209,7 +209,7 @@ def _from_ratings(rows: Iterable[Row]) -> dict[Unit, Rated]:
 
 def _score(row: Row) -> float:
     text = row.field["score"]
-    score = float(text) if _NUMBER.fullmatch(text) else math.nan
+    score = float(text) if NUMBER.fullmatch(text) else math.nan
     if math.isnan(score):
         raise InputError(f"{row.where}: score {shown(ascii(text), 40)} is not a number")
     if not 0 <= score <= MAX_SCORE:

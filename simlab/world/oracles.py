@@ -31,7 +31,7 @@ def compared_scores(
     2023, definition 5 and appendix C.3.
     """
     if not isinstance(ratings, World) or ratings.ratings is None:
-        raise InputError("raters=compared_scores needs a table of ratings; with these systems choose raters=oracle")
+        raise InputError("raters=compared_scores needs systems=recorded; with systems=preference choose raters=oracle")
     value = ratings.ratings.value
     known = ~np.isnan(value)
     total = np.where(known, value, 0.0).sum(2)

@@ -10,7 +10,8 @@ from scipy.special import ndtr
 
 from simlab.types import Contest, Floats, InputError, Latent
 
-_NODES = 64
+# Nodes cover the item factor to 9 standard deviations; more are used where a pair turns from draw to win abruptly.
+_REACH, _MAX_NODES = 9.0, 20_000
 
 
 def latent(
@@ -36,7 +37,7 @@ def latent(
         raise InputError(f"systems.quality has {len(quality)} numbers for systems.n_systems={n_systems}; give one each")
     drawn = system_sd * rng.standard_normal(n_systems)
     law = Latent(drawn if quality is None else np.asarray(quality, float), output_sd, item_sd, tie_margin)
-    return Contest(_names(n_systems), n_items, _p_of(law), latent=law, fixed=test_set == "fixed")
+    return Contest(_names(n_systems), n_items, probabilities(law), latent=law, fixed=test_set == "fixed")
 
 
 def free(
@@ -77,9 +78,7 @@ def given(
     """
     n_pairs = n_systems * (n_systems - 1) // 2
     if p is None:
-        if abs(difference) > 1 - draws:
-            raise InputError(f"systems.difference={difference:g} does not fit systems.draws={draws:g}; lower one")
-        p = [[(1 - draws + difference) / 2, draws, (1 - draws - difference) / 2]]
+        p = [_split(difference, draws)]
     if len(p) not in (1, n_pairs):
         raise InputError(f"systems.p has {len(p)} triples; {n_systems} systems have {n_pairs} pairs: give one, or each")
     triples = np.stack([_probabilities(triple, "systems.p") for triple in p])
@@ -87,17 +86,43 @@ def given(
     return Contest(_names(n_systems), n_items, every, difficulty=difficulty, fixed=test_set == "fixed")
 
 
-def _p_of(law: Latent) -> Floats:
-    """Integrate over items how often each pair wins, draws and loses: normal for given difficulty."""
+def probabilities(law: Latent) -> Floats:
+    """Integrate over items how often each pair wins, draws and loses: `p[pair, outcome]`."""
     first, second = np.triu_indices(len(law.quality), 1)
     difference = law.quality[first] - law.quality[second]
-    node, weight = np.polynomial.hermite_e.hermegauss(_NODES if law.item_sd else 1)
-    factor = np.exp(law.item_sd * node - law.item_sd**2 / 2)
-    at = difference[:, None] * factor
     spread = np.sqrt(2) * law.output_sd
-    win = ndtr((at - law.tie_margin) / spread) @ weight / weight.sum()
-    loss = ndtr((-at - law.tie_margin) / spread) @ weight / weight.sum()
-    return np.stack([win, 1 - win - loss, loss], axis=1)
+    win, loss = np.zeros((2, len(difference)))
+    for factor, weight in zip(*_item_factors(law), strict=True):
+        win += weight * ndtr((difference * factor - law.tie_margin) / spread)
+        loss += weight * ndtr((-difference * factor - law.tie_margin) / spread)
+    # Rounding may leave less than nothing for draws where there are none.
+    return np.stack([win, np.maximum(1 - win - loss, 0.0), loss], axis=1)
+
+
+def _item_factors(law: Latent) -> tuple[Floats, Floats]:
+    """Give factors of items and their weights, exact to rounding unless the tie margin exceeds 100 output_sd.
+
+    Equally spaced nodes converge exponentially for a smooth integrand under a normal density. Gauss-Hermite nodes stand
+    too far apart for outputs that hardly vary (output_sd far below tie_margin): they miss p by several hundredths.
+    """
+    if law.item_sd == 0:
+        return np.ones(1), np.ones(1)
+    steepness = law.item_sd * max(1.0, law.tie_margin / (np.sqrt(2) * law.output_sd))
+    node = np.linspace(-_REACH, _REACH, 1 + int(min(_MAX_NODES, 2 * _REACH * (3 + 6 * steepness))))
+    weight = np.exp(-(node**2) / 2)
+    return np.exp(law.item_sd * node - law.item_sd**2 / 2), weight / weight.sum()
+
+
+def _split(difference: float, draws: float) -> list[float]:
+    """Split what is not a draw into win and loss."""
+    # A difference that equals all that is not a draw must not depend on rounding.
+    if abs(difference) > 1 - draws + 1e-9:
+        raise InputError(
+            f"systems.difference={difference:g} exceeds {1 - draws:g}, the share of outputs that are no draws "
+            f"(systems.draws={draws:g}); lower one"
+        )
+    win = min(max((1 - draws + difference) / 2, 0.0), 1 - draws)
+    return [win, draws, 1 - draws - win]
 
 
 def _probabilities(triple: list[float], key: str) -> Floats:

@@ -8,6 +8,7 @@ google/wmt-mqm-human-evaluation under the Apache License 2.0; see data/README.md
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 import os
 import re
@@ -66,24 +67,32 @@ def _named(world: World, names: Sequence[str] | None) -> World:
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known[:20])}"
+            hint = f"did you mean {shown(near[0], 60)}?" if near else f"it has {shown(', '.join(known[:20]))}"
             raise InputError(f"systems.names: the table has no ratings of {shown(name, 60)}; {hint}")
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
     at = [known.index(name) for name in names]
-    value = world.ratings.value[at]
-    rated = np.asarray(~np.isnan(value).all((0, 2)))
-    ratings = Ratings(_fixed(value), _fixed(world.ratings.errors[at]))
-    if not rated.all() and holds_averages(world):
-        # Each segment is a document here, so those without a score can go.
-        kept = replace(
-            frame, document=np.arange(rated.sum()), bucket=frame.bucket[rated], rater=frame.rater[at][:, rated]
-        )
-        kept = replace(
-            kept, document_names=tuple(np.array(frame.document_names)[rated].tolist()), system_names=tuple(names)
-        )
-        return World(kept, None, Ratings(_fixed(value[:, rated]), _fixed(ratings.errors[:, rated])), None)
-    return World(replace(frame, rater=_fixed(frame.rater[at]), system_names=tuple(names)), None, ratings, None)
+    kept = replace(frame, rater=_fixed(frame.rater[at]), system_names=tuple(names))
+    ratings = Ratings(_fixed(world.ratings.value[at]), _fixed(world.ratings.errors[at]))
+    return (
+        _rated_segments(World(kept, None, ratings, None)) if holds_averages(world) else World(kept, None, ratings, None)
+    )
+
+
+def _rated_segments(world: World) -> World:
+    """Drop segments without any score from a table of averages, where each is a document of its own."""
+    frame, ratings = world.frame, world.ratings
+    rated = np.any(frame.rater >= 0, axis=(0, 2))
+    if ratings is None or rated.all():
+        return world
+    kept = replace(
+        frame,
+        document=_fixed(np.arange(rated.sum())),
+        bucket=_fixed(frame.bucket[rated]),
+        rater=_fixed(frame.rater[:, rated]),
+        document_names=tuple(itertools.compress(frame.document_names, rated)),
+    )
+    return World(kept, None, Ratings(_fixed(ratings.value[:, rated]), _fixed(ratings.errors[:, rated])), None)
 
 
 @lru_cache(maxsize=1)
@@ -98,11 +107,11 @@ def _world_of(path: Path, stamp: tuple[int, ...], digest: str | None) -> World:
     if digest is not None and digest != digest_of(path.read_bytes()).hexdigest():
         raise InputError(f"{shown(path)} has changed since the sweep began: its digest is not {shown(digest)}")
     if segment_scores.is_table(path):
-        return segment_scores.read_world(path)
+        return _world(segment_scores.read_averages(path), shown(path), lower_is_better=False)
     return _world(read_ratings(path), shown(path))
 
 
-def _world(ratings: Mapping[Unit, Rated], where: str) -> World:
+def _world(ratings: Mapping[Unit, Rated], where: str, *, lower_is_better: bool = True) -> World:
     system = _indexed(unit.system for unit in ratings)
     document = _indexed(unit.document for unit in ratings)
     rater = _indexed(unit.rater for unit in ratings)
@@ -120,7 +129,7 @@ def _world(ratings: Mapping[Unit, Rated], where: str) -> World:
         system_names=tuple(system),
         document_names=tuple(document),
         rater_names=tuple(rater),
-        lower_is_better=True,
+        lower_is_better=lower_is_better,
     )
     value = _filled(shape, at, np.nan, [rated.score for rated in ratings.values()])
     errors = _filled(shape, at, _unmarked(ratings.values()), [rated.errors for rated in ratings.values()])

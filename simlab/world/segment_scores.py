@@ -6,17 +6,16 @@ negated penalties: higher is better. Source: google/wmt-mqm-human-evaluation, fi
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
-from simlab.types import Frame, InputError, Ratings, World
+from simlab.types import InputError
+from simlab.world.mqm_table import MAX_SCORE, NUMBER, Rated, Unit
 from simlab.world.table_lines import numbered_lines, shown
 
 RATER = "average"
 """Stands for all raters of a segment, whose scores were averaged."""
+
+_UNRATED = "None"
 
 
 def is_table(path: Path) -> bool:
@@ -25,55 +24,39 @@ def is_table(path: Path) -> bool:
     return {"system", "seg_id"} <= set(header) and len(header) == 3 and "score" in " ".join(header)
 
 
-def read_world(path: Path) -> World:
+def read_averages(path: Path) -> dict[Unit, Rated]:
     """Return the scores as ratings by one rater, each segment a document of its own; higher is better.
 
     Systems and segments without any score are left out. Raises InputError naming file and line for what is no score.
     """
-    scores = _read(path)
-    rated = {unit: score for unit, score in scores.items() if score is not None}
-    if not rated:
-        raise InputError(f"{shown(path)}: holds no score")
-    systems = sorted({system for system, _ in rated})
-    segments = sorted({segment for _, segment in rated}, key=lambda name: (len(name), name))
-    value = np.full((len(systems), len(segments), 1), np.nan)
-    row, column = ({name: k for k, name in enumerate(names)} for names in (systems, segments))
-    for (system, segment), score in rated.items():
-        value[row[system], column[segment]] = score
-    items = np.arange(len(segments))
-    rater = np.where(np.isnan(value), -1, 0)
-    frame = Frame(items, np.zeros_like(items), rater, tuple(systems), tuple(segments), (RATER,), lower_is_better=False)
-    for array in (value, rater, items, frame.bucket):
-        array.flags.writeable = False
-    return World(frame, None, Ratings(value, np.full(value.shape, -1)), None)
-
-
-def _read(path: Path) -> Mapping[tuple[str, str], float | None]:
     where, lines = shown(path), numbered_lines(path)
     names = next(lines)[1].lower().split()
-    place = {"system": names.index("system"), "segment": names.index("seg_id")}
-    score_at = ({0, 1, 2} - set(place.values())).pop()
-    scores: dict[tuple[str, str], float | None] = {}
+    system_at, segment_at = names.index("system"), names.index("seg_id")
+    score_at = 3 - system_at - segment_at
+    first: dict[Unit, int] = {}
+    scores: dict[Unit, Rated] = {}
     for number, line in lines:
         fields = line.split()
         if not fields:
             continue
         if len(fields) != 3:
             raise InputError(f"{where}, line {number}: has {len(fields)} fields; a line is a system, score and segment")
-        unit = fields[place["system"]], fields[place["segment"]]
-        if unit in scores:
-            raise InputError(f"{where}, line {number}: system {unit[0]} has segment {unit[1]} twice")
-        scores[unit] = _score(fields[score_at], f"{where}, line {number}")
+        unit = Unit(fields[system_at], fields[segment_at], fields[segment_at], RATER)
+        if unit in first:
+            what = shown(f"system {unit.system} has segment {unit.segment}", 200)
+            raise InputError(f"{where}, line {number}: {what} before, on line {first[unit]}; keep one of the two")
+        first[unit] = number
+        if fields[score_at] != _UNRATED:
+            scores[unit] = Rated(_score(fields[score_at], f"{where}, line {number}"), -1)
+    if not scores:
+        raise InputError(f"{where}: holds no score")
     return scores
 
 
-def _score(text: str, where: str) -> float | None:
-    if text == "None":
-        return None
-    try:
-        score = float(text)
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score) or abs(score) > 1e6:
-        raise InputError(f"{where}: the score {shown(text, 40)} is no number; unrated segments say None")
-    return score
+def _score(text: str, where: str) -> float:
+    if not NUMBER.fullmatch(text):
+        raise InputError(f"{where}: score {shown(ascii(text), 40)} is not a number; unrated segments say {_UNRATED}")
+    score = float(text)
+    if abs(score) > MAX_SCORE:
+        raise InputError(f"{where}: score {shown(text, 40)} is not within -{MAX_SCORE:,.0f} and {MAX_SCORE:,.0f}")
+    return score + 0.0  # -0.0 would be another zero

@@ -70,8 +70,7 @@ def _oracle(
     """Draw the oracle's outcome of each pair on each item, and the outputs' standardised latent scores, if any."""
     if contest.latent is not None:
         score = latent_scores(rng, contest.latent, n_items)
-        spread = np.sqrt(contest.latent.output_sd**2 + np.var(contest.latent.quality))
-        return compare(score, contest.latent.tie_margin), score / spread
+        return compare(score, contest.latent.tie_margin), standardised(score, contest.latent)
     if contest.p is not None:
         return _by_rates(rng, contest.p, n_items, contest.difficulty), None
     if contest.recorded is None:
@@ -87,6 +86,19 @@ def latent_scores(rng: np.random.Generator, latent: Latent, n_items: int) -> Flo
     factor = np.exp(latent.item_sd * rng.standard_normal(n_items) - latent.item_sd**2 / 2)
     noise = rng.standard_normal((len(latent.quality), n_items))
     return np.asarray(latent.quality[:, None] * factor + latent.output_sd * noise)
+
+
+def standardised(score: Floats, latent: Latent) -> Floats:
+    """Subtract the mean of latent scores over all outputs of all systems, and divide by their standard deviation."""
+    square = np.mean(latent.quality**2) * np.exp(latent.item_sd**2)  # the factor of an item has mean 1
+    mean = latent.quality.mean()
+    return np.asarray((score - mean) / np.sqrt(latent.output_sd**2 + square - mean**2))
+
+
+def metric_scores(rng: np.random.Generator, correlation: Floats, score: Floats) -> Floats:
+    """Draw scores `[system, item]` that have `correlation[system]` with standardised ones, in the same units."""
+    rho = correlation[:, None]
+    return np.asarray(rho * score + np.sqrt(1 - rho**2) * rng.standard_normal(score.shape))
 
 
 def _by_rates(rng: np.random.Generator, p: Floats, n_items: int, difficulty: float) -> Array:
@@ -106,9 +118,7 @@ def _metric(rng: np.random.Generator, law: MetricLaw, oracle: Array, score: Floa
         return _through(rng, oracle, law.mu)
     if law.correlation is None or score is None:
         raise ValueError("a metric needs a mixture matrix, or a correlation with latent scores")
-    rho = law.correlation[:, None]
-    said = rho * score + np.sqrt(1 - rho**2) * rng.standard_normal(score.shape)
-    return compare(said, law.margin)
+    return compare(metric_scores(rng, law.correlation, score), law.margin)
 
 
 def _through(rng: np.random.Generator, outcome: Array, confusion: Floats) -> Array:

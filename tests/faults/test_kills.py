@@ -24,11 +24,6 @@ MARK = "SIMLAB_TEST_MARK"
 LONGEST_SECONDS = 3.0
 
 
-def hear_interrupts() -> None:
-    """Undo that tests run in the background inherit a deaf ear for Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @contextmanager
 def driving(folder: Path, jobs: int = 2, block: str = "slow", **environment: str) -> Iterator[subprocess.Popen[str]]:
     driver = subprocess.Popen(
@@ -37,7 +32,6 @@ def driving(folder: Path, jobs: int = 2, block: str = "slow", **environment: str
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=hear_interrupts,
     )
     with driver:
         try:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from simlab.parts import bind
 from simlab.rng import stream
-from simlab.types import Contest, InputError, MetricLaw, PreferenceWorld, World
+from simlab.types import Contest, InputError, Latent, MetricLaw, PreferenceWorld, World
 from simlab.world.metrics import mu_matrix, scalar, stochastic
 from simlab.world.oracles import compared_scores, noisy_oracle, oracle
-from simlab.world.preferences import free, given, latent
+from simlab.world.preferences import free, given, latent, probabilities
 from simlab.world.recorded import recorded
-from simlab.world.test_sets import compare, draw_test_set, preference_direction
+from simlab.world.test_sets import (
+    compare,
+    draw_test_set,
+    latent_scores,
+    metric_scores,
+    preference_direction,
+    standardised,
+)
 
 N = 40_000
 LATENT: dict[str, Any] = {
@@ -51,6 +60,34 @@ def test_stated_probabilities_are_those_of_the_outputs(item_sd: float, tie_margi
     assert far(found, other.p) > 5
 
 
+@pytest.mark.parametrize("item_sd", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("output_sd", [1.0, 0.1, 0.01])
+@pytest.mark.parametrize("difference", [-0.4, 3.0])
+def test_stated_probabilities_are_exact(item_sd: float, output_sd: float, difference: float) -> None:
+    law = Latent(np.array([difference, 0.0]), output_sd, item_sd, 0.3)
+    spread = output_sd * np.sqrt(2)
+    turn = (np.log(law.tie_margin / abs(difference)) + item_sd**2 / 2) / item_sd
+    ends = np.clip([-12, *(turn + np.linspace(-3, 3, 31) / item_sd), 12], -12, 12)
+
+    def beyond(z: float, sign: float) -> float:
+        latent_difference = sign * difference * np.exp(item_sd * z - item_sd**2 / 2)
+        return float(stats.norm.cdf((latent_difference - law.tie_margin) / spread) * stats.norm.pdf(z))
+
+    win, loss = (
+        sum(integrate.quad(beyond, a, b, args=(sign,), epsabs=1e-11)[0] for a, b in itertools.pairwise(ends))
+        for sign in (1.0, -1.0)
+    )
+    np.testing.assert_allclose(probabilities(law), [[win, 1 - win - loss, loss]], rtol=0, atol=1e-9)
+    mirrored = probabilities(Latent(law.quality[::-1], output_sd, item_sd, 0.3))
+    assert np.abs(mirrored - [[win, 1 - win - loss, loss]]).max() > 1e-4
+
+
+def test_no_margin_leaves_no_draws_and_nothing_negative() -> None:
+    p = probabilities(Latent(stream(1).standard_normal(20), 1.0, 0.5, 0.0))
+    assert (p >= 0).all()
+    assert p[:, 1].max() < 1e-12
+
+
 def test_pairs_of_latent_systems_are_consistent_and_share_outputs() -> None:
     contest = latent(stream(1), **LATENT)
     np.testing.assert_array_equal(preference_direction(contest), [-1, -1, -1])
@@ -74,6 +111,15 @@ def test_given_probabilities_are_taken_as_they_are() -> None:
     np.testing.assert_allclose(contest.p, triples)
     np.testing.assert_array_equal(preference_direction(contest), [1, -1, 0])
     np.testing.assert_allclose(given(stream(1), **GIVEN).p, [[0.4, 0.3, 0.3]] * 3)
+
+
+@pytest.mark.parametrize("draws", [0.0, 0.1, 0.2, 0.3, 0.7, 0.8, 0.9, 1.0])
+def test_all_that_is_no_draw_may_be_won_or_lost(draws: float) -> None:
+    rest = round(1 - draws, 9)  # as a user writes it
+    for difference, p in ((rest, [rest, draws, 0]), (-rest, [0, draws, rest])):
+        drawn = given(stream(1), **GIVEN | {"draws": draws, "difference": difference}).p
+        np.testing.assert_allclose(drawn, [p] * 3, atol=1e-12)
+        assert (drawn >= 0).all()
 
 
 def test_free_pairs_need_no_order() -> None:
@@ -120,17 +166,59 @@ def test_a_concentration_gives_each_pair_a_matrix_around_the_mean() -> None:
     np.testing.assert_allclose(drawn.std(0), spread, rtol=0.12)
 
 
-@pytest.mark.parametrize("rho", [-0.3, 0.0, 0.6, 1.0])
-def test_scores_of_a_metric_correlate_as_stated(rho: float) -> None:
+@pytest.mark.parametrize("rho", [-0.3, 0.0, 0.6])
+def test_a_metric_agrees_as_often_as_its_correlation_says(rho: float) -> None:
     contest = latent(stream(1), **LATENT | {"tie_margin": 0.0})
     judged = scalar(stream(3), world(contest), correlation=rho, correlation_sd=0.0, margin=0.0, n_outputs=N)
     test_set = draw_test_set(stream(2), judged)
     same = (test_set.human == test_set.metric).mean(1)
-    # For normal scores of correlation rho the signs of differences agree with probability 1/2 + asin(rho) / pi;
-    # here around a difference of means, which only helps a metric that sees it scaled by rho.
-    within = 0.5 + np.arcsin(rho) / np.pi
-    assert abs(same[0] - within) < 0.03 + 0.03 * (rho != 0)
-    assert (same == 1).all() if rho == 1 else (same < 1).all()
+    for pair, difference in enumerate([-0.3, -1.0, -0.7]):
+        p = agreement(rho, difference)
+        assert abs(same[pair] - p) < 5 * np.sqrt(p * (1 - p) / N)
+    p = agreement(rho + 0.1, -0.3)
+    assert abs(same[0] - p) > 5 * np.sqrt(p * (1 - p) / N)
+
+
+def agreement(rho: float, difference: float) -> float:
+    """Integrate how often latent and metric scores of the systems of LATENT differ in the same direction."""
+    spread = np.sqrt(1 + np.var(LATENT["quality"]))
+    mean = np.array([difference, rho * difference / spread])
+    noise = 2 * (rho**2 / spread**2 + 1 - rho**2)
+    law = stats.multivariate_normal(mean, [[2, 2 * rho / spread], [2 * rho / spread, noise]])
+    return float(law.cdf([0, 0]) + stats.multivariate_normal(-mean, law.cov).cdf([0, 0]))
+
+
+def test_a_perfect_metric_without_a_margin_is_the_oracle() -> None:
+    contest = latent(stream(1), **LATENT | {"tie_margin": 0.0, "item_sd": 0.5, "n_items": 500})
+    judged = scalar(stream(3), world(contest), correlation=1.0, correlation_sd=0.0, margin=0.0, n_outputs=500)
+    test_set = draw_test_set(stream(2), judged)
+    np.testing.assert_array_equal(test_set.metric, test_set.human)
+
+
+@pytest.mark.parametrize("item_sd", [0.0, 0.5])
+def test_metric_scores_correlate_with_latent_scores_over_all_outputs(item_sd: float) -> None:
+    law = Latent(np.array([5.0, 5.5, 7.0]), 1.0, item_sd, 0.3)
+    score = standardised(latent_scores(stream(4), law, N), law)
+    said = metric_scores(stream(5), np.full(3, 0.4), score)
+    for product, wanted in ((score, 0), (score**2, 1), (said, 0), (said**2, 1), (said * score, 0.4)):
+        assert off(product, wanted) < 5
+    plain = standardised(latent_scores(stream(4), law, N), Latent(law.quality, 1.0, 0.5 - item_sd, 0.3))
+    assert off(plain**2, 1) > 5
+
+
+def off(product: np.ndarray, wanted: float) -> float:
+    """Return the deviation of a mean over outputs in standard errors; the outputs of an item go together."""
+    by_item = product.mean(0)
+    return float(abs(by_item.mean() - wanted) / (by_item.std() / np.sqrt(len(by_item))))
+
+
+def test_a_metric_does_not_see_a_shift_of_all_qualities() -> None:
+    said = []
+    for shift in (0.0, 4.0):
+        contest = latent(stream(1), **LATENT | {"quality": [q + shift for q in LATENT["quality"]]})
+        judged = scalar(stream(3), world(contest), correlation=0.4, correlation_sd=0.3, margin=0.2, n_outputs=1000)
+        said.append(draw_test_set(stream(2), judged).metric)
+    np.testing.assert_array_equal(*said)
 
 
 def test_a_metric_changes_no_human_rating() -> None:
@@ -175,6 +263,21 @@ def test_recorded_scores_are_compared_by_definition_5() -> None:
     assert far(more, np.clip(rates(contest.recorded), 1e-3, 1), 400 - n) < 5
 
 
+def test_outputs_of_a_table_that_were_not_rated_are_gaps(tmp_path: Path) -> None:
+    rows = [("A", "d", "r", 2), ("A", "d", "s", 1), ("B", "d", "r", 1), ("A", "e", "r", 0), ("C", "f", "r", 0)]
+    file = tmp_path / "table.tsv"
+    file.write_text(
+        "system\tdocument\tsegment\trater\tscore\n" + "".join("{}\t{}\t1\t{}\t{}\n".format(*r) for r in rows)
+    )
+    ratings = recorded(stream(0), path=str(file), sha256=None, names=["A", "B"])
+    compared = compared_scores(stream(0), ratings, tie_margin=0.4)
+    assert compared.contest.recorded.tolist() == [[2, -1, -1]]
+    metric = MetricLaw(5, mu=np.eye(3)[None])
+    test_set = draw_test_set(stream(1), PreferenceWorld(compared.contest, None, metric))
+    assert test_set.human.tolist() == [[2, -1, -1]]
+    assert test_set.metric.tolist() == [[2] * 5]  # gaps and further outputs follow the recorded rates
+
+
 def test_gaps_and_ties_of_scores() -> None:
     score = np.array([[1.0, 0.1 + 0.2, np.nan, 5.0], [0.0, 0.3, 1.0, 5.5]])
     assert compare(score, 0.0).tolist() == [[0, 1, -1, 2]]
@@ -186,7 +289,7 @@ def test_gaps_and_ties_of_scores() -> None:
     [
         (lambda: given(stream(0), **GIVEN | {"p": [[0.5, 0.6, 0.2]]}), "systems.p"),
         (lambda: given(stream(0), **GIVEN | {"p": [[0.4, 0.2, 0.4]] * 2}), "2 triples"),
-        (lambda: given(stream(0), **GIVEN | {"difference": 0.9}), "systems.difference=0.9"),
+        (lambda: given(stream(0), **GIVEN | {"difference": 0.9}), "systems.difference=0.9 exceeds 0.7"),
         (lambda: latent(stream(0), **LATENT | {"quality": [1.0]}), "systems.quality has 1"),
         (lambda: stochastic([[1, 0], [0, 1]], "metric.mu"), "metric.mu must have three rows"),
         (lambda: stochastic((MU * 0.9).tolist(), "metric.mu"), "sums to 0.9"),
@@ -197,6 +300,7 @@ def test_gaps_and_ties_of_scores() -> None:
             "systems=preference",
         ),
         (lambda: compared_scores(stream(0), given(stream(0), **GIVEN), tie_margin=0.0), "raters=oracle"),
+        (lambda: oracle(stream(0), recorded(stream(0), path=None, sha256=None, names=None)), "raters=compared_scores"),
         (lambda: recorded(stream(0), path=None, sha256=None, names=["refA", "ONLIN-W"]), "did you mean ONLINE-W"),
         (lambda: recorded(stream(0), path=None, sha256=None, names=["refA"]), "at least two"),
     ],
