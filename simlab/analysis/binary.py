@@ -166,9 +166,13 @@ def ratings(
         other = likelihood.known(alpha, *metric) if given is None else likelihood.sketch(alpha, given)
         return np.asarray(own + other[:, None])
 
-    rule = nodes(rough, len(m), panels, k)
     if given is None:
+        rule = nodes(rough, len(m), panels, k)
         return rule, likelihood.known(rule.alpha, *metric)
+    # Where rho and eta are all but unknown, the likelihood has a kink where a metric that is always right about one
+    # class and always wrong about the other fits: alpha rho + (1 - alpha)(1 - eta) = q at rho, 1 - eta = 1, 0 or 0, 1.
+    q = (m_plus + 1) / (m + 2)
+    rule = nodes(rough, len(m), panels, k, kinks=np.stack([q, 1 - q], axis=1))
     return rule, likelihood.integrated(rule.alpha.reshape(len(m), -1), given).reshape(rule.alpha.shape)
 
 
@@ -203,8 +207,11 @@ def _mode(rule: Nodes, log_density: Floats) -> Floats:
     top = height.argmax(1)
     at = np.clip(top, 1, alpha.shape[1] - 2)
     (x0, x1, x2), (y0, y1, y2) = ([v[rows, at + d] for d in (-1, 0, 1)] for v in (alpha, height))
-    left, right = (y1 - y0) / (x1 - x0), (y2 - y1) / (x2 - x1)
-    bend = (right - left) / (x2 - x0)
-    inside = (x0 + x1) / 2 - left / (2 * np.where(bend < 0, bend, -1.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left, right = (y1 - y0) / (x1 - x0), (y2 - y1) / (x2 - x1)
+        bend = (right - left) / (x2 - x0)
+        inside = (x0 + x1) / 2 - left / (2 * np.where(bend < 0, bend, -1.0))
+    # Two nodes meet where a panel has no width.
+    inside = np.where(np.isfinite(inside), inside, x1)
     found = np.clip(inside, alpha[rows, np.maximum(top - 1, 0)], alpha[rows, np.minimum(top + 1, alpha.shape[1] - 1)])
     return np.where(top == 0, 0.0, np.where(top == alpha.shape[1] - 1, 1.0, found))

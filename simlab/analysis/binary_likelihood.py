@@ -37,8 +37,8 @@ class Evidence(NamedTuple):
 def known(alpha: Floats, m_plus: Floats, m: Floats, rho: Floats, eta: Floats) -> Floats:
     """Return the log-likelihood of `alpha[row, ...]` where rho and eta `[row]` are known.
 
-    >>> float(known(np.array([0.5]), *map(np.array, ([2], [4], [1], [1]))).round(3))
-    -2.773
+    >>> known(np.array([0.5]), *map(np.array, ([2], [4], [1], [1]))).round(3).tolist()
+    [-2.773]
     """
     m_plus, m, rho, eta = (np.reshape(x, (-1,) + (1,) * (alpha.ndim - 1)) for x in (m_plus, m, rho, eta))
     q = alpha * rho + (1 - alpha) * (1 - eta)

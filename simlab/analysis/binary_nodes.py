@@ -42,12 +42,15 @@ def running(k: int) -> Floats:
     return np.asarray((node[:, None] ** (powers + 1) / (powers + 1)) @ np.linalg.inv(node[:, None] ** powers))
 
 
-def nodes(log_density: Callable[[Floats], Floats], rows: int, panels: int, k: int) -> Nodes:
+def nodes(
+    log_density: Callable[[Floats], Floats], rows: int, panels: int, k: int, kinks: Floats | None = None
+) -> Nodes:
     """Share out panels evenly over a density, up to its far tails, and put k nodes in each.
 
     `log_density(alpha[row, cell])` returns `[row, variant, cell]`, unnormalised; nodes serve all variants of a row. It
     may be rough: it only says where nodes are needed. Panels are laid in t = arcsin(sqrt(alpha)), where proportions
-    have the same spread everywhere, and refined in rounds, so that a peak narrower than the first cells is found.
+    have the same spread everywhere, and refined in rounds, so that a peak narrower than the first cells is found. Where
+    the density has `kinks[row, ...]`, panels are cut in two: no polynomial is right on both sides.
     """
     edges = np.broadcast_to(np.linspace(0, np.pi / 2, CELLS + 1), (rows, CELLS + 1))
     for left in range(ROUNDS)[::-1]:
@@ -55,9 +58,17 @@ def nodes(log_density: Callable[[Floats], Floats], rows: int, panels: int, k: in
         mass = _tempered(log_density(np.sin(middle) ** 2), np.diff(edges))
         edges = _quantiles(edges, mass, CELLS if left else panels)
     node, weight = legendre(k)
-    edges = np.sin(edges) ** 2
+    edges = np.sin(edges) ** 2 if kinks is None else _cut(np.sin(edges) ** 2, kinks)
     width = np.diff(edges)[..., None]
     return Nodes(edges[:, :-1, None] + width * node, width * weight)
+
+
+def _cut(edges: Floats, kinks: Floats) -> Floats:
+    """Add an edge at each kink; one that lies beyond all panels cuts a middle one instead."""
+    outside = (kinks <= edges[:, :1]) | (kinks >= edges[:, -1:])
+    some = edges.shape[1] // 2 + np.arange(kinks.shape[1])
+    middle = (edges[:, some - 1] + edges[:, some]) / 2
+    return np.sort(np.concatenate([edges, np.where(outside, middle, kinks)], axis=1), axis=1)
 
 
 def _tempered(log_density: Floats, width: Floats) -> Floats:
