@@ -173,6 +173,47 @@ def agreement(
     print(raters.agreement(file, form, plot))
 
 
+@app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")
+def mutt(
+    place: Annotated[Path, typer.Argument(metavar="DIR|FILE", hidden=True)],
+    metrics: Annotated[
+        str, typer.Option(metavar="M[,M]", help="Test these, or PACKAGE.MODULE.FUNCTION.")
+    ] = "bleu,rouge_l,cider,chrf",
+    references: Annotated[
+        str | None, typer.Option(metavar="N[,N]", help="Score against so many references; else all.")
+    ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=KIND", help="Say of which kind a corruption is.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(metavar="X", help="Let scores of preserving ones differ so far.")] = 0.15,
+    plugins: Plugins = None,
+    form: Format = "table",
+    figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
+    scores: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scores, as .csv.")] = None,
+) -> None:
+    """Test what metrics notice in corrupted sentences.
+
+    DIR holds COCO caption JSON (NAME_a.json originals, NAME_b.json corruptions, NAME_r5.json references), FILE is a
+    .jsonl or .tsv with original, corruption, kind, references. KIND is altering, disrupting or preserving.
+    Metrics: bleu, rouge_l, cider, chrf, ter, sacrebleu, rouge.
+    """
+    from simlab.report import mutt as unit_tests
+
+    print(
+        unit_tests.answer(
+            place,
+            metrics,
+            references,
+            kinds=kind or [],
+            tolerance=tolerance,
+            plugins=plugins or [],
+            form=form,
+            figure=figure,
+            scores=scores,
+        )
+    )
+
+
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
 def verify(where: Where = None) -> None:
     """Check a store: checksums, missing or torn cells."""

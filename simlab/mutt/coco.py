@@ -1,0 +1,188 @@
+"""Read trials in COCO caption JSON: `NAME_a.json` originals, `NAME_b.json` corruptions, `NAME_r5.json` references.
+
+Captions of the same `image_id` belong to one trial. A file is a list of captions, or a mapping that holds one under
+`annotations`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simlab.mutt.trials import KNOWN, Collected, Kind, Trials, check_named, without_blanks
+from simlab.types import InputError
+
+_NAME = re.compile(r"(?P<corruption>.+)_(?P<part>a|b|r(?P<n>[1-9]\d*))\.json")
+
+Captions = dict[str, list[str]]
+
+
+def read(folder: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kind]) -> Collected:
+    """Read the trials of a folder, for each number of references (None: all that are there).
+
+    `kinds` names the kind of corruptions that are not published ones. Raises InputError for what is malformed.
+    """
+    parts, ignored = _parts(folder)
+    if not parts:
+        raise InputError(
+            f"{folder}: no file holds trials; they are NAME_a.json (originals), NAME_b.json (corruptions), NAME_r5.json"
+        )
+    check_named(kinds, parts)
+    notes = [f"{folder}: ignored, no trials: {', '.join(ignored)}"] if ignored else []
+    trials = [
+        trial
+        for corruption, files in parts.items()
+        for trial in _corruption(corruption, files, _asked(corruption, files, n_references), kinds, notes)
+    ]
+    return Collected(tuple(trials), tuple(notes))
+
+
+def _parts(folder: Path) -> tuple[dict[str, dict[str, Path]], list[str]]:
+    """Sort files by corruption and part; name those that are neither, but for hidden ones."""
+    parts: dict[str, dict[str, Path]] = {}
+    ignored = []
+    for file in sorted(folder.iterdir()):
+        if found := _NAME.fullmatch(file.name):
+            parts.setdefault(found["corruption"], {})[found["part"]] = file
+        elif not file.name.startswith("."):
+            ignored.append(file.name)
+    for corruption, files in parts.items():
+        for part in ("a", "b"):
+            if part not in files:
+                raise InputError(f"{folder}: {corruption}_{part}.json is missing beside {min(files.values()).name}")
+    return parts, ignored
+
+
+def _asked(corruption: str, files: Mapping[str, Path], n_references: Sequence[int] | None) -> list[int]:
+    there = sorted(int(part[1:]) for part in files if part[0] == "r")
+    folder = files["a"].parent
+    if not there:
+        raise InputError(f"{folder}: {corruption} has no references; add a file such as {corruption}_r5.json")
+    for n in n_references or ():
+        if n not in there:
+            raise InputError(
+                f"{folder}: {corruption}_r{n}.json is missing; choose --references among {', '.join(map(str, there))}"
+            )
+    return list(n_references or there)
+
+
+def _corruption(
+    corruption: str, files: Mapping[str, Path], asked: Sequence[int], kinds: Mapping[str, Kind], notes: list[str]
+) -> list[Trials]:
+    kind = kinds.get(corruption) or KNOWN.get(corruption)
+    if kind is None:
+        raise InputError(
+            f"{files['a']}: nothing says of which kind {corruption} is; add --kind {corruption}=altering "
+            "(or disrupting, or preserving)"
+        )
+    original, corrupted = _sentences(files["a"]), _sentences(files["b"])
+    _check_same(files["a"], original, files["b"], corrupted)
+    _check_same(files["b"], corrupted, files["a"], original)
+    names = tuple(original)
+    return [
+        Trials(
+            corruption,
+            kind,
+            n,
+            names,
+            tuple(original[name] for name in names),
+            tuple(corrupted[name] for name in names),
+            _references(files[f"r{n}"], names, n, notes),
+        )
+        for n in asked
+    ]
+
+
+def _sentences(file: Path) -> dict[str, str]:
+    """Read one sentence for each image."""
+    captions = _captions(file)
+    for name, held in captions.items():
+        if len(held) > 1:
+            raise InputError(
+                f"{file}: image_id {name} has {len(held)} captions; keep one, a trial has one sentence here"
+            )
+        if not held[0].strip():
+            raise InputError(f"{file}: the caption of image_id {name} is empty; write the sentence or drop the trial")
+    if not captions:
+        raise InputError(f"{file}: it holds no captions; a trial needs a sentence")
+    return {name: held[0] for name, held in captions.items()}
+
+
+def _check_same(file: Path, names: Mapping[str, Any], other: Path, others: Mapping[str, Any]) -> None:
+    for name in names:
+        if name not in others:
+            raise InputError(f"{other}: image_id {name} of {file.name} is missing; a trial needs it in every file")
+
+
+def _references(file: Path, names: Sequence[str], n: int, notes: list[str]) -> tuple[tuple[str, ...], ...]:
+    captions = _captions(file)
+    _check_same(file.with_name("the originals"), dict.fromkeys(names), file, captions)
+    for name in names:
+        if len(captions[name]) != n:
+            raise InputError(f"{file}: image_id {name} has {len(captions[name])} references, not {n} as its name says")
+    kept = tuple(without_blanks(captions[name]) for name in names)
+    _note_left_out(file, names, n, kept, notes)
+    if more := len(captions) - len(names):
+        notes.append(f"{file.name}: {more} further image_ids have no originals; ignored")
+    return kept
+
+
+def _note_left_out(file: Path, names: Sequence[str], n: int, kept: Sequence[tuple[str, ...]], notes: list[str]) -> None:
+    for name, references in zip(names, kept, strict=True):
+        if not references:
+            raise InputError(f"{file}: all references of image_id {name} are empty; write one or drop the trial")
+    short = [name for name, references in zip(names, kept, strict=True) if len(references) < n]
+    if short:
+        blanks = sum(n - len(references) for references in kept)
+        notes.append(f"{file.name}: {blanks} empty references left out (image_id {', '.join(short[:5])})")
+
+
+def _captions(file: Path) -> Captions:
+    """Return the captions of each image in the order of the file; raises InputError naming the record that is none."""
+    records = _records(file)
+    captions: Captions = {}
+    for k, record in enumerate(records, start=1):
+        name, caption = _field(file, k, record, "image_id"), _field(file, k, record, "caption")
+        if isinstance(name, bool) or not isinstance(name, int | str):
+            raise InputError(f"{file} record {k}: image_id {str(name)[:40]} must be a whole number or a word")
+        if not isinstance(caption, str):
+            raise InputError(f"{file} record {k}: the caption {str(caption)[:40]} must be text")
+        captions.setdefault(str(name), []).append(caption)
+    return captions
+
+
+def _field(file: Path, k: int, record: Any, key: str) -> Any:
+    if not isinstance(record, dict):
+        raise InputError(f"{file} record {k}: {str(record)[:40]!r} is no caption; it must be {{image_id, caption}}")
+    if key not in record:
+        raise InputError(f"{file} record {k}: {key} is missing; every caption needs image_id and caption")
+    return record[key]
+
+
+def _records(file: Path) -> list[Any]:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        held = json.loads(text)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise InputError(_broken(file, text, error)) from error
+    except RecursionError as error:
+        raise InputError(f"{file}: nested too deeply to be captions; it must be a list of captions") from error
+    records = held.get("annotations") if isinstance(held, dict) else held
+    if not isinstance(records, list):
+        raise InputError(f"{file}: no list of captions; it must be one, or hold one under annotations")
+    return records
+
+
+def _broken(file: Path, text: str, error: json.JSONDecodeError) -> str:
+    """Say which record breaks the JSON: as a rule, quotation marks within a caption."""
+    before = re.findall(r'"image_id"\s*:\s*("?[^",\s]+)', text[: error.pos])
+    record = f" (image_id {before[-1]})".replace('"', "") if before else ""
+    return (
+        f"{file} line {error.lineno}{record}: no JSON at column {error.colno}, {error.msg.lower()}; "
+        'a quotation mark within a caption is written \\"'
+    )

@@ -1,0 +1,162 @@
+"""Score sentences against references by common metrics, each as its package computes it.
+
+A metric of one's own is any function `(candidates, references) -> scores`, one score per candidate; an attribute
+`lower_is_better = True` of the function says that low scores are good.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from simlab.mutt.trials import or_one_of
+from simlab.types import InputError
+
+Candidates: TypeAlias = list[str]
+References: TypeAlias = list[list[str]]
+Scores: TypeAlias = Mapping[str, Any]
+Score: TypeAlias = Callable[[Candidates, References], Scores]
+
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "bleu": ("bleu_1", "bleu_2", "bleu_3", "bleu_4"),
+    "rouge_l": ("rouge_l",),
+    "cider": ("cider",),
+    "sacrebleu": ("sacrebleu",),
+    "chrf": ("chrf",),
+    "ter": ("ter",),
+    "rouge": ("rouge_1", "rouge_2", "rouge_l_f1"),
+}
+"""The names of the scores that one computation gives."""
+
+# BLEU of pycocoevalcap adds 1e-15 to every count of matches, so that a sentence of four words or more without a match
+# of some length scores up to 2e-4 rather than 0; one match of every length among fifty words scores 2e-2.
+BLEU_ZERO = 1e-3
+
+# Words as a Penn Treebank tokenizer leaves them once punctuation is dropped: `dog's` is two, `make-up` one. With these
+# the published pass rates come out to the last digit that is printed.
+_WORD = re.compile(r"\w+(?:-\w+)*|'\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Name the scores that are wanted of a computation, and say how to read them.
+
+    Scores up to `zero` are 0 but for what a package adds to keep its logarithms finite.
+    """
+
+    names: tuple[str, ...]
+    score: Score
+    lower_is_better: bool = False
+    zero: float = 0.0
+
+
+def words(sentence: str) -> str:
+    """Return the words of a sentence in lower case, separated by spaces.
+
+    >>> words("The dog's owner says: Use make-up!")
+    "the dog 's owner says use make-up"
+    """
+    return " ".join(_WORD.findall(sentence.lower()))
+
+
+def built_in(names: Sequence[str]) -> list[Metric]:
+    """Return the metrics of these names, one computation per family; `bleu` stands for bleu_1 to bleu_4.
+
+    Raises InputError for a name that is none, and for a package that is not installed.
+    """
+    wanted: dict[str, list[str]] = {}
+    for name in names:
+        family = next((family for family, members in FAMILIES.items() if name in (family, *members)), None)
+        if family is None:
+            known = dict.fromkeys(name for family, members in FAMILIES.items() for name in (family, *members))
+            raise InputError(f"--metrics {name}: there is no such metric; {or_one_of(name, tuple(known))}")
+        wanted.setdefault(family, []).extend(FAMILIES[family] if name == family else [name])
+    # In the order of the family, each once, however they were asked for.
+    return [
+        _MAKERS[family](tuple(name for name in FAMILIES[family] if name in members))
+        for family, members in wanted.items()
+    ]
+
+
+def own(name: str, function: Callable[[Candidates, References], Any]) -> Metric:
+    """Take any function `(candidates, references) -> scores` for a metric."""
+    lower = bool(getattr(function, "lower_is_better", False))
+    return Metric((name,), lambda candidates, references: {name: function(candidates, references)}, lower)
+
+
+def _bleu(names: tuple[str, ...]) -> Metric:
+    scorer = _module("bleu", "pycocoevalcap.bleu.bleu").Bleu(4)
+
+    def score(candidates: Candidates, references: References) -> Scores:
+        _, found = scorer.compute_score(*_captions(candidates, references), verbose=0)
+        return dict(zip(FAMILIES["bleu"], found, strict=True))
+
+    return Metric(names, score, zero=BLEU_ZERO)
+
+
+def _rouge_l(names: tuple[str, ...]) -> Metric:
+    scorer = _module("rouge_l", "pycocoevalcap.rouge.rouge").Rouge()
+    return Metric(names, lambda *texts: {"rouge_l": scorer.compute_score(*_captions(*texts))[1]})
+
+
+def _cider(names: tuple[str, ...]) -> Metric:
+    """Score by CIDEr, which weighs words by how rare they are in the references of all candidates."""
+    scorer = _module("cider", "pycocoevalcap.cider.cider").Cider()
+    return Metric(names, lambda *texts: {"cider": scorer.compute_score(*_captions(*texts))[1]})
+
+
+def _sacrebleu(names: tuple[str, ...]) -> Metric:
+    # Without an effective order, a sentence of three words scores 0 whatever it says.
+    return _of_sacrebleu(names, _module("sacrebleu", "sacrebleu.metrics").BLEU(effective_order=True))
+
+
+def _chrf(names: tuple[str, ...]) -> Metric:
+    return _of_sacrebleu(names, _module("chrf", "sacrebleu.metrics").CHRF())
+
+
+def _ter(names: tuple[str, ...]) -> Metric:
+    return _of_sacrebleu(names, _module("ter", "sacrebleu.metrics").TER(), lower_is_better=True)
+
+
+def _of_sacrebleu(names: tuple[str, ...], scorer: Any, *, lower_is_better: bool = False) -> Metric:
+    def score(candidates: Candidates, references: References) -> Scores:
+        found = [scorer.sentence_score(*texts).score for texts in zip(candidates, references, strict=True)]
+        return {names[0]: found}
+
+    return Metric(names, score, lower_is_better)
+
+
+def _rouge(names: tuple[str, ...]) -> Metric:
+    kinds = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l_f1": "rougeL"}
+    scorer = _module("rouge", "rouge_score.rouge_scorer").RougeScorer([kinds[name] for name in names])
+
+    def score(candidates: Candidates, references: References) -> Scores:
+        found = [scorer.score_multi(refs, text) for text, refs in zip(candidates, references, strict=True)]
+        return {name: [best[kinds[name]].fmeasure for best in found] for name in names}
+
+    return Metric(names, score)
+
+
+_MAKERS: Mapping[str, Callable[[tuple[str, ...]], Metric]] = {
+    "bleu": _bleu, "rouge_l": _rouge_l, "cider": _cider, "sacrebleu": _sacrebleu, "chrf": _chrf, "ter": _ter,
+    "rouge": _rouge,
+}  # fmt: skip
+
+
+def _captions(candidates: Candidates, references: References) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+    """Return references and candidates as pycocoevalcap takes them: words of captions by image."""
+    held = {k: [words(text) for text in texts] for k, texts in enumerate(references)}
+    return held, {k: [words(text)] for k, text in enumerate(candidates)}
+
+
+def _module(metric: str, name: str) -> Any:
+    package = name.partition(".")[0].replace("_", "-")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"the metric {metric} needs the package {package}, which is not installed; pip install 'simlab[mutt]'"
+        ) from error

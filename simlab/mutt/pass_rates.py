@@ -1,0 +1,129 @@
+"""Say which trials a metric passes, and what share of them with an exact interval.
+
+Source: Boag et al. 2016, section 6, for both rules; Clopper and Pearson 1934 for the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import betaincinv
+
+from simlab.mutt.scoring import ScorePairs
+from simlab.types import Bools, Floats
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+EPSILON = 1e-9
+"""Keeps the relative difference finite where the original scores 0."""
+
+LEVEL = 0.95
+
+# Sums of floating-point numbers depend on their order in the last bits, and so would what is a tie.
+_ROUNDING = 1e-9
+
+COUNTS = ("passed", "n", "zero_passes", "unscored")
+VARIABLES = ("pass_rate", "low", "high", *COUNTS)
+
+
+def passes(pairs: ScorePairs, *, tolerance: float) -> Bools:
+    """Say for each trial whether the metric passes it; what has no scores does not.
+
+    Altering and disrupting corruptions must score worse than their originals, preserving ones must score alike.
+    """
+    if pairs.trials.kind == "preserving":
+        return alike(pairs.original, pairs.corrupted, tolerance=tolerance)
+    sign = -1 if pairs.lower_is_better else 1
+    return better(sign * pairs.original, sign * pairs.corrupted)
+
+
+def better(original: Floats, corrupted: Floats) -> Bools:
+    """Say where an original scores higher than its corruption, by more than rounding.
+
+    >>> better(np.array([0.5, 0.5, 0.3 - 0.2]), np.array([0.4, 0.5, 0.1 - 1e-17])).tolist()
+    [True, False, False]
+    """
+    found: Bools = original - corrupted > _ROUNDING * np.maximum(np.abs(original), np.abs(corrupted))
+    return found
+
+
+def alike(original: Floats, corrupted: Floats, *, tolerance: float) -> Bools:
+    """Say where |a - b| / (|a| + 1e-9) is within the tolerance, a the score of the original.
+
+    The published rule divides by a + 1e-9, which is the same for scores that are not negative and has no meaning for
+    others. Two scores of 0 are alike.
+
+    >>> alike(np.array([1.0, 1.0, 0.0, -1.0]), np.array([0.9, 0.8, 0.0, -0.5]), tolerance=0.15).tolist()
+    [True, False, True, False]
+    """
+    difference = np.abs(original - corrupted) / (np.abs(original) + EPSILON)
+    found: Bools = difference <= tolerance * (1 + _ROUNDING)
+    return found
+
+
+def interval(passed: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the exact binomial interval of a share (Clopper-Pearson); from 0 to 1 where nothing was tried.
+
+    >>> [round(bound, 4) for bound in (*interval(14, 14), *interval(0, 0))]
+    [0.7684, 1.0, 0.0, 1.0]
+    """
+    tail = (1 - level) / 2
+    low = float(betaincinv(passed, n - passed + 1, tail)) if passed else 0.0
+    high = float(betaincinv(passed + 1, n - passed, 1 - tail)) if passed < n else 1.0
+    return low, high
+
+
+def pass_rates(pairs: Sequence[ScorePairs], *, tolerance: float) -> xr.Dataset:
+    """Return the pass rates over (corruption, metric, references); `kind` is a coordinate of the corruption.
+
+    `n` trials have two finite scores, and the rate with its interval (`low`, `high`) is of these; `unscored` have not.
+    `zero_passes` counts passes in which both scores are 0. A combination without trials has n = unscored = 0.
+    """
+    import xarray as xr
+
+    kinds = {held.trials.corruption: held.trials.kind for held in pairs}
+    corruptions, metrics = list(kinds), list(dict.fromkeys(held.metric for held in pairs))
+    references = sorted({held.trials.n_references for held in pairs})
+    shape = (len(corruptions), len(metrics), len(references))
+    values = {name: np.zeros(shape, int) if name in COUNTS else np.full(shape, np.nan) for name in VARIABLES}
+    for held in pairs:
+        at = corruptions.index(held.trials.corruption), metrics.index(held.metric)
+        for name, value in _counted(held, tolerance).items():
+            values[name][(*at, references.index(held.trials.n_references))] = value
+    axes = {"corruption": corruptions, "metric": metrics, "references": references}
+    coords: dict[str, Any] = {**axes, "kind": ("corruption", list(kinds.values()))}
+    variables = {name: (tuple(axes), held) for name, held in values.items()}
+    return xr.Dataset(variables, coords, {"tolerance": tolerance, "level": LEVEL})
+
+
+def records(dataset: xr.Dataset) -> list[dict[str, Any]]:
+    """Return a record for each corruption, metric and number of references that was tried."""
+    found = []
+    for index in np.ndindex(*dataset["n"].shape):
+        cell = {name: dataset[name].values[index].item() for name in VARIABLES}
+        corruption, metric, references = (
+            dataset[axis].values[k].item() for axis, k in zip(dataset["n"].dims, index, strict=True)
+        )
+        where = {"corruption": corruption, "kind": dataset["kind"].values[index[0]].item()}
+        if cell["n"] or cell["unscored"]:
+            found.append({**where, "metric": metric, "references": references, **cell})
+    return found
+
+
+def _counted(pairs: ScorePairs, tolerance: float) -> dict[str, float]:
+    passed = passes(pairs, tolerance=tolerance) & pairs.scored
+    zero = (np.abs(pairs.original) <= pairs.zero) & (np.abs(pairs.corrupted) <= pairs.zero)
+    n, count = int(pairs.scored.sum()), int(passed.sum())
+    low, high = interval(count, n) if n else (np.nan, np.nan)
+    return {
+        "pass_rate": count / n if n else np.nan,
+        "low": low,
+        "high": high,
+        "passed": count,
+        "n": n,
+        "zero_passes": int((passed & zero).sum()),
+        "unscored": len(pairs.scored) - n,
+    }

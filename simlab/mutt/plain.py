@@ -1,0 +1,171 @@
+"""Read trials of one's own: one JSON record or tab-separated row per trial.
+
+`original`, `corruption` and `references` are sentences, references a list in JSON and separated by `|||` in a row.
+`kind` is altering, disrupting or preserving, or a published corruption (`passive`), which has a kind. `type` names the
+corruption, so that those of a kind can be told apart; without it the kind does. `id` names the trial, or else its line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simlab.mutt.trials import Collected, Kind, Trials, check_named, kind_of, or_one_of, without_blanks
+from simlab.types import InputError
+
+NEEDED = ("original", "corruption", "kind", "references")
+SEPARATOR = "|||"
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    where: str
+    name: str
+    corruption: str
+    kind: Kind
+    original: str
+    corrupted: str
+    references: tuple[str, ...]
+    blanks: int
+
+
+def read(file: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kind]) -> Collected:
+    """Read the trials of a .jsonl or .tsv file; each number of references takes the first so many.
+
+    Without numbers every trial keeps all its references. Raises InputError for what is malformed.
+    """
+    trials = [_trial(where, record, kinds) for where, record in _records(file)]
+    if not trials:
+        raise InputError(f"{file}: it holds no trials; write one per line, with {', '.join(NEEDED)}")
+    by_corruption: dict[str, list[_Trial]] = {}
+    for trial in trials:
+        by_corruption.setdefault(trial.corruption, []).append(trial)
+    check_named(kinds, by_corruption)
+    for held in by_corruption.values():
+        _check_one_kind(held)
+    counts = {len(trial.references) for trial in trials}
+    found = [_trials(held, n) for held in by_corruption.values() for n in n_references or [max(counts)]]
+    if n_references:
+        _check_enough(trials, max(n_references))
+    return Collected(tuple(found), tuple(_notes(file, trials, counts, n_references)))
+
+
+def _notes(file: Path, trials: Sequence[_Trial], counts: set[int], n_references: Sequence[int] | None) -> Iterator[str]:
+    if blanks := sum(trial.blanks for trial in trials):
+        yield f"{file}: {blanks} empty references left out"
+    if not n_references and len(counts) > 1:
+        yield (
+            f"{file}: trials have {min(counts)} to {max(counts)} references, and each keeps all its own; --references "
+            f"{min(counts)} takes as many of each"
+        )
+
+
+def _trials(held: Sequence[_Trial], n: int) -> Trials:
+    first = held[0]
+    return Trials(
+        first.corruption,
+        first.kind,
+        n,
+        tuple(trial.name for trial in held),
+        tuple(trial.original for trial in held),
+        tuple(trial.corrupted for trial in held),
+        tuple(trial.references[:n] for trial in held),
+    )
+
+
+def _check_one_kind(held: Sequence[_Trial]) -> None:
+    for trial in held:
+        if trial.kind != held[0].kind:
+            raise InputError(
+                f"{trial.where}: {trial.corruption} is {trial.kind} here and {held[0].kind} in {held[0].where}; "
+                "trials of a type are of one kind"
+            )
+
+
+def _check_enough(trials: Sequence[_Trial], n: int) -> None:
+    for trial in trials:
+        if len(trial.references) < n:
+            raise InputError(
+                f"{trial.where}: --references {n} exceeds the {len(trial.references)} references of the trial; lower it"
+            )
+
+
+def _trial(where: str, record: Mapping[str, Any], kinds: Mapping[str, Kind]) -> _Trial:
+    for key in NEEDED:
+        if key not in record:
+            close = or_one_of(key, [str(name) for name in record])
+            raise InputError(f"{where}: {key} is missing; {close if 'mean' in close else 'a trial needs it'}")
+    kind = _text(where, record, "kind")
+    corruption = _text(where, record, "type") if record.get("type") else kind
+    references = _references(where, record["references"])
+    return _Trial(
+        where,
+        str(record.get("id") or where.rsplit(" ", 1)[-1]),
+        corruption,
+        kinds.get(corruption) or kind_of(kind, where),
+        _text(where, record, "original"),
+        _text(where, record, "corruption"),
+        without_blanks(references),
+        len(references) - len(without_blanks(references)),
+    )
+
+
+def _text(where: str, record: Mapping[str, Any], key: str) -> str:
+    value = record[key]
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{where}: {key}={json.dumps(value)[:40]} must be text that is not empty")
+    return value.strip()
+
+
+def _references(where: str, value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InputError(f"{where}: references={json.dumps(value)[:40]} must be a list of sentences")
+    if not without_blanks(value):
+        raise InputError(f"{where}: references={json.dumps(value)[:40]} holds no sentence; a trial needs at least one")
+    return value
+
+
+def _records(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each record with the place it stands at; lines that are blank are none."""
+    readers = {".jsonl": _json_records, ".tsv": _rows}
+    if file.suffix.lower() not in readers:
+        raise InputError(
+            f"{file}: trials are read from .jsonl or .tsv, or from a folder of COCO caption JSON; name one"
+        )
+    try:
+        lines = file.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
+    numbered = [(f"{file} line {k}", line.rstrip("\r")) for k, line in enumerate(lines, start=1) if line.strip()]
+    return readers[file.suffix.lower()](numbered)
+
+
+def _json_records(numbered: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for where, line in numbered:
+        try:
+            record = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            reason = error.msg.lower() if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+            raise InputError(f"{where}: no JSON, {reason}; write one record per line") from error
+        if not isinstance(record, dict):
+            raise InputError(f"{where}: {line[:40]!r} is no record; write one {{...}} per line")
+        yield where, record
+
+
+def _rows(numbered: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if not numbered:
+        return
+    header = [name.strip() for name in numbered[0][1].split("\t")]
+    for key in NEEDED:
+        if key not in header:
+            raise InputError(f"{numbered[0][0]}: no column {key}; the first line names {', '.join(NEEDED)}")
+    for where, line in numbered[1:]:
+        cells = line.split("\t")
+        if len(cells) != len(header):
+            raise InputError(f"{where}: {len(cells)} cells under {len(header)} columns; separate cells by one tab each")
+        record: dict[str, Any] = dict(zip(header, cells, strict=True))
+        record["references"] = [text.strip() for text in record["references"].split(SEPARATOR)]
+        yield where, record

@@ -1,0 +1,94 @@
+"""Score originals and corruptions by metrics, and keep the raw pairs of scores.
+
+Whatever a metric does, it is counted: one that raises, or gives too few scores, has none for these trials and the
+others go on; a score that is not a finite number is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simlab.mutt.metrics import Metric
+from simlab.mutt.trials import Trials
+from simlab.types import Bools, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePairs:
+    """Hold `original[trial]` and `corrupted[trial]`, the scores that a metric gives to the sentences of trials.
+
+    Both are NaN where either is not a finite number; `failure` says why all are. Scores up to `zero` count as 0.
+    """
+
+    trials: Trials
+    metric: str
+    lower_is_better: bool
+    zero: float
+    original: Floats
+    corrupted: Floats
+    failure: str | None
+
+    @property
+    def scored(self) -> Bools:
+        """Say which trials have two scores."""
+        found: Bools = np.isfinite(self.original)
+        return found
+
+
+def score(trials: Iterable[Trials], metrics: Sequence[Metric]) -> list[ScorePairs]:
+    """Score all trials by all metrics, a batch for each corruption and number of references."""
+    return [pairs for held in trials for metric in metrics for pairs in _score(held, metric)]
+
+
+def records(pairs: Iterable[ScorePairs]) -> list[dict[str, Any]]:
+    """Return a record for each trial, number of references and metric: raw scores, NaN where there is none."""
+    return [
+        {
+            "corruption": held.trials.corruption,
+            "kind": held.trials.kind,
+            "metric": held.metric,
+            "references": held.trials.n_references,
+            "trial": name,
+            "original": original,
+            "corrupted": corrupted,
+            "lower_is_better": held.lower_is_better,
+        }
+        for held in pairs
+        for name, original, corrupted in zip(
+            held.trials.name, held.original.tolist(), held.corrupted.tolist(), strict=True
+        )
+    ]
+
+
+def _score(trials: Trials, metric: Metric) -> list[ScorePairs]:
+    try:
+        sentences = (trials.original, trials.corrupted)
+        # Lists of its own for every call: a metric may change what it is handed.
+        found = [metric.score(list(texts), [list(held) for held in trials.references]) for texts in sentences]
+        failure = None
+    except Exception as error:
+        found, failure = [], " ".join(f"it raised {type(error).__name__}: {error}".split())[:200]
+    return [_pairs(trials, metric, name, [given.get(name) for given in found], failure) for name in metric.names]
+
+
+def _pairs(trials: Trials, metric: Metric, name: str, given: Sequence[Any], failure: str | None) -> ScorePairs:
+    n = len(trials.name)
+    failure = failure or next(filter(None, (_fault(scores, n) for scores in given)), None)
+    scores = np.full((2, n), np.nan) if failure else np.array([np.asarray(held, float) for held in given])
+    scores[:, ~np.isfinite(scores).all(0)] = np.nan
+    return ScorePairs(trials, name, metric.lower_is_better, metric.zero, scores[0], scores[1], failure)
+
+
+def _fault(scores: Any, n: int) -> str | None:
+    """Say what is wrong with the scores of n sentences; None where nothing is."""
+    try:
+        shape = np.asarray(scores, float).shape
+    except (TypeError, ValueError):
+        return "what it gave are not numbers"
+    if shape == (n,):
+        return None
+    return f"it gave {shape[0]} scores for {n} sentences" if len(shape) == 1 else "it gave no list of scores"

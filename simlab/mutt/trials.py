@@ -1,0 +1,75 @@
+"""Say what a trial is, which kinds of corruptions there are, and read trials from a folder or a file."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from simlab.types import InputError
+
+Kind: TypeAlias = Literal["altering", "disrupting", "preserving"]
+
+KINDS: tuple[Kind, ...] = ("altering", "disrupting", "preserving")
+"""A corruption alters the meaning, disrupts the fluency, or preserves both."""
+
+KNOWN: Mapping[str, Kind] = {
+    "neg_subj": "altering", "neg_verb": "altering", "sem_opps": "altering", "shuffled": "altering",
+    "double_PP": "disrupting", "remove_prep": "disrupting", "swap_chunks": "disrupting",
+    "det_sub": "preserving", "near_syms": "preserving", "passive": "preserving",
+}  # fmt: skip
+"""Kinds of the published corruptions (paper, section 4); `shuffled` re-orders words so that roles swap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Hold the trials of one corruption with one number of references.
+
+    `name[trial]` says where a trial comes from, `original[trial]` and `corrupted[trial]` are sentences, and
+    `references[trial]` are at most `n_references` sentences, at least one.
+    """
+
+    corruption: str
+    kind: Kind
+    n_references: int
+    name: tuple[str, ...]
+    original: tuple[str, ...]
+    corrupted: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Hold trials, and what a reader had to leave out or wants to be known."""
+
+    trials: tuple[Trials, ...]
+    notes: tuple[str, ...]
+
+
+def kind_of(word: str, where: str) -> Kind:
+    """Return the kind that a word names, be it a kind or a published corruption; raises InputError for another."""
+    for kind in KINDS:
+        if word == kind:
+            return kind
+    if word in KNOWN:
+        return KNOWN[word]
+    raise InputError(f"{where}: the kind {word[:40]!r} is none; {or_one_of(word, (*KINDS, *KNOWN))}")
+
+
+def or_one_of(word: str, choices: Collection[str]) -> str:
+    """Suggest the nearest choice, else name them all."""
+    close = difflib.get_close_matches(word, choices, 1)
+    return f"did you mean {close[0]}?" if close else f"it is one of {', '.join(choices)}"
+
+
+def check_named(named: Mapping[str, Kind], corruptions: Collection[str]) -> None:
+    """Raise InputError where a kind is given for a corruption that has no trials."""
+    for corruption in named:
+        if corruption not in corruptions:
+            raise InputError(f"--kind {corruption}=...: no trials are of it; {or_one_of(corruption, corruptions)}")
+
+
+def without_blanks(references: Sequence[str]) -> tuple[str, ...]:
+    """Keep the references that say something."""
+    return tuple(reference for reference in references if reference.strip())
