@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import ndtr, ndtri, owens_t
 
 from simlab.types import Floats, Ints
 
@@ -52,3 +53,53 @@ def _majorising_load(choices: Sequence[Ints], size: Floats, n_raters: int) -> Fl
         capacity[np.unique(choice)] += ratings
     total = size.sum() * choices[0].shape[1]
     return np.diff(np.minimum(np.cumsum(np.sort(capacity)[::-1]), total), prepend=0.0)
+
+
+def normal_orthant(h: Floats | float, k: Floats | float, correlation: Floats | float) -> Floats:
+    """Return P(X <= h, Y <= k) of standard normal X, Y with a correlation; all broadcast.
+
+    Source: Owen 1956, by his function T.
+
+    >>> float(normal_orthant(0.0, 0.0, 0.5).round(12)) == round(1 / 3, 12)
+    True
+    """
+    # Infinite and zero bounds are met by large and tiny ones, where T has the right limits.
+    h, k = (np.clip(np.asarray(x, float), -40, 40) for x in (h, k))
+    h, k = (np.where(x == 0, 1e-200, x) for x in (h, k))
+    rho = np.clip(np.asarray(correlation, float), -1 + 1e-14, 1 - 1e-14)
+    across = np.sqrt(1 - rho**2)
+    apart = np.where(h * np.sign(k) > 0, 0.0, 0.5)
+    found = (ndtr(h) + ndtr(k)) / 2 - apart
+    return np.asarray(found - owens_t(h, (k - rho * h) / (h * across)) - owens_t(k, (h - rho * k) / (k * across)))
+
+
+def threshold_rates(
+    correlation: Floats | float, alpha: Floats | float, threshold: Floats | float
+) -> tuple[Floats, Floats]:
+    """Return rho and eta of a score that says adequate above a threshold; all broadcast.
+
+    The score is standard normal, and so is the latent quality that it has a `correlation` with, of which the best
+    `alpha` are adequate. Where there are no adequate (or inadequate) outputs the limit is returned.
+
+    >>> [float(share.round(3)) for share in threshold_rates(0.5, 0.5, 0.0)]
+    [0.667, 0.667]
+    """
+    alpha = np.clip(np.asarray(alpha, float), 1e-9, 1 - 1e-9)
+    poor = ndtri(1 - alpha)
+    eta = normal_orthant(poor, threshold, correlation) / (1 - alpha)
+    rho = 1 - (ndtr(threshold) - eta * (1 - alpha)) / alpha
+    return np.clip(rho, 0, 1), np.clip(eta, 0, 1)
+
+
+def best_threshold(correlation: Floats | float, alpha: Floats | float) -> Floats:
+    """Return the threshold that makes rho + eta largest (least, for a negative correlation).
+
+    There the score says of an output what is true of all: P(adequate | score) = alpha. A score of correlation 0 has no
+    best threshold; 0 is returned.
+
+    >>> float(best_threshold(0.5, 0.5))
+    0.0
+    """
+    rho, quality = np.asarray(correlation, float), ndtri(np.clip(np.asarray(alpha, float), 1e-9, 1 - 1e-9))
+    gain = np.divide(np.sqrt(1 - rho**2) - 1, rho, out=np.zeros(np.broadcast(rho, quality).shape), where=rho != 0)
+    return np.asarray(quality * gain)

@@ -64,16 +64,39 @@ OUTCOMES: Mapping[str, Kind] = {
     "item_ratings_possible": Kind(("replicate",), "int32", 0, "single outputs in the full human evaluation"),
     "undecided": Kind(("replicate", "round"), "int32", -1, "pairs undecided after a round"),
     "collected": Kind(("replicate", "round"), "int32", -1, "annotations collected up to a round"),
+    "metric_used": Kind(("replicate",), "int64", 0, "outputs rated by the metric"),
+    "human_cost": Kind(("replicate",), "float64", NAN, "price of the human ratings that estimate"),
+    "standard_error": Kind(("replicate", "system"), "float64", NAN, "standard error of the estimate"),
+    "low": Kind(("replicate", "system"), "float64", NAN, "lower bound of the estimate's interval"),
+    "high": Kind(("replicate", "system"), "float64", NAN, "upper bound of the estimate's interval"),
+    "baseline": Kind(("replicate", "system"), "float64", NAN, "mean of the human judgements alone"),
+    "baseline_width": Kind(("replicate", "system"), "float64", NAN, "width of its interval"),
+    "difference_se": Kind(("replicate", "pair"), "float64", NAN, "standard error of the difference"),
+    "true_gamma": Kind(("of_world", "system"), "float64", NAN, "variance of a judgement's noise over that of outputs"),
+    "true_correlation": Kind(("of_world", "system"), "float64", NAN, "correlation of metric and human score"),
+    "true_efficiency": Kind(("of_world", "system"), "float64", NAN, "data efficiency by formula"),
+    "true_human_rho": Kind(("of_world", "system"), "float64", NAN, "true positive rate of the raters"),
+    "true_human_eta": Kind(("of_world", "system"), "float64", NAN, "true negative rate of the raters"),
+    "true_metric_rho": Kind(("of_world", "system"), "float64", NAN, "true positive rate of the metric"),
+    "true_metric_eta": Kind(("of_world", "system"), "float64", NAN, "true negative rate of the metric"),
     "true_p": Kind(("of_world", "pair", "preference"), "float64", NAN, "true probability of >, =, <"),
     "true_value": Kind(("of_world", "system"), "float64", NAN, "true quality"),
     "true_direction": Kind(("of_world", "pair"), "int8", 0, "true direction"),
 }
-_RATED = frozenset(
-    ["load_entropy_reached", "human_count", "p_value", "twin_direction", "twin_significant", "true_value"]
-)
-_COMPARED = frozenset(list(OUTCOMES)[list(OUTCOMES).index("verdict") : list(OUTCOMES).index("true_value")])
-"""Outcomes that only studies of ratings have, and only studies of preferences."""
 PER_WORLD = frozenset(name for name, kind in OUTCOMES.items() if kind.dims[0] == "of_world")
+
+
+def _between(first: str, last: str) -> frozenset[str]:
+    names = list(OUTCOMES)
+    return frozenset(names[names.index(first) : names.index(last) + 1])
+
+
+_OWN: Mapping[str, frozenset[str]] = {
+    "ratings": frozenset(["load_entropy_reached", "human_count", "twin_direction", "twin_significant"]),
+    "preferences": _between("verdict", "collected") | {"true_p"},
+    "judgements": _between("metric_used", "true_metric_eta"),
+}
+"""Outcomes that only studies of one kind have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +147,10 @@ def campaign_bytes(config: Mapping[str, Any], n_systems: int) -> int:
     """Estimate the size of the outcomes of one campaign, uncompressed."""
     sizes = {"replicate": 1, "of_world": 0, "system": n_systems, "pair": n_systems * (n_systems - 1) // 2}
     sizes |= {"preference": 3, "round": n_rounds(config)}
-    compared = sizes["round"] > 0
-    kinds = [kind for name, kind in OUTCOMES.items() if name not in (_RATED if compared else _COMPARED)]
+    budget = config.get("budget", {})
+    own = "preferences" if "batch_size" in budget else "judgements" if "human_ratings" in budget else "ratings"
+    others = frozenset().union(*(names for kind, names in _OWN.items() if kind != own))
+    kinds = [kind for name, kind in OUTCOMES.items() if name not in others]
     return 8 + sum(np.dtype(kind.dtype).itemsize * math.prod(sizes[dim] for dim in kind.dims) for kind in kinds)
 
 

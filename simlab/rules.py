@@ -11,9 +11,10 @@ import numpy as np
 from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
 from simlab.formulas import least_entropy
+from simlab.judgement_campaigns import carry_out, sizes
 from simlab.parts import bind
 from simlab.rating_campaigns import lay_design
-from simlab.types import Evidence, Frame, InputError, PreferenceWorld, World
+from simlab.types import Evidence, Frame, InputError, JudgementWorld, PreferenceWorld, World
 from simlab.world.recorded import holds_averages
 from simlab.worlds import draw_world
 
@@ -34,6 +35,8 @@ def check(config: Mapping[str, Any]) -> Shape:
     world = draw_world(config, 0)
     if isinstance(world, PreferenceWorld):
         return _check_preferences(config, world)
+    if isinstance(world, JudgementWorld):
+        return _check_judgements(config, world)
     if holds_averages(world):
         raise InputError(
             "systems.path: this table holds averaged scores without raters, and a study of ratings is re-rated from "
@@ -70,6 +73,22 @@ def _check_preferences(config: Mapping[str, Any], world: PreferenceWorld) -> Sha
     _ask_once(config, world)
     n_systems = len(contest.system_names)
     return Shape(n_systems, contest.n_items, contest.n_items, 0, contest.system_names)
+
+
+def _check_judgements(config: Mapping[str, Any], world: JudgementWorld) -> Shape:
+    """Carry out one small campaign, so that the parts say what they cannot work with."""
+    most = sizes(config, world)
+    if "_target_" in config["decision"]:
+        raise InputError("decision: studies of judgements are decided by a z test; choose decision=significance")
+    small = {name: min(n, 100) for name, n in zip(_COUNTS, most, strict=True)}
+    if world.contest.fixed:
+        small["metric_ratings"] = config["budget"]["metric_ratings"]
+    carry_out({**config, "budget": {**config["budget"], **small, "cost": None}}, world, 0, 0, 1)
+    names = world.contest.system_names
+    return Shape(len(names), world.contest.n_items, world.contest.n_items, len(world.judges.leniency), names)
+
+
+_COUNTS = ("human_ratings", "metric_ratings", "calibration_ratings")
 
 
 def _ask_once(config: Mapping[str, Any], world: PreferenceWorld) -> None:

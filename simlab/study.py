@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simlab import preference_campaigns, rating_campaigns
-from simlab.types import Array, PreferenceWorld
+from simlab import judgement_campaigns, preference_campaigns, rating_campaigns
+from simlab.types import Array, JudgementWorld, PreferenceWorld
 from simlab.worlds import draw_world
 
 
@@ -31,4 +31,6 @@ def run_block(config: Mapping[str, Any], world: int, first: int, count: int) -> 
     drawn = draw_world(config, world)
     if isinstance(drawn, PreferenceWorld):
         return Block(preference_campaigns.carry_out(config, drawn, world, first, count), [])
+    if isinstance(drawn, JudgementWorld):
+        return Block(judgement_campaigns.carry_out(config, drawn, world, first, count), [])
     return Block(*rating_campaigns.carry_out(config, drawn, world, first, count))

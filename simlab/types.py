@@ -142,16 +142,19 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Latent:
-    """Say how an output's quality comes about: `score[system, item] = quality[system] * f[item] + output_sd * z`.
+    """Say how quality comes about: an output scores `quality[system] * f[item] + shared_sd * d[item] + output_sd * z`.
 
     `f` is a lognormal factor with mean 1 and logarithm's standard deviation `item_sd` (easy items tell systems apart,
-    hard ones do not), shared by all systems. An output is preferred if its score is higher by more than `tie_margin`.
+    hard ones do not), `d` standard normal (easy items are done well by every system); items are shared by all systems.
+    Three readings: an output is preferred if its score is higher by more than `tie_margin`; it is adequate if its score
+    is positive; and the score may itself be judged.
     """
 
     quality: Floats
     output_sd: float
     item_sd: float
     tie_margin: float
+    shared_sd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +197,92 @@ class TestSet:
 
     human: Array
     metric: Array | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Say how raters judge single outputs.
+
+    A rater perceives the latent score plus `leniency[rater]` plus normal noise of standard deviation `noise`, new with
+    every judgement. On the scale `binary` the answer is 1 (adequate) if that is positive, else 0; on `score` it is what
+    is perceived; on `skewed_score` the score is first turned into one with exponential tails, of equal mean and spread.
+    """
+
+    scale: str
+    leniency: Floats
+    noise: float
+
+
+@dataclass(frozen=True, slots=True)
+class OutputMetric:
+    """Say what a metric says of single outputs, system by system.
+
+    Binary: it says adequate of adequate outputs with `rho[system]`, inadequate of others with `eta[system]`. Otherwise
+    it scores them with `correlation[system]` to the human score of a system's outputs, in standard deviations; with a
+    `threshold` it says adequate above it. `nominal` holds what an analyst takes for known, the same for all systems:
+    (rho, eta), or (correlation,) of a score.
+    """
+
+    nominal: tuple[float, ...]
+    rho: Floats | None = None
+    eta: Floats | None = None
+    correlation: Floats | None = None
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementWorld:
+    """Hold one draw of all that is true where outputs are judged one by one and a metric joins in.
+
+    Outputs come from a population, anew for every study, or (`contest.fixed`) from a test set of `contest.n_items`.
+    """
+
+    contest: Contest
+    latent: Latent
+    judges: Judges
+    metric: OutputMetric | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Hold all that an analyst may use of single judgements; a row is a system in a campaign.
+
+    `y[row, n]` human judgements, `g[row, n]` what the metric says of the same outputs (None: no metric), `binary` or
+    scores. `rest` tells of outputs with the metric's word only: their number, and `mean[row]` and `variance[row]` of
+    what it says (ddof 1); it is None, and g standardised over the test set, where the metric rated all of a finite one.
+    `calibration[row, 4]` counts TP of P, TN of N outputs rated by both for the metric's sake (None: there are none).
+
+    What may be known beforehand: `nominal` (rho, eta) or (correlation,) of the metric, the `slope[row]` of y on g,
+    `annotator_variance[row]` of repeated judgements of an output. `test_set` counts its outputs where judged ones were
+    drawn from it without replacement (None otherwise).
+    """
+
+    y: Floats
+    g: Floats | None
+    binary: bool
+    rest: tuple[int, Floats, Floats] | None
+    calibration: Floats | None
+    nominal: tuple[float, ...]
+    slope: Floats
+    annotator_variance: Floats
+    test_set: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Hold what is concluded about each row's mean: `value`, `sd` (its standard error), `low` and `high` `[row]`.
+
+    `influence[row, n]` is what each judgement contributes, so that systems judged on the same inputs can be compared
+    pair by pair: `sd**2 = var(influence) / n + own**2`, `own[row]` from what no judgement says. Both are None where an
+    estimator cannot tell.
+    """
+
+    value: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+    influence: Floats | None = None
+    own: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)

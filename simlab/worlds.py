@@ -9,12 +9,12 @@ from typing import Any, get_type_hints
 
 from simlab.parts import bind, resolve
 from simlab.rng import stream
-from simlab.types import Contest, InputError, Outputs, PreferenceWorld, World
+from simlab.types import Contest, InputError, JudgementWorld, Outputs, PreferenceWorld, World
 
 
-def draw_world(config: Mapping[str, Any], world: int) -> World | PreferenceWorld:
+def draw_world(config: Mapping[str, Any], world: int) -> World | PreferenceWorld | JudgementWorld:
     """Draw a world; the same for every design (the last ones are kept)."""
-    drawn: World | PreferenceWorld = drawn_at(address(config), world)
+    drawn: World | PreferenceWorld | JudgementWorld = drawn_at(address(config), world)
     return drawn
 
 
@@ -26,7 +26,7 @@ def address(config: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4)
 def drawn_at(written: str, world: int) -> Any:
-    """Draw the world of an address; `World` where outputs are rated, `PreferenceWorld` where they are compared."""
+    """Draw the world of an address, of the kind that its raters make: who rate, compare or judge outputs."""
     at = json.loads(written)
     drawn = bind(at["systems"], at["plugins"])(stream(at["seed"], "world", world, "systems"))
     if "_target_" in at["raters"]:
@@ -40,8 +40,9 @@ def drawn_at(written: str, world: int) -> Any:
 def _refuse_other_raters(drawn: Outputs | World | Contest, at: Mapping[str, Any]) -> None:
     """Raise InputError where the raters rate outputs and the systems are compared, or the other way round."""
     target = at["raters"]["_target_"]
-    compare = get_type_hints(resolve(target, at["plugins"])).get("return") is PreferenceWorld
-    if compare == isinstance(drawn, Outputs):
-        kind = "rate outputs" if isinstance(drawn, Contest) else "compare outputs"
+    made = get_type_hints(resolve(target, at["plugins"])).get("return")
+    if (made in (PreferenceWorld, JudgementWorld)) == isinstance(drawn, Outputs):
+        kinds: dict[Any, str] = {PreferenceWorld: "compare outputs", JudgementWorld: "judge single outputs"}
+        kind = kinds.get(made, "rate outputs")
         name = target.rpartition(".")[2]
         raise InputError(f"raters={name} {kind}, which these systems do not offer; choose other raters or systems")

@@ -23,13 +23,15 @@ from simlab.config.sweepfile import Declared
 from simlab.types import InputError
 
 RESERVED = frozenset({
-    *("replicate", "system", "pair", "world", "of_world", "study", "document_set", "cluster", "estimator"),
+    *("replicate", "system", "pair", "world", "of_world", "study", "document_set", "cluster"),
     *("preference", "status", "n_systems", "pair_first", "pair_second", "ratings_used", "metric_used", "cost", "hours"),
     *("load_entropy_reached", "estimate", "standard_error", "low", "high", "human_count", "metric_count"),
     *("direction", "significant", "verdict", "p_value", "twin_direction", "twin_significant", "true_direction"),
     *("true_value", "true_p", "p_mean", "p_low", "p_high", "theta", "difference", "difference_se", "used", "rounds"),
     *("reference_verdict", "reference_p", "reference_smoothed", "round", "decided", "cyclic", "undecided", "collected"),
-    *("ratings_possible", "item_ratings_used", "item_ratings_possible", "p_low", "p_high"),
+    *("ratings_possible", "item_ratings_used", "item_ratings_possible", "human_cost", "baseline", "baseline_width"),
+    *("true_gamma", "true_correlation", "true_efficiency", "true_human_rho", "true_human_eta", "true_metric_rho"),
+    "true_metric_eta",
 })  # fmt: skip
 """Names that a store gives to other things; an axis that would take one goes by its full key."""
 
@@ -181,7 +183,9 @@ def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], f
                 "or list it in measures"
             )
     if declared.figure.get("kind") == "pairs" and family != families.PREFERENCES:
-        raise InputError(f"figure.kind=pairs shows verdicts about pairs, and {declared.name} is a study of ratings")
+        raise InputError(
+            f"figure.kind=pairs shows verdicts about pairs, and {declared.name} is no study of preferences"
+        )
     return dict(declared.figure)
 
 

@@ -22,7 +22,9 @@ def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], famil
     """
     settings = {**declared, **{setting.key: setting for setting in typed}}
     systems = settings["systems"].values if "systems" in settings else ()
-    raters = RATERS[family]
+    raters = RATERS.get(family)
+    if raters is None and OPTION in systems:
+        raise InputError("systems=recorded: a table of ratings cannot be judged anew; choose systems=alpha_optimal")
     if OPTION not in systems:
         if "raters" in settings and raters in settings["raters"].values:
             raise InputError(f"raters={raters} come from a table; add systems=recorded, or choose other raters")

@@ -75,6 +75,25 @@ class Annotations(TypedDict):
     price_per_rating: Annotated[float, Ge(0)]
 
 
+class Judgements(TypedDict):
+    """Keys of what is asked where single outputs are judged."""
+
+    shared_inputs: bool
+    replacement: bool
+    calibration: Literal["own", "shared"]
+
+
+class Judging(TypedDict):
+    """Keys of how many outputs are judged, and what it costs."""
+
+    human_ratings: Annotated[int, Ge(0), Le(10**7)]
+    metric_ratings: Annotated[int, Ge(0), Le(10**7)] | None
+    calibration_ratings: Annotated[int, Ge(0), Le(10**7)]
+    cost: Annotated[float, Gt(0)] | None
+    price_per_rating: Annotated[float, Ge(0)]
+    price_per_metric_rating: Annotated[float, Ge(0)]
+
+
 class Decision(TypedDict):
     """Keys of when a difference counts as found."""
 
@@ -98,8 +117,8 @@ SECTIONS: Mapping[str, tuple[type, ...]] = {
     "": (Study,),
     "raters": (Bare,),
     "metric": (Bare,),
-    "design": (Design, Protocol),
-    "budget": (Budget, Annotations),
+    "design": (Design, Protocol, Judgements),
+    "budget": (Budget, Annotations, Judging),
     "analysis": (Bare,),
     "decision": (Decision,),
     "measure": (Bare,),

@@ -106,7 +106,11 @@ def item_rating_fraction(outcomes: Outcomes) -> Estimate:
 
 
 def coverage(outcomes: Outcomes) -> Estimate:
-    """Estimate how often the 95 % intervals of the probabilities of win, draw and loss hold the truth."""
+    """Estimate how often intervals hold the truth: of the probabilities of win, draw and loss, or of systems' means."""
+    if {"low", "true_value"} <= outcomes.keys():
+        value = of_campaign(outcomes, "true_value")
+        inside = (outcomes["low"] <= value) & (value <= outcomes["high"])
+        return ratio_over_campaigns(outcomes, inside.mean(axis=1), np.ones(len(inside)))
     if not {"p_low", "true_p"} <= outcomes.keys():
         return unknown()
     truth = of_campaign(outcomes, "true_p")

@@ -37,7 +37,7 @@ def latent(
         raise InputError(f"systems.quality has {len(quality)} numbers for systems.n_systems={n_systems}; give one each")
     drawn = system_sd * rng.standard_normal(n_systems)
     law = Latent(drawn if quality is None else np.asarray(quality, float), output_sd, item_sd, tie_margin)
-    return Contest(_names(n_systems), n_items, probabilities(law), latent=law, fixed=test_set == "fixed")
+    return Contest(names(n_systems), n_items, probabilities(law), latent=law, fixed=test_set == "fixed")
 
 
 def free(
@@ -55,7 +55,7 @@ def free(
     Each pair's are Dirichlet(concentration * mean). Draws correlate between the pairs of an item by `difficulty`.
     """
     p = rng.dirichlet(concentration * _probabilities(mean, "systems.mean") + 1e-12, n_systems * (n_systems - 1) // 2)
-    return Contest(_names(n_systems), n_items, p, difficulty=difficulty, fixed=test_set == "fixed")
+    return Contest(names(n_systems), n_items, p, difficulty=difficulty, fixed=test_set == "fixed")
 
 
 def given(
@@ -83,7 +83,7 @@ def given(
         raise InputError(f"systems.p has {len(p)} triples; {n_systems} systems have {n_pairs} pairs: give one, or each")
     triples = np.stack([_probabilities(triple, "systems.p") for triple in p])
     every = np.repeat(triples, n_pairs // len(triples), axis=0)
-    return Contest(_names(n_systems), n_items, every, difficulty=difficulty, fixed=test_set == "fixed")
+    return Contest(names(n_systems), n_items, every, difficulty=difficulty, fixed=test_set == "fixed")
 
 
 def probabilities(law: Latent) -> Floats:
@@ -92,14 +92,14 @@ def probabilities(law: Latent) -> Floats:
     difference = law.quality[first] - law.quality[second]
     spread = np.sqrt(2) * law.output_sd
     win, loss = np.zeros((2, len(difference)))
-    for factor, weight in zip(*_item_factors(law), strict=True):
+    for factor, weight in zip(*item_factors(law), strict=True):
         win += weight * ndtr((difference * factor - law.tie_margin) / spread)
         loss += weight * ndtr((-difference * factor - law.tie_margin) / spread)
     # Rounding may leave less than nothing for draws where there are none.
     return np.stack([win, np.maximum(1 - win - loss, 0.0), loss], axis=1)
 
 
-def _item_factors(law: Latent) -> tuple[Floats, Floats]:
+def item_factors(law: Latent) -> tuple[Floats, Floats]:
     """Give factors of items and their weights, exact to rounding unless the tie margin exceeds 100 output_sd.
 
     Equally spaced nodes converge exponentially for a smooth integrand under a normal density. Gauss-Hermite nodes stand
@@ -132,5 +132,6 @@ def _probabilities(triple: list[float], key: str) -> Floats:
     return np.asarray(p / p.sum())
 
 
-def _names(n: int) -> tuple[str, ...]:
+def names(n: int) -> tuple[str, ...]:
+    """Name n systems."""
     return tuple(f"system{i + 1:0{len(str(n))}d}" for i in range(n))

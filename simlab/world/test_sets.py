@@ -85,14 +85,16 @@ def latent_scores(rng: np.random.Generator, latent: Latent, n_items: int) -> Flo
     """Draw the latent score of each output: `[system, item]`; see `Latent`."""
     factor = np.exp(latent.item_sd * rng.standard_normal(n_items) - latent.item_sd**2 / 2)
     noise = rng.standard_normal((len(latent.quality), n_items))
-    return np.asarray(latent.quality[:, None] * factor + latent.output_sd * noise)
+    score = latent.quality[:, None] * factor + latent.output_sd * noise
+    # Nothing is drawn where nothing is shared, so that worlds without it keep their numbers.
+    return np.asarray(score + latent.shared_sd * rng.standard_normal(n_items) if latent.shared_sd else score)
 
 
 def standardised(score: Floats, latent: Latent) -> Floats:
     """Subtract the mean of latent scores over all outputs of all systems, and divide by their standard deviation."""
     square = np.mean(latent.quality**2) * np.exp(latent.item_sd**2)  # the factor of an item has mean 1
     mean = latent.quality.mean()
-    return np.asarray((score - mean) / np.sqrt(latent.output_sd**2 + square - mean**2))
+    return np.asarray((score - mean) / np.sqrt(latent.output_sd**2 + latent.shared_sd**2 + square - mean**2))
 
 
 def metric_scores(rng: np.random.Generator, correlation: Floats, score: Floats) -> Floats:

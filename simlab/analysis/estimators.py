@@ -1,0 +1,126 @@
+"""Estimate each system's mean from human judgements, with or without a metric: the parts of analysis.estimator.
+
+A part is called with a generator and with `Judged`, and answers with `Estimates`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Gt, Lt
+
+from simlab.analysis import control_variates as means
+from simlab.analysis.binary import alpha_posterior
+from simlab.analysis.control_variates import Finite, MeanEstimate, Rest
+from simlab.types import Estimates, Floats, InputError, Judged
+
+Level = Annotated[float, Gt(0), Lt(1)]
+
+
+def sample_mean(rng: np.random.Generator, judged: Judged, *, level: Level) -> Estimates:
+    """Average the human judgements; the metric is not used."""
+    _enough(judged, "sample_mean", 2)
+    return _with_interval(means.sample_mean(judged.y, _finite(judged)), level, judged)
+
+
+def control_variates(
+    rng: np.random.Generator, judged: Judged, *, coefficient: Literal["plug_in", "known"], level: Level
+) -> Estimates:
+    """Correct the mean of human judgements by what the metric says of the judged outputs and of all others.
+
+    `coefficient=known`: the true slope of judgements on the metric (unbiased); `plug_in`: estimated from the same
+    judgements. Source: Chaganty, Mussmann and Liang 2018, algorithm 1.
+    """
+    _enough(judged, "control_variates", 3)
+    g = _metric(judged, "control_variates")
+    slope = judged.slope if coefficient == "known" else None
+    if slope is not None and np.isnan(slope).any():
+        raise InputError(
+            "analysis.estimator.coefficient=known: the true slope on this metric is not known for such raters; "
+            "choose plug_in"
+        )
+    rest = None if judged.rest is None else Rest(*judged.rest)
+    return _with_interval(means.control_variates(judged.y, g, rest, slope, _finite(judged)), level, judged)
+
+
+def ppi(rng: np.random.Generator, judged: Judged, *, level: Level) -> Estimates:
+    """Correct the mean by prediction-powered inference, power-tuned.
+
+    Source: Angelopoulos, Duchi and Zrnic 2023 (PPI++). Needs outputs with the metric's word only: test_set=fresh.
+    """
+    _enough(judged, "ppi", 3)
+    g = _metric(judged, "ppi")
+    if judged.rest is None or judged.rest[0] < 2:
+        raise InputError(
+            "analysis.estimator=ppi needs outputs that only the metric rates; raise budget.metric_ratings, with "
+            "systems.test_set=fresh"
+        )
+    return _with_interval(means.ppi(judged.y, g, Rest(*judged.rest)), level, judged)
+
+
+def binary(
+    rng: np.random.Generator,
+    judged: Judged,
+    *,
+    quality: Literal["known", "estimated"],
+    constrain: bool,
+    level: Level,
+) -> Estimates:
+    """Infer the share of adequate outputs by its posterior, from binary human and metric ratings together.
+
+    `quality=known`: the metric's rho and eta are taken for known; `estimated`: from the calibration outputs, with
+    uniform priors, or with `constrain` such that rho + eta > 1. The value is the posterior mean, `sd` its standard
+    deviation. Source: von Däniken et al. 2022, section 3.
+    """
+    if not judged.binary:
+        raise InputError("analysis.estimator=binary needs judgements that are adequate or not; set raters.scale=binary")
+    n_plus, n = judged.y.sum(1), np.full(len(judged.y), judged.y.shape[1])
+    if judged.g is None:
+        found = alpha_posterior(n_plus, n, level=level)
+        return Estimates(found.mean, found.sd, found.low, found.high)
+    if judged.rest is None:
+        raise InputError(
+            "analysis.estimator=binary takes outputs as drawn from a population; set systems.test_set=fresh"
+        )
+    m, said = judged.rest[0], judged.rest[1]
+    m_plus = np.round(m * said)
+    if not np.isin(np.unique(judged.g), (0.0, 1.0)).all() or len(judged.nominal) != 2:
+        raise InputError("analysis.estimator=binary needs a metric that says adequate or not; choose metric=rho_eta")
+    if quality == "known":
+        rho, eta = judged.nominal
+        found = alpha_posterior(n_plus, n, m_plus, m, rho=rho, eta=eta, level=level)
+    else:
+        counts = np.zeros((len(n), 4)) if judged.calibration is None else judged.calibration
+        tp, p, tn, negative = counts.T
+        found = alpha_posterior(
+            n_plus, n, m_plus, m, calibration=(tp, p, tn, negative), constrain=constrain, level=level
+        )
+    return Estimates(found.mean, found.sd, found.low, found.high)
+
+
+def _enough(judged: Judged, name: str, least: int) -> None:
+    if judged.y.shape[1] < least:
+        raise InputError(f"budget.human_ratings={judged.y.shape[1]} is too few for analysis.estimator={name}; "
+                         f"it needs {least}")  # fmt: skip
+
+
+def _metric(judged: Judged, name: str) -> Floats:
+    if judged.g is None:
+        raise InputError(f"analysis.estimator={name} needs a metric; choose metric=correlated or another, or "
+                         "analysis.estimator=sample_mean")  # fmt: skip
+    return judged.g
+
+
+def _finite(judged: Judged) -> Finite | None:
+    return None if judged.test_set is None else Finite(judged.test_set, judged.annotator_variance)
+
+
+def _with_interval(found: MeanEstimate, level: float, judged: Judged) -> Estimates:
+    low, high = means.interval(found, level)
+    own = found.metric_se
+    influence = found.influence
+    if judged.test_set is not None:
+        influence = influence * np.sqrt(1 - judged.y.shape[1] / judged.test_set)
+        own = np.sqrt(own**2 + judged.annotator_variance / judged.test_set)
+    return Estimates(found.value, found.se, low, high, influence, own)

@@ -1,0 +1,68 @@
+"""Say who judges single outputs, and how."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge, Le
+from scipy.special import log_ndtr
+
+from simlab.types import Contest, Floats, InputError, JudgementWorld, Judges, Latent
+from simlab.world.alphas import alphas_of, spread_of
+
+
+def judges(
+    rng: np.random.Generator,
+    contest: Contest,
+    *,
+    scale: Literal["binary", "score", "skewed_score"],
+    n_raters: Annotated[int, Ge(1), Le(10**6)],
+    leniency_sd: Annotated[float, Ge(0)],
+    leniency: float,
+    noise: Annotated[float, Ge(0)],
+) -> JudgementWorld:
+    """Let raters judge single outputs: adequate or not (`scale=binary`), or by a score.
+
+    Raters' leniencies are drawn N(leniency, leniency_sd): on the binary scale they shift the threshold, so that each
+    rater has true positive and negative rates of their own; without leniency and noise raters are the oracle. See
+    `Judges` for the law.
+
+    Raises InputError for systems without a latent quality, and for scores of systems whose alpha is 0 or 1.
+    """
+    law = contest.latent if isinstance(contest, Contest) else None
+    if law is None:
+        raise InputError("raters=judges judges outputs by their latent quality, which these systems lack; "
+                         "choose systems=alpha_optimal or systems=preference")  # fmt: skip
+    if scale != "binary" and not np.isfinite(law.quality).all():
+        raise InputError(
+            f"raters.scale={scale}: an alpha of 0 or 1 has no finite mean score; keep alphas inside (0, 1)"
+        )
+    if scale == "skewed_score" and law.item_sd > 0:
+        raise InputError("raters.scale=skewed_score needs systems.item_sd=0, or systems=alpha_optimal")
+    drawn = leniency + leniency_sd * rng.standard_normal(n_raters)
+    return JudgementWorld(contest, law, Judges(scale, drawn, noise), None)
+
+
+def human_scores(scale: str, latent: Floats, law: Latent) -> Floats:
+    """Turn latent scores `[system, item]` into what is judged on a scale, before leniency and noise."""
+    if scale != "skewed_score":
+        return latent
+    return law.quality[:, None] + spread_of(law)[:, None] * skewed(deviations(latent, law))
+
+
+def deviations(latent: Floats, law: Latent) -> Floats:
+    """Standardise latent scores within each system; nothing deviates where all are adequate, or none."""
+    quality = np.where(np.isfinite(law.quality), law.quality, 0.0)[:, None]
+    finite = np.where(np.isfinite(latent), latent, 0.0)
+    return np.asarray((finite - quality) / spread_of(law)[:, None])
+
+
+def skewed(normal: Floats) -> Floats:
+    """Turn standard normal deviations into exponential ones of mean 0 and standard deviation 1, in the same order."""
+    return np.asarray(-log_ndtr(-normal) - 1)
+
+
+def true_means(world: JudgementWorld) -> Floats:
+    """Return each system's mean over all its outputs on the scale of the judges, as an oracle would judge."""
+    return alphas_of(world.latent) if world.judges.scale == "binary" else world.latent.quality

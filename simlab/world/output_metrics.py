@@ -1,0 +1,89 @@
+"""Give a world of judgements a metric that speaks of single outputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+
+from simlab.formulas import best_threshold, threshold_rates
+from simlab.types import Floats, InputError, JudgementWorld, OutputMetric
+from simlab.world.alphas import alphas_of
+
+Share = Annotated[float, Ge(0), Le(1)]
+
+
+def rho_eta(
+    rng: np.random.Generator,
+    world: JudgementWorld,
+    *,
+    rho: Share,
+    eta: Share,
+    concentration: Annotated[float, Gt(0)] | None,
+    system_concentration: Annotated[float, Gt(0)] | None,
+) -> JudgementWorld:
+    """Add a metric that says adequate of adequate outputs with probability rho, inadequate of others with eta.
+
+    With a `concentration` c a world's rho is drawn Beta(c rho, c (1 - rho)), eta alike (rho = .5, c = 2 is the uniform
+    prior); with a `system_concentration` each system's are drawn around the world's in the same way, and an analyst
+    who takes them for known knows the world's. Source: von Däniken et al. 2022, definition 2.
+    """
+    known = tuple(float(_around(rng, share, concentration, None)) for share in (rho, eta))
+    n = len(world.contest.system_names)
+    own = [_around(rng, share, system_concentration, n) for share in known]
+    return replace(world, metric=OutputMetric(known, rho=own[0], eta=own[1]))
+
+
+def correlated(
+    rng: np.random.Generator,
+    world: JudgementWorld,
+    *,
+    correlation: Annotated[float, Ge(-1), Le(1)],
+    correlation_sd: Annotated[float, Ge(0)],
+) -> JudgementWorld:
+    """Add a metric that scores outputs: `correlation * f + sqrt(1 - correlation^2) * noise`.
+
+    f is the human score of an output before leniency and noise, standardised within its system. With `correlation_sd`
+    each system has its own correlation, clipped to [-1, 1]. Source: Chaganty et al. 2018, section 4.
+    """
+    n = len(world.contest.system_names)
+    own = np.clip(correlation + correlation_sd * rng.standard_normal(n), -1, 1)
+    return replace(world, metric=OutputMetric((correlation,), correlation=own))
+
+
+def thresholded(
+    rng: np.random.Generator,
+    world: JudgementWorld,
+    *,
+    correlation: Annotated[float, Ge(-1), Le(1)],
+    correlation_sd: Annotated[float, Ge(0)],
+    threshold: float | None,
+) -> JudgementWorld:
+    """Add a binary metric made from a score (see `correlated`): it says adequate above a threshold.
+
+    `threshold` is in standard deviations of the score around its mean; null: the best one for the systems' mean alpha,
+    which makes rho + eta largest. What an analyst takes for known are rho and eta at that mean; the systems' own differ
+    from it with their alphas. Their values are stored with the outcomes.
+
+    Raises InputError where latent scores are not normal within a system.
+    """
+    if world.latent.item_sd > 0:
+        raise InputError("metric=thresholded needs latent scores that are normal: systems.item_sd=0")
+    scored = correlated(rng, world, correlation=correlation, correlation_sd=correlation_sd).metric
+    if scored is None or scored.correlation is None:
+        raise ValueError("a correlated metric has correlations")
+    alpha = alphas_of(world.latent)
+    mean = float(np.mean(alpha))
+    at = float(best_threshold(correlation, mean)) if threshold is None else threshold
+    nominal = tuple(float(share) for share in threshold_rates(correlation, mean, at))
+    rho, eta = threshold_rates(scored.correlation, alpha, np.full(len(alpha), at))
+    return replace(world, metric=replace(scored, nominal=nominal, threshold=at, rho=rho, eta=eta))
+
+
+def _around(rng: np.random.Generator, mean: float, concentration: float | None, n: int | None) -> Floats:
+    """Draw shares from a Beta distribution with a mean; its ends are what they are."""
+    if concentration is None or mean in (0.0, 1.0):
+        return np.full(n or (), mean)
+    return np.asarray(rng.beta(concentration * mean, concentration * (1 - mean), n))
