@@ -27,7 +27,13 @@ from simlab.analysis.control_variates_planning import (
 )
 from simlab.types import InputError
 
-MODULES = ("control_variates", "control_variates_bootstrap", "control_variates_planning")
+MODULES = (
+    "control_variates",
+    "control_variates_bootstrap",
+    "control_variates_components",
+    "control_variates_planning",
+    "stopping_means",
+)
 
 
 @pytest.fixture
