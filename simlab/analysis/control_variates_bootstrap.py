@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simlab.analysis.control_variates import Interval, Moments, Rest, mean_from_moments
-from simlab.analysis.control_variates_checks import check_level, reject
+from simlab.analysis.control_variates_checks import check_level, paired, reject
 from simlab.types import Floats
 
 CHUNK = 2**21
@@ -32,7 +32,8 @@ def bootstrap_interval(
     resample is a row of counts and all rows' resamples are matrix products; rows share the counts (each interval is
     right by itself; differences between rows are paired). The rest's mean is drawn from its normal law.
 
-    Raises InputError where shapes clash, there are fewer than 3 judgements or 2 resamples, or 0 < level < 1 fails.
+    Raises InputError where shapes clash, values are not finite, there are fewer than 3 judgements or 2 resamples, or
+    0 < level < 1 fails.
 
     >>> bounds = bootstrap_interval(np.random.default_rng(1), np.tile([0.0, 1.0], 50), level=0.2)
     >>> round(float(bounds.low), 2), round(float(bounds.high), 2)
@@ -40,32 +41,19 @@ def bootstrap_interval(
     """
     check_level(level)
     reject(resamples < 2, f"resamples={resamples} is below 2; 1000 give stable intervals")
-    judged = np.asarray(y, float)
-    metric = np.zeros_like(judged) if g is None else np.asarray(g, float)
-    reject(
-        judged.shape != metric.shape or judged.ndim < 1 or judged.shape[-1] < 3,
-        f"bootstrap_interval: y {judged.shape} and g {metric.shape} must agree and hold 3 judgements; mend them",
-    )
-    rows, n = judged.reshape(-1, judged.shape[-1]), judged.shape[-1]
-    counts = rng.multinomial(n, np.full(n, 1 / n), size=resamples) / n
-    noise = rng.standard_normal(resamples)
-    known = 0.0 if g is None else coefficient
-    column = None if known is None else _column(known, judged)
-    left = None if rest is None else [_column(part, judged) for part in rest]
+    judged, metric = paired(y, np.zeros_like(y, float) if g is None else g, 3)
+    n, shape = judged.shape[-1], judged.shape[:-1]
+    draws = rng.multinomial(n, np.full(n, 1 / n), size=resamples) / n, rng.standard_normal(resamples)
+    known = _column(0.0 if g is None else coefficient, shape)
+    left = None if rest is None else [_column(part, shape) for part in rest]
+    rows = judged.reshape(-1, n), metric.reshape(-1, n)
     step = max(1, CHUNK // resamples)
-    parts = [
-        _bounds(
-            rows[at],
-            metric.reshape(rows.shape)[at],
-            counts,
-            noise,
-            None if left is None else Rest(*(part[at] for part in left)),
-            None if column is None else column[at],
-            level,
-        )
-        for at in (slice(first, first + step) for first in range(0, len(rows), step))
-    ]
-    low, high = np.concatenate(parts, axis=1).reshape(2, *judged.shape[:-1])
+    bounds = []
+    for at in (slice(first, first + step) for first in range(0, len(rows[0]), step)):
+        some = None if left is None else Rest(*(part[at] for part in left if part is not None))
+        values = _resampled(rows[0][at], rows[1][at], draws, some, None if known is None else known[at])
+        bounds.append(np.quantile(values, [level / 2, 1 - level / 2], axis=1))
+    low, high = np.concatenate(bounds, axis=1).reshape(2, *shape)
     return Interval(low, high)
 
 
@@ -85,31 +73,19 @@ def empirical_data_efficiency(
     each row, for each n of `sizes`. Average over the last axis for the published number. Source: Chaganty et al. 2018,
     section 5 (80 % intervals).
 
-    Raises InputError as `bootstrap_interval`, and where a size exceeds the judgements.
+    Raises InputError as `bootstrap_interval`, and where a size exceeds the judgements or an interval has no width.
     """
-    judged, metric = np.asarray(y, float), np.asarray(g, float)
-    reject(
-        max(sizes) > judged.shape[-1],
-        f"sizes: {max(sizes)} exceeds the {judged.shape[-1]} judgements of a row; leave it out",
-    )
+    judged, metric = paired(y, g, max(sizes))
     ratios = []
     for n in sizes:
         seed = int(rng.integers(2**63))
+        widths = []
         # The same resamples for both: their noise cancels in the ratio.
-        widths = [
-            bounds.high - bounds.low
-            for bounds in (
-                bootstrap_interval(np.random.default_rng(seed), judged[..., :n], level=level, resamples=resamples),
-                bootstrap_interval(
-                    np.random.default_rng(seed),
-                    judged[..., :n],
-                    metric[..., :n],
-                    rest,
-                    level=level,
-                    resamples=resamples,
-                ),
-            )
-        ]
+        for some in (None, metric[..., :n]):
+            again = np.random.default_rng(seed)
+            bounds = bootstrap_interval(again, judged[..., :n], some, rest, level=level, resamples=resamples)
+            widths.append(bounds.high - bounds.low)
+        reject(bool(np.any(widths[1] <= 0)), "y: an interval has no width; judge outputs that differ")
         ratios.append((widths[0] / widths[1]) ** 2)
     return np.stack(ratios, axis=-1)
 
@@ -142,24 +118,24 @@ def perfect_metric_published(ratings: ArrayLike) -> Floats:
     return _standardised(noiseless_judgements(ratings))
 
 
-def _bounds(
-    y: Floats, g: Floats, counts: Floats, noise: Floats, rest: Rest | None, coefficient: Floats | None, level: float
+def _resampled(
+    y: Floats, g: Floats, draws: tuple[Floats, Floats], rest: Rest | None, coefficient: Floats | None
 ) -> Floats:
-    n = y.shape[-1]
-    centre, shift = y.mean(-1, keepdims=True), 0.0 if rest is None else g.mean(-1, keepdims=True)
+    """Return estimates `[row, resample]`; draws are shares `[resample, n]` and normal numbers for the rest's mean."""
+    counts, noise = draws
+    centre, shift = y.mean(-1, keepdims=True), np.zeros((len(y), 1)) if rest is None else g.mean(-1, keepdims=True)
     # Moments about the means: an offset of y or g would cost digits.
     y, g = y - centre, g - shift
     moments = Moments(y @ counts.T, g @ counts.T, (y * g) @ counts.T, (g * g) @ counts.T)
     if rest is not None:
-        spread = np.sqrt(np.asarray(rest.variance, float) / np.asarray(rest.n, float))
-        rest = rest._replace(mean=np.asarray(rest.mean, float) - shift + spread * noise)
-    values = centre + mean_from_moments(moments, n, rest, coefficient)
-    return np.asarray(np.quantile(values, [level / 2, 1 - level / 2], axis=1))
+        n, mean, variance = (np.asarray(part, float) for part in rest)
+        rest = Rest(n, mean - shift + np.sqrt(variance / n) * noise, variance)
+    return np.asarray(centre + mean_from_moments(moments, y.shape[-1], rest, coefficient))
 
 
-def _column(value: ArrayLike, y: Floats) -> Floats:
-    """Lay one number, or one per row of y, out as a column over all rows."""
-    return np.broadcast_to(np.asarray(value, float), y.shape[:-1]).reshape(-1, 1)
+def _column(value: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None:
+    """Lay one number, or one per row, out as a column over all rows."""
+    return None if value is None else np.broadcast_to(np.asarray(value, float), shape).reshape(-1, 1)
 
 
 def _ratings(ratings: ArrayLike, least: int) -> Floats:

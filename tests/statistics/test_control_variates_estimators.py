@@ -126,6 +126,24 @@ def test_without_replacement_the_test_set_is_exhausted_but_not_the_noise() -> No
     assert abs(off((estimate.value - f.mean()) ** 2 - sample_mean(y).se ** 2, 0.0)) > 5
 
 
+def test_a_metric_saves_less_of_a_test_set_that_is_nearly_exhausted() -> None:
+    rng = np.random.default_rng(9)
+    size, n, gamma, rows = 80, 60, 0.4, 20_000
+    f = rng.standard_normal(size)
+    g = 0.8 * f + 0.6 * rng.standard_normal(size)
+    f, g = (f - f.mean()) / f.std(), (g - g.mean()) / g.std()
+    rho = float(np.mean(f * g))
+    at = rng.permuted(np.tile(np.arange(size), (rows, 1)), axis=1)[:, :n]
+    y = f[at] + np.sqrt(gamma) * rng.standard_normal(at.shape)
+    estimate, mean = control_variates(y, g[at], None, rho, Finite(size, gamma)), sample_mean(y)
+    assert abs(off(estimate.value**2 - estimate.se**2, 0.0)) < 5
+    # The formula takes sigma_f^2 with ddof 1 over the test set: gamma relative to it.
+    efficiency = data_efficiency(rho, gamma * (size - 1) / size, n / size)
+    assert abs(off(mean.value**2 - efficiency * estimate.value**2, 0.0)) < 5
+    # Negative control: with replacement the metric would save more.
+    assert abs(off(mean.value**2 - data_efficiency(rho, gamma) * estimate.value**2, 0.0)) > 5
+
+
 def test_systems_on_the_same_inputs_are_compared_paired() -> None:
     rng = np.random.default_rng(6)
     easy = rng.standard_normal((ROWS, 30))
