@@ -226,5 +226,6 @@ def _efficiency(correlation: Floats, gamma: Floats, fraction: float | None) -> F
     rest = 1.0 if fraction is None else 1 - fraction
     known &= rest * (1 - np.where(known, correlation, 0.0) ** 2) + np.where(known, gamma, 0.0) > 1e-12
     found = np.full(len(correlation), np.nan)
-    found[known] = data_efficiency(correlation[known], gamma[known], fraction)
+    if known.any():
+        found[known] = data_efficiency(correlation[known], gamma[known], fraction)
     return found

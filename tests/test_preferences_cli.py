@@ -24,9 +24,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 MISTAKES = {
-    "run systems=preference decision=significance": "belongs to studies of ratings",
+    "run systems=preference raters=oracle decision=significance": "to studies of ratings or judgements",
     "run systems=mqm decision=bayes": "choose one",
-    "run systems=preference design.grouping=ungrouped": "belongs to studies of ratings",
+    "run systems=preference design.grouping=ungrouped": "to studies of ratings",
     "run systems=preference raters=expert_pool": "choose other raters or systems",
     "run systems=preference metric=none decision=naive": "needs a metric",
     "run systems=preference metric.mu=[[1,0,0],[0,1,0],[0,0,.5]]": "column 3 (what is said when the oracle",

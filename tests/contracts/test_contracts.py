@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -17,7 +18,21 @@ from simlab.design.grouping import Groups
 from simlab.rating_campaigns import reveal
 from simlab.rng import stream
 from simlab.study import run_block
-from simlab.types import Contest, Estimate, Evidence, InputError, Outputs, PreferenceWorld, Seen, Verdicts, World
+from simlab.types import (
+    Contest,
+    Estimate,
+    Estimates,
+    Evidence,
+    InputError,
+    Judged,
+    JudgementWorld,
+    Outputs,
+    PreferenceWorld,
+    Seen,
+    Verdicts,
+    World,
+)
+from simlab.world.judgements import draw_outputs, judge
 from simlab.world.test_sets import draw_test_set
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -130,7 +145,7 @@ def test_rater_models_of_preferences(section: dict[str, Any]) -> None:
     check_test_set(compared(section))
 
 
-@pytest.mark.parametrize("section", options("metric"))
+@pytest.mark.parametrize("section", options_that_return("metric", PreferenceWorld))
 def test_metric_models(section: dict[str, Any]) -> None:
     world = compared(metric=section)
     check_test_set(world)
@@ -138,6 +153,69 @@ def test_metric_models(section: dict[str, Any]) -> None:
     with_metric = draw_test_set(stream(1, "test_set"), world)
     np.testing.assert_array_equal(bare.human, with_metric.human)  # a metric changes nobody's mind
     assert with_metric.metric.shape == (6, section["n_outputs"])
+
+
+def judged(
+    raters: dict[str, Any] | None = None, metric: dict[str, Any] | None = None, systems: str = "alpha_optimal"
+) -> JudgementWorld:
+    contest = parts.bind(small_contest(systems))(stream(1, "systems"))
+    raters = raters or yaml.safe_load((CONF / "raters/judges.yaml").read_text())
+    world = parts.bind(raters)(stream(1, "raters"), contest)
+    return parts.bind(metric)(stream(1, "metric"), world) if metric else world
+
+
+@pytest.mark.parametrize("section", options_that_return("raters", JudgementWorld))
+def test_rater_models_of_judgements(section: dict[str, Any]) -> None:
+    for systems in ("alpha_optimal", "preference"):
+        world = judged(section, systems=systems)
+        score = draw_outputs(stream(2), world, 40, shared=True).score
+        first, again = (judge(stream(3), world.judges, score, shared=True) for _ in range(2))
+        assert first.shape == score.shape == (4, 40)
+        np.testing.assert_array_equal(first, again)
+        assert world.judges.scale != "binary" or set(np.unique(first)) <= {0.0, 1.0}
+        noisy = replace(world.judges, noise=1.0)
+        assert (judge(stream(3), noisy, score, shared=True) != judge(stream(4), noisy, score, shared=True)).any()
+    with pytest.raises(InputError, match="latent quality"):
+        parts.bind(section)(stream(1), parts.bind(small_contest("preference_given"))(stream(1)))
+
+
+@pytest.mark.parametrize("section", options_that_return("metric", JudgementWorld))
+def test_metric_models_of_judgements(section: dict[str, Any]) -> None:
+    world = judged(metric=section)
+    first, again, other = (draw_outputs(stream(seed), world, 40, shared=False) for seed in (1, 1, 2))
+    assert first.said is not None
+    assert other.said is not None
+    assert first.said.shape == (4, 40)
+    np.testing.assert_array_equal(first.said, again.said)
+    assert (first.said != other.said).any()
+    bare = draw_outputs(stream(1), judged(), 40, shared=False)
+    np.testing.assert_array_equal(bare.score, first.score)  # a metric changes no output
+    for rate in (world.metric.rho, world.metric.eta, world.metric.correlation):
+        assert rate is None or rate.shape == (4,)
+
+
+def some_judged(rng: np.random.Generator) -> Judged:
+    y = (rng.random((5, 40)) < 0.6).astype(float)
+    g = np.where(rng.random((5, 40)) < 0.8, y, 1 - y)
+    calibration = np.tile([24.0, 30.0, 16.0, 20.0], (5, 1))
+    rest = (200, np.full(5, 0.56), np.full(5, 0.25))
+    return Judged(y, g, True, rest, calibration, (0.8, 0.8), np.full(5, 0.6), np.zeros(5), None)
+
+
+@pytest.mark.parametrize("section", options("analysis/estimator"))
+def test_estimators(section: dict[str, Any]) -> None:
+    part, data = parts.bind(section), some_judged(stream(11))
+    found = part(stream(1), data)
+    assert isinstance(found, Estimates)
+    for array in (found.value, found.sd, found.low, found.high):
+        assert array.shape == (5,)
+    assert (found.low < found.value).all()
+    assert (found.value < found.high).all()
+    np.testing.assert_allclose(found.value, data.y.mean(1), atol=0.15)
+    if found.influence is not None:
+        variance = found.influence.var(1, ddof=1) / 40 + found.own**2
+        np.testing.assert_allclose(np.sqrt(variance), found.sd)
+    np.testing.assert_array_equal(part(stream(1), data).value, found.value)
 
 
 def small_evidence(rng: np.random.Generator, rows: int = 30) -> Evidence:
@@ -294,6 +372,28 @@ def preference_study(**budget: Any) -> dict[str, Any]:
     }
 
 
+def judgement_study(**keys: Any) -> dict[str, Any]:
+    estimator = {"_target_": "simlab.analysis.estimators.ppi", "level": 0.05}
+    return {
+        "seed": 1,
+        "worlds": 2,
+        "studies": 6,
+        "systems": small_contest("alpha_optimal") | {"item_agreement": 0.3},
+        "raters": yaml.safe_load((CONF / "raters/judges.yaml").read_text()),
+        "metric": yaml.safe_load((CONF / "metric/rho_eta.yaml").read_text()),
+        "design": {"shared_inputs": True, "replacement": False, "calibration": "shared"},
+        "budget": yaml.safe_load((CONF / "budget/judgements.yaml").read_text()) | {"human_ratings": 30},
+        "analysis": {"estimator": estimator},
+        "decision": {"level": 0.05},
+    } | keys
+
+
+@functools.cache
+def judged_outcomes() -> dict[str, np.ndarray]:
+    blocks = [run_block(judgement_study(), world, 0, 6).arrays for world in range(2)]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
 @functools.cache
 def compared_outcomes() -> dict[str, np.ndarray]:
     blocks = [run_block(preference_study(), world, 0, 6).arrays for world in range(2)]
@@ -303,13 +403,16 @@ def compared_outcomes() -> dict[str, np.ndarray]:
 def test_every_measure_has_a_value_in_some_study() -> None:
     for option in options("measure"):
         part = parts.bind(option.values[0])
-        assert part(outcomes()).n + part(compared_outcomes()).n > 0, option.id
+        assert part(outcomes()).n + part(compared_outcomes()).n + part(judged_outcomes()).n > 0, option.id
 
 
-@pytest.mark.parametrize("family", ["ratings", "preferences"])
+FAMILIES = {"ratings": outcomes, "preferences": compared_outcomes, "judgements": judged_outcomes}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("section", options("measure"))
 def test_measures(section: dict[str, Any], family: str) -> None:
-    part, data = parts.bind(section), outcomes() if family == "ratings" else compared_outcomes()
+    part, data = parts.bind(section), FAMILIES[family]()
     estimate = part(data)
     assert isinstance(estimate, Estimate)
     assert estimate.n in (12, 0)
@@ -339,9 +442,27 @@ def test_a_study_of_preferences_alone_gives_the_same_bits_as_in_a_block(budget: 
         np.testing.assert_array_equal(values[0], whole[name][0 if name.startswith("true_") else 4], err_msg=name)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {},
+        {"analysis": {"estimator": yaml.safe_load((CONF / "analysis/estimator/binary.yaml").read_text())}},
+        {"systems": small_contest("alpha_optimal") | {"test_set": "fixed"}, "metric": {}},
+    ],
+)
+def test_a_study_of_judgements_alone_gives_the_same_bits_as_in_a_block(keys: dict[str, Any]) -> None:
+    if keys.get("metric") == {}:
+        keys = keys | {"analysis": {"estimator": {"_target_": "simlab.analysis.estimators.sample_mean", "level": 0.05}}}
+    whole = run_block(judgement_study(**keys), 1, 0, 6).arrays
+    alone = run_block(judgement_study(**keys), 1, 4, 1).arrays
+    assert alone.keys() == whole.keys()
+    for name, values in alone.items():
+        np.testing.assert_array_equal(values[0], whole[name][0 if name.startswith("true_") else 4], err_msg=name)
+
+
 def test_every_part_follows_the_calling_convention() -> None:
     groups = ("systems", "raters", "metric", "decision", "design/grouping", "measure")
-    for group in (*groups, "analysis/normalization", "analysis/test", "analysis/reference"):
+    for group in (*groups, "analysis/normalization", "analysis/test", "analysis/reference", "analysis/estimator"):
         for option in options(group):
             part = parts.resolve(option.values[0]["_target_"])
             keywords = [p for p in inspect.signature(part).parameters.values() if p.kind is p.KEYWORD_ONLY]
