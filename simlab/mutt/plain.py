@@ -98,8 +98,8 @@ def _trial(where: str, record: Mapping[str, Any], kinds: Mapping[str, Kind]) -> 
         if key not in record:
             close = or_one_of(key, [str(name) for name in record])
             raise InputError(f"{where}: {key} is missing; {close if 'mean' in close else 'a trial needs it'}")
-    kind = _text(where, record, "kind")
-    corruption = _text(where, record, "type") if record.get("type") else kind
+    kind = _text(where, record, "kind").strip()
+    corruption = " ".join(_text(where, record, "type").split()) if record.get("type") else kind
     references = _references(where, record["references"])
     return _Trial(
         where,
@@ -117,7 +117,7 @@ def _text(where: str, record: Mapping[str, Any], key: str) -> str:
     value = record[key]
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{where}: {key}={json.dumps(value)[:40]} must be text that is not empty")
-    return value.strip()
+    return value
 
 
 def _references(where: str, value: Any) -> list[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simlab.mutt import coco, metrics, pass_rates, plain, scoring
+from simlab.mutt import files, metrics, pass_rates, scoring
 from simlab.mutt.metrics import Metric
 from simlab.mutt.scoring import ScorePairs
-from simlab.mutt.trials import KINDS, Collected, Kind, kind_of
+from simlab.mutt.trials import KINDS, Kind, kind_of
 from simlab.report import tables
 from simlab.report.launch import note
 from simlab.report.tables import Form, Record
@@ -43,8 +45,10 @@ def answer(
     if not 0 <= tolerance < math.inf:
         raise InputError(f"--tolerance {tolerance} must be a number from 0; .15 is the published one")
     wanted = chosen(names, plugins)
-    found = read(place, _numbers(references), _kinds(kinds))
-    pairs = scoring.score(found.trials, wanted)
+    found = files.read(place, _numbers(references), _kinds(kinds))
+    # What a metric prints is no part of the answer.
+    with contextlib.redirect_stdout(sys.stderr):
+        pairs = scoring.score(found.trials, wanted)
     _check_scored(pairs)
     dataset = pass_rates.pass_rates(pairs, tolerance=tolerance)
     _write(dataset, pairs, figure, scores)
@@ -52,11 +56,6 @@ def answer(
         note(line)
     rows = pass_rates.records(dataset)
     return table(rows, tolerance) if form == "table" else tables.write(rows, form)
-
-
-def read(place: Path, references: Sequence[int] | None, kinds: Mapping[str, Kind]) -> Collected:
-    """Read trials from a folder of COCO caption JSON, or from a .jsonl or .tsv file."""
-    return coco.read(place, references, kinds) if place.is_dir() else plain.read(place, references, kinds)
 
 
 def chosen(names: str, plugins: Sequence[str]) -> list[Metric]:
@@ -117,7 +116,7 @@ def draw(dataset: xr.Dataset) -> Figure:
     ordered = dataset.isel(corruption=order)
     rows, columns = dataset.sizes["corruption"], dataset.sizes["metric"]
     titles = [tables.counted([n], "reference") for n in dataset["references"].values.tolist()]
-    figure, grid = panels.sheet(titles, 0.42 * columns + 0.4, 0.3 * rows + 0.8, sharex=True, sharey=True)
+    figure, grid = panels.sheet(titles, max(0.42 * columns + 0.4, 1.4), 0.3 * rows + 0.8, sharex=True, sharey=True)
     drawn = grid.ravel()[: len(titles)]
     for k, place in enumerate(drawn):
         image = _panel(place, ordered.isel(references=k))
@@ -138,8 +137,9 @@ def _panel(place: Axes, shown: xr.Dataset) -> Any:
         place.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
     kinds, corruptions = shown["kind"].values.tolist(), shown["corruption"].values.tolist()
     labels = [f"{name} ({kind})" if name != kind else name for name, kind in zip(corruptions, kinds, strict=True)]
-    place.set_yticks(range(len(labels)), labels, fontsize=7)
-    place.set_xticks(range(rates.shape[1]), shown["metric"].values.tolist(), rotation=90, fontsize=7)
+    # Names are the user's: a dollar sign in one is no formula.
+    place.set_yticks(range(len(labels)), labels, fontsize=7, parse_math=False)
+    place.set_xticks(range(rates.shape[1]), shown["metric"].values.tolist(), rotation=90, fontsize=7, parse_math=False)
     place.tick_params(length=0, labelbottom=True)
     place.grid(visible=False)
     place.spines[:].set_visible(False)
@@ -172,7 +172,8 @@ def _write(dataset: xr.Dataset, pairs: Sequence[ScorePairs], figure: Path | None
             figures.save(draw(dataset), figure)
     if scores is not None:
         scores.parent.mkdir(parents=True, exist_ok=True)
-        scores.write_text(tables.to_csv(scoring.records(pairs)) + "\n", encoding="utf-8")
+        text = tables.to_csv(scoring.records(pairs)) + "\n"
+        scores.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def _check_files(figure: Path | None, scores: Path | None) -> None:
@@ -183,6 +184,9 @@ def _check_files(figure: Path | None, scores: Path | None) -> None:
             raise InputError(
                 f"--figure {figure}: a figure is written as {', '.join(figures.SUFFIXES)}; end it with one"
             )
+    for option, file in (("--figure", figure), ("--scores", scores)):
+        if file is not None and file.is_dir():
+            raise InputError(f"{option} {file}: it is a folder; name a file")
     if scores is not None and scores.suffix.lower() != ".csv":
         raise InputError(f"--scores {scores}: scores are written as .csv; end the name with it")
 

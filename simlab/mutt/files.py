@@ -1,0 +1,20 @@
+"""Read trials from wherever they are: a folder of COCO caption JSON, or a file with one trial per line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from simlab.mutt import coco, plain
+from simlab.mutt.trials import Collected, Kind
+from simlab.types import InputError
+
+
+def read(place: Path, n_references: Sequence[int] | None = None, kinds: Mapping[str, Kind] | None = None) -> Collected:
+    """Read the trials of a place for each number of references; without numbers, all that are there.
+
+    `kinds` names the kinds of corruptions that nothing else does. Raises InputError for what is missing or malformed.
+    """
+    if not place.exists():
+        raise InputError(f"{place}: there is no such file or folder; name one that holds trials")
+    return (coco.read if place.is_dir() else plain.read)(place, n_references, kinds or {})
