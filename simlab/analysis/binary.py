@@ -190,14 +190,19 @@ def moments(rule: Nodes, share: Floats) -> tuple[Floats, Floats]:
 
 
 def _quantile(rule: Nodes, share: Floats, p: float) -> Floats:
-    """Find where the distribution function passes p: in its panel it is a polynomial, between two nodes a line."""
+    """Find where the distribution function passes p: in its panel it is a polynomial, between two nodes a parabola."""
     per_panel = share.sum(-1)
     before = np.cumsum(per_panel, axis=1) - per_panel
-    density = share / legendre(share.shape[-1])[1]
-    at_nodes = before[..., None] + density @ running(share.shape[-1]).T
-    alpha, below = rule.alpha.reshape(len(share), -1), at_nodes.reshape(len(share), -1)
-    row = 2.0 * np.arange(len(share))
-    return np.asarray(np.interp(p + row, (np.maximum.accumulate(below, axis=1) + row[:, None]).ravel(), alpha.ravel()))
+    at_nodes = before[..., None] + share / legendre(share.shape[-1])[1] @ running(share.shape[-1]).T
+    density = np.divide(share, rule.weight, out=np.zeros_like(share), where=rule.weight > 0)
+    alpha, below, height = (x.reshape(len(share), -1) for x in (rule.alpha, at_nodes, density))
+    last = np.clip((below < p).sum(1), 1, alpha.shape[1] - 1)
+    rows = np.arange(len(share))
+    (a0, f0, d0), (a1, f1, d1) = ([x[rows, last - k] for x in (alpha, below, height)] for k in (1, 0))
+    part = np.clip((p - f0) / np.maximum(f1 - f0, 1e-300), 0.0, 1.0)
+    root = d0 + np.sqrt(np.maximum(d0 * d0 + (d1 - d0) * part * (d0 + d1), 0.0))
+    step = np.divide(part * (d0 + d1), root, out=part.copy(), where=root > 0)
+    return np.asarray(a0 + (a1 - a0) * step)
 
 
 def _mode(rule: Nodes, log_density: Floats) -> Floats:

@@ -139,7 +139,7 @@ def worst_errors(settings: list[dict[str, float]], constrain: bool = False) -> n
 def worst_published(n: int, seed: int, constrain: bool) -> None:
     *moments, low, high = worst_errors(CORNERS + sample(n, seed), constrain)
     assert max(moments) < 1e-4
-    assert max(low, high) < 5e-4
+    assert max(low, high) < 3e-4
 
 
 @pytest.mark.parametrize("constrain", [False, True])
@@ -150,7 +150,7 @@ def test_quadrature_is_what_brute_force_says(constrain: bool) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("constrain", [False, True])
 def test_quadrature_is_what_brute_force_says_on_many_settings(constrain: bool) -> None:
-    worst_published(1000, 2, constrain)
+    worst_published(400, 2, constrain)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 1.0])
@@ -163,8 +163,8 @@ def test_known_rho_and_eta(alpha: float) -> None:
         found = alpha_posterior(*human, *metric, rho=rho, eta=eta)
         assert abs(found.mean - truth.mean) < 1e-5
         assert abs(found.sd - truth.sd) < 1e-5
-        assert abs(truth.below(found.low) - 0.025) < 5e-4
-        assert abs(truth.below(found.high) - 0.975) < 5e-4
+        assert abs(truth.below(found.low) - 0.025) < 1e-4
+        assert abs(truth.below(found.high) - 0.975) < 1e-4
 
 
 def test_human_ratings_alone_give_a_beta_distribution() -> None:
