@@ -188,6 +188,15 @@ def test_no_split_of_the_budget_is_better(rng: np.random.Generator) -> None:
         assert spent <= 1000 * (1 + 1e-12)
 
 
+def test_a_useless_metric_is_not_paid_and_a_free_one_is_used_on_everything() -> None:
+    split = split_budget(100.0, 0.5, [0.1, 0.0, 0.0], [0.0, 0.0, 0.6])
+    np.testing.assert_allclose(split.judgements, [200, 200, 200], rtol=1e-12)
+    np.testing.assert_array_equal(split.metric_only, [0, 0, np.inf])
+    np.testing.assert_allclose(split.variance, [1 / 200, 1 / 200, 0.64 / 200], rtol=1e-12)
+    with pytest.raises(InputError, match="correlation"):
+        split_budget(100.0, 0.5, 0.1, 1.0)
+
+
 def test_a_likert_scale_is_cheaper_than_post_editing_until_the_metric_is_good() -> None:
     assert price_of_precision(0.15, 1.0) < price_of_precision(0.40, 0.36)
     np.testing.assert_allclose(price_of_precision(np.array([0.15, 0.4]), np.array([1.0, 0.36]), 1.0), [0.15, 0.144])

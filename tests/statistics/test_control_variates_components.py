@@ -15,6 +15,7 @@ from simlab.analysis.control_variates_bootstrap import (
 from simlab.analysis.control_variates_components import variance_component_errors, variance_components
 from simlab.analysis.control_variates_planning import data_efficiency
 from simlab.types import InputError
+from simlab.world.recorded import recorded
 
 GAMMA, RHO = 0.8, 0.6
 
@@ -143,3 +144,21 @@ def test_noiseless_humans_keep_a_share_of_the_noise() -> None:
     found = empirical_data_efficiency(rng, noiseless_judgements(ratings), g, sizes=(300,), resamples=300).mean()
     assert abs(found / data_efficiency(RHO, GAMMA / 3) - 1) < 0.05
     assert found < 0.9 * data_efficiency(RHO, 0.0)
+
+
+def test_on_real_ratings_the_published_limit_exceeds_the_cap_and_the_honest_one_does_not() -> None:
+    """Ten systems of WMT23 English-German, 104 segments, three ratings each."""
+    rng = np.random.default_rng(8)
+    world = recorded(rng, path=None, sha256=None, names=None)
+    assert world.ratings is not None
+    ratings = world.ratings.value
+    gamma = variance_components(ratings).gamma
+    cap = np.mean((1 + gamma) / gamma)
+
+    def efficiency(metric: np.ndarray) -> float:
+        found = empirical_data_efficiency(rng, ratings[..., 0], metric, sizes=(60, 80, 100), resamples=400)
+        return float(found.mean())
+
+    assert 0.6 < gamma.min() < gamma.max() < 2.3
+    assert 1 < efficiency(perfect_metric(ratings, 0)) < cap
+    assert efficiency(perfect_metric_published(ratings)) > 1.1 * cap

@@ -155,6 +155,23 @@ def test_systems_on_the_same_inputs_are_compared_paired() -> None:
     assert covered(apart._replace(se=np.hypot(first.se, second.se)), 0.05).mean() > 0.98
 
 
+def test_systems_that_share_the_rest_need_its_covariance() -> None:
+    rng = np.random.default_rng(10)
+    rows, n, n_rest = 20_000, 60, 30
+    shared = rng.standard_normal((rows, n))
+    judged = [gaussian(rng, (rows, n)) for _ in range(2)]
+    pairs = [(y + 0.7 * shared, (g + shared) / np.sqrt(2)) for y, g in judged]
+    # The metric's correlation between systems is 1/2, over the rest, too.
+    common = rng.standard_normal(rows)
+    means = [(rng.standard_normal(rows) + common) / np.sqrt(2 * n_rest) for _ in range(2)]
+    first, second = (ppi(y, g, Rest(n_rest, mean, 1.0)) for (y, g), mean in zip(pairs, means, strict=True))
+    covariance = first.coefficient * second.coefficient * 0.5 / n_rest
+    paired, cautious = difference(first, second, covariance), difference(first, second)
+    assert abs(covered(paired, 0.05, freedom=n - 2).mean() - 0.95) < 0.01
+    # Negative control: without it intervals are too wide.
+    assert covered(cautious, 0.05, freedom=n - 2).mean() > 0.96
+
+
 def test_bootstrap_intervals_cover_nearly_as_often_as_they_say() -> None:
     rng = np.random.default_rng(7)
     y, g = gaussian(rng, (3000, 60))
