@@ -99,9 +99,9 @@ def control_variates(
     unbiased; the plug-in `a = mean((y - ybar) g)` has a bias of about `-E[(y - mu) g^2] / n`.
 
     The squared standard error is the residual variance over n: with ddof 1 for a known coefficient (unbiased), with
-    ddof 2 for the plug-in, which has spent a second degree of freedom. Measured at n = 10, 20, 40: 1.00, .96, .98 of the
-    true variance in a Gaussian world, 1.12, .97, .94 under g = Exp - 1; t intervals with n - 2 degrees of freedom cover
-    .94 to .95 in both, normal ones .91, .93, .94.
+    ddof 2 for the plug-in, which has spent a second degree of freedom. Measured at n = 10, 20, 40: 1.00, .96, .98 of
+    the true variance in a Gaussian world, 1.12, .97, .94 under g = Exp - 1; t intervals with n - 2 degrees of freedom
+    cover .94 to .95 in both, normal ones .91, .93, .94.
 
     Raises InputError where shapes clash, values are not finite, there are fewer than 2 judgements (3 for the plug-in),
     or `finite` is combined with `rest`. Source: Chaganty, Mussmann and Liang 2018, equation 3 and Algorithm 1.
