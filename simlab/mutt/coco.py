@@ -170,8 +170,9 @@ def _records(file: Path) -> list[Any]:
         raise InputError(f"{file}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
     except json.JSONDecodeError as error:
         raise InputError(_broken(file, text, error)) from error
-    except RecursionError as error:
-        raise InputError(f"{file}: nested too deeply to be captions; it must be a list of captions") from error
+    except (ValueError, RecursionError) as error:
+        # Numbers of thousands of digits, and brackets nested as deeply.
+        raise InputError(f"{file}: a value is too large to read; it must be a list of captions") from error
     records = held.get("annotations") if isinstance(held, dict) else held
     if not isinstance(records, list):
         raise InputError(f"{file}: no list of captions; it must be one, or hold one under annotations")

@@ -99,11 +99,11 @@ def _trial(where: str, record: Mapping[str, Any], kinds: Mapping[str, Kind]) -> 
             close = or_one_of(key, [str(name) for name in record])
             raise InputError(f"{where}: {key} is missing; {close if 'mean' in close else 'a trial needs it'}")
     kind = _text(where, record, "kind").strip()
-    corruption = " ".join(_text(where, record, "type").split()) if record.get("type") else kind
+    corruption = " ".join(_text(where, record, "type").split()) if record.get("type") not in (None, "") else kind
     references = _references(where, record["references"])
     return _Trial(
         where,
-        str(record.get("id") or where.rsplit(" ", 1)[-1]),
+        str(record.get("id", where.rsplit(" ", 1)[-1])),
         corruption,
         kinds.get(corruption) or kind_of(kind, where),
         _text(where, record, "original"),
@@ -147,8 +147,9 @@ def _json_records(numbered: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Ma
     for where, line in numbered:
         try:
             record = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            reason = error.msg.lower() if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        except (ValueError, RecursionError) as error:
+            # Beside broken JSON: numbers of thousands of digits, and brackets nested as deeply.
+            reason = error.msg.lower() if isinstance(error, json.JSONDecodeError) else "a value too large to read"
             raise InputError(f"{where}: no JSON, {reason}; write one record per line") from error
         if not isinstance(record, dict):
             raise InputError(f"{where}: {line[:40]!r} is no record; write one {{...}} per line")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlab.config.advice import shortened
 from simlab.mutt import files, metrics, pass_rates, scoring
 from simlab.mutt.metrics import Metric
 from simlab.mutt.scoring import ScorePairs
@@ -135,18 +136,25 @@ def _panel(place: Axes, shown: xr.Dataset) -> Any:
         text = f"{rate:.0f}" if rate in (0, 1) else tables.number(rate, 2)
         colour = "white" if rate < 0.55 else "black"
         place.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
-    kinds, corruptions = shown["kind"].values.tolist(), shown["corruption"].values.tolist()
-    labels = [f"{name} ({kind})" if name != kind else name for name, kind in zip(corruptions, kinds, strict=True)]
-    # Names are the user's: a dollar sign in one is no formula.
-    place.set_yticks(range(len(labels)), labels, fontsize=7, parse_math=False)
-    place.set_xticks(range(rates.shape[1]), shown["metric"].values.tolist(), rotation=90, fontsize=7, parse_math=False)
+    _name(place, shown)
     place.tick_params(length=0, labelbottom=True)
     place.grid(visible=False)
     place.spines[:].set_visible(False)
+    return image
+
+
+def _name(place: Axes, shown: xr.Dataset) -> None:
+    """Name rows and columns, and part the kinds."""
+    kinds, names = shown["kind"].values.tolist(), shown["corruption"].values.tolist()
+    pairs = zip(names, kinds, strict=True)
+    rows = [f"{shortened(name, 30)} ({kind})" if name != kind else name for name, kind in pairs]
+    columns = [shortened(name, 30) for name in shown["metric"].values.tolist()]
+    # Names are the user's: a dollar sign in one is no formula.
+    place.set_yticks(range(len(rows)), rows, fontsize=7, parse_math=False)
+    place.set_xticks(range(len(columns)), columns, rotation=90, fontsize=7, parse_math=False)
     for row in range(1, len(kinds)):
         if kinds[row] != kinds[row - 1]:
             place.axhline(row - 0.5, color="white", linewidth=3)
-    return image
 
 
 def _caption(dataset: xr.Dataset) -> str:

@@ -17,11 +17,7 @@ METRICS = {"bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider"}
 TRIALS = {"neg_subj": 336, "det_sub": 65, "near_syms": 240, "passive": 214, "shuffled": 14, "swap_chunks": 500,
           "double_PP": 202}  # fmt: skip
 
-pytestmark = [
-    pytest.mark.skipif(not SHARED.is_dir(), reason="the published trials, ../shared/data/mutt, are not here"),
-    # What the packages of metrics warn of when they are imported is theirs.
-    pytest.mark.filterwarnings("default::SyntaxWarning", "default::DeprecationWarning"),
-]
+pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the published trials, ../shared/data/mutt, are not here")
 
 
 def published() -> dict[tuple[str, str, int], float]:
