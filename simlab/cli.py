@@ -214,6 +214,32 @@ def mutt(
     )
 
 
+@app.command(epilog="Example: simlab detect n_human=100 n_metric=1000,10000 rho=.7 eta=.7 alpha=.6")
+def detect(
+    settings: Overrides = None,
+    difference: Annotated[
+        float | None, typer.Option(metavar="D", help="Say how often this difference is found; with --solve, reach it.")
+    ] = None,
+    solve: Annotated[
+        Literal["n_human", "n_metric", "n_calibration", "accuracy", "mix"] | None,
+        typer.Option(help="Find the least of this that measures the difference; mix: the cheapest ratings."),
+    ] = None,
+    prices: Annotated[
+        str | None, typer.Option(metavar="human=P,metric=P", help="What a rating costs, for --solve mix.")
+    ] = None,
+    joint: Annotated[bool, typer.Option("--joint", help="Solve for systems that share one calibration.")] = False,
+    form: Format = "table",
+) -> None:
+    """Tell which difference between two systems is measurable.
+
+    Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
+    alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality).
+    """
+    from simlab.report import detect as detection
+
+    print(detection.answer(settings or [], difference, solve, prices, joint, form))
+
+
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
 def verify(where: Where = None) -> None:
     """Check a store: checksums, missing or torn cells."""

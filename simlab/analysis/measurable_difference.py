@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from simlab.analysis.binary_joint import Counts, difference, difference_known, given
 from simlab.analysis.binary_plans import Planned, Settings, check, critical, drawn, expected, fraction
@@ -167,7 +167,10 @@ def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
     """Put the other system towards the middle: worse than a good system, better than a bad one."""
     found = np.where(alpha >= 0.5, alpha - difference, alpha + difference)
     if np.any((found < -1e-12) | (found > 1 + 1e-12)):
-        raise InputError("no alpha is that far away; the difference to another system is at most max(alpha, 1 - alpha)")
+        most = float(np.maximum(alpha, 1 - alpha).min())
+        raise InputError(
+            f"difference={np.max(difference):g} is more than {most:g}, which is as far as another system's alpha can be"
+        )
     return np.clip(found, 0.0, 1.0)
 
 
@@ -210,6 +213,30 @@ def detectable_difference(
         apart = np.where(np.isfinite(found), found, farthest)
     rated = rows.n_human + rows.n_metric > 0
     return np.where(rated & (found <= farthest), found, np.nan).reshape(flipped.shape)
+
+
+def power_of(
+    difference: float,
+    n_human: ArrayLike,
+    n_metric: ArrayLike,
+    rho: ArrayLike,
+    eta: ArrayLike,
+    alpha: ArrayLike,
+    n_calibration: ArrayLike | None = None,
+    *,
+    level: float = 0.05,
+    constrain: bool = False,
+) -> Floats:
+    """Return how often a true `difference` is found, by the approximation that `detectable_difference` inverts.
+
+    NaN where there is no rating; differences found in the wrong direction do not count.
+    """
+    checked, flipped = check(n_human, n_metric, rho, eta, alpha, n_calibration, level)
+    rows = checked.ravel()
+    away = rows._replace(alpha=other_alpha(rows.alpha, difference))
+    mean, sd, error = _seen([expected(x, whole=False) for x in (rows, away)], [rows, away], constrain)
+    found = ndtr((np.abs(mean) - critical(level) * sd) / np.maximum(error, 1e-300))
+    return np.where(rows.n_human + rows.n_metric > 0, found, np.nan).reshape(flipped.shape)
 
 
 def _seen(plans: list[Planned], rows: list[Settings], constrain: bool) -> tuple[Floats, Floats, Floats]:

@@ -18,6 +18,7 @@ from simlab.analysis.measurable_difference import (
     joint_difference,
     measurable_difference,
     other_alpha,
+    power_of,
 )
 from simlab.rng import stream
 from simlab.types import InputError
@@ -171,6 +172,7 @@ def test_the_detectable_difference_is_found_as_often_as_wanted(setting: tuple[fl
     draws = 4000
     found = measurable_difference(*setting, counts="drawn", difference=float(detectable), draws=draws)
     assert abs(found.power - power) < 3 * found.power_mcse + 0.02
+    assert abs(power_of(float(detectable), *setting) - power) < 1e-4
     # What is called measurable is found about half the time only; near 0 and 1 the other system spreads more.
     ratio = detectable / measurable_difference(*setting).epsilon
     assert abs(ratio - (1.43 if power == 0.8 else 1)) < (0.02 if setting[4] == 0.6 else 0.13)
@@ -265,7 +267,7 @@ MISTAKES = {
     "level=0 is not between 0 and 1": {"level": 0},
     "rho=0.4 and eta=0.6 add up to 1": {"rho": 0.4, "eta": 0.6},
     "draws=1 is fewer than 2": {"counts": "drawn", "draws": 1},
-    "no alpha is that far away": {"counts": "drawn", "difference": 0.9},
+    "difference=0.9 is more than 0.6": {"counts": "drawn", "difference": 0.9},
 }
 
 
