@@ -62,14 +62,17 @@ def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
 
 
 def identify(config: dict[str, Any]) -> None:
-    """Write the digest of the table's file into the config: a file that was edited since is another study."""
-    systems = config["systems"]
-    if systems.get("path") is None or systems.get("sha256", "") is not None:
-        return
-    file = Path(systems["path"]).expanduser()
-    if file.is_file():  # what else it may be is refused, with its reason, where it is read
-        with file.open("rb") as content:
-            systems["sha256"] = file_digest(content, "sha256").hexdigest()
+    """Write the digests of the files that a study is read from into its config: an edited file is another study.
+
+    These are the table of recorded systems, and what a metric was fitted to.
+    """
+    for section in (config["systems"], config.get("metric", {})):
+        if section.get("path") is None or section.get("sha256", "") is not None:
+            continue
+        file = Path(section["path"]).expanduser()
+        if file.is_file():  # what else it may be is refused, with its reason, where it is read
+            with file.open("rb") as content:
+                section["sha256"] = file_digest(content, "sha256").hexdigest()
 
 
 def _refuse_axes(declared: Mapping[str, Setting], family: str) -> None:

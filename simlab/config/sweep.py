@@ -80,7 +80,7 @@ class Sweep:
         for axis, value in placed:
             if not axis.of_options:
                 put(config, axis.key, value)
-        if any(axis.key == "systems.path" for axis in self.axes):
+        if any(axis.key in ("systems.path", "metric.path") for axis in self.axes):
             identify(config)
         return config
 
