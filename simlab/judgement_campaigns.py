@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from simlab.analysis.control_variates import interval, sample_mean
+from simlab.analysis.control_variates import Finite, interval, sample_mean
 from simlab.analysis.control_variates_planning import data_efficiency
 from simlab.parts import bind
 from simlab.rng import stream
@@ -17,6 +17,7 @@ from simlab.world.judgements import Drawn, Quality, draw_outputs, judge, quality
 from simlab.world.judges import true_means
 
 ROUNDING = 1e-12
+HUMAN_ONLY = "simlab.analysis.estimators.sample_mean"
 
 
 class Sizes(NamedTuple):
@@ -38,8 +39,10 @@ class Plan(NamedTuple):
 
 def sizes(config: Mapping[str, Any], drawn: JudgementWorld) -> Sizes:
     """Read the numbers of ratings from the budget; raise InputError where it pays none, or outputs lack."""
-    budget, metric = config["budget"], drawn.metric is not None
-    calibration = budget["calibration_ratings"] if metric else 0
+    budget, estimator = config["budget"], config["analysis"]["estimator"]
+    # What an estimator does not look at is not paid.
+    metric = drawn.metric is not None and estimator["_target_"] != HUMAN_ONLY
+    calibration = budget["calibration_ratings"] if metric and estimator.get("quality") == "estimated" else 0
     rest = budget["metric_ratings"]
     if drawn.contest.fixed != (rest is None) and metric:
         raise InputError(
@@ -177,7 +180,8 @@ def _baseline(config: Mapping[str, Any], judged: Judged) -> dict[str, Array]:
     """Estimate from the human judgements alone: what the metric is held against."""
     if judged.y.shape[1] < 2:
         return {}
-    mean = sample_mean(judged.y)
+    finite = None if judged.test_set is None else Finite(judged.test_set, judged.annotator_variance)
+    mean = sample_mean(judged.y, finite)
     low, high = interval(mean, config["analysis"]["estimator"].get("level", 0.05))
     return {"baseline": mean.value, "baseline_width": high - low}
 

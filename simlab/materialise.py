@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,21 +52,37 @@ class Survey:
 
 def materialise(book: Ledger, measures: Measures, labels: Labels | None = None) -> Path:
     """Lay the store of a ledger in the ledger's folder; return its path."""
-    import zarr
-
     size = grid(book)
     settle(book.folder)
     survey = look_through(book, size, measures)
-    root = zarr.create_group(book.folder / NEW, zarr_format=3, attributes=attributes(book))
     named = {name: (labels or {}).get(name, {}) for name in measures}
     summaries = set_out(size.names, size.shape, survey.estimates, named)
     summaries |= bounds_if_failed(summaries, survey.failed)
-    for name, (dims, array, about) in (coordinates(size, survey) | summaries).items():
-        _add(root, name, dims, array, about)
-    _add_outcomes(root, book, size, survey)
-    _consolidate(book.folder / NEW)
+    lay(
+        book.folder,
+        attributes(book),
+        coordinates(size, survey) | summaries,
+        lambda root: _add_outcomes(root, book, size, survey),
+    )
     take_place(book.folder)
     return book.folder / STORE
+
+
+def lay(
+    folder: Path,
+    attributes: Mapping[str, Any],
+    variables: Variables,
+    more: Callable[[zarr.Group], None] | None = None,
+) -> None:
+    """Lay a new store beside the one that a folder has: variables, and what `more` adds to its group."""
+    import zarr
+
+    root = zarr.create_group(folder / NEW, zarr_format=3, attributes=dict(attributes))
+    for name, (dims, array, about) in variables.items():
+        _add(root, name, dims, array, about)
+    if more is not None:
+        more(root)
+    _consolidate(folder / NEW)
 
 
 def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:

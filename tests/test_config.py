@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simlab.config import canonical, compose, compose_sweep, list_sweeps
+from simlab.config import canonical, compose, compose_calculation, compose_sweep, list_sweeps, load_sweep
 from simlab.config.overrides import read
 from simlab.config.sweepfile import load
 from simlab.rules import check
@@ -86,13 +86,26 @@ def test_an_axis_whose_name_a_store_needs_goes_by_its_full_key(folder: Path) -> 
     assert [axis.name for axis in compose_sweep("./s.yaml").axes] == ["systems_n_systems", "documents"]
 
 
-@pytest.mark.parametrize("name", list_sweeps())
+CALCULATIONS = [name for name in list_sweeps() if load_sweep(name).calculation]
+
+
+@pytest.mark.parametrize("name", [name for name in list_sweeps() if name not in CALCULATIONS])
 @pytest.mark.parametrize("quick", [False, True])
 def test_a_shipped_sweep_composes_and_its_first_cell_can_be_studied(name: str, quick: bool) -> None:
     sweep = compose_sweep(name, quick=quick)
     assert sweep.aim
     assert sweep.finding
     assert check(next(sweep.cells()).config).n_systems > 1
+
+
+@pytest.mark.parametrize("name", CALCULATIONS)
+def test_a_shipped_calculation_composes(name: str) -> None:
+    asked = compose_calculation(load_sweep(name), quick=True)
+    assert asked.aim
+    assert asked.finding
+    assert asked.axes
+    with pytest.raises(InputError, match=f"{name} is a calculation"):
+        compose_sweep(name)
 
 
 def test_worlds_and_studies_do_not_name_a_cell() -> None:

@@ -293,7 +293,7 @@ def test_a_mistake_about_a_figure_is_one_line(figure: str, tmp_path: Path) -> No
 
 
 def test_pairs_of_a_study_of_ratings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="mine is a study of ratings"):
+    with pytest.raises(InputError, match="mine is no study of preferences"):
         compose_sweep(written(tmp_path, "{kind: pairs}", decision="design.documents: [10, 20]"))
 
 

@@ -67,6 +67,7 @@ def describe_sweep(declared: Declared) -> dict[str, Any]:
         "precision": dict(declared.precision),
         "quick": {setting.key: list(setting.values) for setting in declared.quick},
         "finding": declared.finding,
+        "calculation": declared.calculation,
     }
 
 

@@ -19,8 +19,9 @@ from simlab.config.overrides import Setting, check_key, check_values, element, p
 from simlab.types import InputError
 
 MAX_BYTES = 1_000_000
-KINDS = ("lines", "pairs", "tradeoff")
-"""What a figure shows: a measure against an axis; the verdict about each pair; one measure against another."""
+KINDS = ("lines", "pairs", "tradeoff", "contours")
+"""What a figure shows: a measure against an axis; the verdict about each pair; one measure against another; lines of
+equal value over two axes."""
 SCALES = ("linear", "log", "neg_log")
 _SUFFIXES = (".yaml", ".yml")
 
@@ -41,6 +42,7 @@ class Declared:
     figure: Mapping[str, str] = field(default_factory=dict)
     precision: Mapping[str, Any] = field(default_factory=dict)
     finding: str = ""
+    calculation: str = ""
 
 
 def is_path(name: str) -> bool:
@@ -186,30 +188,44 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _roles(key: str, value: Any) -> dict[str, Any]:
-    roles = ("kind", "x", "line", "measure", "against", "scale") if key == "figure" else ("measure", "mcse")
+    figure = ("kind", "x", "line", "measure", "against", "scale", "x_scale", "mark")
+    roles = figure if key == "figure" else ("measure", "mcse")
     for role, content in _mapping(key, value).items():
         if role not in roles:
             raise InputError(f"{key}.{shown(role)} is no key of a sweep; {or_nearest(role, roles)}")
         if not isinstance(content, str):
             raise InputError(f"{key}.{role} must be one value")
     if key == "figure":
-        return _consistent({role: str(content) for role, content in value.items()})
+        roles_of = {role: str(content) for role, content in value.items() if role != "mark"}
+        marked = {"mark": _mark(value["mark"])} if "mark" in value else {}
+        return _consistent(roles_of) | marked
     return {role: _mcse(content) if role == "mcse" else str(content) for role, content in value.items()}
 
 
 def _consistent(figure: dict[str, str]) -> dict[str, str]:
     """Check that the roles of a figure belong to its kind."""
     kind = figure.get("kind", "lines")
-    for role, known in (("kind", KINDS), ("scale", SCALES)):
+    for role, known in (("kind", KINDS), ("scale", SCALES), ("x_scale", SCALES[:2])):
         if role in figure and figure[role] not in known:
             raise InputError(f"figure.{role}={shown(figure[role])} is unknown; {or_nearest(figure[role], known)}")
-    if "against" in figure and kind != "tradeoff":
-        raise InputError(f"figure.against is for kind: tradeoff, and this figure is of kind {kind}; leave one out")
+    if "against" in figure and kind not in ("tradeoff", "contours"):
+        raise InputError(
+            f"figure.against is for kind: tradeoff or contours, and this figure is of kind {kind}; leave one out"
+        )
+    if kind == "contours" and not {"x", "line"} <= figure.keys():
+        raise InputError("figure: kind contours needs two axes, `x: NAME` across and `line: NAME` upwards")
     if kind == "tradeoff" and not {"measure", "against"} <= figure.keys():
         raise InputError("figure: kind tradeoff needs two measures, `measure: NAME` upwards and `against: NAME` across")
     if kind == "pairs" and "scale" in figure:
         raise InputError("figure.scale is for lines and tradeoff; a figure of pairs shows no measure: leave it out")
     return figure
+
+
+def _mark(text: str) -> float:
+    value = element("figure.mark", text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"figure.mark={shown(value)} must be a number, where a line is drawn across")
+    return float(value)
 
 
 def _mcse(text: str) -> float:
@@ -221,6 +237,7 @@ def _mcse(text: str) -> float:
 
 _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "aim": _prose,
+    "calculation": _prose,
     "axes": _axes,
     "set": _fixed,
     "measures": _names,

@@ -60,13 +60,17 @@ def plot(folder: Path | None, conditions: Sequence[str], out: Path | None, measu
 
 def verify(folder: Path | None, conditions: Sequence[str]) -> tuple[str, bool]:
     """Check a store; return a line per check and whether all is well."""
-    from simlab import ledger
+    from simlab import calculations, ledger
     from simlab import verify as checks
     from simlab.report.known import measures_of
 
     if conditions:
         raise InputError(f"verify checks a whole store; leave out {conditions[0]}")
     where = _folder(folder)
+    if not (where / ledger.FILE).exists() and (calculated := calculations.verify(where)):
+        count, problems = calculated
+        end = "they differ" if problems else "the store holds the same"
+        return "\n".join([*problems, f"{tables.counted([count], 'measure')} calculated anew: {end}"]), not problems
     with ledger.reading(where) as book:
         sections = (book.declaration() or {})["measure"]
     # Parts of plug-in packages are not at hand here; their values are held against their checksums only.

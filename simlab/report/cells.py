@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from simlab.report.tables import Record, aligned, counted, decimals, measured, width, word
+from simlab.report.tables import Record, aligned, counted, decimals, measured, number, width, word
 from simlab.report.view import View
+
+EXACT_DIGITS = 4
 
 
 def table(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) -> str:
@@ -37,7 +39,9 @@ def figure_table(records: Sequence[Record], view: View) -> str:
 
 
 def measured_column(records: Sequence[Record], name: str) -> list[str]:
-    """Write a measure of all records with common decimals."""
+    """Write a measure of all records with common decimals; what is calculated has no error."""
+    if _calculated(records, [name]):
+        return [number(record[name], EXACT_DIGITS) for record in records]
     digits = decimals([record[f"{name}_mcse"] for record in records])
     return [measured(record[name], record[f"{name}_mcse"], digits) for record in records]
 
@@ -81,8 +85,15 @@ def _chunks(widths: Mapping[str, int], room: int) -> Iterator[list[str]]:
     yield names
 
 
+def _calculated(records: Sequence[Record], names: Sequence[str]) -> bool:
+    """Tell a calculation, whose values have neither replicates nor errors."""
+    return all(record[f"{name}_n"] == 0 and record[f"{name}_mcse"] == 0 for record in records for name in names)
+
+
 def _behind(records: Sequence[Record], names: Sequence[str]) -> str:
     """Say what `±` means, and on how many campaigns the values rest (measure by measure where that differs)."""
+    if _calculated(records, names):
+        return "calculated, without simulation: no sampling error"
     spans = {name: counted([int(record[f"{name}_n"]) for record in records], "campaign") for name in names}
     if len(set(spans.values())) == 1:
         return f"± Monte-Carlo standard error; n = {next(iter(spans.values()))} behind each value"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.report import lines, marks, pair_matrix, panels, tradeoff, view
+from simlab.report import contours, lines, marks, pair_matrix, panels, tradeoff, view
 from simlab.report.view import View
 from simlab.report.wording import axis_label, measure_label, short
 from simlab.types import InputError
@@ -43,8 +43,11 @@ def plot(dataset: xr.Dataset, out: Path, measure: str | None = None) -> None:
 
     check_suffix(out)
     with mpl.rc_context(STYLE):
-        pairs = measure is None and view.kind(dataset) == "pairs"
-        save(pair_matrix.draw(dataset) if pairs else draw(dataset, view.view(dataset, measure)), out)
+        kind = view.kind(dataset)
+        if measure is None and kind == "pairs":
+            save(pair_matrix.draw(dataset), out)
+        else:
+            save((contours.draw if kind == "contours" else draw)(dataset, view.view(dataset, measure)), out)
 
 
 def check_suffix(out: Path) -> None:
@@ -75,6 +78,8 @@ def draw(dataset: xr.Dataset, shown: View) -> Figure:
 def caption(dataset: xr.Dataset, shown: View) -> str:
     """Say what the bands are, how much stands behind them, and what they leave out."""
     sweep, cluster = view.declared(dataset), str(dataset[shown.measure].attrs.get("cluster", "cluster"))
+    if "calculation" in sweep:
+        return "Calculated, without simulation: no sampling error."
     worlds, studies = int(sweep["worlds"]), int(sweep["studies"])
     size = f"{worlds} worlds × {studies} studies" if worlds > 1 else f"1 world × {studies} studies"
     kind = f"{cluster.replace('_', ' ')}s"

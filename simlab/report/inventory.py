@@ -31,6 +31,8 @@ def show(name: str) -> str:
     from simlab.config import describe
 
     found = describe(name)
+    if found.get("calculation"):
+        return _calculation(name, found)
     if "axes" in found:
         return _sweep(name, found)
     return "\n\n".join(_option(option, said) for option, said in found.items())
@@ -67,6 +69,23 @@ def _sweep(name: str, found: Mapping[str, Any]) -> str:
         ["finding", sweep.finding or "not run yet"],
     ]
     return f"{tables.listing(sweep.name, rows)}\n\n{tables.listing('Settings of all cells', _settings(sweep.base))}"
+
+
+def _calculation(name: str, found: Mapping[str, Any]) -> str:
+    from simlab.config import compose_calculation, load_sweep
+
+    asked = compose_calculation(load_sweep(name))
+    axes = [f"{key} = {_said(values)}" for key, values in found["axes"].items()]
+    fixed = {key: value for key, value in asked.section.items() if key not in found["axes"]}
+    rows = [
+        ["aim", found["aim"]],
+        *(["" if k else "axes", axis] for k, axis in enumerate(axes)),
+        ["size", "a calculation, without simulation"],
+        ["measures", ", ".join(asked.measures)],
+        ["figure", ", ".join(f"{role}: {what}" for role, what in asked.figure.items())],
+        ["finding", asked.finding or "not run yet"],
+    ]
+    return f"{tables.listing(asked.name, rows)}\n\n{tables.listing('Settings of all cells', _settings(fixed))}"
 
 
 def _settings(base: Mapping[str, Any]) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import sys
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from simlab.engine import Summary
 
 OUTPUTS = Path("outputs")
+MOST_CELLS = 2000
+"""A finding of more cells is summed up."""
 
 
 def launch(
@@ -29,8 +32,11 @@ def launch(
     plugins: Sequence[str],
 ) -> None:
     """Run what is missing of a sweep (without a name: of one cell), then print what was found."""
-    from simlab.config import compose_sweep
+    from simlab.config import compose_sweep, load_sweep
 
+    if name is not None and load_sweep(name).calculation:
+        _calculate(name, overrides, out, quick=quick, dry=dry)
+        return
     sweep = compose_sweep(name, overrides, quick=quick, plugins=plugins)
     folder = out or default_folder(name, overrides, quick=quick, plugins=plugins)
     if dry:
@@ -44,6 +50,26 @@ def launch(
     from simlab.report.known import measures_of
 
     report(store.run(sweep, folder, measures_of(sweep.base), jobs, labels=LABELS))
+    store.remember_last(folder)
+    with store.open_results(folder) as dataset:
+        print(finding(dataset), flush=True)
+        for line in ending(dataset, folder):
+            note(line)
+
+
+def _calculate(name: str, overrides: Sequence[str], out: Path | None, *, quick: bool, dry: bool) -> None:
+    """Carry out a calculation, then print what was found."""
+    from simlab import calculations, store
+    from simlab.config import compose_calculation, load_sweep
+    from simlab.measures.labels import LABELS
+
+    asked = compose_calculation(load_sweep(name), overrides, quick=quick)
+    folder = out or default_folder(name, overrides, quick=quick, plugins=[])
+    if dry:
+        size = math.prod(len(axis.values) for axis in asked.axes)
+        print(f"Nothing was run. This would calculate {size} settings, without simulation, into {folder}")
+        return
+    calculations.run(asked, folder, LABELS)
     store.remember_last(folder)
     with store.open_results(folder) as dataset:
         print(finding(dataset), flush=True)
@@ -82,8 +108,24 @@ def finding(dataset: xr.Dataset) -> str:
 
     if not axes_of(dataset):
         return cells.table(records(dataset, measures_of(dataset)), (), measures_of(dataset))
+    if math.prod(dataset.sizes[axis] for axis in axes_of(dataset)) > MOST_CELLS:
+        return _largest(dataset)
     shown = view.view(dataset)
     return cells.figure_table(records(dataset, [shown.measure, *shown.besides]), shown)
+
+
+def _largest(dataset: xr.Dataset) -> str:
+    """Sum up a grid that is too large for a table: how many settings, and what the measures range over."""
+    from simlab.store import axes_of, measures_of
+
+    axes = [f"{name} ({dataset.sizes[name]})" for name in axes_of(dataset)]
+    size = math.prod(dataset.sizes[name] for name in axes_of(dataset))
+    lines = [f"{size} settings: {' x '.join(axes)}"]
+    for name in measures_of(dataset):
+        values = dataset[name]
+        spread = ", ".join(f"{float(values.quantile(q)):.4f}" for q in (0.0, 0.25, 0.5, 0.75, 1.0))
+        lines.append(f"{name}: least, quartiles and greatest {spread}; no value in {int(values.isnull().sum())}")
+    return "\n".join(lines)
 
 
 def ending(dataset: xr.Dataset, folder: Path) -> list[str]:

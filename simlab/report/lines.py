@@ -28,7 +28,11 @@ def panel(place: Axes, part: xr.Dataset, shown: View) -> None:
             _line(place, across, points, style | {"linestyle": marks.dashes(k)}, shown.scale)
         else:
             _points(place, across + 0.12 * (k - (len(lines) - 1) / 2), points, style, shown.scale)
-    if numbers and np.diff(np.sort(across)).min() > 0.08 * np.ptp(across):
+    if shown.mark is not None:
+        place.axhline(shown.mark, color="#777777", linewidth=0.8, linestyle=(0, (1, 2)))
+    if numbers and shown.x_scale == "log" and np.min(across) > 0:
+        place.set_xscale("log")
+    elif numbers and np.diff(np.sort(across)).min() > 0.08 * np.ptp(across):
         place.set_xticks(across)
     if not numbers:
         place.set_xticks(across, [value_label(shown.x, value) for value in part[shown.x].values.tolist()])
@@ -37,7 +41,8 @@ def panel(place: Axes, part: xr.Dataset, shown: View) -> None:
 
 def _line(place: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
     values, low, high = marks.estimates(points, scale)
-    place.plot(across, values, **style)
+    # Among many points a mark on each would hide the line.
+    place.plot(across, values, markevery=max(1, len(across) // 12), **style)
     place.fill_between(across, low, high, color=style["color"], alpha=0.18, linewidth=0)
 
 

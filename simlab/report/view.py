@@ -23,7 +23,7 @@ class View:
     """Name the measure shown, the axis across (`x`), the axis of the lines, and the axes of the panels.
 
     With `against`, this measure goes across and x orders the points of a line. `scale` is that of the measure shown.
-    A table shows the measures `besides`, too.
+    A table shows the measures `besides`, too. A line across marks the value `mark`.
     """
 
     measure: str
@@ -33,6 +33,8 @@ class View:
     against: str | None = None
     scale: str = "linear"
     besides: tuple[str, ...] = ()
+    x_scale: str = "linear"
+    mark: float | None = None
 
 
 def declared(dataset: xr.Dataset) -> dict[str, Any]:
@@ -58,7 +60,9 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
     # A scale is meant for the measure that the sweep names.
     scale = wanted.get("scale", "linear") if shown == wanted.get("measure") else "linear"
     every = measures_of(dataset) if kind(dataset) == "pairs" else (against,) if against else ()
-    return View(shown, str(x), line, panels, against, scale, tuple(name for name in every if name != shown))
+    besides = tuple(name for name in every if name != shown)
+    mark = wanted.get("mark") if shown == wanted.get("measure") else None
+    return View(shown, str(x), line, panels, against, scale, besides, wanted.get("x_scale", "linear"), mark)
 
 
 def kind(dataset: xr.Dataset) -> str:

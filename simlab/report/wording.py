@@ -22,12 +22,27 @@ AXIS_LABELS = {
     "n_outputs": "outputs rated by the metric",
     "systems_n_systems": "systems",
     "systems_difference": "true difference of win and loss rate",
+    "n_human": "human ratings of each system",
+    "n_metric": "metric ratings of each system",
+    "n_calibration": "outputs rated by both, to estimate rho and eta",
+    "accuracy": "accuracy of the metric (rho = eta)",
+    "human_ratings": "human judgements of each system",
+    "budget_cost": "price of each system's evaluation",
+    "correlation": "correlation of metric and human score (rho)",
+    "gamma": "noise of a judgement over spread of outputs, as variances (gamma)",
 }
 NAMES = {
     "decision": "decision rule",
     "n_outputs": "outputs rated by\nthe metric",
     "systems_n_systems": "systems",
     "systems_difference": "true difference",
+    "n_human": "human ratings",
+    "n_metric": "metric ratings",
+    "n_calibration": "calibration outputs",
+    "accuracy": "accuracy",
+    "human_ratings": "human judgements",
+    "correlation": "correlation (rho)",
+    "gamma": "gamma",
 }
 """What is short enough for the title of a panel or of a legend."""
 VALUE_LABELS = {
@@ -37,6 +52,10 @@ VALUE_LABELS = {
     ("decision", "fixed"): "fixed (one look)",
     ("decision", "human_only"): "human ratings only",
     ("decision", "naive"): "naive (metric alone)",
+    ("estimator", "sample_mean"): "human judgements only",
+    ("estimator", "ppi"): "PPI++",
+    ("estimator", "binary"): "posterior, rho and eta known",
+    ("estimator", "binary_calibrated"): "posterior, rho and eta estimated",
     ("metric", "mu_matrix"): "mixture matrix",
     ("metric", "none"): "no metric",
     ("metric", "scalar"): "scalar scores",

@@ -21,12 +21,14 @@ def judges(
     leniency_sd: Annotated[float, Ge(0)],
     leniency: float,
     noise: Annotated[float, Ge(0)],
+    gamma: Annotated[float, Ge(0)] | None,
 ) -> JudgementWorld:
     """Let raters judge single outputs: adequate or not (`scale=binary`), or by a score.
 
     Raters' leniencies are drawn N(leniency, leniency_sd): on the binary scale they shift the threshold, so that each
-    rater has true positive and negative rates of their own; without leniency and noise raters are the oracle. See
-    `Judges` for the law.
+    rater has true positive and negative rates of their own; without leniency and noise raters are the oracle. `gamma`,
+    the variance of a judgement's noise over that of a system's outputs, stands for `noise` if given. See `Judges` for
+    the law.
 
     Raises InputError for systems without a latent quality, and for scores of systems whose alpha is 0 or 1.
     """
@@ -41,6 +43,8 @@ def judges(
     if scale == "skewed_score" and law.item_sd > 0:
         raise InputError("raters.scale=skewed_score needs systems.item_sd=0, or systems=alpha_optimal")
     drawn = leniency + leniency_sd * rng.standard_normal(n_raters)
+    if gamma is not None:
+        noise = float(np.sqrt(gamma * np.mean(spread_of(law) ** 2)))
     return JudgementWorld(contest, law, Judges(scale, drawn, noise), None)
 
 

@@ -1,0 +1,83 @@
+"""Compose a calculation: a sweep whose cells need no simulation, so that thousands of them are one call."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from simlab.config import groups
+from simlab.config.advice import or_nearest, shown
+from simlab.config.overrides import Setting, check_values, first_repeated, parse
+from simlab.config.sections import checked_value
+from simlab.config.sweep import Axis
+from simlab.config.sweepfile import Declared
+from simlab.types import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    """Hold a grid of settings: `section` is the config of its part, with `_target_`, less the keys that are axes."""
+
+    name: str
+    aim: str
+    section: Mapping[str, Any]
+    axes: tuple[Axis, ...]
+    measures: tuple[str, ...]
+    figure: Mapping[str, Any]
+    finding: str
+    command: str
+
+
+def compose_calculation(declared: Declared, overrides: Sequence[str] = (), *, quick: bool = False) -> Calculation:
+    """Compose a calculation from a sweep file that declares one, and from what was typed.
+
+    Raises InputError for everything that a user can mend.
+    """
+    options = groups.find_options()["calculation"]
+    groups.check_option("calculation", declared.calculation, {"calculation": options})
+    section: dict[str, Any] = yaml.safe_load(options[declared.calculation].read_text(encoding="utf-8"))
+    typed = [parse(text) for text in overrides]
+    if twice := first_repeated(setting.key for setting in typed):
+        raise InputError(f"{twice} is given twice; give it once")
+    settings: dict[str, Setting] = {}
+    for setting in (*declared.settings, *(declared.quick if quick else ()), *typed):
+        swept = setting.swept or (setting.key in settings and settings[setting.key].swept)
+        settings[setting.key] = Setting(setting.key, _fitting(section, setting), swept)
+    axes = tuple(Axis(s.key, s.key, check_values(s.key, s.values)) for s in settings.values() if s.swept)
+    fixed = {setting.key: setting.values[0] for setting in settings.values() if not setting.swept}
+    _check_figure(declared, [axis.name for axis in axes])
+    words = ["simlab", "sweep", declared.name, *overrides, *(["--quick"] if quick else [])]
+    return Calculation(
+        declared.name,
+        declared.aim,
+        section | fixed,
+        axes,
+        declared.measures,
+        declared.figure,
+        declared.finding,
+        shlex.join(words),
+    )
+
+
+def _fitting(section: Mapping[str, Any], setting: Setting) -> tuple[Any, ...]:
+    try:
+        return tuple(checked_value({"calculation": section}, f"calculation.{setting.key}", v) for v in setting.values)
+    except KeyError:
+        keys = [key for key in section if key != "_target_"]
+        wrong = f"{shown(setting.key)} is no key of this calculation; {or_nearest(setting.key, keys)}"
+        raise InputError(wrong) from None
+    except InputError as error:
+        raise InputError(str(error).removeprefix("calculation.")) from error
+
+
+def _check_figure(declared: Declared, names: Sequence[str]) -> None:
+    if not declared.measures or not names:
+        raise InputError(f"{declared.name}: a calculation names its measures and at least one axis")
+    for role, known in (("x", names), ("line", names), ("measure", declared.measures), ("against", declared.measures)):
+        if role in declared.figure and declared.figure[role] not in known:
+            wrong = declared.figure[role]
+            raise InputError(f"figure.{role}={shown(wrong)} is not in {declared.name}; {or_nearest(wrong, known)}")
