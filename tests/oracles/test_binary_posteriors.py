@@ -291,7 +291,7 @@ def test_intervals_hold_alpha_as_often_as_they_say(kind: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["known", "calibrated", "constrained"])
 def test_intervals_hold_alpha_as_often_as_they_say_in_many_draws(kind: str) -> None:
-    n = 100_000
+    n = 20_000
     assert abs(covered(n, kind).mean() - 0.95) < 3 * np.sqrt(0.95 * 0.05 / n)
 
 
