@@ -1,4 +1,4 @@
-"""Say what a table of real ratings changes: it brings its own raters, and it is one world."""
+"""Say what worlds from real ratings change: they bring their own raters; a table, not a fit to it, is one world."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ OPTION = "recorded"
 RATERS = {"study": "recorded", "preferences": "compared_scores"}
 """What stands for the raters of a table in studies of ratings, and of preferences."""
 
+FITTED = "fitted"
+"""Systems, and raters, of a world that was fitted to ratings."""
+
 
 def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], family: str) -> list[Setting]:
     """Return what was typed, with the table's own raters added where all systems are recorded.
@@ -22,25 +25,27 @@ def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], famil
     """
     settings = {**declared, **{setting.key: setting for setting in typed}}
     systems = settings["systems"].values if "systems" in settings else ()
-    raters = RATERS.get(family)
-    if raters is None and OPTION in systems:
-        raise InputError("systems=recorded: a table of ratings cannot be judged anew; choose systems=alpha_optimal")
-    if OPTION not in systems:
-        if "raters" in settings and raters in settings["raters"].values:
-            raise InputError(f"raters={raters} come from a table; add systems=recorded, or choose other raters")
-        return list(typed)
-    for setting in typed:
-        if _of_other_raters(setting, family):
-            raise InputError(f"{setting.key}: with systems=recorded the raters come from the file; leave it out")
-    if set(systems) == {OPTION}:
-        _refuse_axes(declared, family)
-        return [*(setting for setting in typed if setting.key != "raters"), Setting("raters", (raters,))]
+    for option in (OPTION, FITTED):
+        raters = _raters(option, family)
+        if raters is None and option in systems:
+            raise InputError(_REFUSED[option])
+        if option not in systems:
+            if "raters" in settings and raters in settings["raters"].values:
+                raise InputError(f"raters={raters} come from a {_FILE[option]}; add systems={option}, or choose others")
+            continue
+        for setting in typed:
+            if _of_other_raters(setting, option, family):
+                raise InputError(f"{setting.key}: with systems={option} the raters come from the file; leave it out")
+        if set(systems) == {option}:
+            _refuse_axes(declared, option, family)
+            return [*(setting for setting in typed if setting.key != "raters"), Setting("raters", (raters,))]
     return list(typed)
 
 
 def for_systems(choices: Mapping[str, Any], family: str) -> dict[str, Any]:
-    """Choose recorded raters for recorded systems, where only some cells have them."""
-    return {**choices, "raters": RATERS[family]} if choices.get("systems") == OPTION else dict(choices)
+    """Choose the raters of a table or of a fit, where only some cells have them."""
+    systems = choices.get("systems")
+    return {**choices, "raters": _raters(systems, family)} if systems in (OPTION, FITTED) else dict(choices)
 
 
 def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
@@ -75,14 +80,26 @@ def identify(config: dict[str, Any]) -> None:
                 section["sha256"] = file_digest(content, "sha256").hexdigest()
 
 
-def _refuse_axes(declared: Mapping[str, Setting], family: str) -> None:
+_REFUSED = {
+    OPTION: "systems=recorded: a table of ratings cannot be judged anew; choose systems=alpha_optimal",
+    FITTED: "systems=fitted: outputs of a fitted world are rated one by one; choose systems=preference",
+}
+_FILE = {OPTION: "table", FITTED: "fit"}
+
+
+def _raters(option: Any, family: str) -> str | None:
+    """Name the raters that systems bring to a kind of study; None: they cannot be in it."""
+    return RATERS.get(family) if option == OPTION else {"study": FITTED}.get(family)
+
+
+def _refuse_axes(declared: Mapping[str, Setting], option: str, family: str) -> None:
     for setting in declared.values():
-        if setting.swept and _of_other_raters(setting, family):
-            raise InputError(f"systems=recorded: this sweep varies {setting.key}, and the raters come from the file")
+        if setting.swept and _of_other_raters(setting, option, family):
+            raise InputError(f"systems={option}: this sweep varies {setting.key}, and the raters come from the file")
 
 
-def _of_other_raters(setting: Setting, family: str) -> bool:
-    """Tell what is said of raters that a table does not have; how its scores are compared may be said."""
+def _of_other_raters(setting: Setting, option: str, family: str) -> bool:
+    """Tell what is said of raters that a file does not have; how the scores of a table are compared may be said."""
     if setting.key == "raters":
-        return setting.values != (RATERS[family],)
-    return setting.key.startswith("raters.") and setting.key != "raters.tie_margin"
+        return setting.values != (_raters(option, family),)
+    return setting.key.startswith("raters.") and not (option == OPTION and setting.key == "raters.tie_margin")

@@ -1,0 +1,176 @@
+"""Fit a law to a pilot in seconds: moments, a synthetic likelihood, and shrunken margins.
+
+What is said of single systems and raters is empirical Bayes: their margins are shrunk towards their mean by the error
+that margins of simulated tables have, so that draws of systems spread as far as systems do, not as far as estimates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from simlab.fit import moments, synthetic
+from simlab.fit.moments import Margins
+from simlab.fit.pilot import Pilot
+from simlab.fit.simulating import simulate
+from simlab.rng import stream
+from simlab.types import Bools, Floats, Ints
+from simlab.world.fitted_law import Effects
+
+START = np.array([0.4, 0.5, 0.3, 0.1, 0.3, 0.2, 0.4, 0.5])
+ROUNDS = (150, 300)
+"""Tables that are simulated: a first, wide look, then around its answer."""
+
+DRAWS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Say how systems and raters at large spread, for systems and raters that no pilot has seen."""
+
+    mean_score: float
+    system_sd: float
+    leniency_sd: float
+    severity_sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Hold draws of all parameters of a law, and the pilot that they come from.
+
+    `theta[draw, parameter]` are those of `synthetic.NAMES`; `diagnosis` says how sampling went, where it can go wrong.
+    """
+
+    pilot: Pilot
+    effects: tuple[Effects, ...]
+    population: tuple[Population, ...]
+    theta: Floats
+    method: str
+    diagnosis: Mapping[str, Any]
+
+
+def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...] = ROUNDS) -> Fit:
+    """Fit the law to a pilot; the same seed gives the same draws."""
+    observed = moments.margins(pilot)
+    used = np.isfinite(observed.products)
+    theta = np.tile(START, (60, 1))
+    for number, n in enumerate(rounds):
+        rng = stream(seed, "fit", number)
+        tried = _proposals(rng, theta, n)
+        found = [_simulated(rng, pilot, observed, row) for row in tried]
+        used &= np.mean([np.isfinite(one.products) for one in found], axis=0) > 0.9
+        theta = _posterior(rng, tried, found, observed, used)
+    return _assemble(stream(seed, "fit", "draws"), pilot, observed, found, theta, draws)
+
+
+def _proposals(rng: np.random.Generator, theta: Floats, n: int) -> Floats:
+    """Scatter parameters around draws, wider than these, so that the surface is learnt beyond them."""
+    centre, spread = theta.mean(0), np.maximum(1.5 * theta.std(0), 0.25 * theta.mean(0) + 0.05)
+    tried: Floats = np.abs(centre + spread * rng.standard_normal((n, len(centre))))
+    tried[:, :6] = np.minimum(tried[:, :6], 1.5)
+    tried[:, 7] = np.clip(np.where(tried[:, 7] > 1, 2 - tried[:, 7], tried[:, 7]), 0.01, 0.99)
+    return tried
+
+
+def _posterior(rng: np.random.Generator, tried: Floats, found: list[Margins], observed: Margins, used: Bools) -> Floats:
+    if not used.any():
+        return _prior(rng, 60 * 40)
+    simulated = np.array([one.products[used] for one in found])
+    whole = np.isfinite(simulated).all(1)
+    surface = synthetic.regress(tried[whole], simulated[whole])
+    return synthetic.sample(rng, surface, observed.products[used], tried.mean(0))
+
+
+def _prior(rng: np.random.Generator, n: int) -> Floats:
+    theta = np.abs(rng.standard_normal((n, len(START)))) * np.where(
+        np.isfinite(synthetic.PRIOR_SCALE), synthetic.PRIOR_SCALE, 0.0
+    )
+    theta[:, 7] = rng.random(n)
+    return theta
+
+
+def effects_of(pilot: Pilot, found: Margins, theta: Floats, taste: Floats | None = None) -> Effects:
+    """Put margins and spreads together to a law."""
+    counted = bool(pilot.counts[1].any())
+    severity_mean = float(found.severity.mean()) if counted else 0.0
+    odds = found.severity - severity_mean
+    major_share = float(np.clip(expit(severity_mean), 0.01, 0.99)) if counted else 0.01
+    points = pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * major_share
+    own = pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * expit(
+        np.log(major_share / (1 - major_share)) + odds
+    )
+    punctuation = np.exp(found.punctuation)
+    # Margins are those of all points; punctuation is drawn beside the law's minor and major errors.
+    reduced = 1 - _punctuation_share(pilot)
+    return Effects(
+        system_mean=np.exp(found.system) * reduced,
+        leniency=np.exp(found.rater) * points / own,
+        severity=np.exp(odds),
+        punctuation=punctuation,
+        rater_system=taste,
+        **dict(zip(synthetic.NAMES, theta.tolist(), strict=True)),
+        major_share=major_share,
+        minor_weight=pilot.minor_weight,
+        major_weight=pilot.major_weight,
+    )
+
+
+def _punctuation_share(pilot: Pilot) -> float:
+    return float(0.1 * pilot.counts[2].sum() / pilot.score.sum())
+
+
+def _simulated(rng: np.random.Generator, pilot: Pilot, observed: Margins, theta: Floats) -> Margins:
+    return moments.margins(simulate(rng, effects_of(pilot, observed, theta), pilot))
+
+
+def _assemble(
+    rng: np.random.Generator, pilot: Pilot, observed: Margins, found: list[Margins], theta: Floats, draws: int
+) -> Fit:
+    """Draw systems and raters beside the spreads, each draw a possible law."""
+    rows = theta[rng.choice(len(theta), draws, replace=len(theta) < draws)]
+    error = rng.choice(len(found), draws)
+    system, system_sd = shrunk(rng, observed.system, np.array([one.system for one in found]), error)
+    rater, leniency_sd = shrunk(rng, observed.rater, np.array([one.rater for one in found]), error)
+    severity, severity_sd = shrunk(rng, observed.severity, np.array([one.severity for one in found]), error)
+    effects, population = [], []
+    for k in range(draws):
+        margin = observed._replace(system=system[k], rater=rater[k], severity=severity[k])
+        effects.append(effects_of(pilot, margin, rows[k]))
+        population.append(_population(rng, effects[-1], system_sd[k], leniency_sd[k], severity_sd[k]))
+    return Fit(pilot, tuple(effects), tuple(population), rows, "fast", {})
+
+
+def _population(
+    rng: np.random.Generator, effects: Effects, system_sd: float, leniency_sd: float, severity_sd: float
+) -> Population:
+    logs = np.log(effects.system_mean)
+    mean = logs.mean() + system_sd / np.sqrt(len(logs)) * rng.standard_normal() + system_sd**2 / 2
+    return Population(float(np.exp(mean)), float(system_sd), float(leniency_sd), float(severity_sd))
+
+
+def shrunk(rng: np.random.Generator, observed: Floats, simulated: Floats, pick: Ints) -> tuple[Floats, Floats]:
+    """Draw what margins estimate: `[draw, unit]`, and the spread of units at large for each draw.
+
+    `simulated[table, unit]` are margins of tables whose truth is `observed`; `pick[draw]` says whose error a draw
+    gets. The spread's draws follow the chi-squared law of a sample variance less the variance of the errors.
+    """
+    n = len(observed)
+    error = simulated - observed
+    bias = error.mean(0)
+    common = (error - bias).mean(1)
+    own = error - bias - common[:, None]
+    noise = float((own**2).mean()) * n / max(n - 1, 1)
+    centre = (observed - bias).mean()
+    deviation = observed - bias - centre
+    if n == 1:
+        return (centre - common[pick])[:, None], np.abs(rng.standard_normal(len(pick))) * 0.3
+    total = float((deviation**2).sum()) / rng.chisquare(n - 1, len(pick))
+    variance = np.maximum(total - noise, 1e-6)
+    weight = np.maximum(float((deviation**2).sum()) / (n - 1) - noise, 1e-6)
+    weight = weight / (weight + noise)
+    drawn = centre - common[pick][:, None] + weight * deviation - np.sqrt(weight) * own[pick]
+    return np.asarray(drawn), np.sqrt(variance)

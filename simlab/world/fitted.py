@@ -1,0 +1,119 @@
+"""Make worlds as a pilot says they are: its systems and raters, on new documents."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge, Le
+
+from simlab.types import Frame, InputError, Ints, World
+from simlab.world.fitted_file import FittedWorld, read_fitted
+from simlab.world.fitted_law import Effects, world_on
+from simlab.world.raters import seat_raters
+from simlab.world.systems import lognormal
+from simlab.world.table_lines import shown
+
+USUAL_SEATS = 3
+"""Raters who sit together where in the pilot each document had one: else a design would have nobody to choose from."""
+
+
+def fitted(
+    rng: np.random.Generator,
+    *,
+    path: str | None,
+    sha256: str | None,
+    names: list[str] | None,
+    n_documents: Annotated[int, Ge(1), Le(100_000)],
+    raters_per_bucket: Annotated[int, Ge(1)] | None,
+    rater_pool: Literal["pilot", "new"],
+    noise: Literal["fresh", "potential"],
+) -> World:
+    """Draw a world of a pilot's systems and raters with documents that the pilot did not see.
+
+    The file is what `simlab fit` wrote (`path=None`: the fit that is built in). A world takes one draw of the
+    parameters from it at random, so that worlds differ by what the pilot left open. Documents are as long as those of
+    the pilot, drawn with replacement; buckets take the pilot's sets of raters in turn. With `rater_pool=new` as many
+    raters are drawn anew from the population that the pilot's raters stand for.
+
+    Raises InputError for a file that is no fitted world or whose digest is not `sha256` (None: any), and for names that
+    are not in it.
+    """
+    held = read_fitted(path, sha256)
+    draw = int(rng.integers(len(held.effects)))
+    effects = _named(held, held.effects[draw], names)
+    if rater_pool == "new":
+        effects = _other_raters(rng, effects, held.leniency_sd[draw], held.severity_sd[draw])
+    frame = _frame(rng, held, names, n_documents, raters_per_bucket)
+    return world_on(rng, effects, frame, potential=noise == "potential")
+
+
+def _named(held: FittedWorld, effects: Effects, names: Sequence[str] | None) -> Effects:
+    """Keep the named systems, in the order of the names."""
+    if names is None:
+        if len(held.system_names) < 2:
+            raise InputError("systems.path: was fitted to one system; a study compares at least two")
+        return effects
+    for name in names:
+        if name not in held.system_names:
+            near = difflib.get_close_matches(name, held.system_names, 1)
+            hint = f"did you mean {shown(near[0], 60)}?" if near else f"it has {shown(', '.join(held.system_names))}"
+            raise InputError(f"systems.names: the fitted world has no system {shown(name, 60)}; {hint}")
+    if len(set(names)) != len(names) or len(names) < 2:
+        raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
+    at = [held.system_names.index(name) for name in names]
+    taste = None if effects.rater_system is None else effects.rater_system[at]
+    return replace(effects, system_mean=effects.system_mean[at], rater_system=taste)
+
+
+def _other_raters(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
+    """Draw raters anew; that the pilot's were few makes the level of all scores uncertain, too."""
+    n = len(effects.leniency)
+    level = lognormal(rng, leniency_sd / np.sqrt(n), 1)[0]
+    average = np.exp(np.log(effects.leniency).mean() + leniency_sd**2 / 2)
+    return replace(
+        effects,
+        leniency=level * average * lognormal(rng, leniency_sd, n),
+        severity=np.exp(severity_sd * rng.standard_normal(n)),
+        punctuation=rng.permutation(effects.punctuation),
+        rater_system=None,
+    )
+
+
+def _frame(
+    rng: np.random.Generator, held: FittedWorld, names: Sequence[str] | None, n_documents: int, per_bucket: int | None
+) -> Frame:
+    sizes = rng.choice(np.array(held.document_sizes), n_documents)
+    document = np.repeat(np.arange(n_documents), sizes)
+    seats = _seats(held, per_bucket)
+    n_buckets = min(len(seats), n_documents)
+    bucket = np.sort(np.arange(n_documents) % n_buckets)
+    system_names = held.system_names if names is None else tuple(names)
+    rater = np.broadcast_to(seats[bucket[document]], (len(system_names), len(document), seats.shape[1]))
+    return Frame(
+        document=document,
+        bucket=bucket,
+        rater=rater,
+        system_names=system_names,
+        document_names=tuple(f"document{k + 1:0{len(str(n_documents))}d}" for k in range(n_documents)),
+        rater_names=held.rater_names,
+        lower_is_better=True,
+    )
+
+
+def _seats(held: FittedWorld, per_bucket: int | None) -> Ints:
+    """List the raters of each bucket, -1 where it has fewer than others."""
+    n_raters = len(held.rater_names)
+    if per_bucket is None and max(map(len, held.seats)) == 1:
+        per_bucket = min(USUAL_SEATS, n_raters)
+    if per_bucket is not None:
+        if per_bucket > n_raters:
+            raise InputError(f"systems.raters_per_bucket={per_bucket} exceeds the {n_raters} raters of the pilot")
+        return seat_raters(max(len(held.seats), n_raters), n_raters, per_bucket)
+    seats = np.full((len(held.seats), max(map(len, held.seats))), -1)
+    for row, raters in zip(seats, held.seats, strict=True):
+        row[: len(raters)] = raters
+    return seats
