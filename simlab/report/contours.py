@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def draw(dataset: xr.Dataset, shown: View) -> Figure:
         _panel(place, part, shown, levels)
     for place in grid.ravel()[: len(parts)]:
         place.set_xlabel(axis_label(shown.x))
-        place.set_ylabel(axis_label(str(shown.line)))
+        place.set_ylabel(textwrap.fill(axis_label(str(shown.line)), 36))
     words = f"Solid lines: {measure_label(dataset, shown.measure)}"
     if shown.against:
         words += f"; dashed: {measure_label(dataset, shown.against)}"
@@ -41,14 +42,9 @@ def draw(dataset: xr.Dataset, shown: View) -> Figure:
 
 
 def _levels(values: Any) -> Any:
-    """Choose round levels, denser where values are small: measures over two axes often rise steeply."""
+    """Choose levels that split the values evenly: where a measure rises steeply, even steps would crowd its lines."""
     known = values[np.isfinite(values)]
-    low, high = np.quantile(known, [0.02, 0.98])
-    from matplotlib.ticker import MaxNLocator
-
-    if low > 0 and high / low > 4:
-        return np.unique([float(f"{level:.2g}") for level in np.geomspace(low, high, 8)])
-    return MaxNLocator(8).tick_values(low, high)
+    return np.unique([float(f"{level:.2g}") for level in np.quantile(known, np.linspace(0.15, 0.98, 7))])
 
 
 def _panel(place: Any, part: xr.Dataset, shown: View, levels: Any) -> None:
