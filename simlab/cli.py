@@ -173,6 +173,48 @@ def agreement(
     print(raters.agreement(file, form, plot))
 
 
+@app.command(epilog="Example: simlab fit pilot.tsv --out pilot.yaml --report pilot.png")
+def fit(
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Write the world here, as .yaml.")] = Path("fitted.yaml"),
+    method: Annotated[
+        Literal["fast", "nuts"], typer.Option(help="Moments, in seconds, or chains, in minutes.")
+    ] = "fast",
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw what the fit says of the pilot, as .png, .svg or .pdf.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
+) -> None:
+    """Make a world from the ratings of a pilot.
+
+    FILE is a table of ratings, the built-in one if left out. Use the world with systems=fitted systems.path=OUT.
+    """
+    from simlab.report import fit as fits
+
+    print(fits.answer(file, out, method, report, seed))
+
+
+@app.command(epilog="Example: simlab backtest ratings.tsv --pilot-share .5 --plot backtest.png")
+def backtest(
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
+    pilot_share: Annotated[float, typer.Option(metavar="X", help="Fit to this share of the documents.")] = 0.5,
+    splits: Annotated[int, typer.Option(metavar="N", help="Split the documents at random N times.", min=1)] = 4,
+    quick: Quick = False,
+    form: Format = "table",
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Split otherwise.", min=0)] = 0,
+    jobs: Jobs = None,
+) -> None:
+    """Hold predictions from a pilot against real studies.
+
+    Fits a world to some documents of a table, predicts the SRP of studies on the others and on all of them, and
+    carries out these studies on the real ratings. FILE is a table of ratings, the built-in one if left out.
+    """
+    from simlab.report import backtest as backtests
+
+    print(backtests.answer(file, pilot_share, splits=splits, quick=quick, form=form, plot=plot, seed=seed, jobs=jobs))
+
+
 @app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")
 def mutt(
     place: Annotated[Path, typer.Argument(metavar="DIR|FILE", hidden=True)],

@@ -1,4 +1,4 @@
-"""Hold a fitted law against the ratings it was fitted to: what would it have answered at the same design?"""
+"""Hold a fitted law against the ratings that it was fitted to, by what it would have answered at the same design."""
 
 from __future__ import annotations
 
