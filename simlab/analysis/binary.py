@@ -151,12 +151,19 @@ def integrate(rows: list[Floats], constrain: bool, level: float) -> Posterior:
 
 
 def ratings(
-    metric: list[Floats], n_plus: Floats, n: Floats, constrain: bool, panels: int, k: int
+    metric: list[Floats],
+    n_plus: Floats,
+    n: Floats,
+    constrain: bool,
+    panels: int,
+    k: int,
+    sizes: tuple[int, int] = likelihood.SIZES,
 ) -> tuple[Nodes, Floats]:
     """Return nodes, and the log-likelihood of the metric's ratings there, `[row, panel, k]`.
 
     `metric` holds m_plus, m and rho, eta or TP, P, TN, N, each `[row]`; nodes serve all human counts `[row, variant]`.
-    The likelihood does not depend on them, so it is computed once and human counts are varied at little cost.
+    The likelihood does not depend on them, so it is computed once and human counts are varied at little cost. `sizes`:
+    nodes over rho, eta and q at each alpha.
     """
     m_plus, m, *quality = metric
     given = likelihood.evidence(m_plus, m, quality, constrain) if len(quality) == 4 else None
@@ -173,7 +180,7 @@ def ratings(
     # class and always wrong about the other fits: alpha rho + (1 - alpha)(1 - eta) = q at rho, 1 - eta = 1, 0 or 0, 1.
     q = (m_plus + 1) / (m + 2)
     rule = nodes(rough, len(m), panels, k, kinks=np.stack([q, 1 - q], axis=1))
-    return rule, likelihood.integrated(rule.alpha.reshape(len(m), -1), given).reshape(rule.alpha.shape)
+    return rule, likelihood.integrated(rule.alpha.reshape(len(m), -1), given, sizes).reshape(rule.alpha.shape)
 
 
 def shares(rule: Nodes, log_density: Floats) -> Floats:

@@ -24,8 +24,11 @@ PUBLISHED: Mapping[str, Sequence[float]] = {
 }
 """The grid of the published calculator, 158,400 settings."""
 
-PANELS, PER_PANEL = 20, 6
-BLOCK = 256
+PANELS, PER_PANEL, SIZES = 20, 6, (8, 16)
+"""Fewer nodes than for a single posterior: expected counts do not contradict each other."""
+
+BLOCK = 32
+"""Settings of the metric in one task: small enough that all cores have some."""
 
 
 def measurable_grid(
@@ -83,7 +86,7 @@ def _block(rows: Settings, human: Floats, level: float, constrain: bool) -> Floa
 
 def spread(metric: list[Floats], n_plus: Floats, n: Floats, constrain: bool) -> Floats:
     """Return the posterior standard deviation for each of several human counts `[row, variant]`."""
-    rule, log_likelihood = binary.ratings(metric, n_plus, n, constrain, PANELS, PER_PANEL)
+    rule, log_likelihood = binary.ratings(metric, n_plus, n, constrain, PANELS, PER_PANEL, SIZES)
     log_density = log_likelihood[:, None] + likelihood.human(
         rule.alpha[:, None], n_plus[..., None, None], n[..., None, None]
     )

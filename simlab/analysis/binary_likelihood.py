@@ -16,7 +16,9 @@ from scipy.special import betaincinv, betaln, xlog1py, xlogy
 from simlab.analysis.binary_nodes import legendre
 from simlab.types import Bools, Floats, Ints
 
-OUTER, INNER = 10, 20
+SIZES = 10, 20
+"""Nodes of the outer and the inner quadrature over rho, eta and q; enough for ratings that contradict each other."""
+
 TAIL = 1e-9
 WORK = 200_000
 """Numbers in one intermediate array: few enough to stay in the processor's cache."""
@@ -63,7 +65,7 @@ def sketch(alpha: Floats, given: Evidence) -> Floats:
     return np.asarray(np.where(given.rated[:, None], log_density, 0.0))
 
 
-def integrated(alpha: Floats, given: Evidence) -> Floats:
+def integrated(alpha: Floats, given: Evidence, sizes: tuple[int, int] = SIZES) -> Floats:
     """Return the log-likelihood of `alpha[row, k]` with rho and eta integrated out, as a density of 0.
 
     The variable with the least spread is integrated over by Gauss-Jacobi quadrature, of the other two the one that
@@ -72,12 +74,12 @@ def integrated(alpha: Floats, given: Evidence) -> Floats:
     found = np.zeros(alpha.shape)
     _, sd = _moments(given)
     least = np.argmin(sd, axis=1)
-    batch = max(WORK // (OUTER * INNER * alpha.shape[1]), 1)
+    batch = max(WORK // (sizes[0] * sizes[1] * alpha.shape[1]), 1)
     for which in range(3):
         rows = np.flatnonzero((least == which) & given.rated)
         for start in range(0, len(rows), batch):
             some = rows[start : start + batch]
-            found[some] = _slices(alpha[some], given.first[some], given.second[some], which, given.constrain)
+            found[some] = _slices(alpha[some], given.first[some], given.second[some], which, given.constrain, sizes)
     return found
 
 
@@ -87,12 +89,14 @@ def _moments(given: Evidence) -> tuple[Floats, Floats]:
     return mean, np.sqrt(mean * (1 - mean) / (total + 1))
 
 
-def _slices(alpha: Floats, first: Floats, second: Floats, outer: int, constrain: bool) -> Floats:
+def _slices(
+    alpha: Floats, first: Floats, second: Floats, outer: int, constrain: bool, sizes: tuple[int, int]
+) -> Floats:
     order = [outer, *(k for k in range(3) if k != outer)]
     weight = np.stack([alpha, 1 - alpha, -np.ones_like(alpha)], axis=-1)[..., order]
     order_of_rho = np.array([1.0, -1.0, 0.0])[order]
     first, second = first[:, order], second[:, order]
-    x, share = jacobi(first[:, 0], second[:, 0], OUTER)
+    x, share = jacobi(first[:, 0], second[:, 0], sizes[0])
     low, high = betaincinv(first, second, TAIL), betaincinv(first, second, 1 - TAIL)
     width = (high - low)[:, None, 1:] * np.abs(weight[..., 1:])
     inner: Ints = 1 + (width[..., 1] < width[..., 0]).astype(int)
@@ -111,7 +115,7 @@ def _slices(alpha: Floats, first: Floats, second: Floats, outer: int, constrain:
         least, most = _better_than_chance(
             least, most, order_of_rho[0] * x[:, None, :] + gz * rest / cz, gy - gz * cy / cz
         )
-    node, part = legendre(INNER)
+    node, part = legendre(sizes[1])
     width = np.maximum(most - least, 0.0)
     y = least[..., None] + width[..., None] * node
     z = np.clip((rest[..., None] - cy[..., None] * y) / cz[..., None], 1e-300, 1 - 1e-16)

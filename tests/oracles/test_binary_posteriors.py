@@ -47,17 +47,19 @@ def metric_likelihood(
     for k, a in enumerate(alpha):
         # Only where all three windows meet is there anything to add up.
         low, high = max(u0, (q0 - (1 - a) * v1) / a), min(u1, (q1 - (1 - a) * v0) / a)
-        low = max(low, q0, v0) if constrain else low  # u > v, so u exceeds their mean q, too
-        if low >= high:
-            continue
-        u = low + (high - low) * node
-        start = np.maximum(v0, (q0 - a * u) / (1 - a))
-        end = np.minimum(np.minimum(v1, (q1 - a * u) / (1 - a)), u if constrain else 1.0)
-        width = np.maximum(end - start, 0)
-        v = start[:, None] + width[:, None] * node
-        q = a * u[:, None] + (1 - a) * v
-        density = log_beta_density(u, tp, p)[:, None] + log_beta_density(v, n - tn, n) + log_beta_density(q, m_plus, m)
-        found[k] = (high - low) * (weight * width) @ np.exp(density) @ weight
+        # u > v, so u exceeds their mean q, too; beyond v1 it is no constraint.
+        low, cut = (max(low, q0, v0), min(max(low, v1), high)) if constrain else (low, low)
+        for start, end in ((low, cut), (cut, high)):
+            if start >= end:
+                continue
+            u = start + (end - start) * node
+            least = np.maximum(v0, (q0 - a * u) / (1 - a))
+            most = np.minimum(np.minimum(v1, (q1 - a * u) / (1 - a)), u if constrain else 1.0)
+            width = np.maximum(most - least, 0)
+            v = least[:, None] + width[:, None] * node
+            q = a * u[:, None] + (1 - a) * v
+            log_f = log_beta_density(u, tp, p)[:, None] + log_beta_density(v, n - tn, n)
+            found[k] += (end - start) * (weight * width) @ np.exp(log_f + log_beta_density(q, m_plus, m)) @ weight
     return found
 
 
