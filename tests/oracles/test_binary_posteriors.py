@@ -36,11 +36,11 @@ def reach(plus: float, n: float) -> tuple[float, float]:
 
 
 def metric_likelihood(
-    alpha: np.ndarray, m_plus: float, m: float, calibration: Sequence[float], constrain: bool
+    alpha: np.ndarray, m_plus: float, m: float, calibration: Sequence[float], constrain: bool, n_nodes: int
 ) -> np.ndarray:
     """Sum p(rho) p(eta) Binomial(m_plus | q) over a grid of (rho, 1 - eta) that is laid anew for every alpha."""
     tp, p, tn, n = calibration
-    node, weight = np.polynomial.legendre.leggauss(72)
+    node, weight = np.polynomial.legendre.leggauss(n_nodes)
     node, weight = (node + 1) / 2, weight / 2
     (u0, u1), (v0, v1), (q0, q1) = reach(tp, p), reach(n - tn, n), reach(m_plus, m)
     found = np.zeros(len(alpha))
@@ -72,7 +72,11 @@ class Sum(NamedTuple):
 
 
 def brute_force(
-    human: Sequence[float], metric: Sequence[float], quality: Sequence[float], constrain: bool = False
+    human: Sequence[float],
+    metric: Sequence[float],
+    quality: Sequence[float],
+    constrain: bool = False,
+    n_nodes: int = 72,
 ) -> Sum:
     """Add up the posterior of alpha over a dense grid: a coarse pass finds the bulk, a fine one adds it up."""
     low, high, panels = 0.0, 1.0, 24
@@ -83,7 +87,7 @@ def brute_force(
         alpha = (edges[:-1, None] + np.diff(edges)[:, None] * (node + 1) / 2).ravel()
         density = np.exp(log_beta_density(alpha, *human))
         if len(quality) == 4:
-            density *= metric_likelihood(alpha, *metric, quality, constrain)
+            density *= metric_likelihood(alpha, *metric, quality, constrain, n_nodes)
         else:
             q = alpha * quality[0] + (1 - alpha) * (1 - quality[1])
             density *= np.exp(log_beta_density(q, *metric))
@@ -125,12 +129,12 @@ def sample(n: int, seed: int) -> list[dict[str, float]]:
     return [{key: float(rng.choice(values)) for key, values in choices.items()} for _ in range(n)]
 
 
-def worst_errors(settings: list[dict[str, float]], constrain: bool = False) -> np.ndarray:
+def worst_errors(settings: list[dict[str, float]], constrain: bool, n_nodes: int) -> np.ndarray:
     """Return the largest errors of mean, sd and epsilon, and of the share of alphas beyond either bound."""
     errors = []
     for setting in settings:
         human, metric, calibration = expected_counts(setting)
-        truth = brute_force(human, metric, calibration, constrain)
+        truth = brute_force(human, metric, calibration, constrain, n_nodes)
         found = alpha_posterior(*human, *metric, calibration=calibration, constrain=constrain)
         epsilon = measurable_difference(**setting, constrain=constrain).epsilon
         tails = truth.below(found.low) - 0.025, truth.below(found.high) - 0.975
@@ -138,8 +142,8 @@ def worst_errors(settings: list[dict[str, float]], constrain: bool = False) -> n
     return np.asarray(np.abs(errors).max(0))
 
 
-def worst_published(n: int, seed: int, constrain: bool) -> None:
-    *moments, low, high = worst_errors(CORNERS + sample(n, seed), constrain)
+def worst_published(n: int, seed: int, constrain: bool, n_nodes: int = 72) -> None:
+    *moments, low, high = worst_errors(CORNERS + sample(n, seed), constrain, n_nodes)
     assert max(moments) < 1e-4
     assert max(low, high) < 3e-4
 
@@ -152,7 +156,8 @@ def test_quadrature_is_what_brute_force_says(constrain: bool) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("constrain", [False, True])
 def test_quadrature_is_what_brute_force_says_on_many_settings(constrain: bool) -> None:
-    worst_published(400, 2, constrain)
+    # Where rho + eta > 1 cuts a narrow ridge, the sum needs more nodes than the quadrature.
+    worst_published(100 if constrain else 400, 2, constrain, 160 if constrain else 72)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 1.0])
