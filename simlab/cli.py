@@ -110,8 +110,8 @@ def query(where: Where = None, measure: Measures = None, form: Format = "table")
 
 @app.command(epilog="Example: simlab compare outputs/item_grouping --by grouping --measure srp")
 def compare(
-    by: Annotated[str, typer.Option(metavar="AXIS", help="Compare the values of this axis.", show_default=False)],
     where: Where = None,
+    by: Annotated[str | None, typer.Option(metavar="AXIS", help="Compare the values of this axis.")] = None,
     measure: Measure = None,
     baseline: Annotated[
         str | None, typer.Option(metavar="VALUE", help="Take differences from it, not from the best.")
@@ -122,10 +122,17 @@ def compare(
 
     Designs met the same worlds, so their difference has less error than they have. A design ties with the best
     when the 95 % interval of their difference includes 0. AXIS=VALUE[,VALUE] keeps the cells with these values.
+    Several stores are compared cell by cell, whatever kind of studies they hold; leave out --by.
     """
     from simlab.report import answers
 
-    print(answers.compare(*_place(where), by, measure, baseline, form))
+    folders, conditions = _places(where)
+    if len(folders) > 1 and by is None:
+        print(answers.compare_stores(folders, conditions, measure, baseline, form))
+    elif by is None or len(folders) > 1:
+        raise UsageError("name the axis with --by, or several stores without it")
+    else:
+        print(answers.compare(folders[0] if folders else None, conditions, by, measure, baseline, form))
 
 
 @app.command(epilog="Example: simlab plot outputs/item_grouping --out figure.svg")
@@ -282,6 +289,51 @@ def detect(
     print(detection.answer(settings or [], difference, solve, prices, joint, form))
 
 
+@app.command("fit-metric", epilog="Example: simlab fit-metric outputs.csv --adequate-from 4")
+def fit_metric(
+    file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],
+    metrics: Annotated[str | None, typer.Option(metavar="M[,M]", help="Fit these; else all.")] = None,
+    adequate_from: Annotated[
+        float | None, typer.Option(metavar="X", help="Outputs are adequate from this human score.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(metavar="X", help="A metric says adequate above it; else the best.")
+    ] = None,
+    margin: Annotated[float, typer.Option(metavar="X", help="Scores of a metric this close are a draw.")] = 0.0,
+    human_margin: Annotated[float, typer.Option(metavar="X", help="Human scores this close are a draw.")] = 0.0,
+    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="Of scores of metrics.")] = False,
+    human_lower_is_better: Annotated[bool, typer.Option("--human-lower-is-better", help="Of human scores.")] = False,
+    references: Annotated[
+        int | None, typer.Option(metavar="N", help="Take unit tests with so many references.")
+    ] = None,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Let the metric favour the first system of a pair.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
+    ] = None,
+    form: Annotated[Literal["table", "json"], typer.Option("--format", help="How to write it.")] = "table",
+) -> None:
+    """Tell what a metric is worth, for metric=fitted_...
+
+    FILE (.csv, .tsv) holds outputs (system, item, human, and metrics; rows or columns human_1, human_2 are repeats),
+    preferences (item, system_a, system_b, human, and metrics: >, =, <), or scores that `simlab mutt --scores` wrote.
+    """
+    from simlab.fit_metric.fitting import Options
+    from simlab.report import fit_metric as fitted
+
+    options = Options(
+        margin=margin,
+        human_margin=human_margin,
+        adequate_from=adequate_from,
+        threshold=threshold,
+        lower_is_better=lower_is_better,
+        human_lower_is_better=human_lower_is_better,
+        keep_order=keep_order,
+    )
+    print(fitted.answer(file, metrics, references, options, out, form))
+
+
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
 def verify(where: Where = None) -> None:
     """Check a store: checksums, missing or torn cells."""
@@ -373,6 +425,13 @@ def _misuse(error: Any) -> str:
         remedy = f"did you mean {close[0]}?" if close else f"`{command} --help` shows all"
         return f"there is no {missing[1]} {missing[2]}; {remedy}"
     return f"{message[:1].lower()}{message[1:]}; `{command} --help` shows how"
+
+
+def _places(words: list[str] | None) -> tuple[list[Path], list[str]]:
+    """Split the words after a command into folders of stores and conditions on their axes."""
+    words = list(words or [])
+    folders = [word for word in words if "=" not in word or Path(word).is_dir()]
+    return [Path(word) for word in folders], [word for word in words if word not in folders]
 
 
 def _place(words: list[str] | None) -> tuple[Path | None, list[str]]:

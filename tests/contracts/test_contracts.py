@@ -67,6 +67,28 @@ def small_contest(name: str = "preference") -> dict[str, Any]:
     return section | {"n_systems": 4, "n_items": 30}
 
 
+FITTED = """
+format: simlab fitted metric 1
+mu:
+  counts: [[40, 5, 10], [2, 1, 2], [10, 5, 40]]
+  prior: [[1, 1, 1], [1, 1, 1], [1, 1, 1]]
+  mirrored: true
+  concentration: 30.0
+rho_eta: {TP: 40, P: 50, TN: 30, N: 45, concentration: 20.0}
+correlation: {value: 0.5, z_error: 0.1, system_sd: 0.1}
+"""
+
+
+def with_a_file(section: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    """Give a part that reads a file a small one; without any it says so."""
+    if "path" not in section:
+        return section
+    with pytest.raises(InputError, match=r"metric\.path names no file"):
+        parts.bind(section)(stream(1), None)
+    (tmp_path / "fitted.yaml").write_text(FITTED)
+    return section | {"path": str(tmp_path / "fitted.yaml")}
+
+
 def compared(raters: dict[str, Any] | None = None, metric: dict[str, Any] | None = None) -> PreferenceWorld:
     contest = parts.bind(small_contest())(stream(1, "systems"))
     raters = raters or yaml.safe_load((CONF / "raters/oracle.yaml").read_text())
@@ -146,7 +168,8 @@ def test_rater_models_of_preferences(section: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("section", options_that_return("metric", PreferenceWorld))
-def test_metric_models(section: dict[str, Any]) -> None:
+def test_metric_models(section: dict[str, Any], tmp_path: Path) -> None:
+    section = with_a_file(section, tmp_path)
     world = compared(metric=section)
     check_test_set(world)
     bare = draw_test_set(stream(1, "test_set"), compared())
@@ -180,8 +203,8 @@ def test_rater_models_of_judgements(section: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("section", options_that_return("metric", JudgementWorld))
-def test_metric_models_of_judgements(section: dict[str, Any]) -> None:
-    world = judged(metric=section)
+def test_metric_models_of_judgements(section: dict[str, Any], tmp_path: Path) -> None:
+    world = judged(metric=with_a_file(section, tmp_path))
     first, again, other = (draw_outputs(stream(seed), world, 40, shared=False) for seed in (1, 1, 2))
     assert first.said is not None
     assert other.said is not None

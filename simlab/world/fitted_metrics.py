@@ -1,0 +1,277 @@
+"""Give a world a metric that was fitted to data: each world draws its parameters from what the data left open.
+
+The file is what `simlab fit-metric TABLE` writes: counts of Beta and Dirichlet posteriors, and a correlation with its
+standard error. Nothing in it is run; it is read up to a size, and held against the schema that its comments explain.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import sha256 as digest_of
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from annotated_types import Ge
+
+from simlab.types import Floats, InputError, JudgementWorld, MetricLaw, OutputMetric, PreferenceWorld
+from simlab.world.table_lines import shown
+
+FORMAT = "simlab fitted metric 1"
+MAX_BYTES = 1 << 20
+"""A file of 60 systems takes some hundred kilobytes; reading a megabyte of YAML takes seconds."""
+
+Parameters: TypeAlias = Literal["drawn", "estimated"]
+Spread: TypeAlias = Literal["own", "shared"]
+Section: TypeAlias = Mapping[str, Any]
+
+# More counts than any evaluation has would only hide a slip of the pen.
+_MOST = 1e9
+_LARGEST_CORRELATION = 0.999
+
+
+class _File(NamedTuple):
+    """Hold the content of a file, and how messages name it."""
+
+    where: str
+    content: Section
+
+
+def fitted_mu(
+    rng: np.random.Generator,
+    world: PreferenceWorld,
+    *,
+    path: str | None,
+    sha256: str | None,
+    parameters: Parameters,
+    pairs: Spread,
+    n_outputs: Annotated[int, Ge(1)],
+) -> PreferenceWorld:
+    """Add a metric whose mixture matrix was estimated; each world draws its own from the posterior.
+
+    Columns are Dirichlet(counts + prior); of a `mirrored` matrix, where the order of the systems means nothing, the
+    column `<` is the column `>` upside down and the column `=` its own mirror image. With `parameters=estimated` all
+    worlds take the posterior mean. With `pairs=own` each pair of systems draws columns Dirichlet(concentration *
+    column) around the world's, if the data told how far pairs differ.
+
+    Raises InputError for a file that cannot be read, has changed since the study was composed, or has no mu.
+    """
+    file = _read(path, sha256)
+    section = _section(file, "mu")
+    _known(section, f"{file.where}: mu", _MU)
+    where = f"{file.where}: mu"
+    weight = _matrix(section, where, "counts") + _matrix(section, where, "prior")
+    if (weight.sum(0) <= 0).any():
+        raise InputError(f"{where}: a column of counts and prior is all 0; a prior must be positive somewhere")
+    if not isinstance(section.get("mirrored"), bool):
+        raise InputError(f"{where}.mirrored={_said(section.get('mirrored'))} must be true or false")
+    drawn = _columns(rng, weight, mirrored=section["mirrored"], parameters=parameters)
+    n = len(world.contest.system_names)
+    every = np.repeat(drawn[None], n * (n - 1) // 2, axis=0)
+    concentration = _optional(section, where, "concentration")
+    if pairs == "own" and concentration is not None:
+        every = _dirichlet(rng, concentration * every)
+    return replace(world, metric=MetricLaw(n_outputs, mu=every))
+
+
+def fitted_rho_eta(
+    rng: np.random.Generator,
+    world: JudgementWorld,
+    *,
+    path: str | None,
+    sha256: str | None,
+    parameters: Parameters,
+    systems: Spread,
+) -> JudgementWorld:
+    """Add a metric that says adequate or not, with rho and eta of its own in each world.
+
+    rho ~ Beta(TP + 1, P - TP + 1), eta ~ Beta(TN + 1, N - TN + 1); with `parameters=estimated` all worlds take the
+    means of these. An analyst who takes rho and eta for known knows the means, so that what the data left open errs in
+    every world (`analysis.estimator.quality=known`). With `systems=own` each system's are drawn around its world's with
+    the concentration in the file, if it has one. Source: von Däniken et al. 2022, section 3.
+
+    Raises InputError for a file that cannot be read, has changed since the study was composed, or has no rho_eta.
+    """
+    file = _read(path, sha256)
+    section, where = _section(file, "rho_eta"), f"{file.where}: rho_eta"
+    _known(section, where, _RHO_ETA)
+    counts = {name: _number(section, where, name, 0, _MOST) for name in ("TP", "P", "TN", "N")}
+    for part, whole in (("TP", "P"), ("TN", "N")):
+        if counts[part] > counts[whole]:
+            raise InputError(
+                f"{where}: {part}={counts[part]:g} exceeds {whole}={counts[whole]:g}, which it is a part of"
+            )
+    shapes = [(counts[a] + 1, counts[b] - counts[a] + 1) for a, b in (("TP", "P"), ("TN", "N"))]
+    nominal = tuple(a / (a + b) for a, b in shapes)
+    true = [float(rng.beta(*shape)) for shape in shapes] if parameters == "drawn" else list(nominal)
+    concentration = _optional(section, where, "concentration")
+    n = len(world.contest.system_names)
+    own = [_around(rng, share, concentration if systems == "own" else None, n) for share in true]
+    return replace(world, metric=OutputMetric(nominal, rho=own[0], eta=own[1]))
+
+
+def fitted_correlation(
+    rng: np.random.Generator,
+    world: JudgementWorld,
+    *,
+    path: str | None,
+    sha256: str | None,
+    parameters: Parameters,
+    systems: Spread,
+) -> JudgementWorld:
+    """Add a metric that scores outputs, with a correlation of its own in each world.
+
+    Fisher's z of the correlation is drawn normally with the standard error that the file has on that scale; with
+    `parameters=estimated` all worlds take the estimate. With `systems=own` each system's is drawn around its world's
+    with the standard deviation between systems in the file. See `correlated` for what is correlated with what.
+
+    Raises InputError for a file that cannot be read, has changed since the study was composed, or has no correlation.
+    """
+    file = _read(path, sha256)
+    section, where = _section(file, "correlation"), f"{file.where}: correlation"
+    _known(section, where, _CORRELATION)
+    value = _number(section, where, "value", -1, 1)
+    error, between = (_number(section, where, name, 0, 10) for name in ("z_error", "system_sd"))
+    value = float(np.clip(value, -_LARGEST_CORRELATION, _LARGEST_CORRELATION))
+    drawn = math.tanh(math.atanh(value) + error * rng.standard_normal()) if parameters == "drawn" else value
+    spread = (between if systems == "own" else 0.0) * rng.standard_normal(len(world.contest.system_names))
+    return replace(world, metric=OutputMetric((value,), correlation=np.clip(drawn + spread, -1, 1)))
+
+
+def posterior_mean(weight: Floats, *, mirrored: bool) -> Floats:
+    """Return the mean of a mixture matrix whose columns are Dirichlet(weight); see `fitted_mu` for `mirrored`."""
+    return _columns(np.random.default_rng(0), weight, mirrored=mirrored, parameters="estimated")
+
+
+_MU = ("counts", "prior", "mirrored", "concentration", "observed", "design_effect", "margin", "human_margin")
+_RHO_ETA = ("TP", "P", "TN", "N", "concentration", "observed", "threshold", "lower_is_better", "tuned")
+_CORRELATION = ("value", "z_error", "system_sd", "outputs", "gamma", "gamma_error", "disattenuated", "components")
+_SECTIONS = ("mu", "rho_eta", "correlation")
+
+
+def _columns(rng: np.random.Generator, weight: Floats, *, mirrored: bool, parameters: Parameters) -> Floats:
+    drawn = _dirichlet(rng, weight) if parameters == "drawn" else weight / weight.sum(0)
+    if not mirrored:
+        return drawn
+    tie = drawn[1, 1]
+    same = np.array([(1 - tie) / 2, tie, (1 - tie) / 2])
+    return np.stack([drawn[:, 0], same, drawn[::-1, 0]], axis=1)
+
+
+def _dirichlet(rng: np.random.Generator, weight: Floats) -> Floats:
+    """Draw columns from Dirichlet(weight), the outcomes on the last axis but one; no weight, no probability."""
+    drawn = rng.standard_gamma(weight)
+    total = drawn.sum(-2, keepdims=True)
+    mean = weight / weight.sum(-2, keepdims=True)
+    # Of tiny weights all draws may be 0; such columns keep their mean.
+    return np.asarray(np.where(total > 0, drawn / np.where(total > 0, total, 1.0), mean))
+
+
+def _around(rng: np.random.Generator, mean: float, concentration: float | None, n: int) -> Floats:
+    if concentration is None or mean in (0.0, 1.0):
+        return np.full(n, mean)
+    return np.asarray(rng.beta(concentration * mean, concentration * (1 - mean), n))
+
+
+def _read(path: str | None, digest: str | None) -> _File:
+    if path is None or not path.strip():
+        raise InputError("metric.path names no file; give what `simlab fit-metric TABLE` wrote: metric.path=FILE.yaml")
+    file = Path(os.path.expanduser(path))
+    where = f"metric.path={shown(path)}"
+    try:
+        status = file.stat()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{where} cannot be opened ({shown(reason or 'no reason given')})") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{where} is no regular file; give what `simlab fit-metric TABLE` wrote")
+    return _read_at(file.absolute(), (status.st_mtime_ns, status.st_size, status.st_ino), digest, where)
+
+
+@lru_cache(maxsize=8)
+def _read_at(file: Path, stamp: tuple[int, ...], digest: str | None, where: str) -> _File:
+    """Read a file once per process and state: blocks of a study ask for the same metric again and again."""
+    with file.open("rb") as stream:
+        raw = stream.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise InputError(f"{where} is larger than {MAX_BYTES:,} bytes; give what `simlab fit-metric TABLE` wrote")
+    if digest is not None and digest != digest_of(raw).hexdigest():
+        raise InputError(f"{where} has changed since the sweep began: its digest is not {shown(digest, 80)}")
+    return _File(where, _parsed(raw, where))
+
+
+def _parsed(raw: bytes, where: str) -> Section:
+    import yaml
+
+    try:
+        content = yaml.safe_load(raw)
+    # A constructor may also raise ValueError (an impossible date), and deep nesting exhausts the stack.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise InputError(f"{where}{line} is no YAML; give what `simlab fit-metric TABLE` wrote") from error
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
+        raise InputError(f"{where} lacks the line `format: {FORMAT}`; give what `simlab fit-metric TABLE` wrote")
+    return content
+
+
+def _section(file: _File, name: str) -> Section:
+    section = file.content.get(name)
+    if section is None:
+        there = [known for known in _SECTIONS if file.content.get(known) is not None]
+        parts = " or ".join(f"metric=fitted_{known}" for known in there)
+        instead = f"choose {parts}" if parts else "it has no fitted section at all"
+        raise InputError(f"{file.where} has no section {name}, which the data did not tell; {instead}")
+    if not isinstance(section, Mapping):
+        raise InputError(f"{file.where}: {name} must hold keys, not {_said(section)}")
+    return section
+
+
+def _known(section: Section, where: str, keys: tuple[str, ...]) -> None:
+    for key in section:
+        if key not in keys:
+            close = difflib.get_close_matches(_said(key), keys, 1)
+            hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(keys)}"
+            raise InputError(f"{where}: {_said(key)} is no key; {hint}")
+
+
+def _number(section: Section, where: str, name: str, low: float, high: float) -> float:
+    if name not in section:
+        raise InputError(f"{where}: {name} is missing; it must be a number from {low:g} to {high:g}")
+    value = section[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InputError(f"{where}.{name}={_said(value)} must be a number from {low:g} to {high:g}")
+    return float(value)
+
+
+def _optional(section: Section, where: str, name: str) -> float | None:
+    if section.get(name) is None:
+        return None
+    value = _number(section, where, name, 0, _MOST)
+    if value == 0:
+        raise InputError(f"{where}.{name}=0 must be above 0, or null where nothing differs")
+    return value
+
+
+def _matrix(section: Section, where: str, name: str) -> Floats:
+    rows = section.get(name)
+    right = isinstance(rows, list) and len(rows) == 3 and all(isinstance(row, list) and len(row) == 3 for row in rows)
+    if not right or rows is None:
+        raise InputError(f"{where}.{name} must have three rows of three numbers, outcomes in the order >, =, <")
+    cells = {f"{name}[{i + 1}][{j + 1}]": cell for i, row in enumerate(rows) for j, cell in enumerate(row)}
+    return np.array([_number(cells, where, cell, 0, _MOST) for cell in cells]).reshape(3, 3)
+
+
+def _said(value: Any) -> str:
+    """Write a value of a file in a message; lists that repeat themselves, or numbers of a million digits, in words."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _MOST:
+        return "a number that large"
+    if isinstance(value, str | int | float) or value is None:
+        return shown("null" if value is None else str(value).lower() if isinstance(value, bool) else str(value), 40)
+    return f"a {type(value).__name__}"
