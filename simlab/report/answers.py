@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,39 @@ def compare(
         if form != "table":
             return tables.write(comparison.records(rows, axis, name), form)
         return comparison.table(rows, axis, name, str(dataset[name].attrs.get("cluster", "cluster")))
+
+
+def compare_stores(
+    folders: Sequence[Path], conditions: Sequence[str], measure: str | None, baseline: str | None, form: Form
+) -> str:
+    """Write the differences between the cells of several stores, paired where they met the same worlds."""
+    from simlab import joining
+    from simlab.compare import compare as contrasts
+    from simlab.report import comparison
+
+    with ExitStack() as stack:
+        stores = {}
+        for folder in folders:
+            dataset = stack.enter_context(store.open_results(folder))
+            own = [c for c in conditions if c.partition("=")[0] in store.axes_of(dataset)]
+            dataset, _ = _with_measures(view.narrowed(dataset, own), [measure] if measure else [])
+            stores[folder.name] = dataset
+        if len(stores) < len(folders):
+            raise InputError("two of these folders have the same name; rename one")
+        common = joining.common_measures(stores)
+        if not common:
+            raise InputError("these stores have no measure in common; name one with --measure")
+        name = view.nearest(measure, common, "the measure") if measure else common[0]
+        joined, same = joining.join(stores, name)
+        if baseline is not None:
+            view.nearest(baseline, joined[joining.DESIGN].values.tolist(), "the design")
+        rows = contrasts(joined, by=joining.DESIGN, measure=name, baseline=baseline)
+        if form != "table":
+            return tables.write(comparison.records(rows, joining.DESIGN, name), form)
+        text = comparison.table(rows, joining.DESIGN, name, "world")
+        return (
+            text if same else f"{text}\nNot all stores met the same worlds: differences between those are not paired."
+        )
 
 
 def plot(folder: Path | None, conditions: Sequence[str], out: Path | None, measure: str | None) -> str:
