@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from simlab.analysis.control_variates import Finite, interval, sample_mean
 from simlab.analysis.control_variates_planning import data_efficiency
+from simlab.analysis.estimators import sample_mean
 from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import OK, Array, Estimates, Floats, InputError, Ints, Judged, JudgementWorld
@@ -17,6 +17,7 @@ from simlab.world.judgements import Drawn, Quality, draw_outputs, judge, quality
 from simlab.world.judges import true_means
 
 ROUNDING = 1e-12
+DEFAULT_LEVEL = 0.05
 HUMAN_ONLY = "simlab.analysis.estimators.sample_mean"
 
 
@@ -101,7 +102,7 @@ def _campaign(config: Mapping[str, Any], drawn: JudgementWorld, plan: Plan, worl
         "standard_error": found.sd,
         "low": found.low,
         "high": found.high,
-        **_baseline(config, judged),
+        **_baseline(config, judged, stream(*place, "estimator")),
         **_contrasts(config, found),
     }
 
@@ -176,14 +177,15 @@ def _calibration(config: Mapping[str, Any], drawn: JudgementWorld, size: Sizes, 
     return counts.astype(float)
 
 
-def _baseline(config: Mapping[str, Any], judged: Judged) -> dict[str, Array]:
-    """Estimate from the human judgements alone: what the metric is held against."""
-    if judged.y.shape[1] < 2:
+def _baseline(config: Mapping[str, Any], judged: Judged, rng: np.random.Generator) -> dict[str, Array]:
+    """Estimate from the human judgements alone, with the same kind of interval: what the metric is held against."""
+    if judged.y.shape[1] < 3:
         return {}
-    finite = None if judged.test_set is None else Finite(judged.test_set, judged.annotator_variance)
-    mean = sample_mean(judged.y, finite)
-    low, high = interval(mean, config["analysis"]["estimator"].get("level", 0.05))
-    return {"baseline": mean.value, "baseline_width": high - low}
+    estimator = config["analysis"]["estimator"]
+    mean = sample_mean(
+        rng, judged, interval=estimator.get("interval", "normal"), level=estimator.get("level", DEFAULT_LEVEL)
+    )
+    return {"baseline": mean.value, "baseline_width": mean.high - mean.low}
 
 
 def _contrasts(config: Mapping[str, Any], found: Estimates) -> dict[str, Array]:

@@ -13,19 +13,30 @@ from annotated_types import Gt, Lt
 from simlab.analysis import control_variates as means
 from simlab.analysis.binary import alpha_posterior
 from simlab.analysis.control_variates import Finite, MeanEstimate, Rest
+from simlab.analysis.control_variates_bootstrap import bootstrap_interval
 from simlab.types import Estimates, Floats, InputError, Judged
 
 Level = Annotated[float, Gt(0), Lt(1)]
+Interval = Literal["normal", "bootstrap"]
 
 
-def sample_mean(rng: np.random.Generator, judged: Judged, *, level: Level) -> Estimates:
-    """Average the human judgements; the metric is not used."""
-    _enough(judged, "sample_mean", 2)
-    return _with_interval(means.sample_mean(judged.y, _finite(judged)), level, judged)
+def sample_mean(rng: np.random.Generator, judged: Judged, *, interval: Interval, level: Level) -> Estimates:
+    """Average the human judgements; the metric is not used.
+
+    `interval`: normal, or percentiles of a bootstrap (of 1,000 resamples), here and below.
+    """
+    _enough(judged, "sample_mean", 3 if interval == "bootstrap" else 2)
+    found = means.sample_mean(judged.y, _finite(judged))
+    return _with_interval(rng, found, judged, interval, level)
 
 
 def control_variates(
-    rng: np.random.Generator, judged: Judged, *, coefficient: Literal["plug_in", "known"], level: Level
+    rng: np.random.Generator,
+    judged: Judged,
+    *,
+    coefficient: Literal["plug_in", "known"],
+    interval: Interval,
+    level: Level,
 ) -> Estimates:
     """Correct the mean of human judgements by what the metric says of the judged outputs and of all others.
 
@@ -41,10 +52,11 @@ def control_variates(
             "choose plug_in"
         )
     rest = None if judged.rest is None else Rest(*judged.rest)
-    return _with_interval(means.control_variates(judged.y, g, rest, slope, _finite(judged)), level, judged)
+    found = means.control_variates(judged.y, g, rest, slope, _finite(judged))
+    return _with_interval(rng, found, judged, interval, level, g, slope)
 
 
-def ppi(rng: np.random.Generator, judged: Judged, *, level: Level) -> Estimates:
+def ppi(rng: np.random.Generator, judged: Judged, *, interval: Interval, level: Level) -> Estimates:
     """Correct the mean by prediction-powered inference, power-tuned.
 
     Source: Angelopoulos, Duchi and Zrnic 2023 (PPI++). Needs outputs with the metric's word only: test_set=fresh.
@@ -56,7 +68,7 @@ def ppi(rng: np.random.Generator, judged: Judged, *, level: Level) -> Estimates:
             "analysis.estimator=ppi needs outputs that only the metric rates; raise budget.metric_ratings, with "
             "systems.test_set=fresh"
         )
-    return _with_interval(means.ppi(judged.y, g, Rest(*judged.rest)), level, judged)
+    return _with_interval(rng, means.ppi(judged.y, g, Rest(*judged.rest)), judged, interval, level, g)
 
 
 def binary(
@@ -116,11 +128,27 @@ def _finite(judged: Judged) -> Finite | None:
     return None if judged.test_set is None else Finite(judged.test_set, judged.annotator_variance)
 
 
-def _with_interval(found: MeanEstimate, level: float, judged: Judged) -> Estimates:
-    low, high = means.interval(found, level)
-    own = found.metric_se
-    influence = found.influence
+def _with_interval(
+    rng: np.random.Generator,
+    found: MeanEstimate,
+    judged: Judged,
+    interval: str,
+    level: float,
+    g: Floats | None = None,
+    slope: Floats | None = None,
+) -> Estimates:
+    if interval == "bootstrap":
+        if judged.test_set is not None:
+            raise InputError(
+                "analysis.estimator.interval=bootstrap resamples with replacement, and outputs are judged once each; "
+                "set design.replacement=true, systems.test_set=fresh or interval=normal"
+            )
+        rest = None if judged.rest is None or g is None else Rest(*judged.rest)
+        bounds = bootstrap_interval(rng, judged.y, g, rest, slope, level=level)
+    else:
+        bounds = means.interval(found, level)
+    influence, own = found.influence, found.metric_se
     if judged.test_set is not None:
         influence = influence * np.sqrt(1 - judged.y.shape[1] / judged.test_set)
         own = np.sqrt(own**2 + judged.annotator_variance / judged.test_set)
-    return Estimates(found.value, found.se, low, high, influence, own)
+    return Estimates(found.value, found.se, bounds.low, bounds.high, influence, own)

@@ -396,7 +396,7 @@ def preference_study(**budget: Any) -> dict[str, Any]:
 
 
 def judgement_study(**keys: Any) -> dict[str, Any]:
-    estimator = {"_target_": "simlab.analysis.estimators.ppi", "level": 0.05}
+    estimator = yaml.safe_load((CONF / "analysis/estimator/ppi.yaml").read_text())
     return {
         "seed": 1,
         "worlds": 2,
@@ -475,7 +475,9 @@ def test_a_study_of_preferences_alone_gives_the_same_bits_as_in_a_block(budget: 
 )
 def test_a_study_of_judgements_alone_gives_the_same_bits_as_in_a_block(keys: dict[str, Any]) -> None:
     if keys.get("metric") == {}:
-        keys = keys | {"analysis": {"estimator": {"_target_": "simlab.analysis.estimators.sample_mean", "level": 0.05}}}
+        keys = keys | {
+            "analysis": {"estimator": yaml.safe_load((CONF / "analysis/estimator/sample_mean.yaml").read_text())}
+        }
     whole = run_block(judgement_study(**keys), 1, 0, 6).arrays
     alone = run_block(judgement_study(**keys), 1, 4, 1).arrays
     assert alone.keys() == whole.keys()

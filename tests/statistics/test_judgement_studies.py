@@ -123,6 +123,15 @@ def test_data_efficiency_is_that_of_the_formula(replacement: bool) -> None:
     assert stats.chi2.sf(np.sum(((np.array([one.value for one in found]) - other) / mcse) ** 2), len(z)) < 1e-3
 
 
+def test_data_efficiency_shows_in_the_widths_of_bootstrap_intervals() -> None:
+    keys = {"raters.gamma": 0.5, "metric.correlation": 0.8, "systems.n_items": 2000, "budget.human_ratings": 200}
+    wide = {"analysis.estimator.interval": "bootstrap", "analysis.estimator.level": 0.2, "design.replacement": "true"}
+    found = outcomes(SCALAR | keys | wide, 10, 6)
+    efficiency = estimates.data_efficiency_width(found)
+    assert efficiency.value == pytest.approx(estimates.data_efficiency_formula(found).value, rel=0.08)
+    assert abs(coverage(found).value - 0.8) < 4 * coverage(found).mcse
+
+
 @pytest.mark.parametrize(("scale", "third"), [("skewed_score", 2 * 0.7**2), ("score", 0.0)])
 @pytest.mark.parametrize("n", [10, 40])
 def test_the_plug_in_coefficient_is_biased_in_a_skewed_world_only(scale: str, third: float, n: int) -> None:
