@@ -70,7 +70,9 @@ def normal_orthant(h: Floats | float, k: Floats | float, correlation: Floats | f
     across = np.sqrt(1 - rho**2)
     apart = np.where(h * np.sign(k) > 0, 0.0, 0.5)
     found = (ndtr(h) + ndtr(k)) / 2 - apart
-    return np.asarray(found - owens_t(h, (k - rho * h) / (h * across)) - owens_t(k, (h - rho * k) / (k * across)))
+    found = found - owens_t(h, (k - rho * h) / (h * across)) - owens_t(k, (h - rho * k) / (k * across))
+    found = np.where(np.asarray(correlation) == 1, ndtr(np.minimum(h, k)), found)
+    return np.where(np.asarray(correlation) == -1, np.maximum(ndtr(h) - ndtr(-k), 0.0), np.clip(found, 0.0, 1.0))
 
 
 def threshold_rates(
@@ -102,4 +104,4 @@ def best_threshold(correlation: Floats | float, alpha: Floats | float) -> Floats
     """
     rho, quality = np.asarray(correlation, float), ndtri(np.clip(np.asarray(alpha, float), 1e-9, 1 - 1e-9))
     gain = np.divide(np.sqrt(1 - rho**2) - 1, rho, out=np.zeros(np.broadcast(rho, quality).shape), where=rho != 0)
-    return np.asarray(quality * gain)
+    return np.asarray(quality * gain + 0.0)

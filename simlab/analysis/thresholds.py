@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri, owens_t
 
+from simlab import formulas
 from simlab.rng import stream
 from simlab.types import Bools, Floats, InputError, Ints
 
@@ -47,11 +47,7 @@ def at_threshold(threshold: ArrayLike, correlation: ArrayLike, alpha: ArrayLike)
     [0.0, 0.747, 0.747]
     """
     t, r, share = _checked(threshold, correlation, alpha)
-    both = orthant(-t, ndtri(share), r)
-    # P(score > t, adequate) = P(-score < -t, -quality < -c) with c = -ndtri(alpha): signs cancel in the correlation.
-    rho = both / share
-    eta = 1 - (ndtr(-t) - both) / (1 - share)
-    return Threshold(t, np.clip(rho, 0, 1), np.clip(eta, 0, 1))
+    return Threshold(t, *formulas.threshold_rates(r, share, t))
 
 
 def best_threshold(correlation: ArrayLike, alpha: ArrayLike) -> Threshold:
@@ -64,26 +60,7 @@ def best_threshold(correlation: ArrayLike, alpha: ArrayLike) -> Threshold:
     [-0.103, 0.74, 0.757]
     """
     _, r, share = _checked(0.0, correlation, alpha)
-    return at_threshold(-ndtri(share) * (1 - np.sqrt(1 - r * r)) / r, r, share)
-
-
-def orthant(x: ArrayLike, y: ArrayLike, correlation: ArrayLike) -> Floats:
-    """Return P(X <= x, Y <= y) of two standard normal variables, by Owen's T function (Owen 1956).
-
-    >>> float(orthant(0, 0, 0.5).round(6)) == round(1 / 3, 6)
-    True
-    """
-    x, y, r = np.broadcast_arrays(*(np.asarray(v, float) for v in (x, y, correlation)))
-    x, y = x + 0.0, y + 0.0  # a negative zero would send a ratio to the wrong infinity
-    spread = np.sqrt(1 - r * r)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = (
-            (ndtr(x) + ndtr(y)) / 2 - owens_t(x, (y - r * x) / (x * spread)) - owens_t(y, (x - r * y) / (y * spread))
-        )
-    found = found - np.where((x * y < 0) | ((x * y == 0) & (x + y < 0)), 0.5, 0.0)
-    found = np.where((x == 0) & (y == 0), 0.25 + np.arcsin(r) / (2 * np.pi), found)
-    found = np.where(r == 1, ndtr(np.minimum(x, y)), found)
-    return np.asarray(np.where(r == -1, np.maximum(ndtr(x) + ndtr(y) - 1, 0), found))
+    return at_threshold(formulas.best_threshold(r, share), r, share)
 
 
 def _checked(threshold: ArrayLike, correlation: ArrayLike, alpha: ArrayLike) -> tuple[Floats, Floats, Floats]:
