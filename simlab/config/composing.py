@@ -51,7 +51,9 @@ def compose_sweep(
     options = groups.find_options(plugins)
     declared = Declared("run") if name is None else catalogue.load_sweep(name)
     if declared.calculation:
-        raise InputError(f"{declared.name} is a calculation, not a study; `simlab sweep {declared.name}` carries it out")
+        raise InputError(
+            f"{declared.name} is a calculation, not a study; `simlab sweep {declared.name}` carries it out"
+        )
     settings = gather(declared, overrides, quick, options, plugins)
     if name is None and (swept := several(settings.values())):
         raise InputError(f"{swept.key} has several values, and a run is one cell; use `simlab sweep NAME`")
