@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +63,7 @@ def _means(table: Pilot, name: str) -> Floats:
     return np.asarray(np.bincount(index, weights=table.score, minlength=n) / np.bincount(index, minlength=n))
 
 
-def _check(name: str, found: list[Mapping[str, float]]) -> Check:
+def _check(name: str, found: Sequence[Mapping[str, float]]) -> Check:
     real, *simulated = (one[name] for one in found)
     low, middle, high = np.nanquantile(simulated, (INTERVAL[0], 0.5, INTERVAL[1])) if _any(simulated) else [np.nan] * 3
     return Check(name, float(real), float(middle), float(low), float(high))
@@ -76,7 +76,7 @@ def _any(values: list[float]) -> bool:
 def traits(table: Pilot) -> dict[str, float]:
     """Describe a table by what a study depends on: scores, raters, agreement, systems."""
     score, margins = table.score, moments.margins(table)
-    single, shared = agreement(table)
+    single, shared = margins.pairs[-2:]
     return {
         "mean score": score.mean(),
         "sd of scores": score.std(),
@@ -89,41 +89,3 @@ def traits(table: Pilot) -> dict[str, float]:
         "Kendall's tau per document": single,
         "Kendall's tau over shared documents": shared,
     }
-
-
-def agreement(table: Pilot) -> tuple[float, float]:
-    """Average Kendall's tau-b between rater pairs: per document, and over all documents they share.
-
-    Only documents of which both rated every output count. Source: Riley et al. 2024, table 2.
-    """
-    shape = table.n_raters, table.n_documents, table.n_systems
-    cell = np.ravel_multi_index((table.rater, table.document[table.item], table.system), shape)
-    total = np.bincount(cell, weights=table.score, minlength=np.prod(shape)).reshape(shape)
-    size = np.bincount(cell, minlength=np.prod(shape)).reshape(shape)
-    full = (size == np.bincount(table.document, minlength=table.n_documents)[:, None]).all(2)
-    single, shared = [], []
-    for a in range(table.n_raters):
-        for b in range(a):
-            both = full[a] & full[b]
-            if both.any():
-                ranked = kendall_tau(np.round(total[a, both], 6), np.round(total[b, both], 6))
-                single.append(np.nanmean(ranked) if np.isfinite(ranked).any() else np.nan)
-                sums = np.round(total[a, both].sum(0), 6), np.round(total[b, both].sum(0), 6)
-                shared.append(kendall_tau(*sums).item())
-    return _mean(single), _mean(shared)
-
-
-def _mean(values: list[float]) -> float:
-    return float(np.nanmean(values)) if _any(values) else float("nan")
-
-
-def kendall_tau(x: Floats, y: Floats) -> Floats:
-    """Return Kendall's tau-b of each row of `x[..., unit]` and `y[..., unit]`; NaN where either ranks nothing.
-
-    >>> kendall_tau(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])).round(3).item()
-    0.333
-    """
-    first, second = np.triu_indices(x.shape[-1], k=1)
-    up_x, up_y = np.sign(x[..., first] - x[..., second]), np.sign(y[..., first] - y[..., second])
-    untied = np.sqrt(np.abs(up_x).sum(-1) * np.abs(up_y).sum(-1))
-    return np.asarray(np.divide((up_x * up_y).sum(-1), untied, out=np.full_like(untied, np.nan), where=untied > 0))

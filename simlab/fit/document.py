@@ -15,7 +15,7 @@ from simlab.types import Array
 from simlab.world.fitted_file import FORMAT, SINGLE
 
 POPULATION = ("mean_score", "system_sd", "leniency_sd", "severity_sd")
-PER_UNIT = ("system_mean", "leniency", "severity", "punctuation")
+PER_UNIT = ("system_mean", "leniency", "severity", "sharpness", "punctuation")
 INTERVAL = (0.025, 0.5, 0.975)
 
 

@@ -22,8 +22,13 @@ from simlab.types import Bools, Floats, Ints
 from simlab.world.fitted_law import Effects
 
 START = np.array([0.4, 0.5, 0.3, 0.1, 0.3, 0.2, 0.4, 0.5])
-ROUNDS = (150, 300)
+ROUNDS = (120, 120, 240)
 """Tables that are simulated: a first, wide look, then around its answer."""
+
+UNITS = ("system", "rater", "severity", "sharpness", "minor_sharpness")
+"""Margins that speak of single systems and raters."""
+
+SHARPNESS = (0.05, 4.0)
 
 DRAWS = 100
 
@@ -56,15 +61,17 @@ class Fit:
 def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...] = ROUNDS) -> Fit:
     """Fit the law to a pilot; the same seed gives the same draws."""
     observed = moments.margins(pilot)
-    used = np.isfinite(observed.products)
-    theta = np.tile(START, (60, 1))
+    used = np.isfinite(observed.pairs)
+    centre, theta = observed, np.tile(START, (60, 1))
     for number, n in enumerate(rounds):
         rng = stream(seed, "fit", number)
         tried = _proposals(rng, theta, n)
-        found = [_simulated(rng, pilot, observed, row) for row in tried]
-        used &= np.mean([np.isfinite(one.products) for one in found], axis=0) > 0.9
+        found = [_simulated(rng, pilot, centre, row) for row in tried]
+        used &= np.mean([np.isfinite(one.pairs) for one in found], axis=0) > 0.9
         theta = _posterior(rng, tried, found, observed, used)
-    return _assemble(stream(seed, "fit", "draws"), pilot, observed, found, theta, draws)
+        units = [estimate(field, observed, centre, found) for field in UNITS]
+        centre = centre._replace(**dict(zip(UNITS, (unit.shrunk for unit in units), strict=True)))
+    return _assemble(stream(seed, "fit", "draws"), pilot, observed, units, theta, draws)
 
 
 def _proposals(rng: np.random.Generator, theta: Floats, n: int) -> Floats:
@@ -79,10 +86,10 @@ def _proposals(rng: np.random.Generator, theta: Floats, n: int) -> Floats:
 def _posterior(rng: np.random.Generator, tried: Floats, found: list[Margins], observed: Margins, used: Bools) -> Floats:
     if not used.any():
         return _prior(rng, 60 * 40)
-    simulated = np.array([one.products[used] for one in found])
+    simulated = np.array([one.pairs[used] for one in found])
     whole = np.isfinite(simulated).all(1)
     surface = synthetic.regress(tried[whole], simulated[whole])
-    return synthetic.sample(rng, surface, observed.products[used], tried.mean(0))
+    return synthetic.sample(rng, surface, observed.pairs[used], tried.mean(0))
 
 
 def _prior(rng: np.random.Generator, n: int) -> Floats:
@@ -104,16 +111,19 @@ def effects_of(pilot: Pilot, found: Margins, theta: Floats, taste: Floats | None
         np.log(major_share / (1 - major_share)) + odds
     )
     punctuation = np.exp(found.punctuation)
+    sharpness = np.clip(found.sharpness, *SHARPNESS)
     # Margins are those of all points; punctuation is drawn beside the law's minor and major errors.
     reduced = 1 - _punctuation_share(pilot)
     return Effects(
         system_mean=np.exp(found.system) * reduced,
         leniency=np.exp(found.rater) * points / own,
         severity=np.exp(odds),
+        sharpness=sharpness,
         punctuation=punctuation,
         rater_system=taste,
         **dict(zip(synthetic.NAMES, theta.tolist(), strict=True)),
         major_share=major_share,
+        minor_sharpness=float(np.clip(found.minor_sharpness[0], 0, 2)),
         minor_weight=pilot.minor_weight,
         major_weight=pilot.major_weight,
     )
@@ -123,24 +133,74 @@ def _punctuation_share(pilot: Pilot) -> float:
     return float(0.1 * pilot.counts[2].sum() / pilot.score.sum())
 
 
-def _simulated(rng: np.random.Generator, pilot: Pilot, observed: Margins, theta: Floats) -> Margins:
-    return moments.margins(simulate(rng, effects_of(pilot, observed, theta), pilot))
+def _simulated(rng: np.random.Generator, pilot: Pilot, centre: Margins, theta: Floats) -> Margins:
+    return moments.margins(simulate(rng, effects_of(pilot, centre, theta), pilot))
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Say what margins tell of single systems or raters.
+
+    `corrected[unit]` are margins less their bias, `error[table, unit]` errors of simulated ones around it. The mean
+    over units is taken as it is; deviations from it are shrunk by `weight`. `spread` is the sum of squared deviations,
+    `noise` the variance of a deviation's error.
+    """
+
+    corrected: Floats
+    error: Floats
+    weight: float
+    spread: float
+    noise: float
+
+    @property
+    def shrunk(self) -> Floats:
+        """Return the posterior mean of each unit."""
+        centre = self.corrected.mean()
+        return np.asarray(centre + self.weight * (self.corrected - centre))
+
+
+def estimate(field: str, observed: Margins, centre: Margins, found: list[Margins]) -> Units:
+    """Correct and weigh one kind of margins by what became of it in tables whose truth was `centre`."""
+    simulated = np.array([np.atleast_1d(getattr(one, field)) for one in found])
+    error = simulated - simulated.mean(0)
+    corrected = np.atleast_1d(getattr(observed, field)) + np.atleast_1d(getattr(centre, field)) - simulated.mean(0)
+    n = len(corrected)
+    own = error - error.mean(1, keepdims=True)
+    noise = float((own**2).mean()) * n / max(n - 1, 1)
+    spread = float(((corrected - corrected.mean()) ** 2).sum())
+    between = max(spread / max(n - 1, 1) - noise, 1e-6)
+    return Units(corrected, error, between / (between + noise), spread, noise)
+
+
+def draw_units(rng: np.random.Generator, units: Units, pick: Ints) -> tuple[Floats, Floats]:
+    """Draw units, `[draw, unit]`, and the spread of units at large for each draw.
+
+    `pick[draw]` says whose error a draw gets. The spread follows the chi-squared law of a sample variance, less
+    the variance of the errors.
+    """
+    n = len(units.corrected)
+    common = units.error[pick].mean(1, keepdims=True)
+    own = units.error[pick] - common
+    drawn = units.shrunk - common - np.sqrt(units.weight) * own
+    if n == 1:
+        return drawn, np.abs(0.3 * rng.standard_normal(len(pick)))
+    variance = units.spread / rng.chisquare(n - 1, len(pick)) - units.noise
+    return drawn, np.sqrt(np.maximum(variance, 1e-6))
 
 
 def _assemble(
-    rng: np.random.Generator, pilot: Pilot, observed: Margins, found: list[Margins], theta: Floats, draws: int
+    rng: np.random.Generator, pilot: Pilot, observed: Margins, units: list[Units], theta: Floats, draws: int
 ) -> Fit:
     """Draw systems and raters beside the spreads, each draw a possible law."""
     rows = theta[rng.choice(len(theta), draws, replace=len(theta) < draws)]
-    error = rng.choice(len(found), draws)
-    system, system_sd = shrunk(rng, observed.system, np.array([one.system for one in found]), error)
-    rater, leniency_sd = shrunk(rng, observed.rater, np.array([one.rater for one in found]), error)
-    severity, severity_sd = shrunk(rng, observed.severity, np.array([one.severity for one in found]), error)
+    pick = rng.integers(len(units[0].error), size=draws)
+    drawn = {field: draw_units(rng, unit, pick) for field, unit in zip(UNITS, units, strict=True)}
     effects, population = [], []
     for k in range(draws):
-        margin = observed._replace(system=system[k], rater=rater[k], severity=severity[k])
+        margin = observed._replace(**{field: values[k] for field, (values, _) in drawn.items()})
         effects.append(effects_of(pilot, margin, rows[k]))
-        population.append(_population(rng, effects[-1], system_sd[k], leniency_sd[k], severity_sd[k]))
+        spreads = (float(drawn[field][1][k]) for field in ("system", "rater", "severity"))
+        population.append(_population(rng, effects[-1], *spreads))
     return Fit(pilot, tuple(effects), tuple(population), rows, "fast", {})
 
 
@@ -149,28 +209,4 @@ def _population(
 ) -> Population:
     logs = np.log(effects.system_mean)
     mean = logs.mean() + system_sd / np.sqrt(len(logs)) * rng.standard_normal() + system_sd**2 / 2
-    return Population(float(np.exp(mean)), float(system_sd), float(leniency_sd), float(severity_sd))
-
-
-def shrunk(rng: np.random.Generator, observed: Floats, simulated: Floats, pick: Ints) -> tuple[Floats, Floats]:
-    """Draw what margins estimate: `[draw, unit]`, and the spread of units at large for each draw.
-
-    `simulated[table, unit]` are margins of tables whose truth is `observed`; `pick[draw]` says whose error a draw
-    gets. The spread's draws follow the chi-squared law of a sample variance less the variance of the errors.
-    """
-    n = len(observed)
-    error = simulated - observed
-    bias = error.mean(0)
-    common = (error - bias).mean(1)
-    own = error - bias - common[:, None]
-    noise = float((own**2).mean()) * n / max(n - 1, 1)
-    centre = (observed - bias).mean()
-    deviation = observed - bias - centre
-    if n == 1:
-        return (centre - common[pick])[:, None], np.abs(rng.standard_normal(len(pick))) * 0.3
-    total = float((deviation**2).sum()) / rng.chisquare(n - 1, len(pick))
-    variance = np.maximum(total - noise, 1e-6)
-    weight = np.maximum(float((deviation**2).sum()) / (n - 1) - noise, 1e-6)
-    weight = weight / (weight + noise)
-    drawn = centre - common[pick][:, None] + weight * deviation - np.sqrt(weight) * own[pick]
-    return np.asarray(drawn), np.sqrt(variance)
+    return Population(float(np.exp(mean)), system_sd, leniency_sd, severity_sd)

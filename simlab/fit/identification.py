@@ -19,7 +19,7 @@ def not_identified(pilot: Pilot) -> list[str]:
 
 
 def _sentences(pilot: Pilot) -> Iterator[str]:
-    has = dict(zip(moments.PAIRS, moments.identified(pilot).tolist(), strict=True))
+    has = dict(zip(moments.PAIRS, moments.identified(pilot).tolist(), strict=False))
     if pilot.n_systems == 1:
         yield "one system: differences between systems, on documents and by taste, keep their priors"
     if pilot.n_raters == 1:

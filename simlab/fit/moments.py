@@ -24,10 +24,16 @@ PAIRS = (
     "same segment, same system, other rater",
     "the rating itself",
     "other document, same system, same rater",
+    "Kendall's tau per document",
+    "Kendall's tau over shared documents",
 )
-"""Kinds of pairs whose mean products are used, in the order of `Margins.products`."""
+"""Kinds of pairs whose mean products are used, and how far pairs of raters agree, in the order of `Margins.pairs`.
+
+Mean products are ruled by high scores. What a study concludes hangs on how raters rank systems, so that is held, too.
+"""
 
 ROUNDS = 30
+MAX_CELLS, MAX_RATER_PAIRS = 20_000_000, 500
 
 
 class Margins(NamedTuple):
@@ -35,14 +41,18 @@ class Margins(NamedTuple):
 
     `system[system]` are in points for a rater of average factor, `rater[rater]` have mean 0 over raters;
     `severity[rater]` is the log odds that an error is major, `punctuation[rater]` the log of punctuation errors per
-    average segment; `products[kind]` is NaN where there are too few such pairs.
+    average segment, `sharpness[rater]` the slope of scores on systems' mean scores (both logarithms, in one step from
+    slope 1), `minor_sharpness[0]` that of minor errors over all raters; `pairs[kind]` (see PAIRS) is NaN where there are
+    no such pairs; `taste[system, rater]` are log ratios of what is found to what is fitted.
     """
 
     system: Floats
     rater: Floats
     severity: Floats
+    sharpness: Floats
+    minor_sharpness: Floats
     punctuation: Floats
-    products: Floats
+    pairs: Floats
     taste: Floats
 
 
@@ -51,10 +61,31 @@ def margins(pilot: Pilot) -> Margins:
     by_system, by_rater, fitted = multiplicative_fit(pilot)
     centre = np.log(by_rater).mean()
     severity, punctuation = _rater_kinds(pilot)
+    x = np.log(by_system)
+    sharpness, minor = _sharpness(pilot, x - x.mean(), fitted)
+    sharper = fitted * np.exp((sharpness[pilot.rater] - 1) * (x - x.mean())[pilot.system])
     relative = pilot.score / (by_system[pilot.system] * by_rater[pilot.rater])
-    products = mean_products(pilot, relative / relative.mean())
-    taste = _taste(pilot, fitted)
-    return Margins(np.log(by_system) + centre, np.log(by_rater) - centre, severity, punctuation, products, taste)
+    pairs = np.append(mean_products(pilot, relative / relative.mean()), agreement(pilot))
+    rater = np.log(by_rater) - centre
+    return Margins(x + centre, rater, severity, sharpness, minor, punctuation, pairs, _taste(pilot, sharper))
+
+
+def _sharpness(pilot: Pilot, x: Floats, fitted: Floats) -> tuple[Floats, Floats]:
+    """Return how steeply each rater's scores go with the systems' means `x`, and minor errors of all raters."""
+    at, n = x[pilot.system], pilot.n_raters
+    # Centring within items takes out whose outputs a rater happened to see.
+    weight = np.bincount(pilot.rater, weights=fitted, minlength=n)
+    mean = np.bincount(pilot.rater, weights=fitted * at, minlength=n) / np.maximum(weight, 1e-12)
+    centred = at - mean[pilot.rater]
+    moved = np.bincount(pilot.rater, weights=centred * (pilot.score - fitted), minlength=n)
+    room = np.bincount(pilot.rater, weights=centred**2 * fitted, minlength=n)
+    slope = np.divide(moved, room, out=np.zeros(n), where=room > 1e-9 * max(weight.max(), 1e-12))
+    minor = pilot.counts[0] if pilot.counted else pilot.score
+    by_rater = np.bincount(pilot.rater, weights=minor, minlength=n) / np.maximum(weight, 1e-12)
+    expected = fitted * by_rater[pilot.rater]
+    spread = float((centred**2 * expected).sum())
+    of_minor = float((centred * (minor - expected)).sum()) / spread if spread > 0 else 0.0
+    return 1 + np.clip(slope, -2, 3), np.array([1 + of_minor])
 
 
 def multiplicative_fit(pilot: Pilot) -> tuple[Floats, Floats, Floats]:
@@ -137,8 +168,45 @@ def _squares(label: Ints, relative: Floats) -> tuple[float, float]:
 
 
 def identified(pilot: Pilot) -> Bools:
-    """Mark the kinds of pairs that a table has."""
+    """Mark the kinds of pairs that a table has; those of mean products only."""
     place = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
     numbers = [np.array(_by_sharing(pilot, where, np.ones(len(pilot.score)))[1]) for where in place]
     number = np.concatenate([numbers[1] - numbers[2], numbers[2], (numbers[0] - numbers[1])[3:]])
     return np.asarray(number > 0)
+
+
+def agreement(pilot: Pilot) -> tuple[float, float]:
+    """Average Kendall's tau-b between rater pairs: per document, and over all documents they share.
+
+    Only documents of which both rated every output count; NaN where there are none. Source: Riley et al. 2024, table 2.
+    """
+    shape = pilot.n_raters, pilot.n_documents, pilot.n_systems
+    if np.prod(shape) > MAX_CELLS:
+        return float("nan"), float("nan")
+    cell = np.ravel_multi_index((pilot.rater, pilot.document[pilot.item], pilot.system), shape)
+    total = np.bincount(cell, weights=pilot.score, minlength=int(np.prod(shape))).reshape(shape).round(6)
+    size = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
+    full = (size == np.bincount(pilot.document, minlength=pilot.n_documents)[:, None]).all(2)
+    single, shared = [], []
+    for a, b in np.argwhere(np.tril(full.astype(float) @ full.T, -1) > 0)[:MAX_RATER_PAIRS]:
+        both = full[a] & full[b]
+        single.append(_mean(kendall_tau(total[a, both], total[b, both])))
+        shared.append(kendall_tau(total[a, both].sum(0).round(6), total[b, both].sum(0).round(6)).item())
+    return _mean(np.array(single)), _mean(np.array(shared))
+
+
+def _mean(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def kendall_tau(x: Floats, y: Floats) -> Floats:
+    """Return Kendall's tau-b of each row of `x[..., unit]` and `y[..., unit]`; NaN where either ranks nothing.
+
+    >>> kendall_tau(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])).round(3).item()
+    0.333
+    """
+    first, second = np.triu_indices(x.shape[-1], k=1)
+    up_x, up_y = np.sign(x[..., first] - x[..., second]), np.sign(y[..., first] - y[..., second])
+    untied = np.sqrt(np.abs(up_x).sum(-1) * np.abs(up_y).sum(-1))
+    return np.asarray(np.divide((up_x * up_y).sum(-1), untied, out=np.full_like(untied, np.nan), where=untied > 0))

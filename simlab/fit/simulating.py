@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from simlab.fit.pilot import Pilot, with_scores
-from simlab.types import Floats, Ints
+from simlab.types import Ints
 from simlab.world.fitted_law import Effects, draw_factors, expected_errors, weights
 from simlab.world.raters import count_quantile
 
@@ -29,10 +29,3 @@ def simulate(rng: np.random.Generator, effects: Effects, pilot: Pilot) -> Pilot:
 
 def _three_kinds(count: Ints) -> Ints:
     return count if len(count) == 3 else np.concatenate([count, np.zeros_like(count[:1])])
-
-
-def rows(effects: Effects) -> Floats:
-    """Return the single numbers of a law in the order of `synthetic.NAMES`."""
-    from simlab.fit.synthetic import NAMES
-
-    return np.array([getattr(effects, name) for name in NAMES])

@@ -23,8 +23,8 @@ FEWEST = 5
 def speeds(path: Path | None) -> dict[str, dict[str, float | int]]:
     """Return each rater's speed: seconds per segment are taken to be lognormal, fitted by the moments of logarithms.
 
-    A segment's time adds up what its actions took (`timing.*.timeMS`), over all rows that a rater has for an output. Rows
-    whose metadata are not such JSON, and segments without a time, are left out. A table without timings gives {}.
+    A segment's time adds up what its actions took (`timing.*.timeMS`), over all rows that a rater has for an output.
+    Rows whose metadata are not such JSON, and segments without a time, are left out. A table without timings gives {}.
     """
     if path is None:
         return {}

@@ -37,7 +37,7 @@ WORDS = {
 }
 
 
-def answer(table: Path, out: Path, method: str, report: Path | None, seed: int) -> str:
+def answer(table: Path | None, out: Path, method: str, report: Path | None, seed: int) -> str:
     """Fit a world to a table of ratings, write it, and return the report; draw the figure if asked.
 
     Raises InputError before anything is fitted for what is asked wrongly or malformed.

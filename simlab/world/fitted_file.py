@@ -38,6 +38,7 @@ class Parameters(TypedDict):
     system_mean: Rows
     leniency: Rows
     severity: Rows
+    sharpness: AnyRows
     punctuation: AnyRows
     rater_system: NotRequired[AnyRows]
     document_sd: Draws
@@ -49,6 +50,7 @@ class Parameters(TypedDict):
     dispersion: Annotated[list[Annotated[float, Ge(0), Le(100)]], MinLen(1)]
     noise_share: Annotated[list[Annotated[float, Ge(0), Le(1)]], MinLen(1)]
     major_share: Annotated[list[Annotated[float, Gt(0), Le(0.99)]], MinLen(1)]
+    minor_sharpness: Draws
     mean_score: Annotated[list[Positive], MinLen(1)]
     system_sd: Draws
     leniency_sd: Draws
@@ -160,7 +162,7 @@ def _fitted(content: Content, where: str) -> FittedWorld:
     n = len(draws["document_sd"])
     for name, column in draws.items():
         wanted = {"system_mean": len(systems), "leniency": len(raters), "severity": len(raters)}
-        wanted |= {"punctuation": len(raters), "rater_system": len(systems) * len(raters)}
+        wanted |= {"punctuation": len(raters), "sharpness": len(raters), "rater_system": len(systems) * len(raters)}
         rows: Any = column
         if len(rows) != n or (name in wanted and any(len(row) != wanted[name] for row in rows)):
             each = f" of {wanted[name]} numbers" if name in wanted else ""
@@ -184,7 +186,7 @@ def _fitted(content: Content, where: str) -> FittedWorld:
 
 SINGLE = (
     *("document_sd", "segment_sd", "system_document_sd", "rater_system_sd", "rater_document_sd", "rater_output_sd"),
-    *("dispersion", "noise_share", "major_share"),
+    *("dispersion", "noise_share", "major_share", "minor_sharpness"),
 )
 """Parameters of a law that are single numbers."""
 
@@ -196,6 +198,7 @@ def _effects(draws: Parameters, k: int, n_systems: int, weights: tuple[float, fl
         system_mean=_row(draws["system_mean"], k),
         leniency=_row(draws["leniency"], k),
         severity=_row(draws["severity"], k),
+        sharpness=_row(draws["sharpness"], k),
         punctuation=_row(draws["punctuation"], k),
         rater_system=taste,
         **{name: column[name][k] for name in SINGLE},

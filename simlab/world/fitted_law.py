@@ -1,12 +1,15 @@
 """State the law of a fitted world: that of `systems.mqm` and `raters.mqm_raters`, for known systems and raters.
 
 What a study brings anew (documents, segments, how a system does on a document, taste, noise) is drawn; what a pilot
-told about its systems and raters is given. One kind of error is added where a table has it: punctuation, worth a tenth.
+told about its systems and raters is given. Real ratings ask for three additions, without which it is the law of those.
+Strict raters find errors everywhere and tell systems less apart, in proportion, than lenient ones: a rater has a
+`sharpness`, the power of a system's relative quality that the errors go with. Minor errors go with it less
+(`minor_sharpness`). Where a table has punctuation errors, worth a tenth, they are drawn beside the others.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logit
@@ -22,14 +25,17 @@ PUNCTUATION_WEIGHT = 0.1
 class Effects:
     """Hold one set of parameters: `system_mean[system]` in points per segment, the others per rater or single numbers.
 
-    `leniency`, `severity` and the `*_sd` mean what they mean in `mqm_raters` and `mqm`; `punctuation[rater]` is the
-    expected number of punctuation errors in an average segment; `rater_system[system, rater]` are factors of taste for
+    `leniency`, `severity` and the `*_sd` mean what they mean in `mqm_raters` and `mqm`; `sharpness[rater]` is the power
+    of a system's quality, relative to the geometric mean of all systems, that the rater's errors go with (times
+    `minor_sharpness` for minor errors); `punctuation[rater]` is the expected number of punctuation errors in an
+    average segment; `rater_system[system, rater]` are factors of taste for
     systems that are known (all 1: not known, then drawn with `rater_system_sd`).
     """
 
     system_mean: Floats
     leniency: Floats
     severity: Floats
+    sharpness: Floats
     punctuation: Floats
     rater_system: Floats | None
     document_sd: float
@@ -41,16 +47,22 @@ class Effects:
     dispersion: float
     noise_share: float
     major_share: float
+    minor_sharpness: float
     minor_weight: float
     major_weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """Hold what a world draws: `quality[system, item]`, `by_segment[item]` and `taste[system, document, rater]`."""
+    """Hold what a world draws.
 
-    quality: Floats
+    `by_item[item]` and `by_segment[item]` are the factors of an item (its document's and its own) and its own alone,
+    `by_both[system, document]` those of systems on documents, `taste[system, document, rater]` those of raters.
+    """
+
+    by_item: Floats
     by_segment: Floats
+    by_both: Floats
     taste: Floats
 
 
@@ -66,8 +78,7 @@ def draw_factors(rng: np.random.Generator, effects: Effects, document: Ints) -> 
         * lognormal(rng, effects.rater_document_sd, (1, n_documents, n_raters))
         * lognormal(rng, effects.rater_output_sd, (n_systems, n_documents, n_raters))
     )
-    quality = effects.system_mean[:, None] * (by_document * by_both)[:, document] * by_segment
-    return Factors(quality, by_segment, taste)
+    return Factors(by_document[document] * by_segment, by_segment, by_both, taste)
 
 
 def expected_errors(
@@ -79,12 +90,31 @@ def expected_errors(
     """
     points = (1 - effects.major_share) * effects.minor_weight + effects.major_share * effects.major_weight
     major = expit(logit(effects.major_share) + np.log(effects.severity))[rater]
-    marked = factors.quality[system, item] / points * effects.leniency[rater]
+    centre = np.exp(np.log(effects.system_mean).mean())
+    marked = centre / points * factors.by_item[item] * effects.leniency[rater]
     marked = marked * factors.taste[system, document[item], rater]
-    kinds = [marked * (1 - major), marked * major]
+    relative = np.log(effects.system_mean / centre)[system]
+    own = np.log(factors.by_both)[system, document[item]]
+    kinds = []
+    for share, power in (1 - major, effects.minor_sharpness), (major, 1.0):
+        sharpness = power * effects.sharpness[rater]
+        # The mean over documents of a lognormal factor with mean 1, raised to a power, is taken out.
+        level = effects.system_document_sd**2 * sharpness * (sharpness - 1) / 2
+        kinds.append(marked * share * np.exp(sharpness * (relative + own) - level))
     if effects.punctuation.any():
         kinds.append(np.broadcast_to(effects.punctuation[rater] * factors.by_segment[item], marked.shape))
     return np.stack(kinds)
+
+
+def mean_scores(effects: Effects) -> Floats:
+    """Return each system's mean score over all inputs and, with equal weight, all raters."""
+    n_systems, n_raters = len(effects.system_mean), len(effects.leniency)
+    plain = Factors(np.ones(1), np.ones(1), np.ones((n_systems, 1)), np.ones((n_systems, 1, n_raters)))
+    plain = plain if effects.rater_system is None else replace(plain, taste=effects.rater_system[:, None])
+    one = replace(effects, system_document_sd=0.0)
+    system, item, rater = np.arange(n_systems)[:, None], np.zeros((1, 1), np.int64), np.arange(n_raters)
+    expected = expected_errors(one, plain, np.zeros(1, np.int64), system, item, rater)
+    return np.asarray(np.einsum("k,ksr->s", weights(effects), expected) / n_raters)
 
 
 def weights(effects: Effects) -> Floats:
@@ -98,19 +128,20 @@ def world_on(rng: np.random.Generator, effects: Effects, frame: Frame, *, potent
 
     A gap in the frame stays a gap. With `potential` every rating is fixed, as in a recorded table.
     """
+    truth = mean_scores(effects)
     factors = draw_factors(rng, effects, frame.document)
     system, item = np.arange(frame.n_systems)[:, None, None], np.arange(len(frame.document))[:, None]
     expected = expected_errors(effects, factors, frame.document, system, item, frame.rater)
     law = RatingLaw(
         expected=expected,
-        shared=rng.standard_normal((len(expected), *factors.quality.shape)),
+        shared=rng.standard_normal((len(expected), frame.n_systems, len(frame.document))),
         own_share=effects.noise_share,
         dispersion=effects.dispersion,
         weight=weights(effects),
     )
     if not potential:
-        return World(frame, effects.system_mean, None, law)
+        return World(frame, truth, None, law)
     ratings = potential_ratings(rng, law)
     gap = frame.rater < 0
     ratings.value[gap], ratings.errors[gap] = np.nan, 0
-    return World(frame, effects.system_mean, ratings, None)
+    return World(frame, truth, ratings, None)
