@@ -25,7 +25,7 @@ class Mixture:
     `counts` are those divided by the `design_effect[column]`: comparisons of one item, or of one kind of corruption,
     go together, and know less than as many independent ones. With `mirrored` the order of two systems means nothing:
     the column `<` is `>` upside down and `=` its own mirror image. `concentration` says how closely the matrices of
-    pairs of systems follow it (None: no difference was found). `fallback[column]`: nothing was observed of it.
+    pairs of systems follow it (None: no difference was found).
     """
 
     observed: Floats
@@ -37,10 +37,11 @@ class Mixture:
     margin: float
     human_margin: float | None
 
-    @property
-    def fallback(self) -> Bools:
-        """Say of which columns nothing is known but the prior."""
-        return np.asarray(self.counts.sum(0) == 0)
+    def column_counts(self, column: int) -> tuple[float, float]:
+        """Return the comparisons behind a column, and the independent ones that would tell as much."""
+        whole = self.observed.sum(0)
+        n = whole[0] + whole[2] if self.mirrored and column != 1 else whole[column]
+        return float(n), float(self.counts[:, column].sum())
 
     @property
     def mean(self) -> Floats:

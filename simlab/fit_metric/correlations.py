@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import chdtri, stdtrit
 
 from simlab.analysis.control_variates_components import VarianceComponents, variance_components
 from simlab.fit_metric.tables import Outputs
@@ -137,7 +137,10 @@ def _errors(left: Floats) -> tuple[float, ...]:
 
 
 def _system_sd(human: Floats, g: Floats, system: Ints, value: float) -> float:
-    """Return how far the correlations of systems differ beyond chance, by moments; 0 with fewer than 3 systems."""
+    """Return how far the correlations of systems differ beyond chance, by moments; 0 with fewer than 3 systems.
+
+    0 as well where they differ no more than 95 % of those of systems that follow the same.
+    """
     own, error = [], []
     y = np.nanmean(human, axis=1)
     pooled = _estimate(y[:, None], g, system, repeated=False).value
@@ -149,9 +152,11 @@ def _system_sd(human: Floats, g: Floats, system: Ints, value: float) -> float:
             error.append((1 - r**2) ** 2 / (int(of.sum()) - 1))
     if len(own) < 3:
         return 0.0
-    beyond = max(0.0, float(np.var(own, ddof=1)) - float(np.mean(error)))
+    beyond = float(np.var(own, ddof=1)) - float(np.mean(error))
+    if ((np.array(own) - np.mean(own)) ** 2 / np.maximum(error, 1e-12)).sum() <= chdtri(len(own) - 1, 0.05):
+        return 0.0
     # Noise of the ratings draws the correlations of all systems towards 0 alike.
-    return math.sqrt(beyond) * (abs(value / pooled) if pooled else 1.0)
+    return math.sqrt(max(beyond, 0.0)) * (abs(value / pooled) if pooled else 1.0)
 
 
 def _means(value: Floats, system: Ints) -> Floats:

@@ -12,6 +12,7 @@ from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, Ints
 
 FOLDS = 10
+_ALIKE = 1e-9
 PARTITIONS = 5
 """Items are parted into folds as often, so that how they fell hardly matters."""
 
@@ -60,15 +61,15 @@ def rates(
     """Estimate rho and eta of `score[output]` against `adequate[output]`, the probability that an output is adequate.
 
     `threshold=None` chooses the one that makes rho + eta largest; by what the same outputs then say too much is found
-    from items held out in turn (`optimism`), and taken off. Scores of 0 and 1 only are judged at .5. Labels without
+    from items held out in turn (`optimism`), and taken off. Labels without
     error are 0 or 1; of others (`noisy`) rho and eta are the regression of what the metric says on the probability,
     which no error of the labels biases. Standard errors are over items.
 
     None where all outputs are adequate, or none, or all have the same score.
     """
-    tuned = threshold is None and not _binary(score)
-    at = best_threshold(score, adequate) if tuned else 0.5 if threshold is None else threshold
-    if at is None or not 0 < adequate.mean() < 1:
+    tuned = threshold is None
+    at = best_threshold(score, adequate) if threshold is None else threshold
+    if at is None or np.ptp(adequate) < _ALIKE:
         return None
     says = score > at
     share, variance = _shares(says.astype(float), adequate, item)
@@ -140,10 +141,6 @@ def _partitions(item: Ints) -> list[Ints]:
     index = np.unique(item, return_inverse=True)[1]
     rng, n = stream(0, "fit_metric", "folds"), int(index.max()) + 1
     return [np.asarray(rng.permutation(n)[index] % FOLDS) for _ in range(PARTITIONS)]
-
-
-def _binary(score: Floats) -> bool:
-    return bool(np.isin(score, (0.0, 1.0)).all())
 
 
 def _shares(says: Floats, adequate: Floats, item: Ints) -> tuple[Floats, Floats]:

@@ -38,31 +38,28 @@ def answer(
 
     Raises InputError for what is asked wrongly or malformed, and where nothing can be learned; nothing is written then.
     """
-    _check(options)
     data = given.read(file, [name.strip() for name in (metrics or "").split(",") if name.strip()], references)
     found = fitting.fit(data, options)
     texts = _texts(found, file, options)
     places = _places(list(texts), file, out)
     _write(texts, places)
-    rows = [row for learned in found.metrics for row in _rows(learned)] + list(_rows_of_systems(found))
-    notes = [*found.notes, *(note for learned in found.metrics for note in learned.notes)]
+    rows = _distinct([*(row for learned in found.metrics for row in _rows(learned)), *_rows_of_systems(found)])
+    notes = [*found.notes, *_grouped(found.metrics)]
     commands = _commands(found, places)
     if form == "json":
         return _json(rows, notes, places, commands)
     return _table(rows, notes, places, commands)
 
 
-def _check(options: Options) -> None:
-    for name in ("margin", "human_margin"):
-        value = getattr(options, name)
-        if not 0 <= value < math.inf:
-            raise InputError(
-                f"--{name.replace('_', '-')} {value} must be a number from 0; differences up to it are draws"
-            )
-    for name in ("adequate_from", "threshold"):
-        value = getattr(options, name)
-        if value is not None and not math.isfinite(value):
-            raise InputError(f"--{name.replace('_', '-')} {value} must be a finite number")
+def _grouped(metrics: Sequence[Learned]) -> Iterator[str]:
+    """Write each note once, with the metrics that it is about."""
+    about: dict[str, list[str]] = {}
+    for learned in metrics:
+        for note in learned.notes:
+            about.setdefault(note, []).append(learned.name)
+    for note, names in about.items():
+        whom = "all metrics" if len(names) == len(metrics) > 1 else ", ".join(names)
+        yield f"{whom}: {note}"
 
 
 def _texts(found: Fit, file: Path, options: Options) -> dict[str, str]:
@@ -96,6 +93,12 @@ def _write(texts: dict[str, str], places: dict[str, Path]) -> None:
         places[name].write_text(text, encoding="utf-8")
 
 
+def _distinct(rows: Sequence[Record]) -> list[Record]:
+    """Keep the first of each: what several metrics tell of humans is told once."""
+    first = {(row["metric"], row["what"]): row for row in reversed(rows)}
+    return [row for row in rows if first[row["metric"], row["what"]] is row]
+
+
 def _rows(learned: Learned) -> Iterator[Record]:
     if learned.rates is not None:
         yield from _rows_of_rates(learned.name, learned.rates)
@@ -114,15 +117,14 @@ def _rows_of_rates(name: str, rates: Rates) -> Iterator[Record]:
 
 def _rows_of_mixture(name: str, mixture: Mixture) -> Iterator[Record]:
     low, high = mixture.interval()
-    n = mixture.observed.sum(0)
-    behind = [f"{n[0] + n[2]:.6g} that are no draws", f"{n[1]:.6g} draws", ""]
-    columns = (0, 1) if mixture.mirrored else (0, 1, 2)
-    if not mixture.mirrored:
-        behind = [f"{count:.6g} comparisons" for count in n]
-    for j in columns:
-        for i in range(3):
-            what = f"P(says {OUTCOMES[i]} | humans {OUTCOMES[j]})"
-            yield _row(name, what, mixture.mean[i, j], low[i, j], high[i, j], behind[j])
+    for j in range(2 if mixture.mirrored else 3):
+        n, worth = mixture.column_counts(j)
+        behind = f"{n:.6g} comparisons" + (f", worth {worth:.3g}" if worth < 0.995 * n else "")
+        # Of a mirrored column = the rest is half > and half <.
+        for i in (1,) if mixture.mirrored and j == 1 else range(3):
+            if mixture.prior[i, j] > 0:
+                what = f"P(says {OUTCOMES[i]} | humans {OUTCOMES[j]})"
+                yield _row(name, what, mixture.mean[i, j], low[i, j], high[i, j], behind)
 
 
 def _rows_of_correlation(name: str, found: Correlation) -> Iterator[Record]:
@@ -154,33 +156,35 @@ def _row(metric: str, what: str, value: float, low: float, high: float, behind: 
 
 
 def _commands(found: Fit, places: dict[str, Path]) -> list[str]:
-    """Return commands that put to use what was learned, the most telling first."""
-    systems = files.preferences_words(found.contests) if found.contests is not None else []
-    adequate = files.adequacy_words(found.adequacy) if found.adequacy is not None else []
+    """Return commands that put to use what was learned: of all metrics together, where they are several."""
+    contests = files.preferences_words(found.contests) if found.contests is not None else []
+    systems = files.adequacy_words(found.adequacy) if found.adequacy is not None else []
+    fits = [learned for learned in found.metrics if learned.useful]
     commands = []
-    for learned in (held for held in found.metrics if held.useful):
-        path = f"metric.path={places[learned.name]}"
-        if learned.mixture is not None:
-            words = ["sweep", "preference_protocol", "metric=fitted_mu", path, "decision=human_only,bayes"]
-            commands.append([*words, *systems])
-        if learned.rates is not None:
-            commands.append(["run", "metric=fitted_rho_eta", path, *adequate])
-        if learned.correlation is not None:
-            words = ["run", "metric=fitted_correlation", path, "raters.scale=score", *_noise(learned.correlation)]
-            commands.append([*words, "analysis.estimator=control_variates"])
-        break
-    if not commands:
-        commands = [
-            ["run", *words]
-            for words in (systems and [*systems, "metric=none", "decision=human_only"], adequate)
-            if words
-        ]
+    if compared := [learned for learned in fits if learned.mixture is not None]:
+        rules = "decision=bayes" if len(compared) > 1 else "decision=human_only,bayes"
+        words = ["sweep", "preference_protocol", "metric=fitted_mu", _paths(compared, places), rules]
+        commands.append([*words, *contests])
+    if judged := [learned for learned in fits if learned.rates is not None]:
+        commands.append(["run", "metric=fitted_rho_eta", _paths(judged[:1], places), *systems])
+    if scored := [learned for learned in fits if learned.correlation is not None]:
+        words = ["run", "metric=fitted_correlation", _paths(scored[:1], places), "raters.scale=score"]
+        commands.append([*words, *_noise(scored[0].correlation), "analysis.estimator=control_variates"])
+    if not fits:
+        humans = [contests and [*contests, "metric=none", "decision=human_only"], systems and [*systems, "metric=none"]]
+        commands = [["run", *words] for words in humans if words]
     return [f"{program()} {shlex.join(words)}" for words in commands]
 
 
-def _noise(found: Correlation) -> list[str]:
+def _paths(fits: Sequence[Learned], places: dict[str, Path]) -> str:
+    return f"metric.path={','.join(str(places[learned.name]) for learned in fits)}"
+
+
+def _noise(found: Correlation | None) -> list[str]:
     """Set the raters' noise to what was found: latent scores have a standard deviation of 1 within a system."""
-    return [] if found.components is None else [f"raters.noise={math.sqrt(float(found.components.gamma)):.3g}"]
+    if found is None or found.components is None:
+        return []
+    return [f"raters.noise={math.sqrt(float(found.components.gamma)):.3g}"]
 
 
 def _table(rows: Sequence[Record], notes: Sequence[str], places: dict[str, Path], commands: Sequence[str]) -> str:
