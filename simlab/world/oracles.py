@@ -46,7 +46,7 @@ def _contest(contest: Contest, name: str) -> Contest:
         raise InputError(f"raters={name} compare outputs; with a table of ratings choose raters=compared_scores")
     if contest.latent is not None and contest.p is None:
         raise InputError(
-            f"raters={name}: outputs of systems with an alpha of 0 or 1, or that agree on every item, are not compared; "
-            "keep systems.alphas inside (0, 1) and systems.item_agreement below 1"
+            f"raters={name}: systems with an alpha of 0 or 1, or that agree on every item, cannot be compared; keep "
+            "systems.alphas inside (0, 1) and systems.item_agreement below 1"
         )
     return contest
