@@ -55,7 +55,7 @@ class Size:
 
 
 FULL = Size(30, 2, 15, 5, 50, (1, 2, 3), (1, 2))
-QUICK = Size(12, 1, 16, 2, 30, (2, 3), (1,))
+QUICK = Size(10, 1, 15, 1, 40, (3,), (1,))
 
 
 class Task(NamedTuple):

@@ -7,11 +7,11 @@ that margins of simulated tables have, so that draws of systems spread as far as
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from simlab.fit import moments, synthetic
 from simlab.fit.moments import Margins
@@ -29,6 +29,8 @@ UNITS = ("system", "rater", "severity", "sharpness", "minor_sharpness")
 """Margins that speak of single systems and raters."""
 
 SHARPNESS = (0.05, 4.0)
+ONE_UNIT_SPREAD = 0.3
+"""Scale of the half-normal prior that stands for the spread of systems, or raters, where a pilot has only one."""
 
 DRAWS = 100
 
@@ -58,12 +60,12 @@ class Fit:
     diagnosis: Mapping[str, Any]
 
 
-def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...] = ROUNDS) -> Fit:
+def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...] | None = None) -> Fit:
     """Fit the law to a pilot; the same seed gives the same draws."""
     observed = moments.margins(pilot)
     used = np.isfinite(observed.pairs)
     centre, theta = observed, np.tile(START, (60, 1))
-    for number, n in enumerate(rounds):
+    for number, n in enumerate(rounds or ROUNDS):
         rng = stream(seed, "fit", number)
         tried = _proposals(rng, theta, n)
         found = [_simulated(rng, pilot, centre, row) for row in tried]
@@ -100,27 +102,22 @@ def _prior(rng: np.random.Generator, n: int) -> Floats:
     return theta
 
 
-def effects_of(pilot: Pilot, found: Margins, theta: Floats, taste: Floats | None = None) -> Effects:
-    """Put margins and spreads together to a law."""
-    counted = bool(pilot.counts[1].any())
-    severity_mean = float(found.severity.mean()) if counted else 0.0
-    odds = found.severity - severity_mean
-    major_share = float(np.clip(expit(severity_mean), 0.01, 0.99)) if counted else 0.01
-    points = pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * major_share
-    own = pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * expit(
-        np.log(major_share / (1 - major_share)) + odds
-    )
-    punctuation = np.exp(found.punctuation)
-    sharpness = np.clip(found.sharpness, *SHARPNESS)
+def effects_of(pilot: Pilot, found: Margins, theta: Floats) -> Effects:
+    """Put margins and spreads together to a law.
+
+    Margins of raters are those of scores; how many errors they mark follows from these and from how many are major.
+    """
+    odds = found.severity - found.severity.mean()
+    major_share = float(np.clip(expit(found.severity.mean()), 0.01, 0.99)) if pilot.counts[1].any() else 0.01
     # Margins are those of all points; punctuation is drawn beside the law's minor and major errors.
-    reduced = 1 - _punctuation_share(pilot)
+    reduced = 1 - float(0.1 * pilot.counts[2].sum() / pilot.score.sum())
     return Effects(
         system_mean=np.exp(found.system) * reduced,
-        leniency=np.exp(found.rater) * points / own,
+        leniency=np.exp(found.rater) * points(pilot, logit(major_share)) / points(pilot, logit(major_share) + odds),
         severity=np.exp(odds),
-        sharpness=sharpness,
-        punctuation=punctuation,
-        rater_system=taste,
+        sharpness=np.clip(found.sharpness, *SHARPNESS),
+        punctuation=np.exp(found.punctuation),
+        rater_system=None,
         **dict(zip(synthetic.NAMES, theta.tolist(), strict=True)),
         major_share=major_share,
         minor_sharpness=float(np.clip(found.minor_sharpness[0], 0, 2)),
@@ -129,8 +126,9 @@ def effects_of(pilot: Pilot, found: Margins, theta: Floats, taste: Floats | None
     )
 
 
-def _punctuation_share(pilot: Pilot) -> float:
-    return float(0.1 * pilot.counts[2].sum() / pilot.score.sum())
+def points(pilot: Pilot, log_odds: Floats) -> Floats:
+    """Return the points that an error costs on average, where it is major with such log odds."""
+    return np.asarray(pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * expit(log_odds))
 
 
 def _simulated(rng: np.random.Generator, pilot: Pilot, centre: Margins, theta: Floats) -> Margins:
@@ -164,6 +162,10 @@ def estimate(field: str, observed: Margins, centre: Margins, found: list[Margins
     simulated = np.array([np.atleast_1d(getattr(one, field)) for one in found])
     error = simulated - simulated.mean(0)
     corrected = np.atleast_1d(getattr(observed, field)) + np.atleast_1d(getattr(centre, field)) - simulated.mean(0)
+    return _weighed(corrected, error)
+
+
+def _weighed(corrected: Floats, error: Floats) -> Units:
     n = len(corrected)
     own = error - error.mean(1, keepdims=True)
     noise = float((own**2).mean()) * n / max(n - 1, 1)
@@ -175,17 +177,34 @@ def estimate(field: str, observed: Margins, centre: Margins, found: list[Margins
 def draw_units(rng: np.random.Generator, units: Units, pick: Ints) -> tuple[Floats, Floats]:
     """Draw units, `[draw, unit]`, and the spread of units at large for each draw.
 
-    `pick[draw]` says whose error a draw gets. The spread follows the chi-squared law of a sample variance, less
-    the variance of the errors.
+    `pick[draw]` says whose error a draw gets. The spread follows the chi-squared law of a sample variance, less the
+    variance of the errors; units are shrunk as each draw of the spread asks for.
     """
     n = len(units.corrected)
     common = units.error[pick].mean(1, keepdims=True)
-    own = units.error[pick] - common
-    drawn = units.shrunk - common - np.sqrt(units.weight) * own
     if n == 1:
-        return drawn, np.abs(0.3 * rng.standard_normal(len(pick)))
-    variance = units.spread / rng.chisquare(n - 1, len(pick)) - units.noise
-    return drawn, np.sqrt(np.maximum(variance, 1e-6))
+        return units.corrected - common, np.abs(ONE_UNIT_SPREAD * rng.standard_normal(len(pick)))
+    variance = np.maximum(units.spread / _chi_squared(rng, n - 1, units.spread, len(pick)) - units.noise, 1e-6)
+    weight = (variance / (variance + units.noise))[:, None]
+    centre = units.corrected.mean()
+    own = units.error[pick] - common
+    return centre - common + weight * (units.corrected - centre) - np.sqrt(weight) * own, np.sqrt(variance)
+
+
+def _chi_squared(rng: np.random.Generator, degrees: int, spread: float, n: int) -> Floats:
+    """Draw chi-squared variables as a half-normal prior of scale 1 on the root of `spread` over them wants them."""
+    tried = rng.chisquare(degrees, 50 * n + 1)
+    weight = np.exp(-0.5 * spread / np.maximum(tried, 1e-12)) + 1e-300
+    return np.asarray(rng.choice(tried, n, p=weight / weight.sum()))
+
+
+def leniencies(pilot: Pilot, rater: Units, severity: Units) -> Units:
+    """Tell how many errors raters mark from what scores they give and how many of their errors are major."""
+    if not pilot.counts[1].any():
+        return rater
+    corrected = rater.corrected - np.log(points(pilot, severity.corrected))
+    simulated = rater.corrected + rater.error - np.log(points(pilot, severity.corrected + severity.error))
+    return _weighed(corrected, simulated - simulated.mean(0))
 
 
 def _assemble(
@@ -194,14 +213,40 @@ def _assemble(
     """Draw systems and raters beside the spreads, each draw a possible law."""
     rows = theta[rng.choice(len(theta), draws, replace=len(theta) < draws)]
     pick = rng.integers(len(units[0].error), size=draws)
-    drawn = {field: draw_units(rng, unit, pick) for field, unit in zip(UNITS, units, strict=True)}
+    named = dict(zip(UNITS, units, strict=True))
+    drawn = {field: draw_units(rng, unit, pick) for field, unit in named.items()}
+    _, leniency_sd = draw_units(rng, leniencies(pilot, named["rater"], named["severity"]), pick)
     effects, population = [], []
     for k in range(draws):
         margin = observed._replace(**{field: values[k] for field, (values, _) in drawn.items()})
-        effects.append(effects_of(pilot, margin, rows[k]))
-        spreads = (float(drawn[field][1][k]) for field in ("system", "rater", "severity"))
-        population.append(_population(rng, effects[-1], *spreads))
+        severity_sd = float(drawn["severity"][1][k]) if pilot.counts[1].any() else 0.0
+        one = at_large(rng, effects_of(pilot, margin, rows[k]), float(leniency_sd[k]), severity_sd)
+        effects.append(one)
+        population.append(_population(rng, one, float(drawn["system"][1][k]), float(leniency_sd[k]), severity_sd))
     return Fit(pilot, tuple(effects), tuple(population), rows, "fast", {})
+
+
+def at_large(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
+    """Say the same of known raters in terms of raters at large, whose leniency and severity have mean 1.
+
+    Known raters are a sample, so how far their average is from that of raters at large is drawn. What they are expected
+    to answer does not change: what is taken from the raters is put on the systems and on the share of major errors.
+    """
+    n = len(effects.leniency)
+    if severity_sd > 0:
+        shift = severity_sd * rng.standard_normal() / np.sqrt(n) - severity_sd**2 / 2
+        log_odds = logit(effects.major_share) - shift + np.log(effects.severity).mean()
+        severity = effects.severity * np.exp(shift - np.log(effects.severity).mean())
+        share = float(np.clip(expit(log_odds), 0.001, 0.99))
+        ratio = _points(effects, share) / _points(effects, effects.major_share)
+        effects = replace(effects, severity=severity, major_share=share, leniency=effects.leniency * ratio)
+    wanted = leniency_sd * rng.standard_normal() / np.sqrt(n) - leniency_sd**2 / 2
+    factor = np.exp(wanted - np.log(effects.leniency).mean())
+    return replace(effects, leniency=effects.leniency * factor, system_mean=effects.system_mean / factor)
+
+
+def _points(effects: Effects, share: float) -> float:
+    return (1 - share) * effects.minor_weight + share * effects.major_weight
 
 
 def _population(

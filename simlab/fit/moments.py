@@ -42,8 +42,8 @@ class Margins(NamedTuple):
     `system[system]` are in points for a rater of average factor, `rater[rater]` have mean 0 over raters;
     `severity[rater]` is the log odds that an error is major, `punctuation[rater]` the log of punctuation errors per
     average segment, `sharpness[rater]` the slope of scores on systems' mean scores (both logarithms, in one step from
-    slope 1), `minor_sharpness[0]` that of minor errors over all raters; `pairs[kind]` (see PAIRS) is NaN where there are
-    no such pairs; `taste[system, rater]` are log ratios of what is found to what is fitted.
+    slope 1), `minor_sharpness[0]` that of minor errors over all raters; `pairs[kind]` (see PAIRS) is NaN where there
+    are no such pairs; `taste[system, rater]` are log ratios of what is found to what is fitted.
     """
 
     system: Floats

@@ -30,6 +30,7 @@ WORDS = {
     "dispersion": "dispersion of error counts",
     "noise_share": "share of noise that is each rating's own",
     "major_share": "share of errors that are major",
+    "minor_sharpness": "minor errors go with quality (power)",
     "mean_score": "mean score of a system at large",
     "system_sd": "systems differ (sd of log)",
     "leniency_sd": "raters differ in errors marked",

@@ -70,15 +70,15 @@ def _named(held: FittedWorld, effects: Effects, names: Sequence[str] | None) -> 
 
 
 def _other_raters(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
-    """Draw raters anew; that the pilot's were few makes the level of all scores uncertain, too."""
+    """Draw raters anew; how sharp they are and how they mark punctuation is taken from the pilot's raters."""
     n = len(effects.leniency)
-    level = lognormal(rng, leniency_sd / np.sqrt(n), 1)[0]
-    average = np.exp(np.log(effects.leniency).mean() + leniency_sd**2 / 2)
+    like = rng.integers(n, size=n)
     return replace(
         effects,
-        leniency=level * average * lognormal(rng, leniency_sd, n),
-        severity=np.exp(severity_sd * rng.standard_normal(n)),
-        punctuation=rng.permutation(effects.punctuation),
+        leniency=lognormal(rng, leniency_sd, n),
+        severity=lognormal(rng, severity_sd, n),
+        sharpness=effects.sharpness[like],
+        punctuation=effects.punctuation[like],
         rater_system=None,
     )
 
