@@ -62,7 +62,7 @@ def correlation(outputs: Outputs, name: str, *, signs: tuple[int, int]) -> Corre
     whole = _estimate(human, g, system, repeated=repeated)
     if not math.isfinite(whole.value):
         return None
-    left = [_estimate(human[kept], g[kept], system[kept], repeated=repeated) for kept in _leaving_out(item)]
+    left = [_estimate(human[kept], g[kept], system[kept], repeated=repeated) for kept in leaving_out(item)]
     errors = _errors(np.array([estimate.parts for estimate in left]))
     return Correlation(
         value=float(np.clip(whole.value, -1, 1)),
@@ -103,10 +103,8 @@ def _estimate(human: Floats, g: Floats, system: Ints, *, repeated: bool) -> _Est
     except InputError:
         # A part of the outputs may hold no repeat; what it says of noise is nothing.
         return _Estimate(math.nan, None)
-    # Deviations from the means of systems are smaller than those from what is true of them.
     annotator, signal = float(found.annotator_variance), float(found.signal_variance)
-    repeats = float(np.mean(np.isfinite(human).sum(1)))
-    true = (signal + annotator / repeats) * freedom - annotator / repeats
+    true = _signal(signal, annotator, human, freedom)
     if true <= 0 or signal <= 0:
         return _Estimate(math.nan, None)
     rho = float(found.correlation) * freedom * math.sqrt(signal / true)
@@ -114,11 +112,32 @@ def _estimate(human: Floats, g: Floats, system: Ints, *, repeated: bool) -> _Est
     return _Estimate(rho, parts)
 
 
+def noise_within(human: Floats, system: Ints) -> tuple[float, float] | None:
+    """Return the variance of human scores within systems, free of noise, and that of the noise of a rating.
+
+    `human[output, repeat]`; every output has a rating. None where repeats do not tell.
+    """
+    try:
+        found = variance_components(human - _means(np.nanmean(human, axis=1), system)[:, None])
+    except InputError:
+        return None
+    annotator = float(found.annotator_variance)
+    freedom = len(human) / max(len(human) - len(np.unique(system)), 1)
+    true = _signal(float(found.signal_variance), annotator, human, freedom)
+    return (true, annotator) if true > 0 else None
+
+
+def _signal(signal: float, annotator: float, human: Floats, freedom: float) -> float:
+    """Enlarge a variance: deviations from the means of systems are smaller than those from what is true of them."""
+    repeats = float(np.mean(np.isfinite(human).sum(1)))
+    return (signal + annotator / repeats) * freedom - annotator / repeats
+
+
 def _components(*values: float) -> VarianceComponents:
     return VarianceComponents(*(np.asarray(value) for value in values))
 
 
-def _leaving_out(item: Ints) -> list[Bools]:
+def leaving_out(item: Ints) -> list[Bools]:
     """Return which outputs are kept when each group of items is left out in turn."""
     index = np.unique(item, return_inverse=True)[1]
     n_items = int(index.max()) + 1

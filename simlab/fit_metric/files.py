@@ -82,6 +82,8 @@ def adequacy_words(adequacy: Adequacy) -> list[str]:
     ]
     if math.isfinite(adequacy.item_agreement):
         words.append(f"systems.item_agreement={adequacy.item_agreement:.3g}")
+    if adequacy.noise is not None:
+        words.append(f"raters.noise={adequacy.noise:.3g}")
     return words
 
 
@@ -151,6 +153,8 @@ def _systems(fit: Fit) -> Iterator[str]:
         for name, alpha, (good, n) in zip(adequacy.system_names, adequacy.alpha, adequacy.counts, strict=True):
             yield f"    - {{system: {_quoted(name)}, alpha: {alpha:.4f}, counts: {_row((good, n), 2)}}}"
         yield f"  human: {{rho: {adequacy.human_rho:.4f}, eta: {adequacy.human_eta:.4f}}}"
+        if adequacy.noise is not None:
+            yield f"  noise: {adequacy.noise:.4f}"
         if math.isfinite(adequacy.item_agreement):
             yield f"  item_agreement: {adequacy.item_agreement:.3f}"
 

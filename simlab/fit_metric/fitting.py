@@ -110,22 +110,23 @@ def _of_outputs(data: Outputs, options: Options) -> Fit:
     if not len(human):
         raise InputError("no output has a human score; fill the column human")
     labels = bool(np.isin(human, (0.0, 1.0)).all())
-    adequate = _labels(data.human, options, labels=labels)
-    if adequate is None and options.threshold is not None:
+    found = _adequacy(data, options, labels=labels)
+    if found is None and options.threshold is not None:
         raise InputError(f"--threshold {options.threshold:g} needs adequate outputs; say which with --adequate-from X")
-    found = humans.adequacy(data, adequate) if adequate is not None else None
     contests = humans.contests_of_scores(data, human_margin=options.human_margin, sign=options.signs[0])
     metrics = tuple(_of_metric(data, name, found, options, labels=labels) for name in data.metrics)
     return Fit(metrics, contests, found, tuple(notices.on_humans(data, found, labels=labels)))
 
 
-def _labels(human: Floats, options: Options, *, labels: bool) -> Floats | None:
-    if options.adequate_from is not None:
-        sign = options.signs[0]
-        return np.where(np.isfinite(human), sign * human >= sign * options.adequate_from, np.nan)
-    if labels and options.human_lower_is_better:
-        return 1 - human
-    return human if labels else None
+def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | None:
+    """Describe what is adequate, by labels or from a score on; None where nothing says what is."""
+    sign, at = options.signs[0], options.adequate_from
+    if at is None:
+        return humans.adequacy(data, 1 - data.human if sign < 0 else data.human) if labels else None
+    found = None if labels else humans.adequacy_of_scores(data, at, sign)
+    if found is not None:
+        return found
+    return humans.adequacy(data, np.where(np.isfinite(data.human), sign * data.human >= sign * at, np.nan))
 
 
 def _of_metric(data: Outputs, name: str, adequacy: Adequacy | None, options: Options, *, labels: bool) -> Learned:
@@ -163,6 +164,7 @@ def _rates(data: Outputs, score: Floats, adequacy: Adequacy, options: Options) -
         data.system[both],
         threshold=None if threshold is None else sign * threshold,
         noisy=adequacy.repeated,
+        position=None if adequacy.position is None else adequacy.position[:, both],
     )
 
 

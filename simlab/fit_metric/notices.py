@@ -30,14 +30,21 @@ def on_humans(data: Outputs, found: Adequacy | None, *, labels: bool) -> Iterato
         yield "rho and eta are not identified: say from which human score outputs are adequate (--adequate-from X)"
     elif found.repeated:
         right = f"{found.human_rho:.3f} of adequate outputs and {found.human_eta:.3f} of others"
-        how = "errors of both kinds as frequent, since no output has three labels" if found.symmetric else "all alike"
-        yield f"raters are right about {right}: {how}, and independent for the labels of an output"
+        if found.noise is not None:
+            yield f"raters are right about {right}: scores and noise of raters are taken to be normal within a system"
+        else:
+            yield f"raters are right about {right}: {_errors(found)}"
     if (np.isfinite(data.human).sum(1) > 1).any():
         return
     if found is not None:
         yield "no output has repeats: errors of the labels are part of rho and eta"
     if not labels:
         yield "no output has repeats: gamma is not identified, and noise of the raters lowers the correlation"
+
+
+def _errors(found: Adequacy) -> str:
+    kinds = "of both kinds as frequent, since no output has three labels" if found.symmetric else "of all raters alike"
+    return f"errors {kinds}, and independent for the labels of an output"
 
 
 def on_scores(data: Outputs, name: str) -> Iterator[str]:
@@ -103,8 +110,11 @@ def on_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
             yield f"what is known of column {outcome} is worth {worth:.3g} independent comparisons; a prior weighs 3"
     if not mixture.prior[1].any():
         yield "it never draws: = has probability 0 (add decision.two_outcomes=true to a study)"
-    if mixture.mean[0, 0] < mixture.mean[2, 0]:
+    (low, high), right = mixture.interval(), mixture.mean[0, 0]
+    if high[0, 0] < mixture.mean[2, 0]:
         yield "it prefers what humans do not; is a lower score better?"
+    elif low[0, 0] < mixture.mean[2, 0]:
+        yield f"it prefers what humans do in {right:.2f} of the cases, which may be chance"
 
 
 def on_correlation(found: Correlation | None) -> Iterator[str]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtr
 
 from simlab.fit_metric.confusion import concentration
+from simlab.fit_metric.correlations import leaving_out
+from simlab.formulas import normal_orthant
 from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, Ints
 
 FOLDS = 10
 _ALIKE = 1e-9
+_STEPS, _STEEP = 100, 20.0
 PARTITIONS = 5
 """Items are parted into folds as often, so that how they fell hardly matters."""
 
@@ -56,24 +59,30 @@ class Rates:
 
 
 def rates(
-    score: Floats, adequate: Floats, item: Ints, system: Ints, *, threshold: float | None, noisy: bool
-) -> Rates | None:
+    score: Floats, adequate: Floats, item: Ints, system: Ints, *,
+    threshold: float | None, noisy: bool, position: Floats | None = None,
+) -> Rates | None:  # fmt: skip
     """Estimate rho and eta of `score[output]` against `adequate[output]`, the probability that an output is adequate.
 
     `threshold=None` chooses the one that makes rho + eta largest; by what the same outputs then say too much is found
     from items held out in turn (`optimism`), and taken off. Labels without
     error are 0 or 1; of others (`noisy`) rho and eta are the regression of what the metric says on the probability,
-    which no error of the labels biases. Standard errors are over items.
+    which no error of the labels biases. Where adequacy is a bound on a noisy score, a metric knows more than that it is
+    above; then `position[:, output]`, its mean and standard deviation above the bound, takes the place of the labels
+    (see `by_score`). Standard errors are over items.
 
-    None where all outputs are adequate, or none, or all have the same score.
+    None where less than one output is adequate, or not, or all have the same score.
     """
     tuned = threshold is None
     at = best_threshold(score, adequate) if threshold is None else threshold
-    if at is None or np.ptp(adequate) < _ALIKE:
+    whole = np.array([adequate.sum(), (1 - adequate).sum()])
+    if at is None or np.ptp(adequate) < _ALIKE or whole.min() < 1:
         return None
     says = score > at
-    share, variance = _shares(says.astype(float), adequate, item)
-    whole = np.array([adequate.sum(), (1 - adequate).sum()])
+    if position is None:
+        share, variance = _shares(says.astype(float), adequate, item)
+    else:
+        share, variance = by_score(says.astype(float), position[0], position[1], item)
     if tuned:
         # The noise of each rate adds to their sum as its variance does, 1 / P and 1 / N: at the best threshold both
         # densities are equal. That the correction is itself uncertain is met by half of its square (see the tests).
@@ -156,6 +165,45 @@ def _shares(says: Floats, adequate: Floats, item: Ints) -> tuple[Floats, Floats]
     np.add.at(score, index, design * (says - design @ share)[:, None])
     clusters = len(score)
     return np.clip(share, 0, 1), np.diag(inverse @ score.T @ score @ inverse) * clusters / max(clusters - 1, 1)
+
+
+def by_score(says: Floats, mean: Floats, sd: Floats, item: Ints) -> tuple[Floats, Floats]:
+    """Return the shares called adequate of outputs whose score f is above 0, and below, with their variances.
+
+    All that is known of an output is f ~ N(mean, sd). A metric says adequate with probability ndtr(a + b f), a probit
+    regression on a regressor with error (Carroll et al. 2006, section 4.8). Variances are by a jackknife over groups of
+    items.
+    """
+    whole = _rates_by_score(says, mean, sd, np.zeros(2))
+    left = [_rates_by_score(says[k], mean[k], sd[k], whole[1]) for k in leaving_out(item)]
+    shares = np.array([share for share, _ in left])
+    n = len(left)
+    return whole[0], (n - 1) / n * ((shares - shares.mean(0)) ** 2).sum(0)
+
+
+def _rates_by_score(says: Floats, mean: Floats, sd: Floats, start: Floats) -> tuple[Floats, Floats]:
+    a, b = _probit(says, mean, sd, start)
+    scale = 1 / np.sqrt(1 + (b * sd) ** 2)
+    both = normal_orthant(mean / sd, (a + b * mean) * scale, b * sd * scale)
+    above, called = ndtr(mean / sd), ndtr((a + b * mean) * scale)
+    return np.array([both.sum() / above.sum(), (called - both).sum() / (1 - above).sum()]), np.array([a, b])
+
+
+def _probit(says: Floats, mean: Floats, sd: Floats, start: Floats) -> Floats:
+    """Fit P(says) = ndtr(a + b f) by scoring; steps are halved at most, separable data end at a steep slope."""
+    found, spread = start.copy(), float(np.hypot(mean.std(), sd.mean()))
+    for _ in range(_STEPS):
+        scale = 1 / np.sqrt(1 + (found[1] * sd) ** 2)
+        design = np.stack([scale, scale * mean], axis=1)
+        at = np.clip(design @ found, -6, 6)
+        p, density = ndtr(at), np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
+        weight = density / (p * (1 - p))
+        information = (design * (weight * density)[:, None]).T @ design + 1e-9 * np.eye(2)
+        step = np.linalg.solve(information, design.T @ (weight * (says - p)))
+        found = np.clip(found + step, -_STEEP / spread, _STEEP / spread)
+        if np.abs(step).max() < 1e-8 * max(1.0, float(np.abs(found).max())):
+            break
+    return found
 
 
 def _as_counts(share: Floats, variance: Floats, most: Floats) -> list[tuple[float, float]]:

@@ -156,7 +156,7 @@ def _row(metric: str, what: str, value: float, low: float, high: float, behind: 
 
 
 def _commands(found: Fit, places: dict[str, Path]) -> list[str]:
-    """Return commands that put to use what was learned: of all metrics together, where they are several."""
+    """Return commands that put to use what was learned: of all metrics together where a sweep can, else of the best."""
     contests = files.preferences_words(found.contests) if found.contests is not None else []
     systems = files.adequacy_words(found.adequacy) if found.adequacy is not None else []
     fits = [learned for learned in found.metrics if learned.useful]
@@ -165,11 +165,13 @@ def _commands(found: Fit, places: dict[str, Path]) -> list[str]:
         rules = "decision=bayes" if len(compared) > 1 else "decision=human_only,bayes"
         words = ["sweep", "preference_protocol", "metric=fitted_mu", _paths(compared, places), rules]
         commands.append([*words, *contests])
-    if judged := [learned for learned in fits if learned.rates is not None]:
-        commands.append(["run", "metric=fitted_rho_eta", _paths(judged[:1], places), *systems])
-    if scored := [learned for learned in fits if learned.correlation is not None]:
-        words = ["run", "metric=fitted_correlation", _paths(scored[:1], places), "raters.scale=score"]
-        commands.append([*words, *_noise(scored[0].correlation), "analysis.estimator=control_variates"])
+    if judged := [(held.rates.rho + held.rates.eta, held) for held in fits if held.rates is not None]:
+        best = max(judged, key=lambda found: found[0])[1]
+        commands.append(["run", "metric=fitted_rho_eta", _paths([best], places), *systems])
+    if scored := [(abs(held.correlation.value), held) for held in fits if held.correlation is not None]:
+        best = max(scored, key=lambda found: found[0])[1]
+        words = ["run", "metric=fitted_correlation", _paths([best], places), "raters.scale=score"]
+        commands.append([*words, *_noise(best.correlation), "analysis.estimator=control_variates"])
     if not fits:
         humans = [contests and [*contests, "metric=none", "decision=human_only"], systems and [*systems, "metric=none"]]
         commands = [["run", *words] for words in humans if words]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from simlab.fit_metric import confusion, correlations, humans, rates
 from simlab.fit_metric.confusion import concentration
@@ -107,6 +107,32 @@ def test_labels_give_alphas_errors_of_raters_and_unbiased_rates(repeats: int, ri
     assert np.mean(agreement) == pytest.approx(0.4, abs=0.03)
     if repeats > 1:  # labels taken for the truth make a metric look poorer than it is
         assert np.mean(naive) < 1.45
+
+
+def test_scores_with_a_bound_give_what_is_true_of_the_scores_behind_them() -> None:
+    rng, fits, repeats, noise = stream(8, "bound"), 100, 2, 0.7
+    large = scored(stream(8, "large"), 3, 100_000, 1, 0.0, 0.6)
+    adequate, true = large.human[:, 0] > 0, large.metrics["metric"]
+    alpha = ndtr(np.linspace(0.4, -0.4, 3))
+    inside, alphas, labels, agreement = [], [], [], []
+    for _ in range(fits):
+        outputs = scored(rng, 3, 80, repeats, noise, 0.6)
+        found = humans.adequacy_of_scores(outputs, 0.0, 1)
+        low, high = found.interval()
+        alphas.append((low < alpha) & (alpha < high))
+        agreement.append(found.item_agreement)
+        at = outputs.metrics["metric"], found.probability, outputs.item, outputs.system
+        fit = rates.rates(*at, threshold=None, noisy=True, position=found.position)
+        says = true > fit.threshold
+        truth = says[adequate].mean(), 1 - says[~adequate].mean()
+        inside.append([low < share < high for share, (low, high) in zip(truth, fit.interval(), strict=True)])
+        as_labels = rates.rates(*at, threshold=fit.threshold, noisy=True)
+        labels.append(as_labels.rho + as_labels.eta - sum(truth))
+    assert (coverage(inside) > 0.95 - reach(fits)).all()
+    assert (coverage(alphas) > 0.95 - reach(fits)).all()
+    assert np.mean(agreement) == pytest.approx(0.5, abs=0.03)
+    # A metric that follows the score knows more than whether it is above the bound: not as if labels erred alike.
+    assert np.mean(labels) > 0.05
 
 
 @pytest.mark.parametrize(
