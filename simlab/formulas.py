@@ -72,7 +72,8 @@ def normal_orthant(h: Floats | float, k: Floats | float, correlation: Floats | f
     found = (ndtr(h) + ndtr(k)) / 2 - apart
     found = found - owens_t(h, (k - rho * h) / (h * across)) - owens_t(k, (h - rho * k) / (k * across))
     found = np.where(np.asarray(correlation) == 1, ndtr(np.minimum(h, k)), found)
-    return np.where(np.asarray(correlation) == -1, np.maximum(ndtr(h) - ndtr(-k), 0.0), np.clip(found, 0.0, 1.0))
+    opposed = np.maximum(ndtr(h) - ndtr(-k), 0.0)
+    return np.asarray(np.where(np.asarray(correlation) == -1, opposed, np.clip(found, 0.0, 1.0)))
 
 
 def threshold_rates(

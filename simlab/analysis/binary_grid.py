@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from simlab.analysis import binary
 from simlab.analysis import binary_likelihood as likelihood
+from simlab.analysis import binary_posterior as binary
 from simlab.analysis.binary_nodes import Nodes
 from simlab.analysis.binary_plans import Settings, check, critical, expected, settings
 from simlab.types import Floats

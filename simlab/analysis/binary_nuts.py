@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from simlab.analysis.binary import Posterior
+from simlab.analysis.binary_posterior import Posterior
 from simlab.types import Floats, InputError
 
 

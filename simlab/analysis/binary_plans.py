@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from simlab.analysis import binary
+from simlab.analysis import binary_posterior as binary
 from simlab.analysis.binary_joint import Counts
 from simlab.types import Bools, Floats, InputError
 

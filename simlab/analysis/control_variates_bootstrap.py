@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simlab.analysis.control_variates import Interval, Moments, Rest, mean_from_moments
 from simlab.analysis.control_variates_checks import check_level, paired, reject
+from simlab.analysis.control_variates_means import Interval, Moments, Rest, mean_from_moments
 from simlab.types import Floats
 
 CHUNK = 2**21

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Gt, Lt
 
-from simlab.analysis import control_variates as means
-from simlab.analysis.binary import alpha_posterior
-from simlab.analysis.control_variates import Finite, MeanEstimate, Rest
+from simlab.analysis import control_variates_means as means
+from simlab.analysis.binary_posterior import alpha_posterior
 from simlab.analysis.control_variates_bootstrap import bootstrap_interval
+from simlab.analysis.control_variates_means import Finite, MeanEstimate, Rest
 from simlab.types import Estimates, Floats, InputError, Judged
 
 Level = Annotated[float, Gt(0), Lt(1)]

@@ -7,7 +7,7 @@ difference of that size reaches half the time, the difference that is found with
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,8 @@ class Measurable(NamedTuple):
     """Hold the measurable difference; `flipped` says where a metric with rho + eta < 1 was turned round.
 
     With `counts="drawn"`, `epsilon` is the mean over `n` draws, with its Monte-Carlo standard error and `quantiles`
-    `[..., QUANTILES]`; `power` is the share of draws in which a given difference was found, with its error.
+    `[..., QUANTILES]`; `power` is the share of draws in which a given difference was found, with its error. Where a
+    number or an array is wanted, it is epsilon.
     """
 
     epsilon: Floats
@@ -36,6 +37,14 @@ class Measurable(NamedTuple):
     n: int | None = None
     power: Floats | None = None
     power_mcse: Floats | None = None
+
+    def __float__(self) -> float:
+        """Give epsilon of a single setting."""
+        return float(self.epsilon)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Give epsilon of all settings."""
+        return np.array(self.epsilon, dtype=dtype, copy=copy)
 
 
 class Joint(NamedTuple):
@@ -154,6 +163,29 @@ def _other(rows: Settings, flipped: Bools, rho: ArrayLike | None, eta: ArrayLike
         fraction(name, value)
     turned = [np.where(flipped, 1 - x, x).ravel() for x in found]
     return turned[0], turned[1]
+
+
+def epsilon_joint(
+    n_human: ArrayLike,
+    n_metric: ArrayLike,
+    rho: ArrayLike,
+    eta: ArrayLike,
+    alpha: ArrayLike,
+    n_calibration: ArrayLike | None = None,
+    *,
+    level: float = 0.05,
+    constrain: bool = False,
+    correlation: float = 0.0,
+) -> Floats:
+    """Return the measurable difference of two systems that share one calibration, or inputs; see `joint_difference`.
+
+    >>> float(epsilon_joint(0, 10_000, 0.7, 0.7, 0.6, 100).round(3))
+    0.072
+    """
+    shared = joint_difference(
+        n_human, n_metric, rho, eta, alpha, n_calibration, level=level, constrain=constrain, correlation=correlation
+    )
+    return shared.epsilon
 
 
 def apart(one: Planned, second: Counts | None, constrain: bool, correlation: float = 0.0) -> tuple[Floats, Floats]:

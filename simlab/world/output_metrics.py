@@ -19,8 +19,8 @@ def rho_eta(
     rng: np.random.Generator,
     world: JudgementWorld,
     *,
-    rho: Share,
-    eta: Share,
+    rho: Share | list[Share],
+    eta: Share | list[Share],
     concentration: Annotated[float, Gt(0)] | None,
     system_concentration: Annotated[float, Gt(0)] | None,
 ) -> JudgementWorld:
@@ -28,12 +28,28 @@ def rho_eta(
 
     With a `concentration` c a world's rho is drawn Beta(c rho, c (1 - rho)), eta alike (rho = .5, c = 2 is the uniform
     prior); with a `system_concentration` each system's are drawn around the world's in the same way, and an analyst
-    who takes them for known knows the world's. Source: von Däniken et al. 2022, definition 2.
+    who takes them for known knows the world's. A list gives each system its own; what is known is then their mean.
+    Source: von Däniken et al. 2022, definition 2.
+
+    Raises InputError for a list that does not have one number per system, or that is to be drawn, too.
     """
-    known = tuple(float(_around(rng, share, concentration, None)) for share in (rho, eta))
     n = len(world.contest.system_names)
-    own = [_around(rng, share, system_concentration, n) for share in known]
-    return replace(world, metric=OutputMetric(known, rho=own[0], eta=own[1]))
+    known, own = [], []
+    for name, share in (("rho", rho), ("eta", eta)):
+        if isinstance(share, list):
+            if len(share) != n or concentration is not None or system_concentration is not None:
+                raise InputError(
+                    f"metric.{name} lists {len(share)} numbers; give one for each of {n} systems and set "
+                    "metric.concentration and metric.system_concentration to null"
+                )
+            own.append(np.asarray(share, float))
+            known.append(float(own[-1].mean()))
+        else:
+            known.append(float(_around(rng, share, concentration, None)))
+    for k, share in enumerate((rho, eta)):
+        if not isinstance(share, list):
+            own.insert(k, _around(rng, known[k], system_concentration, n))
+    return replace(world, metric=OutputMetric(tuple(known), rho=own[0], eta=own[1]))
 
 
 def correlated(
