@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, chdtri
 
-from simlab.fit_metric.tables import MOST_CELLS, Outputs, Preferences, Trials
+from simlab.fit_metric.data import MOST_CELLS, Outputs, Preferences, Trials
 from simlab.types import Array, Bools, Floats, InputError
 from simlab.world.fitted_metrics import posterior_mean
 from simlab.world.test_sets import compare

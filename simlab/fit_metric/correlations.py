@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import chdtri, stdtrit
 
 from simlab.analysis.control_variates_components import VarianceComponents, variance_components
-from simlab.fit_metric.tables import Outputs
+from simlab.fit_metric.data import Outputs
 from simlab.rng import stream
 from simlab.types import Bools, Floats, InputError, Ints
 

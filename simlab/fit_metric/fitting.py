@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from simlab.fit_metric import confusion, correlations, humans, notices, rates
+from simlab.fit_metric import bounds, confusion, correlations, humans, notices, rates
 from simlab.fit_metric.confusion import Mixture
 from simlab.fit_metric.correlations import Correlation
+from simlab.fit_metric.data import Data, Outputs, Preferences, Trials
 from simlab.fit_metric.humans import Adequacy, Contests
 from simlab.fit_metric.rates import Rates
-from simlab.fit_metric.tables import Data, Outputs, Preferences, Trials
 from simlab.types import Bools, Floats, InputError
 
 
@@ -123,7 +123,7 @@ def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | No
     sign, at = options.signs[0], options.adequate_from
     if at is None:
         return humans.adequacy(data, 1 - data.human if sign < 0 else data.human) if labels else None
-    found = None if labels else humans.adequacy_of_scores(data, at, sign)
+    found = None if labels else bounds.adequacy_of_scores(data, at, sign)
     if found is not None:
         return found
     return humans.adequacy(data, np.where(np.isfinite(data.human), sign * data.human >= sign * at, np.nan))

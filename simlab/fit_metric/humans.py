@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, ndtr, ndtri
+from scipy.special import betaincinv, ndtri
 
 from simlab.fit_metric.confusion import by_system, mean_rating
-from simlab.fit_metric.correlations import noise_within
-from simlab.fit_metric.tables import MOST_CELLS, Outputs, Preferences
-from simlab.formulas import normal_orthant, threshold_rates
-from simlab.types import Bools, Floats, Ints
+from simlab.fit_metric.data import MOST_CELLS, Outputs, Preferences
+from simlab.formulas import normal_orthant
+from simlab.types import Floats, Ints
 from simlab.world.test_sets import compare
 
 _ROUNDS = 500
@@ -117,61 +116,7 @@ def adequacy(outputs: Outputs, adequate: Floats) -> Adequacy:
     return Adequacy(outputs.system_names, alpha, counts, probability, rho, eta, repeated, symmetric, agreement)
 
 
-def adequacy_of_scores(outputs: Outputs, adequate_from: float, sign: int) -> Adequacy | None:
-    """Estimate alphas and the errors of raters from repeated scores; outputs are adequate from a true score.
-
-    An output's score is normal within its system, and so is the noise of a rating: what `raters=judges` is made of.
-    Near the bound raters err more often than far from it, so that their errors are no constants. What an output's
-    ratings say of it is drawn towards its system's mean as far as they are noise. None where repeats do not tell.
-    """
-    rated: Bools = np.asarray(np.isfinite(outputs.human).any(1))
-    human, system, at = sign * outputs.human[rated], outputs.system[rated], sign * adequate_from
-    found = noise_within(human, system)
-    if found is None:
-        return None
-    signal, noise = found
-    n_systems, mean = len(outputs.system_names), np.nanmean(human, axis=1)
-    kept = signal / (signal + noise / np.isfinite(human).sum(1))
-    level = (np.bincount(system, mean, n_systems) / np.maximum(np.bincount(system, minlength=n_systems), 1))[system]
-    sd = np.sqrt(np.maximum(signal * (1 - kept), 1e-12 * signal))
-    z = (level + kept * (mean - level) - at) / sd
-    weight, position = ndtr(z), np.full((3, len(rated)), np.nan)
-    position[:, rated] = z * sd, sd, weight
-    alpha, counts = np.full(n_systems, 0.5), np.zeros((n_systems, 2))
-    for k in range(n_systems):
-        of = system == k
-        if of.any():
-            # The system's mean, towards which all its outputs are drawn, is an estimate, too.
-            slope = float(np.mean((1 - kept[of]) * np.exp(-(z[of] ** 2) / 2) / np.sqrt(2 * np.pi) / sd[of]))
-            alpha[k] = float(weight[of].mean())
-            counts[k] = _worth(alpha[k], weight[of] + slope * (mean[of] - level[of]))
-    finite = np.clip(alpha, 1e-6, 1 - 1e-6)
-    follows = math.sqrt(signal / (signal + noise))
-    rho, eta = threshold_rates(follows, finite, -ndtri(finite) * follows)
-    laid = by_system(outputs, _apart(outputs.system, rated, mean - level))
-    agreement = _agreement(laid, signal)
-    return Adequacy(
-        outputs.system_names, alpha, counts, position[2], float(rho.mean()), float(eta.mean()), True, False, agreement,
-        math.sqrt(noise / signal), position[:2],
-    )  # fmt: skip
-
-
-def _apart(system: Ints, rated: Bools, deviation: Floats) -> Floats:
-    found = np.full(len(system), np.nan)
-    found[rated] = deviation
-    return found
-
-
-def _agreement(deviation: Floats, signal: float) -> float:
-    """Return the correlation of the scores of two systems' outputs for the same item, free of noise, in [0, .99]."""
-    first, second = np.triu_indices(len(deviation), 1)
-    rated = np.isfinite(deviation)
-    both = float((rated[first] & rated[second]).sum())
-    laid = np.where(rated, deviation, 0.0)
-    return min(max(float((laid @ laid.T)[first, second].sum()) / both / signal, 0.0), 0.99) if both else math.nan
-
-
-def _worth(alpha: float, influence: Floats) -> tuple[float, float]:
+def worth(alpha: float, influence: Floats) -> tuple[float, float]:
     """Return adequate outputs, of so many independent ones as would tell alpha as well."""
     n, spread = float(len(influence)), alpha * (1 - alpha)
     variance = float(influence.var(ddof=1)) / n if n > 1 else 0.0
@@ -185,7 +130,7 @@ def _alpha(share: Floats, rho: float, eta: float) -> tuple[float, tuple[float, f
         return 0.5, (0.0, 0.0)
     informed = rho + eta - 1
     alpha = min(max((float(share.mean()) + eta - 1) / informed, 0.0), 1.0)
-    return alpha, _worth(alpha, share / informed)
+    return alpha, worth(alpha, share / informed)
 
 
 def _rater_rates(n: Ints, k: Floats, system: Ints, n_systems: int, *, symmetric: bool) -> tuple[float, float]:

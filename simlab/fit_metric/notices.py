@@ -9,9 +9,9 @@ import numpy as np
 
 from simlab.fit_metric.confusion import FEW_CLUSTERS, Mixture
 from simlab.fit_metric.correlations import Correlation
+from simlab.fit_metric.data import Outputs, Trials
 from simlab.fit_metric.humans import Adequacy
 from simlab.fit_metric.rates import Rates
-from simlab.fit_metric.tables import Outputs, Trials
 from simlab.types import Bools
 
 FEW = 30

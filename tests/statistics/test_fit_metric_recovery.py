@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from simlab.fit_metric import confusion, correlations, humans, rates
+from simlab.fit_metric import bounds, confusion, correlations, humans, rates
 from simlab.fit_metric.confusion import concentration
-from simlab.fit_metric.tables import Outputs, Preferences, Trials
+from simlab.fit_metric.data import Outputs, Preferences, Trials
 from simlab.formulas import threshold_rates
 from simlab.rng import stream
 
@@ -117,7 +117,7 @@ def test_scores_with_a_bound_give_what_is_true_of_the_scores_behind_them() -> No
     inside, alphas, labels, agreement = [], [], [], []
     for _ in range(fits):
         outputs = scored(rng, 3, 80, repeats, noise, 0.6)
-        found = humans.adequacy_of_scores(outputs, 0.0, 1)
+        found = bounds.adequacy_of_scores(outputs, 0.0, 1)
         low, high = found.interval()
         alphas.append((low < alpha) & (alpha < high))
         agreement.append(found.item_agreement)
@@ -143,12 +143,14 @@ def test_correlations_are_freed_of_noise(
 ) -> None:
     rng, fits = stream(3, "correlation", n_systems), 200
     inside, gammas, attenuated = [], [], []
-    for _ in range(fits):
+    for fit in range(fits):
         outputs = scored(rng, n_systems, n_items, repeats, noise, correlation)
         found = correlations.correlation(outputs, "metric", signs=(1, 1))
         low, high = found.interval()
         inside.append(low < correlation < high)
         gammas.append(abs(found.components.gamma - noise**2) < 2 * found.errors.gamma)
+        if fit % 4:
+            continue
         single = correlations.correlation(replace(outputs, human=outputs.human[:, :1]), "metric", signs=(1, 1))
         attenuated.append(single.interval()[0] < correlation < single.interval()[1])
         assert single.components is None
