@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simlab.analysis.metric_correction import corrected
 from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.design.balance import Table, deal_evenly, deal_to_entropy, deal_twin, lay_table, load, without
 from simlab.design.documents import draw_documents
@@ -113,8 +114,10 @@ def reveal(drawn: World, asked: Asked, noise: np.random.Generator | None = None)
 
 
 def _document_totals(config: Mapping[str, Any], drawn: World, documents: Bools, seen: Seen) -> Floats:
-    """Normalise, then add up each system's segment scores per document: `total[document, system]`."""
+    """Normalise, correct by the metric, then add up segment scores per document: `total[document, system]`."""
     seen = bind(config["analysis"]["normalization"], config.get("plugins", ()))(seen)
+    if drawn.metric is not None:
+        seen = corrected(seen, drawn.metric)
     n_systems = drawn.frame.n_systems
     cell = drawn.frame.document[seen.item] * n_systems + seen.system
     total = np.bincount(cell, weights=seen.value, minlength=drawn.frame.n_documents * n_systems)

@@ -111,13 +111,15 @@ class World:
     """Hold one draw of all that is true, unasked answers included.
 
     Exactly one of `ratings` (fixed: recorded, or `noise=potential`) and `law` (each study draws its rating
-    noise anew) is given. `truth[system]` is None where nobody knows it.
+    noise anew) is given. `truth[system]` is None where nobody knows it. `metric[system, item]` are the scores of an
+    automatic metric, None without one.
     """
 
     frame: Frame
     truth: Floats | None
     ratings: Ratings | None
     law: RatingLaw | None
+    metric: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)

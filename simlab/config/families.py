@@ -83,8 +83,9 @@ def _families_of(group: str, option: str, options: Options, plugins: Sequence[st
     target = _target(file) if file else None
     if target is None:
         return _PLAIN.get((group, option), KINDS)
-    returned = get_type_hints(parts.resolve(target, plugins)).get("return")
-    return _RETURNED.get(getattr(returned, "__name__", ""), KINDS)
+    returned = getattr(get_type_hints(parts.resolve(target, plugins)).get("return"), "__name__", "")
+    # A whole world comes from a table, which can be rated anew or compared; a metric of one is of ratings.
+    return (RATINGS,) if (group, returned) == ("metric", "World") else _RETURNED.get(returned, KINDS)
 
 
 @functools.cache

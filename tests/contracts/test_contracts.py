@@ -225,6 +225,16 @@ def some_judged(rng: np.random.Generator) -> Judged:
     return Judged(y, g, True, rest, calibration, (0.8, 0.8), np.full(5, 0.6), np.zeros(5), None)
 
 
+@pytest.mark.parametrize("section", options_that_return("metric", World))
+def test_metric_models_of_segments(section: dict[str, Any]) -> None:
+    world = draw(small_systems())
+    first, again, other = (parts.bind(section)(stream(seed), world).metric for seed in (1, 1, 2))
+    assert first.shape == world.frame.rater.shape[:2]
+    assert np.isfinite(first).all()
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
 @pytest.mark.parametrize("section", options("analysis/estimator"))
 def test_estimators(section: dict[str, Any]) -> None:
     part, data = parts.bind(section), some_judged(stream(11))

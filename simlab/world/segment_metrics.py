@@ -1,0 +1,50 @@
+"""Give a world of rated documents a metric that scores every segment of every system."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Le
+
+from simlab.types import Floats, World
+
+
+def segment_metric(
+    rng: np.random.Generator,
+    world: World,
+    *,
+    correlation: Annotated[float, Ge(-1), Le(1)],
+    correlation_sd: Annotated[float, Ge(0)],
+) -> World:
+    """Add a metric whose score of an output has a `correlation` with the quality that its raters agree on.
+
+    The correlation is within systems; with `correlation_sd` each system has its own, clipped to [-1, 1]. Quality is
+    what the raters of a segment expect on average, or gave, and the higher score is the better one. A campaign then
+    corrects the ratings that it has by what the metric says of the segments that it has not (control variates, Chaganty
+    et al. 2018): the means that it estimates are still those of the raters.
+    """
+    quality = agreed_quality(world)
+    n_systems = len(quality)
+    rho = np.clip(correlation + correlation_sd * rng.standard_normal(n_systems), -1, 1)[:, None]
+    spread = quality.std(1, keepdims=True)
+    followed = (quality - quality.mean(1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+    sign = -1.0 if world.frame.lower_is_better else 1.0
+    score = sign * rho * followed + np.sqrt(1 - rho**2) * rng.standard_normal(quality.shape)
+    return replace(world, metric=score)
+
+
+def agreed_quality(world: World) -> Floats:
+    """Average over the raters of a segment what they expect, or gave: `[system, item]`; gaps are the system's mean."""
+    if world.law is not None:
+        by_rater = np.tensordot(world.law.weight, world.law.expected, axes=1)
+    elif world.ratings is not None:
+        by_rater = world.ratings.value
+    else:
+        raise ValueError("a world has ratings, or a law of ratings")
+    known = np.isfinite(by_rater) & (world.frame.rater >= 0)
+    n = known.sum(2)
+    mean = np.where(known, by_rater, 0.0).sum(2) / np.maximum(n, 1)
+    overall = np.where(n > 0, mean, 0.0).sum(1) / np.maximum((n > 0).sum(1), 1)
+    return np.asarray(np.where(n > 0, mean, overall[:, None]))
