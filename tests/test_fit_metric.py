@@ -7,6 +7,7 @@ import doctest
 import importlib
 import json
 import shlex
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import yaml
 
 from simlab.cli import answer
-from simlab.config import compose
+from simlab.config import compose, compose_sweep
 from simlab.rng import stream
 from simlab.store import open_results
 from simlab.types import InputError
@@ -120,6 +121,14 @@ def test_several_metrics_are_an_axis(capsys: pytest.CaptureFixture[str]) -> None
     carry_out(found["next"][0], "--out", "sweep", "budget.annotations_per_pair=20", "systems.n_systems=3")
     with open_results("sweep") as dataset:
         assert dataset["path"].values.tolist() == ["fits/scores-chrf.yaml", "fits/scores-bleu.yaml"]
+
+
+def test_each_file_on_an_axis_has_its_digest(capsys: pytest.CaptureFixture[str]) -> None:
+    write_trials(metrics=("chrf", "bleu"))
+    paths = list(learned(capsys, "scores.csv")["files"].values())
+    sweep = compose_sweep("preference_naive", ["metric=fitted_mu", f"metric.path={','.join(paths)}"])
+    digests = [cell.config["metric"]["sha256"] for cell in sweep.cells()]
+    assert digests == [sha256(Path(path).read_bytes()).hexdigest() for path in paths]
 
 
 def test_unit_tests_are_transported_and_mirrored(capsys: pytest.CaptureFixture[str]) -> None:
@@ -330,7 +339,8 @@ TABLES = {
     OUTPUTS
     + "A,1,1,2,x,4\n": "line 2: good='x' is no number; mend it, leave it empty, or name the metrics with --metr",
     OUTPUTS + ",1,1,2,3,4\n": "line 2: system is empty",
-    OUTPUTS + ROW + "A,1,1,2,5,4\n": "line 4: good=5 of A on 1, and 3 in line 2; repeats of an output are humans'",
+    OUTPUTS + "A,1,1,2,3,1e99\n": "line 2: poor=1e99 is larger than 1e+50; rescale this column",
+    OUTPUTS + ROW + "A,1,1,2,5,4\n": "line 4: good=5, and 3 in line 2 for the same output; repeats are humans'",
     OUTPUTS + "A,1,,,3,4\n": "no output has a human score",
     OUTPUTS + 'A,"1,1,2,3,4\n': "line 2: is no line of comma-separated values",
     "system,system,item,human\nA,A,1,2\n": "line 1: the column 'system' is there twice",

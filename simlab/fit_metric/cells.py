@@ -21,6 +21,8 @@ FORMS = (
 _NOT_METRICS = frozenset(
     ("system", "item", "rater", "annotator", "document", "doc", "segment", "pair", "system_a", "system_b")
 )
+LARGEST = 1e50
+"""Squares of larger scores, and sums of them, would not be numbers."""
 MISSING = frozenset(("", "na", "n/a", "nan", "none", "null"))
 _INFINITE = frozenset(("inf", "-inf", "+inf", "infinity", "-infinity"))
 
@@ -110,6 +112,8 @@ def number(text: str, where: str, column: str) -> float:
             f"{where}: {column}={shown(text, 40)!r} is no number; mend it, leave it empty, or name the metrics "
             "with --metrics"
         ) from None
+    if math.isfinite(value) and abs(value) > LARGEST:
+        raise InputError(f"{where}: {column}={shown(text, 40)} is larger than {LARGEST:g}; rescale this column")
     return value if math.isfinite(value) else math.nan
 
 

@@ -91,9 +91,11 @@ class _Estimate:
 
 
 def _estimate(human: Floats, g: Floats, system: Ints, *, repeated: bool) -> _Estimate:
-    freedom = len(g) / (len(g) - len(np.unique(system)))
     ratings, metric = human - _means(np.nanmean(human, axis=1), system)[:, None], g - _means(g, system)
+    freedom = len(g) / max(len(g) - len(np.unique(system)), 1)
     spread = math.sqrt(float(np.mean(metric**2)) * freedom)
+    if spread == 0:
+        return _Estimate(math.nan, None)
     if not repeated:
         y = np.nanmean(ratings, axis=1)
         norm = math.sqrt(float((y**2).sum() * (metric**2).sum()))

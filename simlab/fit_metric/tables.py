@@ -49,36 +49,49 @@ def read(path: Path, metrics: Sequence[str] = (), references: int | None = None)
     raise InputError(f"{table.where}: columns {shown(', '.join(table.header), 120)} are no table of {FORMS}")
 
 
+class _Collected:
+    """Collect the ratings and scores of outputs, whose rows may be several."""
+
+    def __init__(self, metrics: Sequence[str]) -> None:
+        self.ratings: list[list[float]] = []
+        self.scores: dict[str, list[float]] = {name: [] for name in metrics}
+        self.lines: list[int] = []
+
+    def add(self, line: int) -> None:
+        """Make room for an output that a line names first."""
+        self.ratings.append([])
+        self.lines.append(line)
+        for column in self.scores.values():
+            column.append(math.nan)
+
+    def score(self, output: int, name: str, value: float, where: str) -> None:
+        """Keep the score of an output; raise InputError where it had another."""
+        known = self.scores[name][output]
+        if not (math.isnan(value) or math.isnan(known) or value == known):
+            raise InputError(
+                f"{where}: {name}={value:g}, and {known:g} in line {self.lines[output]} for the same output; repeats "
+                "are humans', a metric has one score of it"
+            )
+        self.scores[name][output] = known if math.isnan(value) else value
+
+
 def _outputs(table: Table, asked: Sequence[str]) -> Outputs:
+    """Read outputs; rows of the same system and item, and several human columns, are repeats."""
     columns, human = metric_columns(table, asked), human_columns(table)
-    systems, items, outputs = Numbers(), Numbers(), Numbers()
-    ratings: list[list[float]] = []
-    scores: dict[str, list[float]] = {name: [] for name in columns}
-    seen: list[int] = []
+    systems, items, outputs, found = Numbers(), Numbers(), Numbers(), _Collected(list(columns))
     for line, cells in table.rows:
         system, item = (named(table, cells, line, column) for column in ("system", "item"))
         output = outputs[systems[system], items[item]]
-        if output == len(ratings):
-            ratings.append([])
-            seen.append(line)
-            for column in scores.values():
-                column.append(math.nan)
+        if output == len(found.ratings):
+            found.add(line)
         given = [number(cells[k], table.at(line), table.header[k]) for k in human]
-        ratings[output] += [value for value in given if not math.isnan(value)]
+        found.ratings[output] += [value for value in given if not math.isnan(value)]
         for name, k in columns.items():
-            value, known = number(cells[k], table.at(line), name), scores[name][output]
-            if not (math.isnan(value) or math.isnan(known) or value == known):
-                raise InputError(
-                    f"{table.at(line)}: {name}={value:g} of {shown(system, 40)} on {shown(item, 40)}, and {known:g} in "
-                    f"line {seen[output]}; repeats of an output are humans', a metric has one score of it"
-                )
-            scores[name][output] = known if math.isnan(value) else value
+            found.score(output, name, number(cells[k], table.at(line), name), table.at(line))
     check_systems(len(systems), table)
     at = np.array(list(outputs), np.int64)
-    return Outputs(
-        at[:, 0], at[:, 1], tuple(systems), len(items), _padded(ratings),
-        {name: np.array(column) for name, column in scores.items()},
-    )  # fmt: skip
+    scores = {name: np.array(column) for name, column in found.scores.items()}
+    return Outputs(at[:, 0], at[:, 1], tuple(systems), len(items), _padded(found.ratings), scores)
 
 
 def _padded(ratings: Sequence[Sequence[float]]) -> Floats:
