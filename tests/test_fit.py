@@ -32,7 +32,6 @@ def effects(**changed: object) -> Effects:
         "severity": np.array([1.0, 0.6, 1.8]),
         "sharpness": np.ones(3),
         "punctuation": np.zeros(3),
-        "rater_system": None,
         **{"document_sd": 0.3, "segment_sd": 0.4, "system_document_sd": 0.2, "rater_system_sd": 0.1},
         **{"rater_document_sd": 0.3, "rater_output_sd": 0.1, "dispersion": 0.3, "noise_share": 0.5},
         **{"major_share": 0.2, "minor_sharpness": 1.0, "minor_weight": 1.0, "major_weight": 5.0},

@@ -175,16 +175,18 @@ def _records(
 
 
 def summary(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Summarise by target and method: mean absolute error, bias, and the share of intervals that hold the observed."""
-    kinds = dict.fromkeys((record.target, record.method) for record in records)
+    """Summarise by target, ratings per item and method: mean absolute error, bias, share of intervals that hold.
+
+    Double ratings are told apart: SRP is near 1 there, and easily predicted.
+    """
+    kinds = dict.fromkeys((record.target, record.ratings_per_item, record.method) for record in records)
     rows = []
-    for target, method in kinds:
-        own = [record for record in records if (record.target, record.method) == (target, method)]
+    for target, ratings, method in sorted(kinds):
+        own = [one for one in records if (one.target, one.ratings_per_item, one.method) == (target, ratings, method)]
         error = np.array([record.predicted - record.observed for record in own])
         held = [record.low <= record.observed <= record.high for record in own]
         width = np.mean([record.high - record.low for record in own])
-        rows.append({
-            "target": target, "method": method, "n": len(own), "mae": float(np.abs(error).mean()),
-            "bias": float(error.mean()), "coverage": float(np.mean(held)), "width": float(width),
-        })  # fmt: skip
+        place = {"target": target, "ratings_per_item": ratings, "method": method, "n": len(own)}
+        found = {"mae": np.abs(error).mean(), "bias": error.mean(), "coverage": np.mean(held), "width": width}
+        rows.append(place | {name: float(value) for name, value in found.items()})
     return rows

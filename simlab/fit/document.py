@@ -45,8 +45,6 @@ def content(
 def draws(fit: Fit) -> dict[str, Any]:
     """Return every parameter of every draw, by name."""
     columns: dict[str, Any] = {name: [_row(getattr(one, name)) for one in fit.effects] for name in PER_UNIT}
-    taste = [one.rater_system for one in fit.effects if one.rater_system is not None]
-    columns |= {"rater_system": [_row(one.ravel()) for one in taste]} if taste else {}
     columns |= {name: [_short(getattr(one, name)) for one in fit.effects] for name in SINGLE}
     return columns | {name: [_short(getattr(one, name)) for one in fit.population] for name in POPULATION}
 

@@ -117,7 +117,6 @@ def effects_of(pilot: Pilot, found: Margins, theta: Floats) -> Effects:
         severity=np.exp(odds),
         sharpness=np.clip(found.sharpness, *SHARPNESS),
         punctuation=np.exp(found.punctuation),
-        rater_system=None,
         **dict(zip(synthetic.NAMES, theta.tolist(), strict=True)),
         major_share=major_share,
         minor_sharpness=float(np.clip(found.minor_sharpness[0], 0, 2)),
@@ -216,14 +215,14 @@ def _assemble(
     named = dict(zip(UNITS, units, strict=True))
     drawn = {field: draw_units(rng, unit, pick) for field, unit in named.items()}
     _, leniency_sd = draw_units(rng, leniencies(pilot, named["rater"], named["severity"]), pick)
-    effects, population = [], []
+    effects, at_large_too = [], []
     for k in range(draws):
         margin = observed._replace(**{field: values[k] for field, (values, _) in drawn.items()})
         severity_sd = float(drawn["severity"][1][k]) if pilot.counts[1].any() else 0.0
         one = at_large(rng, effects_of(pilot, margin, rows[k]), float(leniency_sd[k]), severity_sd)
         effects.append(one)
-        population.append(_population(rng, one, float(drawn["system"][1][k]), float(leniency_sd[k]), severity_sd))
-    return Fit(pilot, tuple(effects), tuple(population), rows, "fast", {})
+        at_large_too.append(population(rng, one, float(drawn["system"][1][k]), float(leniency_sd[k]), severity_sd))
+    return Fit(pilot, tuple(effects), tuple(at_large_too), rows, "fast", {})
 
 
 def at_large(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
@@ -249,9 +248,10 @@ def _points(effects: Effects, share: float) -> float:
     return (1 - share) * effects.minor_weight + share * effects.major_weight
 
 
-def _population(
+def population(
     rng: np.random.Generator, effects: Effects, system_sd: float, leniency_sd: float, severity_sd: float
 ) -> Population:
+    """Say how systems and raters at large are, from those that are known."""
     logs = np.log(effects.system_mean)
     mean = logs.mean() + system_sd / np.sqrt(len(logs)) * rng.standard_normal() + system_sd**2 / 2
     return Population(float(np.exp(mean)), system_sd, leniency_sd, severity_sd)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from simlab.fit import fast, moments, synthetic
-from simlab.fit.fast import Fit, Population
+from simlab.fit.fast import Fit
 from simlab.fit.pilot import Pilot
+from simlab.rng import stream
 from simlab.types import Array, Floats, InputError
 from simlab.world.fitted_law import Effects
 
@@ -43,7 +44,7 @@ def fit(pilot: Pilot, seed: int = 0, draws: int = fast.DRAWS, *, warmup: int = W
             f"--method nuts: chains did not agree (R-hat {diagnosis['r_hat']:.2f}, "
             f"{diagnosis['divergent_share']:.0%} divergent); this pilot asks for --method fast"
         )
-    return _fit_of(pilot, found, diagnosis, draws)
+    return _fit_of(pilot, found, diagnosis, draws, seed)
 
 
 def _doubles() -> Any:
@@ -89,7 +90,11 @@ def diagnose(found: Mapping[str, Array], extra: Mapping[str, Array]) -> dict[str
     """Return the worst R-hat and effective sample of single numbers, systems and raters, and how sampling went."""
     from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
-    named = [found[name].reshape(*found[name].shape[:2], -1) for name in (*SCALARS, "system", "leniency", "severity")]
+    named = [
+        found[name].reshape(*found[name].shape[:2], -1)
+        for name in (*SCALARS, "system", "leniency", "severity")
+        if name in found
+    ]
     flat = np.concatenate([values for values in named if values.std() > 0], axis=2)
     return {
         "r_hat": float(np.nanmax(split_gelman_rubin(flat))),
@@ -100,32 +105,36 @@ def diagnose(found: Mapping[str, Array], extra: Mapping[str, Array]) -> dict[str
     }
 
 
-SCALARS = (*synthetic.NAMES, "log_mean_score", "system_sd", "leniency_sd", "severity_sd", "major_logit")
+SCALARS = (*synthetic.NAMES, "level", "system_sd", "leniency_sd", "severity_sd", "major_logit")
 
 
 def _start(pilot: Pilot) -> dict[str, Array]:
     """Begin at the margins, with middling spreads: warm-up need not find the level of scores."""
-    found = moments.margins(pilot)
-    effects = fast.effects_of(pilot, found, fast.START)
-    values = dict(zip(synthetic.NAMES, fast.START, strict=True))
-    return values | {
-        "log_mean_score": np.log(effects.system_mean).mean(),
-        "system": np.log(effects.system_mean),
-        "leniency": np.log(effects.leniency),
-        "severity": np.log(effects.severity),
+    effects = fast.effects_of(pilot, moments.margins(pilot), fast.START)
+    level = float(np.log(effects.system_mean / _points(pilot, effects.major_share)).mean())
+    return dict(zip(synthetic.NAMES, fast.START, strict=True)) | {
+        "level": level,
+        "place": np.full(len(pilot.document), level),
+        "document": np.full(pilot.n_documents, level),
         "major_logit": np.log(effects.major_share / (1 - effects.major_share)),
-        "document": np.zeros(pilot.n_documents),
-        "segment": np.zeros(len(pilot.document)),
     }
 
 
+def _points(pilot: Pilot, share: Any) -> Any:
+    return pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * share
+
+
 def _model(pilot: Pilot, counts: Array) -> Callable[[], None]:
-    """Return the NumPyro model of a pilot's counts, `counts[kind, rating]`."""
+    """Return the NumPyro model of a pilot's counts, `counts[kind, rating]`.
+
+    Levels of which only the sum is known would make long ridges. So systems and raters deviate from their own mean
+    (what raters at large are like is drawn afterwards, as in the fast method), and segments carry the documents' level.
+    """
     import jax.numpy as jnp
     import numpyro
     import numpyro.distributions as dist
 
-    n_systems, n_raters, n_documents, n_items = pilot.n_systems, pilot.n_raters, pilot.n_documents, len(pilot.document)
+    n_systems, n_raters, n_documents = pilot.n_systems, pilot.n_raters, pilot.n_documents
     document = pilot.document[pilot.item]
     cells = {
         "system_document": pilot.system * n_documents + document,
@@ -134,14 +143,13 @@ def _model(pilot: Pilot, counts: Array) -> Callable[[], None]:
         "rater_output": (pilot.rater * n_documents + document) * n_systems + pilot.system,
     }
     compact = {name: np.unique(cell, return_inverse=True)[1] for name, cell in cells.items()}
-    output = np.unique(pilot.system * n_items + pilot.item, return_inverse=True)[1]
-    likelihood = copula_likelihood(counts)
+    output = np.unique(pilot.system * len(pilot.document) + pilot.item, return_inverse=True)[1]
+    n_outputs = int(output.max()) + 1
+    outputs = np.concatenate([kind * n_outputs + output for kind in range(len(counts))])
+    likelihood = copula_likelihood(counts.ravel())
 
-    def half(name: str, scale: float) -> Any:
-        return numpyro.sample(name, dist.HalfNormal(scale))
-
-    def centred(name: str, sd: Any, n: int, mean: Any = 0.0) -> Any:
-        return numpyro.sample(name, dist.Normal(mean - sd**2 / 2, sd).expand([n]))
+    def deviations(name: str, sd: Any, n: int) -> Any:
+        return numpyro.sample(name, dist.ZeroSumNormal(sd, (n,))) if n > 1 else jnp.zeros(n)
 
     def scaled(name: str, sd: Any) -> Any:
         index = compact[name]
@@ -149,65 +157,66 @@ def _model(pilot: Pilot, counts: Array) -> Callable[[], None]:
         return (sd * z - sd**2 / 2)[index]
 
     def model() -> None:
-        sd = {name: half(name, scale) for name, scale in zip(synthetic.NAMES[:7], synthetic.PRIOR_SCALE, strict=False)}
-        sd |= {name: half(name, scale) for name, scale in POPULATION_SCALE.items()}
+        sd = dict(zip(synthetic.NAMES[:7], synthetic.PRIOR_SCALE.tolist(), strict=False)) | POPULATION_SCALE
+        sd = {name: numpyro.sample(name, dist.HalfNormal(scale)) for name, scale in sd.items()}
         share = numpyro.sample("noise_share", dist.Uniform(0.0, 1.0))
-        level = numpyro.sample("log_mean_score", dist.Normal(jnp.log(jnp.asarray(pilot.score.mean())), 2.0))
+        level = numpyro.sample("level", dist.Normal(0.0, 5.0))
         odds = numpyro.sample("major_logit", dist.Normal(-1.0, 2.0))
-        system = centred("system", sd["system_sd"], n_systems, level)
-        leniency = centred("leniency", sd["leniency_sd"], n_raters)
-        severity = centred("severity", sd["severity_sd"], n_raters)
+        system = deviations("system", sd["system_sd"], n_systems)[pilot.system]
+        rater = deviations("leniency", sd["leniency_sd"], n_raters)[pilot.rater]
+        odds = odds + deviations("severity", sd["severity_sd"], n_raters)[pilot.rater]
         sharpness = jnp.exp(sd["sharpness_sd"] * numpyro.sample("sharpness", dist.Normal().expand([n_raters])))
         minor = numpyro.sample("minor_sharpness", dist.TruncatedNormal(1.0, 0.5, low=0.0))
-        place = centred("document", sd["document_sd"], n_documents)[document]
-        place += centred("segment", sd["segment_sd"], n_items)[pilot.item]
+        by_document = numpyro.sample("document", dist.Normal(level, sd["document_sd"]).expand([n_documents]))
+        place = numpyro.sample("place", dist.Normal(by_document[pilot.document], sd["segment_sd"]))[pilot.item]
         own = scaled("system_document", sd["system_document_sd"])
         taste = sum(scaled(name, sd[f"{name}_sd"]) for name in ("rater_system", "rater_document", "rater_output"))
-        major = 1 / (1 + jnp.exp(-odds)), 1 / (1 + jnp.exp(-odds - severity[pilot.rater]))
-        points = pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * major[0]
-        marked = jnp.log(1 / points) + system.mean() + place + leniency[pilot.rater] + taste
-        relative = (system - system.mean())[pilot.system]
-        shares = (1 - major[1], major[1]) if len(counts) == 2 else (jnp.ones_like(major[1]),)
-        z = numpyro.sample("shared", dist.Normal().expand([len(counts), int(output.max()) + 1]))
-        for kind, (part, power) in enumerate(zip(shares, (minor, 1.0), strict=False)):
+        logs = []
+        for sign, power in ((1, minor), (-1, 1.0))[: len(counts)]:
             sharp = power * sharpness[pilot.rater]
             shift = sd["system_document_sd"] ** 2 * sharp * (sharp - 1) / 2
-            mean = jnp.exp(marked + jnp.log(part) + sharp * (relative + own) - shift)
-            numpyro.factor(f"counts{kind}", likelihood(kind, mean, sd["dispersion"], share, z[kind][output]))
+            part = -jnp.logaddexp(0.0, sign * odds) if len(counts) == 2 else 0.0
+            logs.append(place + rater + taste + part + sharp * (system + own) - shift)
+        z = numpyro.sample("shared", dist.Normal().expand([len(counts) * n_outputs]))
+        mean = jnp.exp(jnp.concatenate(logs))
+        numpyro.factor("counts", likelihood(mean, sd["dispersion"], share, z[outputs]))
 
     return model
 
 
-def copula_likelihood(counts: Array) -> Callable[[int, Any, Any, Any, Any], Any]:
-    """Return the log probability of the counts of a kind, given their means and the shared normal parts.
+def copula_likelihood(counts: Array) -> Callable[[Any, Any, Any, Any], Any]:
+    """Return a function that gives the log probability of counts, given their means and the shared normal parts.
 
-    The function takes kind, mean[rating], dispersion, share of noise that is own, shared[rating].
+    The function takes mean[count], dispersion, share of noise that is each rating's own, shared[count].
     """
     import jax.numpy as jnp
+    from jax import lax
     from jax.scipy.special import ndtr, ndtri
 
-    steps = [np.searchsorted(STEPS, row) for row in counts]
+    groups = [np.flatnonzero(np.searchsorted(STEPS, counts) == step) for step in range(len(STEPS))]
 
     def cumulated(mean: Any, dispersion: Any, count: Array, top: int) -> tuple[Any, Any]:
         """Return the distribution function just below and at the counts, none of them above `top`."""
         d = dispersion + 1e-6
         pmf = jnp.exp(-jnp.log1p(d * mean) / d)
         ratio = mean / (1 + d * mean)
-        below, at = jnp.zeros_like(mean), pmf
-        for k in range(top):
+
+        def step(held: Any, k: Any) -> tuple[Any, None]:
+            pmf, below, at = held
             pmf = pmf * ratio * (1 + d * k) / (k + 1)
-            below = jnp.where(count > k, at, below)
-            at = jnp.where(count > k, at + pmf, at)
+            return (pmf, jnp.where(count > k, at, below), jnp.where(count > k, at + pmf, at)), None
+
+        # A loop rather than its unrolled steps: these take minutes and gigabytes to compile.
+        (_, below, at), _ = lax.scan(step, (pmf, jnp.zeros_like(mean), pmf), jnp.arange(top, dtype=mean.dtype))
         return below, at
 
-    def likelihood(kind: int, mean: Any, dispersion: Any, share: Any, shared: Any) -> Any:
-        total: Any = 0.0
+    def likelihood(mean: Any, dispersion: Any, share: Any, shared: Any) -> Any:
         own, common = jnp.sqrt(share + 1e-6), jnp.sqrt(1 - share + 1e-6)
-        for step, top in enumerate(STEPS):
-            here = np.flatnonzero(steps[kind] == step)
+        total: Any = 0.0
+        for here, top in zip(groups, STEPS, strict=True):
             if not len(here):
                 continue
-            count = counts[kind][here]
+            count = counts[here]
             below, at = cumulated(mean[here], dispersion, count, top)
             high = (ndtri(jnp.clip(at, 1e-12, 1 - 1e-9)) - common * shared[here]) / own
             low = (ndtri(jnp.clip(below, 1e-12, 1 - 1e-9)) - common * shared[here]) / own
@@ -221,33 +230,33 @@ def copula_likelihood(counts: Array) -> Callable[[int, Any, Any, Any, Any], Any]
     return likelihood
 
 
-def _fit_of(pilot: Pilot, found: Mapping[str, Array], diagnosis: Mapping[str, float], draws: int) -> Fit:
+def _fit_of(pilot: Pilot, found: Mapping[str, Array], diagnosis: Mapping[str, float], draws: int, seed: int) -> Fit:
     flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in found.items()}
     pick = np.linspace(0, len(flat["noise_share"]) - 1, draws).round().astype(int)
+    rng = stream(seed, "fit", "nuts", "raters at large")
     punctuation = np.exp(moments.margins(pilot).punctuation)
+    effects, at_large = [], []
+    for k in pick:
+        draw = {name: values[k] for name, values in flat.items()}
+        spreads = [float(draw[name]) for name in ("system_sd", "leniency_sd", "severity_sd")]
+        effects.append(fast.at_large(rng, _effects(pilot, draw, punctuation), *spreads[1:]))
+        at_large.append(fast.population(rng, effects[-1], *spreads))
     theta = np.stack([flat[name][pick] for name in synthetic.NAMES], axis=1)
-    effects = tuple(_effects(pilot, {name: v[k] for name, v in flat.items()}, punctuation) for k in pick)
-    population = tuple(
-        Population(*(float(v) for v in (np.exp(flat["log_mean_score"][k]), *(flat[n][k] for n in _SPREADS))))
-        for k in pick
-    )
-    return Fit(pilot, effects, population, theta, "nuts", diagnosis)
-
-
-_SPREADS = ("system_sd", "leniency_sd", "severity_sd")
+    return Fit(pilot, tuple(effects), tuple(at_large), theta, "nuts", diagnosis)
 
 
 def _effects(pilot: Pilot, draw: Mapping[str, Array], punctuation: Floats) -> Effects:
-    counted = bool(pilot.counts[1].any())
+    counted, n = bool(pilot.counts[1].any()), pilot.n_raters
+    share = float(np.clip(1 / (1 + np.exp(-draw["major_logit"])), 0.001, 0.99)) if counted else 0.01
+    level = draw["level"] + (draw["document_sd"] ** 2 + draw["segment_sd"] ** 2) / 2
     return Effects(
-        system_mean=np.exp(draw["system"]),
-        leniency=np.exp(draw["leniency"]),
-        severity=np.exp(draw["severity"]) if counted else np.ones(pilot.n_raters),
+        system_mean=np.exp(level + draw.get("system", np.zeros(1))) * _points(pilot, share),
+        leniency=np.exp(draw.get("leniency", np.zeros(n))),
+        severity=np.exp(draw.get("severity", np.zeros(n))) if counted else np.ones(n),
         sharpness=np.clip(np.exp(draw["sharpness_sd"] * draw["sharpness"]), *fast.SHARPNESS),
         punctuation=punctuation,
-        rater_system=None,
         **{name: float(draw[name]) for name in synthetic.NAMES},
-        major_share=float(np.clip(1 / (1 + np.exp(-draw["major_logit"])), 0.001, 0.99)) if counted else 0.01,
+        major_share=share,
         minor_sharpness=min(float(draw["minor_sharpness"]), 2.0),
         minor_weight=pilot.minor_weight,
         major_weight=pilot.major_weight,

@@ -78,6 +78,7 @@ def _summary(records: Sequence[Record]) -> str:
     rows = [
         [
             TARGETS[row["target"]],
+            str(row["ratings_per_item"]),
             METHODS[row["method"]],
             *(tables.number(row[key], 3) for key in ("mae", "bias")),
             tables.number(row["coverage"], 2),
@@ -86,8 +87,8 @@ def _summary(records: Sequence[Record]) -> str:
         ]
         for row in backtest.summary(records)
     ]
-    header = ["studies on", "predicted by", "mean abs. error", "bias", "90 % cover", "width", "n"]
-    return tables.aligned(header, rows, left=2)
+    header = ["studies on", "ratings", "predicted by", "mean abs. error", "bias", "90 % cover", "width", "n"]
+    return tables.aligned(header, rows, left=3)
 
 
 def _tables(records: Sequence[Record]) -> list[str]:
@@ -129,7 +130,8 @@ def figure(records: Sequence[Record]) -> Figure:
 
     drawn = Figure(figsize=(7.6, 7.4), layout="constrained")
     grid = drawn.subplots(2, 2, sharex=True, sharey=True)
-    rows = {(row["target"], row["method"]): row for row in backtest.summary(records)}
+    single = [record._replace(ratings_per_item=1) for record in records]
+    rows = {(row["target"], row["method"]): row for row in backtest.summary(single)}
     for i, method in enumerate(("fit", "naive")):
         for j, target in enumerate(TARGETS):
             own = [record for record in records if (record.target, record.method) == (target, method)]

@@ -84,9 +84,16 @@ def page(fitted: Fit, held: Checks, unknown: Sequence[str], fast: Mapping[str, M
     if unknown:
         parts.append("Not identified; priors stand in:\n" + "\n".join(f"  {line}" for line in unknown))
     if fitted.diagnosis:
-        parts.append("Sampling: " + ", ".join(f"{name} {value:g}" for name, value in fitted.diagnosis.items()))
+        parts.append(_sampling(fitted.diagnosis))
     parts.append(f"written to {out}; next: simlab sweep item_grouping systems=fitted systems.path={out}")
     return "\n\n".join(parts)
+
+
+def _sampling(diagnosis: Mapping[str, float]) -> str:
+    from simlab.fit.nuts import doubts
+
+    told = ", ".join(f"{name.replace('_', ' ')} {value:.3g}" for name, value in diagnosis.items())
+    return "\n".join([f"Chains: {told}", *(f"  {line}" for line in doubts(diagnosis))])
 
 
 def _estimates(fitted: Fit) -> str:

@@ -65,8 +65,7 @@ def _named(held: FittedWorld, effects: Effects, names: Sequence[str] | None) -> 
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
     at = [held.system_names.index(name) for name in names]
-    taste = None if effects.rater_system is None else effects.rater_system[at]
-    return replace(effects, system_mean=effects.system_mean[at], rater_system=taste)
+    return replace(effects, system_mean=effects.system_mean[at])
 
 
 def _other_raters(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
@@ -79,7 +78,6 @@ def _other_raters(rng: np.random.Generator, effects: Effects, leniency_sd: float
         severity=lognormal(rng, severity_sd, n),
         sharpness=effects.sharpness[like],
         punctuation=effects.punctuation[like],
-        rater_system=None,
     )
 
 

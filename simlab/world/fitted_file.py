@@ -40,7 +40,6 @@ class Parameters(TypedDict):
     severity: Rows
     sharpness: AnyRows
     punctuation: AnyRows
-    rater_system: NotRequired[AnyRows]
     document_sd: Draws
     segment_sd: Draws
     system_document_sd: Draws
@@ -162,7 +161,7 @@ def _fitted(content: Content, where: str) -> FittedWorld:
     n = len(draws["document_sd"])
     for name, column in draws.items():
         wanted = {"system_mean": len(systems), "leniency": len(raters), "severity": len(raters)}
-        wanted |= {"punctuation": len(raters), "sharpness": len(raters), "rater_system": len(systems) * len(raters)}
+        wanted |= {"punctuation": len(raters), "sharpness": len(raters)}
         rows: Any = column
         if len(rows) != n or (name in wanted and any(len(row) != wanted[name] for row in rows)):
             each = f" of {wanted[name]} numbers" if name in wanted else ""
@@ -177,7 +176,7 @@ def _fitted(content: Content, where: str) -> FittedWorld:
         tuple(raters),
         tuple(content["document_sizes"]),
         tuple(tuple(sorted(set(seats))) for seats in content["seats"]),
-        tuple(_effects(draws, k, len(systems), weights) for k in range(n)),
+        tuple(_effects(draws, k, weights) for k in range(n)),
         tuple(draws["leniency_sd"]),
         tuple(draws["severity_sd"]),
         content.get("speeds", {}),
@@ -191,8 +190,7 @@ SINGLE = (
 """Parameters of a law that are single numbers."""
 
 
-def _effects(draws: Parameters, k: int, n_systems: int, weights: tuple[float, float]) -> Effects:
-    taste = np.array(draws["rater_system"][k]).reshape(n_systems, -1) if "rater_system" in draws else None
+def _effects(draws: Parameters, k: int, weights: tuple[float, float]) -> Effects:
     column: Mapping[str, list[float]] = {name: draws[name] for name in SINGLE}  # type: ignore[literal-required]
     return Effects(
         system_mean=_row(draws["system_mean"], k),
@@ -200,7 +198,6 @@ def _effects(draws: Parameters, k: int, n_systems: int, weights: tuple[float, fl
         severity=_row(draws["severity"], k),
         sharpness=_row(draws["sharpness"], k),
         punctuation=_row(draws["punctuation"], k),
-        rater_system=taste,
         **{name: column[name][k] for name in SINGLE},
         minor_weight=weights[0],
         major_weight=weights[1],

@@ -28,8 +28,7 @@ class Effects:
     `leniency`, `severity` and the `*_sd` mean what they mean in `mqm_raters` and `mqm`; `sharpness[rater]` is the power
     of a system's quality, relative to the geometric mean of all systems, that the rater's errors go with (times
     `minor_sharpness` for minor errors); `punctuation[rater]` is the expected number of punctuation errors in an
-    average segment; `rater_system[system, rater]` are factors of taste for
-    systems that are known (all 1: not known, then drawn with `rater_system_sd`).
+    average segment.
     """
 
     system_mean: Floats
@@ -37,7 +36,6 @@ class Effects:
     severity: Floats
     sharpness: Floats
     punctuation: Floats
-    rater_system: Floats | None
     document_sd: float
     segment_sd: float
     system_document_sd: float
@@ -72,9 +70,8 @@ def draw_factors(rng: np.random.Generator, effects: Effects, document: Ints) -> 
     by_document = lognormal(rng, effects.document_sd, n_documents)
     by_segment = lognormal(rng, effects.segment_sd, len(document))
     by_both = lognormal(rng, effects.system_document_sd, (n_systems, n_documents))
-    own = lognormal(rng, effects.rater_system_sd, (n_systems, n_raters))
     taste = (
-        (own if effects.rater_system is None else effects.rater_system)[:, None, :]
+        lognormal(rng, effects.rater_system_sd, (n_systems, 1, n_raters))
         * lognormal(rng, effects.rater_document_sd, (1, n_documents, n_raters))
         * lognormal(rng, effects.rater_output_sd, (n_systems, n_documents, n_raters))
     )
@@ -110,7 +107,6 @@ def mean_scores(effects: Effects) -> Floats:
     """Return each system's mean score over all inputs and, with equal weight, all raters."""
     n_systems, n_raters = len(effects.system_mean), len(effects.leniency)
     plain = Factors(np.ones(1), np.ones(1), np.ones((n_systems, 1)), np.ones((n_systems, 1, n_raters)))
-    plain = plain if effects.rater_system is None else replace(plain, taste=effects.rater_system[:, None])
     one = replace(effects, system_document_sd=0.0)
     system, item, rater = np.arange(n_systems)[:, None], np.zeros((1, 1), np.int64), np.arange(n_raters)
     expected = expected_errors(one, plain, np.zeros(1, np.int64), system, item, rater)
