@@ -215,6 +215,8 @@ def test_the_same_seed_gives_the_same_fit() -> None:
         ("format: simlab fitted world 1\na: &x 1\nb: *x\n", "anchors"),
         ("format: simlab fitted world 1\nx: !!python/object/apply:os.system [echo]\n", "not YAML"),
         ("format: {", "not YAML"),
+        ("format: " + 5000 * "[", "nested"),
+        ("a: " * 3 + "b", "not YAML"),
         ("format: simlab fitted world 1\n", "field required"),
     ],
 )

@@ -73,6 +73,8 @@ class Task(NamedTuple):
 def tasks(world: World, pilot_share: float, splits: int, size: Size, seed: int) -> list[Task]:
     """List what has to be predicted; every task can be carried out by itself."""
     check(world, pilot_share)
+    if not designs(world, size):
+        raise InputError("the table allows no study: no rater rated all outputs of enough documents")
     kinds = (("all", "fit"), ("all", "naive"), ("held_out", "fit"), ("held_out", "own"), ("held_out", "naive"))
     return [Task(world, split, *kind, pilot_share, size, seed) for split in range(splits) for kind in kinds]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256 as digest_of
@@ -23,6 +23,7 @@ from simlab.world.table_lines import refuse_non_file, shown
 FORMAT = "simlab fitted world 1"
 BUILT_IN = "fitted_sxs_mqm_generalMT2023_ende.yaml"
 MAX_BYTES = 20_000_000
+MAX_DEPTH = 12
 
 Spread = Annotated[float, Ge(0), Le(10)]
 Positive = Annotated[float, Gt(0), Le(1e9)]
@@ -137,9 +138,7 @@ def _checked(content: bytes, where: str) -> FittedWorld:
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        # Aliases can make a small file large, and nothing that is written here has any.
-        if any(isinstance(token, yaml.AliasToken | yaml.AnchorToken) for token in yaml.scan(content, loader)):
-            raise InputError(f"{where}: has YAML anchors, which a fitted world does not need; write it anew")
+        _refuse_tricks(yaml.scan(content, loader), where)
         found = yaml.load(content, loader)  # noqa: S506 (a safe loader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         if isinstance(error, InputError):
@@ -154,6 +153,19 @@ def _checked(content: bytes, where: str) -> FittedWorld:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{where}: {place}: {first['msg'].lower()}, found {shown(repr(first['input']), 60)}") from None
+
+
+def _refuse_tricks(tokens: Iterator[Any], where: str) -> None:
+    """Refuse what no fitted world has: aliases can make a small file large, deep nesting can exhaust the stack."""
+    depth = 0
+    for token in tokens:
+        name = type(token).__name__
+        depth += name.endswith("StartToken") and name != "StreamStartToken"
+        depth -= name.endswith("EndToken") and name != "StreamEndToken"
+        if depth > MAX_DEPTH:
+            raise InputError(f"{where}: is nested more than {MAX_DEPTH} deep; not a fitted world")
+        if name in ("AliasToken", "AnchorToken"):
+            raise InputError(f"{where}: has YAML anchors, which a fitted world does not need; write it anew")
 
 
 def _fitted(content: Content, where: str) -> FittedWorld:
