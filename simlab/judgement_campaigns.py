@@ -22,11 +22,15 @@ HUMAN_ONLY = "simlab.analysis.estimators.sample_mean"
 
 
 class Sizes(NamedTuple):
-    """Count the ratings of each system: by humans, by the metric only, by both to learn about the metric."""
+    """Count the ratings of each system: by humans, by the metric only, by both to learn about the metric.
+
+    `payers` systems share the `calibration` outputs: 1 where each has its own.
+    """
 
     human: int
     metric: int
     calibration: int
+    payers: int
 
 
 class Plan(NamedTuple):
@@ -44,6 +48,7 @@ def sizes(config: Mapping[str, Any], drawn: JudgementWorld) -> Sizes:
     # What an estimator does not look at is not paid.
     metric = drawn.metric is not None and estimator["_target_"] != HUMAN_ONLY
     calibration = budget["calibration_ratings"] if metric and estimator.get("quality") == "estimated" else 0
+    payers = len(drawn.contest.system_names) if config["design"]["calibration"] == "shared" else 1
     rest = budget["metric_ratings"]
     if drawn.contest.fixed != (rest is None) and metric:
         raise InputError(
@@ -54,7 +59,8 @@ def sizes(config: Mapping[str, Any], drawn: JudgementWorld) -> Sizes:
     rated = (drawn.contest.n_items if rest is None else rest) if metric else 0
     human = budget["human_ratings"]
     if budget["cost"] is not None:
-        left = budget["cost"] - rated * budget["price_per_metric_rating"] - calibration * budget["price_per_rating"]
+        left = budget["cost"] - rated * budget["price_per_metric_rating"]
+        left -= calibration / payers * budget["price_per_rating"]
         if budget["price_per_rating"] == 0:
             raise InputError("budget.cost: human ratings that cost nothing use up no budget; raise price_per_rating")
         human = int(left / budget["price_per_rating"] + 1e-9)
@@ -65,7 +71,7 @@ def sizes(config: Mapping[str, Any], drawn: JudgementWorld) -> Sizes:
             f"budget.human_ratings={human} exceeds the {drawn.contest.n_items} outputs of the test set; lower it, "
             "raise systems.n_items or set design.replacement=true"
         )
-    return Sizes(human, rated, calibration)
+    return Sizes(human, rated, calibration, payers)
 
 
 def carry_out(config: Mapping[str, Any], drawn: JudgementWorld, world: int, first: int, count: int) -> dict[str, Array]:
@@ -87,16 +93,16 @@ def _campaign(config: Mapping[str, Any], drawn: JudgementWorld, plan: Plan, worl
     judged = _look(config, drawn, plan, stream(*place, "outputs"))
     found: Estimates = plan.estimator(stream(*place, "estimator"), judged)
     size, price, n_systems = plan.size, config["budget"], len(found.value)
-    by_both = size.human + size.calibration
-    paid = by_both * price["price_per_rating"] + size.metric * price["price_per_metric_rating"]
+    judgements = n_systems * size.human + n_systems // size.payers * size.calibration
+    paid = judgements * price["price_per_rating"] + n_systems * size.metric * price["price_per_metric_rating"]
     return {
         "world": np.array(world, np.int32),
         "study": np.array(study, np.int32),
         "document_set": np.array(0 if drawn.contest.fixed else study, np.int32),
         "status": np.array(OK, np.int8),
-        "ratings_used": np.array(n_systems * by_both, np.int32),
+        "ratings_used": np.array(judgements, np.int32),
         "metric_used": np.array(n_systems * size.metric),
-        "cost": np.array(n_systems * paid, float),
+        "cost": np.array(paid, float),
         "human_cost": np.array(n_systems * size.human * price["price_per_rating"], float),
         "estimate": found.value,
         "standard_error": found.sd,
@@ -168,7 +174,7 @@ def _calibration(config: Mapping[str, Any], drawn: JudgementWorld, size: Sizes, 
     adequate = judge(rng, drawn.judges, outputs.score, shared=shared) > 0
     says = outputs.said > 0
     counts = np.stack([(adequate & says).sum(1), adequate.sum(1), (~adequate & ~says).sum(1), (~adequate).sum(1)], 1)
-    if config["design"]["calibration"] == "shared":
+    if size.payers > 1:
         # As many outputs as one system has, taken from all: the first ones of each.
         part = np.array_split(np.arange(size.calibration), n_systems)
         a = np.concatenate([adequate[k, own] for k, own in enumerate(part)])

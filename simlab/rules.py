@@ -80,7 +80,7 @@ def _check_judgements(config: Mapping[str, Any], world: JudgementWorld) -> Shape
     most = sizes(config, world)
     if "_target_" in config["decision"]:
         raise InputError("decision: studies of judgements are decided by a z test; choose decision=significance")
-    small = {name: min(n, 100) for name, n in zip(_COUNTS, most, strict=True)}
+    small = {name: min(n, 100) for name, n in zip(_COUNTS, most[:3], strict=True)}
     if world.contest.fixed:
         small["metric_ratings"] = config["budget"]["metric_ratings"]
     carry_out({**config, "budget": {**config["budget"], **small, "cost": None}}, world, 0, 0, 1)
