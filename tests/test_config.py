@@ -152,3 +152,17 @@ def test_a_digest_that_is_not_the_files_is_refused(digest: str, folder: Path) ->
 def test_a_digest_without_a_file_is_refused() -> None:
     with pytest.raises(InputError, match=r"systems\.path"):
         check(compose(["systems=recorded", "systems.sha256=abc"]))
+
+
+@pytest.mark.parametrize(
+    ("quick", "says"),
+    [
+        ("design.documnets: 20", "s, quick: design.documnets is no key; did you mean design.documents"),
+        ("worlds: none", "s, quick: worlds=none must be a whole number"),
+        ("design.grouping: ungruped", "s, quick: design.grouping=ungruped is no option"),
+    ],
+)
+def test_a_mistake_in_a_quick_look_is_found_without_it(quick: str, says: str, folder: Path) -> None:
+    (folder / "s.yaml").write_text(f"aim: a\naxes: {{design.documents: [20, 40]}}\nquick: {{{quick}}}\n")
+    with pytest.raises(InputError, match=says):
+        compose_sweep("./s.yaml")

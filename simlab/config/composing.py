@@ -61,6 +61,8 @@ def compose_sweep(
     composed = _composed(settings, _measures(declared, settings), options, plugins, family)
     axes = _axes(settings, list(composed.values()), options, plugins)
     first = next(iter(composed.values()))
+    if not quick:
+        _check_quick(declared, first, options, plugins)
     return Sweep(
         name=declared.name,
         aim=declared.aim,
@@ -75,6 +77,19 @@ def compose_sweep(
         command=_command(name, overrides, quick, plugins),
         composed=composed,
     )
+
+
+def _check_quick(declared: Declared, config: Config, options: Options, plugins: Sequence[str]) -> None:
+    """Say what is wrong with a first look before somebody asks for one."""
+    for setting in declared.quick:
+        try:
+            for value in setting.values:
+                if setting.key in options:
+                    groups.check_option(setting.key, value, options)
+                else:
+                    _fitting(config, setting.key, value, options, plugins)
+        except InputError as error:
+            raise InputError(f"{declared.name}, quick: {error}") from error
 
 
 def _measures(declared: Declared, settings: Settings) -> list[str]:
