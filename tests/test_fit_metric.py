@@ -294,7 +294,8 @@ FILES = {
         GOOD.replace("mirrored: false", "mirrored: 3"): "mu.mirrored=3 must be true or false",
         GOOD.replace("mirrored: false", "mirrored: false, concentration: 0"): "mu.concentration=0 must be above 0",
         GOOD.replace("mirrored: false", "mirorred: false"): "mirorred is no key; did you mean mirrored?",
-        GOOD.replace("mirrored: false", "mirrored: &a [*a]"): "mu.mirrored=a list must be true or false",
+        GOOD.replace("mirrored: false", "mirrored: &a [*a]"): "refers to itself by an alias (*name); write values out",
+        GOOD.replace("mirrored: false", "mirrored: []"): "mu.mirrored=a list must be true or false",
         GOOD.replace("mu: {", "mu: 3\nx: {"): "mu must hold keys, not 3",
     },
     "fitted_rho_eta": {

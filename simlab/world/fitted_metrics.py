@@ -210,12 +210,16 @@ def _parsed(raw: bytes, where: str) -> Section:
     import yaml
 
     try:
-        content = yaml.safe_load(raw)
+        # What repeats itself by reference can grow beyond any memory when merged.
+        aliased = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(raw, yaml.SafeLoader))
+        content = None if aliased else yaml.safe_load(raw)
     # A constructor may also raise ValueError (an impossible date), and deep nesting exhausts the stack.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise InputError(f"{where}{line} is no YAML; give what `simlab fit-metric TABLE` wrote") from error
+    if aliased:
+        raise InputError(f"{where} refers to itself by an alias (*name); write values out")
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(f"{where} lacks the line `format: {FORMAT}`; give what `simlab fit-metric TABLE` wrote")
     return content
