@@ -139,6 +139,16 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
     assert sorted(folder.rglob("*")) == before
 
 
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+@pytest.mark.parametrize("command", [["run"], ["sweep", "measurable_difference"]])
+def test_a_file_is_no_folder(
+    command: list[str], dry: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "f").write_text("mine")
+    assert "cannot be made a folder" in said(capsys, *command, "--out", "f", *dry, code=2)
+    assert (folder / "f").read_text() == "mine"
+
+
 def test_a_folder_of_studies_is_not_taken_by_a_calculation(capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "run", "metric=rho_eta", *SMALL, "--out", "s")
     assert "holds studies" in said(capsys, "sweep", "measurable_difference", "--out", "s", code=2)

@@ -11,6 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simlab.types import InputError
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -39,6 +41,7 @@ def launch(
         return
     sweep = compose_sweep(name, overrides, quick=quick, plugins=plugins)
     folder = out or default_folder(name, overrides, quick=quick, plugins=plugins)
+    _refuse_file(folder)
     if dry:
         from simlab.forecast import forecast
         from simlab.report import inventory
@@ -65,6 +68,7 @@ def _calculate(name: str, overrides: Sequence[str], out: Path | None, *, quick: 
 
     asked = compose_calculation(load_sweep(name), overrides, quick=quick)
     folder = out or default_folder(name, overrides, quick=quick, plugins=[])
+    _refuse_file(folder)
     if dry:
         size = math.prod(len(axis.values) for axis in asked.axes)
         print(f"Nothing was run. This would calculate {size} settings, without simulation, into {folder}")
@@ -75,6 +79,11 @@ def _calculate(name: str, overrides: Sequence[str], out: Path | None, *, quick: 
         print(finding(dataset), flush=True)
         for line in ending(dataset, folder):
             note(line)
+
+
+def _refuse_file(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} cannot be made a folder (File exists); give another --out")
 
 
 def report(summary: Summary) -> None:
