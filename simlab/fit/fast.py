@@ -219,9 +219,11 @@ def _assemble(
     for k in range(draws):
         margin = observed._replace(**{field: values[k] for field, (values, _) in drawn.items()})
         severity_sd = float(drawn["severity"][1][k]) if pilot.counts[1].any() else 0.0
-        one = at_large(rng, effects_of(pilot, margin, rows[k]), float(leniency_sd[k]), severity_sd)
+        known = effects_of(pilot, margin, rows[k])
+        system_sd = float(drawn["system"][1][k]) * average_sharpness(known)
+        one = at_large(rng, known, float(leniency_sd[k]), severity_sd)
         effects.append(one)
-        at_large_too.append(population(rng, one, float(drawn["system"][1][k]), float(leniency_sd[k]), severity_sd))
+        at_large_too.append(population(rng, one, system_sd, float(leniency_sd[k]), severity_sd))
     return Fit(pilot, tuple(effects), tuple(at_large_too), rows, "fast", {})
 
 
@@ -230,8 +232,16 @@ def at_large(rng: np.random.Generator, effects: Effects, leniency_sd: float, sev
 
     Known raters are a sample, so how far their average is from that of raters at large is drawn. What they are expected
     to answer does not change: what is taken from the raters is put on the systems and on the share of major errors.
+    Likewise systems are as far apart as a rater of average (geometric mean) sharpness sees them.
     """
     n = len(effects.leniency)
+    sharpness, logs = average_sharpness(effects), np.log(effects.system_mean)
+    effects = replace(
+        effects,
+        sharpness=effects.sharpness / sharpness,
+        system_mean=np.exp(logs.mean() + sharpness * (logs - logs.mean())),
+        system_document_sd=sharpness * effects.system_document_sd,
+    )
     if severity_sd > 0:
         shift = severity_sd * rng.standard_normal() / np.sqrt(n) - severity_sd**2 / 2
         log_odds = logit(effects.major_share) - shift + np.log(effects.severity).mean()
@@ -242,6 +252,11 @@ def at_large(rng: np.random.Generator, effects: Effects, leniency_sd: float, sev
     wanted = leniency_sd * rng.standard_normal() / np.sqrt(n) - leniency_sd**2 / 2
     factor = np.exp(wanted - np.log(effects.leniency).mean())
     return replace(effects, leniency=effects.leniency * factor, system_mean=effects.system_mean / factor)
+
+
+def average_sharpness(effects: Effects) -> float:
+    """Return the geometric mean of the raters' sharpness."""
+    return float(np.exp(np.log(effects.sharpness).mean()))
 
 
 def _points(effects: Effects, share: float) -> float:

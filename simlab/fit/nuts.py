@@ -16,7 +16,7 @@ from simlab.fit import fast, moments, synthetic
 from simlab.fit.fast import Fit
 from simlab.fit.pilot import Pilot
 from simlab.rng import stream
-from simlab.types import Array, Floats, InputError
+from simlab.types import Array, Floats, InputError, Ints
 from simlab.world.fitted_law import Effects
 
 CHAINS, WARMUP, SAMPLES = 2, 400, 400
@@ -34,10 +34,10 @@ def fit(pilot: Pilot, seed: int = 0, draws: int = fast.DRAWS, *, warmup: int = W
     `diagnosis` of the fit holds the largest R-hat and the least effective sample of the named parameters, the number
     of divergent transitions and the share of trajectories that were cut at the largest tree.
     """
-    counts = np.minimum(pilot.counts[:2], STEPS[-1])
+    counts = np.minimum(pilot.counts[: 2 if pilot.counts[1].any() else 1], STEPS[-1])
     with _doubles():
-        model = _model(pilot, counts[:1] if not pilot.counts[1].any() else counts)
-        found, extra = _sampled(model, _start(pilot), seed, warmup, samples)
+        model = _model(pilot, counts)
+        found, extra = _sampled(model, _start(pilot, len(counts)), seed, warmup, samples)
     diagnosis = diagnose(found, extra)
     if diagnosis["r_hat"] > R_HAT_BAD or diagnosis["divergent_share"] > DIVERGENT_SHARE_BAD:
         raise InputError(
@@ -74,9 +74,8 @@ def _sampled(
     import jax
     from numpyro.infer import MCMC, NUTS, init_to_value
 
-    kernel = NUTS(
-        model, init_strategy=init_to_value(values=dict(start)), max_tree_depth=MAX_TREE_DEPTH, target_accept_prob=0.8
-    )
+    begin = init_to_value(values=dict(start))
+    kernel = NUTS(model, init_strategy=begin, max_tree_depth=MAX_TREE_DEPTH, target_accept_prob=0.8)
     mcmc = MCMC(
         kernel, num_warmup=warmup, num_samples=samples, num_chains=CHAINS, chain_method="vectorized", progress_bar=False
     )
@@ -108,16 +107,37 @@ def diagnose(found: Mapping[str, Array], extra: Mapping[str, Array]) -> dict[str
 SCALARS = (*synthetic.NAMES, "level", "system_sd", "leniency_sd", "severity_sd", "major_logit")
 
 
-def _start(pilot: Pilot) -> dict[str, Array]:
-    """Begin at the margins, with middling spreads: warm-up need not find the level of scores."""
+def _start(pilot: Pilot, n_kinds: int) -> dict[str, Array]:
+    """Begin at the margins, with middling spreads and all other factors 1: warm-up need not find these."""
     effects = fast.effects_of(pilot, moments.margins(pilot), fast.START)
     level = float(np.log(effects.system_mean / _points(pilot, effects.major_share)).mean())
-    return dict(zip(synthetic.NAMES, fast.START, strict=True)) | {
+    logs = {"system": effects.system_mean, "leniency": effects.leniency, "severity": effects.severity}
+    start = dict(zip(synthetic.NAMES, fast.START, strict=True)) | dict.fromkeys(POPULATION_SCALE, 0.4)
+    start |= {name: np.log(values) - np.log(values).mean() for name, values in logs.items() if len(values) > 1}
+    places = _places(pilot)
+    start |= {name: np.zeros(int(index.max()) + 1) for name, index in places.items() if name != "output"}
+    return start | {
         "level": level,
         "place": np.full(len(pilot.document), level),
         "document": np.full(pilot.n_documents, level),
         "major_logit": np.log(effects.major_share / (1 - effects.major_share)),
+        "sharpness": np.zeros(pilot.n_raters),
+        "minor_sharpness": 0.8,
+        "shared": np.zeros(n_kinds * (int(places["output"].max()) + 1)),
     }
+
+
+def _places(pilot: Pilot) -> dict[str, Ints]:
+    """Number, for each rating, the combinations that have factors of their own; only those that occur."""
+    n_systems, n_documents, document = pilot.n_systems, pilot.n_documents, pilot.document[pilot.item]
+    cells = {
+        "system_document": pilot.system * n_documents + document,
+        "rater_system": pilot.rater * n_systems + pilot.system,
+        "rater_document": pilot.rater * n_documents + document,
+        "rater_output": (pilot.rater * n_documents + document) * n_systems + pilot.system,
+        "output": pilot.system * len(pilot.document) + pilot.item,
+    }
+    return {name: np.unique(cell, return_inverse=True)[1] for name, cell in cells.items()}
 
 
 def _points(pilot: Pilot, share: Any) -> Any:
@@ -135,15 +155,8 @@ def _model(pilot: Pilot, counts: Array) -> Callable[[], None]:
     import numpyro.distributions as dist
 
     n_systems, n_raters, n_documents = pilot.n_systems, pilot.n_raters, pilot.n_documents
-    document = pilot.document[pilot.item]
-    cells = {
-        "system_document": pilot.system * n_documents + document,
-        "rater_system": pilot.rater * n_systems + pilot.system,
-        "rater_document": pilot.rater * n_documents + document,
-        "rater_output": (pilot.rater * n_documents + document) * n_systems + pilot.system,
-    }
-    compact = {name: np.unique(cell, return_inverse=True)[1] for name, cell in cells.items()}
-    output = np.unique(pilot.system * len(pilot.document) + pilot.item, return_inverse=True)[1]
+    compact = _places(pilot)
+    output = compact["output"]
     n_outputs = int(output.max()) + 1
     outputs = np.concatenate([kind * n_outputs + output for kind in range(len(counts))])
     likelihood = copula_likelihood(counts.ravel())
@@ -170,7 +183,11 @@ def _model(pilot: Pilot, counts: Array) -> Callable[[], None]:
         by_document = numpyro.sample("document", dist.Normal(level, sd["document_sd"]).expand([n_documents]))
         place = numpyro.sample("place", dist.Normal(by_document[pilot.document], sd["segment_sd"]))[pilot.item]
         own = scaled("system_document", sd["system_document_sd"])
-        taste = sum(scaled(name, sd[f"{name}_sd"]) for name in ("rater_system", "rater_document", "rater_output"))
+        taste = scaled("rater_system", sd["rater_system_sd"]) + scaled("rater_output", sd["rater_output_sd"])
+        # A rater sees a document in all systems' outputs, which tell this taste well: there it is better drawn itself.
+        index, spread = compact["rater_document"], sd["rater_document_sd"]
+        centred = dist.Normal(-(spread**2) / 2, spread).expand([int(index.max()) + 1])
+        taste = taste + numpyro.sample("rater_document", centred)[index]
         logs = []
         for sign, power in ((1, minor), (-1, 1.0))[: len(counts)]:
             sharp = power * sharpness[pilot.rater]
@@ -239,7 +256,9 @@ def _fit_of(pilot: Pilot, found: Mapping[str, Array], diagnosis: Mapping[str, fl
     for k in pick:
         draw = {name: values[k] for name, values in flat.items()}
         spreads = [float(draw[name]) for name in ("system_sd", "leniency_sd", "severity_sd")]
-        effects.append(fast.at_large(rng, _effects(pilot, draw, punctuation), *spreads[1:]))
+        known = _effects(pilot, draw, punctuation)
+        spreads[0] *= fast.average_sharpness(known)
+        effects.append(fast.at_large(rng, known, *spreads[1:]))
         at_large.append(fast.population(rng, effects[-1], *spreads))
     theta = np.stack([flat[name][pick] for name in synthetic.NAMES], axis=1)
     return Fit(pilot, tuple(effects), tuple(at_large), theta, "nuts", diagnosis)

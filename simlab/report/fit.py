@@ -15,6 +15,7 @@ from simlab.fit.fast import Fit, fit
 from simlab.fit.pilot import read
 from simlab.report import tables
 from simlab.types import Floats, InputError
+from simlab.world.fitted_law import mean_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,7 +106,7 @@ def _estimates(fitted: Fit) -> str:
 
 
 def _systems(fitted: Fit) -> str:
-    draws = np.array([one.system_mean for one in fitted.effects])
+    draws = np.array([mean_scores(one) for one in fitted.effects])
     level = draws / draws.mean(1, keepdims=True)
     order = np.argsort(draws.mean(0))
     names = fitted.pilot.system_names
@@ -117,7 +118,7 @@ def _systems(fitted: Fit) -> str:
         ]
         for s in order
     ]
-    return tables.aligned(["system", "mean score", "of the average, 90 % from", "to"], rows)
+    return tables.aligned(["system", "mean over raters", "of the average, 90 % from", "to"], rows)
 
 
 def _checks(held: Checks) -> str:
