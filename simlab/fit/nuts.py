@@ -19,7 +19,7 @@ from simlab.rng import stream
 from simlab.types import Array, Floats, InputError, Ints
 from simlab.world.fitted_law import Effects
 
-CHAINS, WARMUP, SAMPLES = 2, 400, 400
+CHAINS, WARMUP, SAMPLES = 2, 300, 300
 MAX_TREE_DEPTH = 7
 R_HAT_BAD, R_HAT_DOUBTFUL, ESS_DOUBTFUL, DIVERGENT_SHARE_BAD = 1.2, 1.05, 50, 0.1
 STEPS = (0, 1, 3, 7, 15, 31, 63)
@@ -119,7 +119,7 @@ def _start(pilot: Pilot, n_kinds: int) -> dict[str, Array]:
     return start | {
         "level": level,
         "place": np.full(len(pilot.document), level),
-        "document": np.full(pilot.n_documents, level),
+        "document": np.zeros(pilot.n_documents),
         "major_logit": np.log(effects.major_share / (1 - effects.major_share)),
         "sharpness": np.zeros(pilot.n_raters),
         "minor_sharpness": 0.8,
@@ -169,6 +169,10 @@ def _model(pilot: Pilot, counts: Array) -> Callable[[], None]:
         z = numpyro.sample(name, dist.Normal().expand([int(index.max()) + 1]))
         return (sd * z - sd**2 / 2)[index]
 
+    def centred(name: str, sd: Any) -> Any:
+        index = compact[name]
+        return numpyro.sample(name, dist.Normal(-(sd**2) / 2, sd).expand([int(index.max()) + 1]))[index]
+
     def model() -> None:
         sd = dict(zip(synthetic.NAMES[:7], synthetic.PRIOR_SCALE.tolist(), strict=False)) | POPULATION_SCALE
         sd = {name: numpyro.sample(name, dist.HalfNormal(scale)) for name, scale in sd.items()}
@@ -180,14 +184,12 @@ def _model(pilot: Pilot, counts: Array) -> Callable[[], None]:
         odds = odds + deviations("severity", sd["severity_sd"], n_raters)[pilot.rater]
         sharpness = jnp.exp(sd["sharpness_sd"] * numpyro.sample("sharpness", dist.Normal().expand([n_raters])))
         minor = numpyro.sample("minor_sharpness", dist.TruncatedNormal(1.0, 0.5, low=0.0))
-        by_document = numpyro.sample("document", dist.Normal(level, sd["document_sd"]).expand([n_documents]))
+        by_document = level + sd["document_sd"] * numpyro.sample("document", dist.Normal().expand([n_documents]))
         place = numpyro.sample("place", dist.Normal(by_document[pilot.document], sd["segment_sd"]))[pilot.item]
-        own = scaled("system_document", sd["system_document_sd"])
-        taste = scaled("rater_system", sd["rater_system_sd"]) + scaled("rater_output", sd["rater_output_sd"])
-        # A rater sees a document in all systems' outputs, which tell this taste well: there it is better drawn itself.
-        index, spread = compact["rater_document"], sd["rater_document_sd"]
-        centred = dist.Normal(-(spread**2) / 2, spread).expand([int(index.max()) + 1])
-        taste = taste + numpyro.sample("rater_document", centred)[index]
+        # What many ratings tell is better drawn itself, what few ratings tell in units of its spread.
+        own = centred("system_document", sd["system_document_sd"])
+        taste = centred("rater_document", sd["rater_document_sd"])
+        taste += scaled("rater_system", sd["rater_system_sd"]) + scaled("rater_output", sd["rater_output_sd"])
         logs = []
         for sign, power in ((1, minor), (-1, 1.0))[: len(counts)]:
             sharp = power * sharpness[pilot.rater]

@@ -45,7 +45,7 @@ def errors(records: list[Record], target: str, method: str) -> np.ndarray:
 
 def test_predictions_from_half_of_the_documents_come_true(world: World) -> None:
     """A quick version: few worlds, so the error allowed is wider than that of the long one."""
-    size = replace(QUICK, worlds=16)
+    size = replace(QUICK, worlds=12)
     records = carried_out(world, size, 1, ("fit", "naive"))
     fitted, naive = errors(records, "all", "fit"), errors(records, "all", "naive")
     assert np.abs(fitted).mean() < 0.08

@@ -60,8 +60,8 @@ def shares(found: list[dict[str, bool]]) -> dict[str, float]:
 
 
 def test_intervals_hold_what_they_should_in_a_few_fits() -> None:
-    """Six fits of thirteen parameters: fewer than three quarters of the intervals held would be a broken fit."""
-    found = Parallel(n_jobs=2)(delayed(covered)(index, (80, 120)) for index in range(6))
+    """Four fits of thirteen parameters: fewer than three quarters of the intervals held would be a broken fit."""
+    found = Parallel(n_jobs=2)(delayed(covered)(index, (60, 90), 200) for index in range(4))
     share = shares(found)
     assert np.mean([share[name] for name in LAW]) > 0.75
     assert share["systems"] > 0.7
@@ -69,7 +69,7 @@ def test_intervals_hold_what_they_should_in_a_few_fits() -> None:
 
 def test_a_wrong_law_is_not_held() -> None:
     """The negative control: parameters far from those of the world lie outside the intervals."""
-    found = fast.fit(of_world(drawn(0)), seed=0, draws=200, rounds=(80, 120))
+    found = fast.fit(of_world(drawn(0)), seed=0, draws=200, rounds=(60, 90))
     wrong = {"segment_sd": 1.3, "dispersion": 2.0, "noise_share": 0.02, "rater_document_sd": 1.6}
     for name, value in wrong.items():
         low, high = np.quantile(columns(found)[name], (0.025, 0.975))
