@@ -17,7 +17,7 @@ from simlab.rng import stream
 from simlab.types import InputError, World
 from simlab.world.recorded import recorded
 
-TINY = replace(QUICK, worlds=4, per_set=6, observed_per_set=10)
+TINY = replace(QUICK, worlds=4, per_set=6, observed_per_set=10, own=True)
 
 
 @pytest.fixture(scope="module")

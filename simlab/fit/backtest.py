@@ -43,7 +43,10 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Say how much is simulated: worlds per prediction, and sets of documents and studies per set in each."""
+    """Say how much is simulated: worlds per prediction, and sets of documents and studies per set in each.
+
+    `own`: fit to the documents held out, too, to tell what is lost because they were not seen.
+    """
 
     worlds: int
     sets: int
@@ -52,10 +55,11 @@ class Size:
     observed_per_set: int
     thirds: tuple[int, ...]
     ratings_per_item: tuple[int, ...]
+    own: bool
 
 
-FULL = Size(30, 2, 15, 5, 50, (1, 2, 3), (1, 2))
-QUICK = Size(10, 1, 15, 1, 40, (3,), (1,))
+FULL = Size(30, 2, 15, 5, 50, (1, 2, 3), (1, 2), own=True)
+QUICK = Size(10, 1, 15, 1, 40, (3,), (1,), own=False)
 
 
 class Task(NamedTuple):
@@ -76,7 +80,8 @@ def tasks(world: World, pilot_share: float, splits: int, size: Size, seed: int) 
     if not designs(world, size):
         raise InputError("the table allows no study: no rater rated all outputs of enough documents")
     kinds = (("all", "fit"), ("all", "naive"), ("held_out", "fit"), ("held_out", "own"), ("held_out", "naive"))
-    return [Task(world, split, *kind, pilot_share, size, seed) for split in range(splits) for kind in kinds]
+    wanted = [kind for kind in kinds if size.own or kind[1] != "own"]
+    return [Task(world, split, *kind, pilot_share, size, seed) for split in range(splits) for kind in wanted]
 
 
 def check(world: World, pilot_share: float) -> None:
