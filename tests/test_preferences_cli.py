@@ -59,7 +59,7 @@ def test_a_sweep_of_decisions_is_queried_compared_ordered_and_drawn(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     sweep = ["sweep", "preference_protocol", "metric=none,ideal", *NO_METRIC, "worlds=2", "studies=3", "--out", "s"]
-    assert "annotation_fraction" in said(capsys, *sweep)
+    assert "annotation_fraction" in said(capsys, *sweep, "--jobs", "1")
     first = open_results(folder / "s").load()
     said(capsys, *sweep, "--jobs", "1")  # nothing is missing
     records = json.loads(said(capsys, "query", "s", "--measure", "correct,kld_smoothed", "--format", "json"))
