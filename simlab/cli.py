@@ -5,18 +5,15 @@ Nothing heavy is imported before a command needs it, so that help and mistakes a
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-# The exception that the option parser raises for a mistake; typer exports only its descendants.
-UsageError: Any = typer.BadParameter.__mro__[1]
+from simlab.complaints import UsageError, complain, explain
 
 app = typer.Typer(
     name="simlab",
@@ -377,9 +374,9 @@ def answer(words: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except KeyboardInterrupt:
-        return _complain("interrupted; blocks that were finished are kept, the same command continues", 130)
+        return complain("interrupted; blocks that were finished are kept, the same command continues", 130)
     except Exception as error:
-        return _explain(error)
+        return explain(error)
     return code
 
 
@@ -391,40 +388,6 @@ def _invoke(words: list[str]) -> int:
     except typer.Exit as left:
         return int(left.exit_code)
     return 0
-
-
-def _explain(error: Exception) -> int:
-    from simlab.types import InputError
-
-    if os.environ.get("SIMLAB_TRACEBACK"):
-        raise error
-    if isinstance(error, UsageError):
-        return _complain(_misuse(error), 2)
-    if isinstance(error, InputError):
-        return _complain(str(error), 2)
-    if isinstance(error, OSError) and error.filename is not None:
-        return _complain(f"{error.filename}: {(error.strerror or type(error).__name__).lower()}", 2)
-    bug = f"{type(error).__name__}: {error}"
-    return _complain(f"this is a bug in simlab ({bug}); put SIMLAB_TRACEBACK=1 before the command to see where", 1)
-
-
-def _complain(line: str, code: int) -> int:
-    print(f"simlab: {' '.join(line.split())}", file=sys.stderr)
-    return code
-
-
-def _misuse(error: Any) -> str:
-    """Say what is wrong with the words of a command line, and which right one is nearest."""
-    context = error.ctx
-    command = context.command_path if context else "simlab"
-    message = error.format_message().replace("Value error, ", "").replace("Input should", "it should").rstrip(".")
-    missing = re.match(r"No such (command|option):? '?([^'\s(]+)", message)
-    if missing and context:
-        options = [name for parameter in context.command.params for name in parameter.opts]
-        close = difflib.get_close_matches(missing[2], [*getattr(context.command, "commands", {}), *options], 1)
-        remedy = f"did you mean {close[0]}?" if close else f"`{command} --help` shows all"
-        return f"there is no {missing[1]} {missing[2]}; {remedy}"
-    return f"{message[:1].lower()}{message[1:]}; `{command} --help` shows how"
 
 
 def _places(words: list[str] | None) -> tuple[list[Path], list[str]]:

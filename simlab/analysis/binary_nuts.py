@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from simlab.analysis.binary_posterior import Posterior
+from simlab.analysis.chains import chains_of
 from simlab.types import Floats, InputError
 
 
@@ -46,7 +47,6 @@ def sampler(
     import jax
     import numpyro
     import numpyro.distributions as dist
-    from numpyro.infer import MCMC, NUTS
 
     def model() -> None:
         alpha = numpyro.sample("alpha", dist.Beta(n_plus + 1.0, n - n_plus + 1.0))
@@ -59,14 +59,7 @@ def sampler(
         q = alpha * rho + (1 - alpha) * (1 - eta)
         numpyro.sample("m_plus", dist.Binomial(int(m), q), obs=m_plus)
 
-    mcmc = MCMC(
-        NUTS(model),
-        num_warmup=warmup,
-        num_samples=draws,
-        num_chains=chains,
-        chain_method="vectorized",
-        progress_bar=False,
-    )
+    mcmc = chains_of(model, chains=chains, warmup=warmup, draws=draws)
 
     def run(seed: int) -> Floats:
         mcmc.run(jax.random.PRNGKey(seed))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.analysis.chains import chains_of
 from simlab.types import Floats
 
 
@@ -64,7 +65,6 @@ def sampler(
     import jax.numpy as jnp
     import numpyro
     import numpyro.distributions as dist
-    from numpyro.infer import MCMC, NUTS
 
     def model() -> None:
         p = numpyro.sample("p", dist.Dirichlet(jnp.asarray(human + 1.0)))
@@ -74,14 +74,7 @@ def sampler(
             matrix = jnp.asarray(mu)
         numpyro.sample("m", dist.Multinomial(int(metric.sum()), matrix @ p), obs=jnp.asarray(metric))
 
-    mcmc = MCMC(
-        NUTS(model),
-        num_warmup=warmup,
-        num_samples=draws,
-        num_chains=chains,
-        chain_method="vectorized",
-        progress_bar=False,
-    )
+    mcmc = chains_of(model, chains=chains, warmup=warmup, draws=draws)
 
     def run(seed: int) -> tuple[Floats, int]:
         mcmc.run(jax.random.PRNGKey(seed))

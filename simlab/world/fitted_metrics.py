@@ -21,6 +21,8 @@ import numpy as np
 from annotated_types import Ge
 
 from simlab.types import Floats, InputError, JudgementWorld, MetricLaw, OutputMetric, PreferenceWorld
+from simlab.world.metrics import dirichlet_columns
+from simlab.world.output_metrics import around
 from simlab.world.table_lines import shown
 
 FORMAT = "simlab fitted metric 1"
@@ -76,7 +78,7 @@ def fitted_mu(
     every = np.repeat(drawn[None], n * (n - 1) // 2, axis=0)
     concentration = _optional(section, where, "concentration")
     if pairs == "own" and concentration is not None:
-        every = _dirichlet(rng, concentration * every)
+        every = dirichlet_columns(rng, concentration * every)
     return replace(world, metric=MetricLaw(n_outputs, mu=every))
 
 
@@ -112,7 +114,7 @@ def fitted_rho_eta(
     true = [float(rng.beta(*shape)) for shape in shapes] if parameters == "drawn" else list(nominal)
     concentration = _optional(section, where, "concentration")
     n = len(world.contest.system_names)
-    own = [_around(rng, share, concentration if systems == "own" else None, n) for share in true]
+    own = [around(rng, share, concentration if systems == "own" else None, n) for share in true]
     return replace(world, metric=OutputMetric(nominal, rho=own[0], eta=own[1]))
 
 
@@ -156,27 +158,12 @@ _SECTIONS = ("mu", "rho_eta", "correlation")
 
 
 def _columns(rng: np.random.Generator, weight: Floats, *, mirrored: bool, parameters: Parameters) -> Floats:
-    drawn = _dirichlet(rng, weight) if parameters == "drawn" else weight / weight.sum(0)
+    drawn = dirichlet_columns(rng, weight) if parameters == "drawn" else weight / weight.sum(0)
     if not mirrored:
         return drawn
     tie = drawn[1, 1]
     same = np.array([(1 - tie) / 2, tie, (1 - tie) / 2])
     return np.stack([drawn[:, 0], same, drawn[::-1, 0]], axis=1)
-
-
-def _dirichlet(rng: np.random.Generator, weight: Floats) -> Floats:
-    """Draw columns from Dirichlet(weight), the outcomes on the last axis but one; no weight, no probability."""
-    drawn = rng.standard_gamma(weight)
-    total = drawn.sum(-2, keepdims=True)
-    mean = weight / weight.sum(-2, keepdims=True)
-    # Of tiny weights all draws may be 0; such columns keep their mean.
-    return np.asarray(np.where(total > 0, drawn / np.where(total > 0, total, 1.0), mean))
-
-
-def _around(rng: np.random.Generator, mean: float, concentration: float | None, n: int) -> Floats:
-    if concentration is None or mean in (0.0, 1.0):
-        return np.full(n, mean)
-    return np.asarray(rng.beta(concentration * mean, concentration * (1 - mean), n))
 
 
 def _read(path: str | None, digest: str | None) -> _File:

@@ -35,9 +35,7 @@ def mu_matrix(
     n_pairs = len(world.contest.system_names) * (len(world.contest.system_names) - 1) // 2
     drawn = np.repeat(mean[None], n_pairs, axis=0)
     if concentration is not None:
-        weight = rng.standard_gamma(np.broadcast_to(concentration * mean, drawn.shape))
-        total = weight.sum(1, keepdims=True)
-        drawn = np.where(total > 0, weight / np.where(total > 0, total, 1.0), drawn)
+        drawn = dirichlet_columns(rng, concentration * drawn)
     return replace(world, metric=MetricLaw(n_outputs, mu=drawn))
 
 
@@ -65,6 +63,15 @@ def scalar(
     n_systems = len(world.contest.system_names)
     own = np.clip(correlation + correlation_sd * rng.standard_normal(n_systems), -1, 1)
     return replace(world, metric=MetricLaw(n_outputs, correlation=own, margin=margin))
+
+
+def dirichlet_columns(rng: np.random.Generator, weight: Floats) -> Floats:
+    """Draw columns from Dirichlet(weight), outcomes on the last axis but one; no weight, no probability."""
+    drawn = rng.standard_gamma(weight)
+    total = drawn.sum(-2, keepdims=True)
+    mean = weight / weight.sum(-2, keepdims=True)
+    # Of tiny weights all draws may be 0; such columns keep their mean.
+    return np.asarray(np.where(total > 0, drawn / np.where(total > 0, total, 1.0), mean))
 
 
 def stochastic(rows: Sequence[Sequence[float]], key: str) -> Floats:

@@ -45,10 +45,10 @@ def rho_eta(
             own.append(np.asarray(share, float))
             known.append(float(own[-1].mean()))
         else:
-            known.append(float(_around(rng, share, concentration, None)))
+            known.append(float(around(rng, share, concentration, None)))
     for k, share in enumerate((rho, eta)):
         if not isinstance(share, list):
-            own.insert(k, _around(rng, known[k], system_concentration, n))
+            own.insert(k, around(rng, known[k], system_concentration, n))
     return replace(world, metric=OutputMetric(tuple(known), rho=own[0], eta=own[1]))
 
 
@@ -98,8 +98,8 @@ def thresholded(
     return replace(world, metric=replace(scored, nominal=nominal, threshold=at, rho=rho, eta=eta))
 
 
-def _around(rng: np.random.Generator, mean: float, concentration: float | None, n: int | None) -> Floats:
-    """Draw shares from a Beta distribution with a mean; its ends are what they are."""
+def around(rng: np.random.Generator, mean: float, concentration: float | None, n: int | None) -> Floats:
+    """Draw n shares (one number if n is None) from a Beta distribution with a mean; its ends are what they are."""
     if concentration is None or mean in (0.0, 1.0):
         return np.full(n or (), mean)
     return np.asarray(rng.beta(concentration * mean, concentration * (1 - mean), n))

@@ -1,0 +1,50 @@
+"""Answer what goes wrong in one line on stderr: what the user can mend, and what is a bug."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from typing import Any
+
+import typer
+
+# The exception that the option parser raises for a mistake; typer exports only its descendants.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+def explain(error: Exception) -> int:
+    """Say in one line what went wrong; return the exit code: 2 for what the user can mend, 1 for a bug."""
+    from simlab.types import InputError
+
+    if os.environ.get("SIMLAB_TRACEBACK"):
+        raise error
+    if isinstance(error, UsageError):
+        return complain(_misuse(error), 2)
+    if isinstance(error, InputError):
+        return complain(str(error), 2)
+    if isinstance(error, OSError) and error.filename is not None:
+        return complain(f"{error.filename}: {(error.strerror or type(error).__name__).lower()}", 2)
+    bug = f"{type(error).__name__}: {error}"
+    return complain(f"this is a bug in simlab ({bug}); put SIMLAB_TRACEBACK=1 before the command to see where", 1)
+
+
+def complain(line: str, code: int) -> int:
+    """Write a line on stderr; return the exit code."""
+    print(f"simlab: {' '.join(line.split())}", file=sys.stderr)
+    return code
+
+
+def _misuse(error: Any) -> str:
+    """Say what is wrong with the words of a command line, and which right one is nearest."""
+    context = error.ctx
+    command = context.command_path if context else "simlab"
+    message = error.format_message().replace("Value error, ", "").replace("Input should", "it should").rstrip(".")
+    missing = re.match(r"No such (command|option):? '?([^'\s(]+)", message)
+    if missing and context:
+        options = [name for parameter in context.command.params for name in parameter.opts]
+        close = difflib.get_close_matches(missing[2], [*getattr(context.command, "commands", {}), *options], 1)
+        remedy = f"did you mean {close[0]}?" if close else f"`{command} --help` shows all"
+        return f"there is no {missing[1]} {missing[2]}; {remedy}"
+    return f"{message[:1].lower()}{message[1:]}; `{command} --help` shows how"
