@@ -1,0 +1,160 @@
+"""Say what is recorded, and ask it of simlab as a user would: by the command line and the files of a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from digests import ROUNDING, cpu, digests
+
+from simlab.cli import answer
+
+HERE = Path(__file__).parent
+SWEEPS = HERE.parents[1] / "sweeps"
+STUDIES = sorted(path.stem for path in (HERE / "studies").glob("*.yaml"))
+BUILT_IN = sorted(path.stem for path in SWEEPS.glob("*.yaml"))
+LONG = {
+    "budget_divergence",
+    "data_efficiency",
+    "interval_coverage",
+    "metric_assisted_ranking",
+    "metric_quality",
+    "normalization_imbalanced",
+    "normalization_ungrouped",
+    "optional_stopping",
+    "preference_protocol",
+}
+"""Sweeps that take more than some four seconds, or that one of the others is much like."""
+
+SINGLE = {
+    "budget_divergence": 1e-4,
+    "metric_quality": 1e-4,
+    "optional_stopping": 1e-4,
+    "preference_protocol": 1e-4,
+    "preferences_bayes": 1e-4,
+}
+"""Where decision=bayes takes a metric into account, it calculates in single precision."""
+
+COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "order", "agreement", "fit", "backtest", "mutt", "detect"]
+COMMANDS += ["fit-metric", "verify", "list", "show"]
+
+WIDE = patch.dict(os.environ, COLUMNS="80")
+"""The terminal is always this wide: help and tables are folded to it."""
+
+LARGER = {
+    "ratings": ["worlds=3", "studies=6", "design.documents=10,14,12"],
+    "preferences": ["worlds=3", "studies=4"],
+}
+QUESTIONS = {
+    "ratings": [
+        ["query", "store"],
+        ["query", "store", "documents=10", "--measure", "srp", "--format", "json"],
+        ["query", "store", "--measure", "kendall,type_s,best_system_found", "--format", "json"],
+        ["compare", "store", "--by", "grouping"],
+        ["compare", "store", "--by", "documents", "--measure", "power", "--format", "json"],
+        ["verify", "store"],
+    ],
+    "preferences": [
+        ["query", "store"],
+        ["query", "store", "decision=human_only", "--format", "json"],
+        ["query", "store", "--measure", "kld,coverage,order_agreement_true", "--format", "json"],
+        ["compare", "store", "--by", "decision", "--measure", "annotation_fraction", "--format", "json"],
+        ["order", "store", "--world", "1", "--study", "1"],
+        ["verify", "store"],
+    ],
+}
+"""What is asked of a folder that an earlier version wrote, and how it is continued."""
+
+
+def said(words: Sequence[str], place: Path) -> str:
+    """Return what a command answers that is given in a folder; it has to succeed."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(place), WIDE, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = answer(words)
+    assert code == 0, f"simlab {' '.join(words)}: exit code {code}, {err.getvalue()}"
+    return out.getvalue()
+
+
+def study(name: str, place: Path) -> dict[str, Any]:
+    """Run a study of studies/ and record it."""
+    for table in (HERE / "studies").glob("*.tsv"):
+        shutil.copy(table, place)
+    lines = said(["sweep", str(HERE / "studies" / f"{name}.yaml"), "--jobs", "1", "--out", "store"], place)
+    return {**_recorded(place / "store", lines, 24), "declaration": declaration(place / "store")}
+
+
+def built_in(name: str, place: Path) -> dict[str, Any]:
+    """Take a quick look at a sweep that comes with simlab and record it."""
+    return _recorded(place / "store", said(["sweep", name, "--quick", "--jobs", "1", "--out", "store"], place), 6)
+
+
+def _recorded(store: Path, lines: str, samples: int) -> dict[str, Any]:
+    arrays = digests(store / "results.zarr", samples)
+    return {"answer": lines.splitlines(), "arrays": arrays, "cells": cells(store), "cpu": cpu()}
+
+
+def answers(name: str, place: Path) -> list[dict[str, Any]]:
+    """Ask what there is to ask of a copy of an old folder."""
+    shutil.copytree(HERE / "folders" / name, place / "store")
+    return [{"words": words, "answer": said(words, place).splitlines()} for words in QUESTIONS[name]]
+
+
+def folder(name: str, place: Path) -> dict[str, Any]:
+    """Ask an old folder and record what it answers; one that is not there is written."""
+    old = HERE / "folders" / name
+    if not old.exists():
+        launch(name, "written", place)
+        shutil.copytree(place / "written", old)
+    return {"answers": answers(name, place), "cpu": written_on(name) or cpu()}
+
+
+def written_on(name: str) -> dict[str, Any] | None:
+    """Return the CPU on which an old folder was computed."""
+    path = file("folders", name)
+    found: dict[str, Any] | None = json.loads(path.read_text())["cpu"] if path.exists() else None
+    return found
+
+
+def launch(name: str, out: str, place: Path, more: Sequence[str] = ()) -> str:
+    """Launch the sweep of an old folder, or continue it with `more`."""
+    asked = HERE / "folders" / f"{name}.yaml"
+    return said(["sweep", str(asked), *more, "--jobs", "1", "--out", out], place)
+
+
+def usage(command: str, place: Path) -> str:
+    """Return the help of a command."""
+    return said([*([command] if command else []), "--help"], place)
+
+
+def cells(store: Path) -> dict[str, str]:
+    """Name the cells of a folder by their keys; a calculation has none."""
+    return dict(rows(store, "SELECT position, cell FROM cells")) if (store / "ledger.sqlite").exists() else {}
+
+
+def declaration(store: Path) -> Any:
+    """Return what a folder says of its sweep."""
+    return json.loads(rows(store, "SELECT value FROM meta WHERE key = 'sweep'")[0][0])
+
+
+def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
+    """Ask the ledger of a folder; columns are named, since later versions may have more."""
+    with contextlib.closing(sqlite3.connect(store / "ledger.sqlite")) as database:
+        return database.execute(query).fetchall()
+
+
+def file(kind: str, name: str) -> Path:
+    """Say where something is recorded."""
+    return HERE / kind / (f"{name or 'simlab'}.txt" if kind == "help" else f"{name}.json")
+
+
+def rounding(name: str) -> float:
+    """Say how far values may differ on another CPU."""
+    return SINGLE.get(name, ROUNDING)
