@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simlab.store import open_results
+    from simlab.store.opening import open_results
 
 __all__ = ["__version__", "open_results"]
 
@@ -13,7 +13,7 @@ __all__ = ["__version__", "open_results"]
 def __getattr__(name: str) -> Any:
     """Import what is asked for only then, so that `import simlab` stays light."""
     if name == "open_results":
-        from simlab.store import open_results
+        from simlab.store.opening import open_results
 
         return open_results
     if name == "__version__":

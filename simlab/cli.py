@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from simlab.complaints import UsageError, complain, explain
+from simlab.commands.errors import UsageError, complain, explain
 
 app = typer.Typer(
     name="simlab",
@@ -69,7 +69,7 @@ def run(
 
     KEY=VALUE changes a setting; `simlab list` names the options of the groups.
     """
-    from simlab.report import launch
+    from simlab.commands import launch
 
     launch.launch(None, overrides or [], out=out, jobs=jobs, quick=quick, dry=dry_run, plugins=plugins or [])
 
@@ -89,7 +89,7 @@ def sweep(
     NAME is one of `simlab list`, FILE a YAML file like those. KEY=VALUE changes a setting and KEY=A,B makes it an
     axis. The same command again continues an interrupted sweep; more worlds, studies or values run what is missing.
     """
-    from simlab.report import launch
+    from simlab.commands import launch
 
     launch.launch(name, overrides or [], out=out, jobs=jobs, quick=quick, dry=dry_run, plugins=plugins or [])
 
@@ -100,7 +100,7 @@ def query(where: Where = None, measure: Measures = None, form: Format = "table")
 
     DIR is a store, the last one if left out. AXIS=VALUE[,VALUE] keeps the cells with these values.
     """
-    from simlab.report import answers
+    from simlab.commands import answers
 
     print(answers.query(*_place(where), measure.split(",") if measure else None, form))
 
@@ -121,7 +121,7 @@ def compare(
     when the 95 % interval of their difference includes 0. AXIS=VALUE[,VALUE] keeps the cells with these values.
     Several stores are compared cell by cell, whatever kind of studies they hold; leave out --by.
     """
-    from simlab.report import answers
+    from simlab.commands import answers
 
     folders, conditions = _places(where)
     if len(folders) > 1 and by is None:
@@ -141,7 +141,7 @@ def plot(
     measure: Measure = None,
 ) -> None:
     """Draw the figure of a sweep; print the name of its file."""
-    from simlab.report import answers
+    from simlab.commands import answers
 
     print(answers.plot(*_place(where), out, measure))
 
@@ -157,7 +157,7 @@ def order(
 
     For studies of preferences. AXIS=VALUE[,VALUE] keeps the cells with these values.
     """
-    from simlab.report import order as orders
+    from simlab.commands import order as orders
 
     print(orders.answer(*_place(where), world, study, form))
 
@@ -172,7 +172,7 @@ def agreement(
 
     FILE is a table of MQM ratings, .tsv or .tar.gz.
     """
-    from simlab.report import raters
+    from simlab.commands import agreement as raters
 
     print(raters.agreement(file, form, plot))
 
@@ -193,7 +193,7 @@ def fit(
 
     FILE is a table of ratings, the built-in one if left out. Use the world with systems=fitted systems.path=OUT.
     """
-    from simlab.report import fit as fits
+    from simlab.commands import fit as fits
 
     print(fits.answer(file, out, method, report, seed))
 
@@ -214,7 +214,7 @@ def backtest(
     Fits a world to some documents of a table, predicts the SRP of studies on the others and on all of them, and
     carries out these studies on the real ratings. FILE is a table of ratings, the built-in one if left out.
     """
-    from simlab.report import backtest as backtests
+    from simlab.commands import backtest as backtests
 
     print(backtests.answer(file, pilot_share, splits=splits, quick=quick, form=form, plot=plot, seed=seed, jobs=jobs))
 
@@ -243,7 +243,7 @@ def mutt(
     .jsonl or .tsv with original, corruption, kind, references. KIND is altering, disrupting or preserving.
     Metrics: bleu, rouge_l, cider, chrf, ter, sacrebleu, rouge.
     """
-    from simlab.report import mutt as unit_tests
+    from simlab.commands import mutt as unit_tests
 
     print(
         unit_tests.answer(
@@ -281,7 +281,7 @@ def detect(
     Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
     alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality).
     """
-    from simlab.report import detect as detection
+    from simlab.commands import detect as detection
 
     print(detection.answer(settings or [], difference, solve, prices, joint, form))
 
@@ -316,8 +316,8 @@ def fit_metric(
     FILE (.csv, .tsv) holds outputs (system, item, human, and metrics; rows or columns human_1, human_2 are repeats),
     preferences (item, system_a, system_b, human, and metrics: >, =, <), or scores that `simlab mutt --scores` wrote.
     """
-    from simlab.fit_metric.fitting import Options
-    from simlab.report import fit_metric as fitted
+    from simlab.commands import fit_metric as fitted
+    from simlab.fitting_metrics.fitting import Options
 
     options = Options(
         margin=margin,
@@ -334,7 +334,7 @@ def fit_metric(
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
 def verify(where: Where = None) -> None:
     """Check a store: checksums, missing or torn cells."""
-    from simlab.report import answers
+    from simlab.commands import answers
 
     text, sound = answers.verify(*_place(where))
     print(text)
@@ -344,7 +344,7 @@ def verify(where: Where = None) -> None:
 @app.command("list")
 def list_() -> None:
     """List the sweeps, and the options of every group."""
-    from simlab.report import inventory
+    from simlab.commands import inventory
 
     print(inventory.inventory())
 
@@ -352,7 +352,7 @@ def list_() -> None:
 @app.command()
 def show(name: Annotated[str, typer.Argument(metavar="NAME|FILE", hidden=True)]) -> None:
     """Show a sweep, or what a setting does and may be."""
-    from simlab.report import inventory
+    from simlab.commands import inventory
 
     print(inventory.show(name))
 

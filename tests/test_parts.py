@@ -73,7 +73,7 @@ def test_a_part_is_found_by_its_path():
         "subprocess.run",
         "builtins.eval",
         "simlab.config.compose",
-        "simlab.study.run_block",
+        "simlab.studies.blocks.run_block",
         "simlab.designer.grouping.ungrouped",
         "simlab.world",
         "simlab.world.systems",

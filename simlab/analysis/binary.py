@@ -3,10 +3,9 @@
 All that a user of von Däniken et al. 2022 needs, gathered from the rooms in which it is worked out.
 """
 
-from simlab.analysis.binary_grid import PUBLISHED, measurable_grid
-from simlab.analysis.binary_inverse import Mix, Plan, Prices, cheapest_mix, smallest
-from simlab.analysis.binary_posterior import Posterior, alpha_posterior
-from simlab.analysis.measurable_difference import (
+from simlab.analysis.adequacy.grid import PUBLISHED, measurable_grid
+from simlab.analysis.adequacy.inverse import Mix, Plan, Prices, cheapest_mix, smallest
+from simlab.analysis.adequacy.measurable_difference import (
     Joint,
     Measurable,
     detectable_difference,
@@ -15,7 +14,8 @@ from simlab.analysis.measurable_difference import (
     measurable_difference,
     power_of,
 )
-from simlab.analysis.thresholds import at_threshold, best_threshold, tuned_threshold
+from simlab.analysis.adequacy.posterior import Posterior, alpha_posterior
+from simlab.analysis.adequacy.thresholds import at_threshold, best_threshold, tuned_threshold
 
 __all__ = [
     "PUBLISHED",

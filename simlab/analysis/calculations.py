@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
-from simlab.analysis.binary_grid import measurable_grid
-from simlab.analysis.measurable_difference import detectable_difference, joint_difference
-from simlab.analysis.measurable_difference import measurable_difference as difference_of
+from simlab.analysis.adequacy.grid import measurable_grid
+from simlab.analysis.adequacy.measurable_difference import detectable_difference, joint_difference
+from simlab.analysis.adequacy.measurable_difference import measurable_difference as difference_of
 from simlab.types import Floats, InputError
 
 Number = Annotated[int, Ge(0), Le(10**9)]

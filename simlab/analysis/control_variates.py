@@ -4,19 +4,15 @@ All that a user of Chaganty et al. 2018 or of prediction-powered inference needs
 worked out.
 """
 
-from simlab.analysis.control_variates_bootstrap import (
+from simlab.analysis.means.bootstrap import (
     bootstrap_interval,
     empirical_data_efficiency,
     noiseless_judgements,
     perfect_metric,
     perfect_metric_published,
 )
-from simlab.analysis.control_variates_components import (
-    VarianceComponents,
-    variance_component_errors,
-    variance_components,
-)
-from simlab.analysis.control_variates_means import (
+from simlab.analysis.means.components import VarianceComponents, variance_component_errors, variance_components
+from simlab.analysis.means.estimates import (
     Finite,
     Interval,
     MeanEstimate,
@@ -27,7 +23,7 @@ from simlab.analysis.control_variates_means import (
     ppi,
     sample_mean,
 )
-from simlab.analysis.control_variates_planning import (
+from simlab.analysis.means.planning import (
     Split,
     data_efficiency,
     judgements_for_variance,
@@ -35,7 +31,7 @@ from simlab.analysis.control_variates_planning import (
     price_of_precision,
     split_budget,
 )
-from simlab.analysis.stopping_means import (
+from simlab.analysis.means.stopping import (
     Looks,
     anytime_bernstein_looks,
     betting_looks,

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Gt, Lt
 
-from simlab.analysis import control_variates_means as means
-from simlab.analysis.binary_posterior import alpha_posterior
-from simlab.analysis.control_variates_bootstrap import bootstrap_interval
-from simlab.analysis.control_variates_means import Finite, MeanEstimate, Rest
+from simlab.analysis.adequacy.posterior import alpha_posterior
+from simlab.analysis.means import estimates
+from simlab.analysis.means.bootstrap import bootstrap_interval
+from simlab.analysis.means.estimates import Finite, MeanEstimate, Rest
 from simlab.types import Estimates, Floats, InputError, Judged
 
 Level = Annotated[float, Gt(0), Lt(1)]
@@ -26,7 +26,7 @@ def sample_mean(rng: np.random.Generator, judged: Judged, *, interval: Interval,
     `interval`: normal, or percentiles of a bootstrap (of 1,000 resamples), here and below.
     """
     _enough(judged, "sample_mean", 3 if interval == "bootstrap" else 2)
-    found = means.sample_mean(judged.y, _finite(judged))
+    found = estimates.sample_mean(judged.y, _finite(judged))
     return _with_interval(rng, found, judged, interval, level)
 
 
@@ -52,7 +52,7 @@ def control_variates(
             "choose plug_in"
         )
     rest = None if judged.rest is None else Rest(*judged.rest)
-    found = means.control_variates(judged.y, g, rest, slope, _finite(judged))
+    found = estimates.control_variates(judged.y, g, rest, slope, _finite(judged))
     return _with_interval(rng, found, judged, interval, level, g, slope)
 
 
@@ -68,7 +68,7 @@ def ppi(rng: np.random.Generator, judged: Judged, *, interval: Interval, level: 
             "analysis.estimator=ppi needs outputs that only the metric rates; raise budget.metric_ratings, with "
             "systems.test_set=fresh"
         )
-    return _with_interval(rng, means.ppi(judged.y, g, Rest(*judged.rest)), judged, interval, level, g)
+    return _with_interval(rng, estimates.ppi(judged.y, g, Rest(*judged.rest)), judged, interval, level, g)
 
 
 def binary(
@@ -146,7 +146,7 @@ def _with_interval(
         rest = None if judged.rest is None or g is None else Rest(*judged.rest)
         bounds = bootstrap_interval(rng, judged.y, g, rest, slope, level=level)
     else:
-        bounds = means.interval(found, level)
+        bounds = estimates.interval(found, level)
     influence, own = found.influence, found.metric_se
     if judged.test_set is not None:
         influence = influence * np.sqrt(1 - judged.y.shape[1] / judged.test_set)

@@ -10,11 +10,11 @@ from typing import Any
 import yaml
 
 from simlab.config import groups
-from simlab.config.advice import or_nearest, shown
 from simlab.config.overrides import Setting, check_values, first_repeated, parse
 from simlab.config.sections import checked_value
 from simlab.config.sweep import Axis
 from simlab.config.sweepfile import Declared
+from simlab.messages import or_nearest, shown
 from simlab.types import InputError
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import yaml
 
 from simlab import parts
-from simlab.config.advice import or_nearest, shown
 from simlab.config.groups import Options, find_options, folder
 from simlab.config.sections import keys_of, rule
 from simlab.config.sweepfile import Declared, is_path, load
+from simlab.messages import or_nearest, shown
 from simlab.types import InputError
 
 

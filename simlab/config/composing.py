@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from simlab.config import catalogue, families, groups, recorded
-from simlab.config.advice import nearest, or_nearest, shown
 from simlab.config.groups import Options
 from simlab.config.overrides import check_values
 from simlab.config.sections import check, checked_value
 from simlab.config.settings import Settings, gather, is_axis_of_options, several
 from simlab.config.sweep import Axis, Config, Sweep, put, shared
 from simlab.config.sweepfile import Declared
+from simlab.messages import nearest, or_nearest, shown
 from simlab.types import InputError
 
 RESERVED = frozenset({

@@ -15,9 +15,9 @@ from typing import get_type_hints
 import yaml
 
 from simlab import parts
-from simlab.config.advice import shown
 from simlab.config.groups import Options, folder
 from simlab.config.overrides import Setting
+from simlab.messages import shown
 from simlab.types import InputError
 
 RATINGS, PREFERENCES, JUDGEMENTS = "study", "preferences", "judgements"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from simlab.config.advice import or_nearest, shown
+from simlab.messages import or_nearest, shown
 from simlab.types import InputError
 
 Options = Mapping[str, Mapping[str, Path]]

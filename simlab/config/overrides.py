@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simlab.config.advice import in_quotes, shortened, shown
+from simlab.messages import in_quotes, shortened, shown
 from simlab.types import InputError
 
 MAX_VALUES = 10_000

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_orig
 from annotated_types import Ge, Gt, Le, Lt
 
 from simlab import parts
-from simlab.config.advice import in_quotes, or_nearest, shown
+from simlab.messages import in_quotes, or_nearest, shown
 from simlab.types import InputError
 
 Count = Annotated[int, Ge(1), Le(10**9)]

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from simlab.config import families, recorded
-from simlab.config.advice import in_quotes, shown
 from simlab.config.groups import Options, check_option, group_of
 from simlab.config.overrides import Setting, first_repeated, parse
 from simlab.config.sweep import NO_NUMBER
 from simlab.config.sweepfile import Declared
+from simlab.messages import in_quotes, shown
 from simlab.types import InputError
 
 Settings = dict[str, Setting]

@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from simlab.config.advice import or_nearest, shown
 from simlab.config.overrides import Setting, check_key, check_values, element, plain, read
+from simlab.messages import or_nearest, shown
 from simlab.types import InputError
 
 MAX_BYTES = 1_000_000

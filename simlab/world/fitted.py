@@ -11,11 +11,11 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from simlab.types import Frame, InputError, Ints, World
-from simlab.world.fitted_file import FittedWorld, read_fitted
-from simlab.world.fitted_law import Effects, world_on
+from simlab.world.files.fitted_world import FittedWorld, read_fitted
+from simlab.world.files.table_lines import shown
+from simlab.world.laws.fitted import Effects, world_on
 from simlab.world.raters import seat_raters
 from simlab.world.systems import lognormal
-from simlab.world.table_lines import shown
 
 USUAL_SEATS = 3
 """Raters who sit together where in the pilot each document had one: else a design would have nobody to choose from."""

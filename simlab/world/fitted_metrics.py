@@ -21,9 +21,9 @@ import numpy as np
 from annotated_types import Ge
 
 from simlab.types import Floats, InputError, JudgementWorld, MetricLaw, OutputMetric, PreferenceWorld
+from simlab.world.files.table_lines import shown
 from simlab.world.metrics import dirichlet_columns
 from simlab.world.output_metrics import around
-from simlab.world.table_lines import shown
 
 FORMAT = "simlab fitted metric 1"
 MAX_BYTES = 1 << 20

@@ -8,8 +8,8 @@ import numpy as np
 from annotated_types import Ge
 
 from simlab.types import Contest, InputError, PreferenceWorld, World
+from simlab.world.laws.comparisons import compare
 from simlab.world.metrics import stochastic
-from simlab.world.test_sets import compare
 
 
 def oracle(rng: np.random.Generator, contest: Contest) -> PreferenceWorld:

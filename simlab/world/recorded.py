@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from simlab.types import Array, Frame, InputError, Ints, Ratings, World
-from simlab.world import segment_scores
-from simlab.world.mqm_table import Rated, Unit, read_ratings
-from simlab.world.table_lines import refuse_non_file, shown
+from simlab.world.files import segment_scores
+from simlab.world.files.mqm_table import Rated, Unit, read_ratings
+from simlab.world.files.table_lines import refuse_non_file, shown
 
 BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
 # A world is dense in (system, item, slot): a table of outputs that hardly share a system would not fit in memory.

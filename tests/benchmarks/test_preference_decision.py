@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simlab.analysis.preference import win_decisions, win_posterior
-from simlab.analysis.preference_refining import ERROR, ERROR_NEAR
+from simlab.analysis.preferences.refining import ERROR, ERROR_NEAR
 from simlab.rng import stream
 
 BATCH = 256
@@ -31,7 +31,7 @@ def seconds_by_nuts(counts: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
 
     Chains run side by side, which is the fastest way on two cores.
     """
-    from simlab.analysis.preference_nuts import sampler
+    from simlab.analysis.preferences.nuts import sampler
 
     took = []
     for k in range(3):

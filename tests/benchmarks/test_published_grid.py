@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from simlab.analysis.binary_grid import PUBLISHED, measurable_grid
-from simlab.analysis.measurable_difference import measurable_difference
+from simlab.analysis.adequacy.grid import PUBLISHED, measurable_grid
+from simlab.analysis.adequacy.measurable_difference import measurable_difference
 
 SETTINGS: dict[str, tuple[float, ...]] = {
     "n_human": tuple(PUBLISHED["n_human"]),
@@ -28,7 +28,7 @@ def seconds_by_nuts() -> tuple[float, float]:
 
     Chains run side by side, which is the fastest way on two cores. Return also the standard deviation found.
     """
-    from simlab.analysis.binary_nuts import sampler
+    from simlab.analysis.adequacy.nuts import sampler
 
     run = sampler(*map(float, COUNTS), chains=5, warmup=2000, draws=10_000)
     run(0)

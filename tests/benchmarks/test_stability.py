@@ -15,10 +15,10 @@ from threadpoolctl import threadpool_limits
 
 from simlab.config import compose
 from simlab.design.balance import deal_evenly
-from simlab.rating_campaigns import lay_design, reveal
 from simlab.rng import stream
-from simlab.study import run_block
-from simlab.worlds import draw_world
+from simlab.studies.blocks import run_block
+from simlab.studies.ratings.campaigns import lay_design, reveal
+from simlab.studies.worlds import draw_world
 
 OVERRIDES = ["design.documents=181", "design.studies_per_document_set=50"]
 

@@ -15,9 +15,9 @@ import yaml
 from simlab import parts
 from simlab.design.balance import deal_evenly, lay_table
 from simlab.design.grouping import Groups
-from simlab.rating_campaigns import reveal
 from simlab.rng import stream
-from simlab.study import run_block
+from simlab.studies.blocks import run_block
+from simlab.studies.ratings.campaigns import reveal
 from simlab.types import (
     Contest,
     Estimate,
@@ -32,8 +32,8 @@ from simlab.types import (
     Verdicts,
     World,
 )
-from simlab.world.judgements import draw_outputs, judge
-from simlab.world.test_sets import draw_test_set
+from simlab.world.laws.comparisons import draw_test_set
+from simlab.world.laws.judgements import draw_outputs, judge
 
 CONF = Path(__file__).parents[2] / "conf"
 

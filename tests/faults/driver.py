@@ -9,13 +9,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import fake_studies
 
-from simlab import store
+from simlab.store import filling
 
 
 def main() -> int:
     folder, jobs, name = sys.argv[1:]
     try:
-        store.run(
+        filling.fill(
             fake_studies.sweep((10, 20, 30), worlds=3, studies=20),
             Path(folder),
             fake_studies.MEASURES,

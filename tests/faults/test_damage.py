@@ -11,14 +11,15 @@ from pathlib import Path
 import fake_studies
 import pytest
 
-from simlab import ledger, places, store
+from simlab.engine import ledger
+from simlab.store import filling, folder, opening
+from simlab.store.verifying import verify
 from simlab.types import InputError
-from simlab.verify import verify
 
 
 def lay(folder: Path) -> dict[str, str]:
     parts = {"labels": fake_studies.LABELS, "block": fake_studies.block, "check": fake_studies.check, "quiet": True}
-    store.run(fake_studies.sweep(), folder, fake_studies.MEASURES, 1, **parts)
+    filling.fill(fake_studies.sweep(), folder, fake_studies.MEASURES, 1, **parts)
     return fake_studies.digest(folder)
 
 
@@ -107,7 +108,7 @@ def test_damage_is_found_and_mended(tmp_path: Path, damage: Callable[[Path], Non
 def test_a_store_that_is_not_the_ledgers_is_found(tmp_path: Path) -> None:
     lay(tmp_path / "a")
     parts = {"labels": fake_studies.LABELS, "block": fake_studies.block, "check": fake_studies.check, "quiet": True}
-    store.run(fake_studies.sweep(seed=2), tmp_path / "b", fake_studies.MEASURES, 1, **parts)
+    filling.fill(fake_studies.sweep(seed=2), tmp_path / "b", fake_studies.MEASURES, 1, **parts)
     (tmp_path / "a/results.zarr").rename(tmp_path / "a/old")
     (tmp_path / "b/results.zarr").rename(tmp_path / "a/results.zarr")
     problems = verify(tmp_path / "a", fake_studies.MEASURES).problems
@@ -131,8 +132,8 @@ def test_a_damaged_ledger_is_one_clear_line(tmp_path: Path) -> None:
 
 def test_what_a_killed_run_left_is_cleared_away(tmp_path: Path) -> None:
     sound = lay(tmp_path)
-    (tmp_path / places.NEW / "estimate").mkdir(parents=True)
-    (tmp_path / places.NEW / "zarr.json").write_text("{")
+    (tmp_path / folder.NEW / "estimate").mkdir(parents=True)
+    (tmp_path / folder.NEW / "zarr.json").write_text("{")
     assert verify(tmp_path).problems == ()
     assert lay(tmp_path) == sound
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.sqlite", "results.zarr"]
@@ -156,7 +157,7 @@ def test_a_crash_while_the_new_store_takes_its_place_leaves_one(
         with pytest.raises(OSError, match="crash"):
             lay(tmp_path)
     assert verify(tmp_path).problems == ()
-    with store.open_results(tmp_path) as dataset:
+    with opening.open_results(tmp_path) as dataset:
         assert dataset["mean_n"].values.tolist() == [18, 18]
     assert lay(tmp_path) == sound
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.sqlite", "results.zarr"]

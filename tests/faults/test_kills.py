@@ -14,10 +14,11 @@ from pathlib import Path
 import fake_studies
 import pytest
 
-from simlab import ledger, store
+from simlab.engine import ledger
 from simlab.rng import stream
+from simlab.store import filling, opening
+from simlab.store.verifying import verify
 from simlab.types import InputError
-from simlab.verify import verify
 
 DRIVER = str(Path(__file__).parent / "driver.py")
 MARK = "SIMLAB_TEST_MARK"
@@ -118,7 +119,7 @@ def test_finished_blocks_of_a_killed_driver_are_not_run_again(tmp_path: Path, un
     assert all(row.sound for row in rows)
     assert rows
     sweep = fake_studies.sweep((10, 20, 30), worlds=3, studies=20)
-    done = store.run(
+    done = filling.fill(
         sweep, tmp_path, fake_studies.MEASURES, 1, labels=fake_studies.LABELS, block=fake_studies.block,
         check=fake_studies.check, quiet=True,
     )  # fmt: skip
@@ -133,7 +134,7 @@ def test_an_interrupted_driver_leaves_quietly_with_its_workers(tmp_path: Path, u
         assert finish(driver, 130) == "interrupted\n"
     assert_none_survives(tmp_path)
     with pytest.raises(InputError, match="interrupted"):
-        store.open_results(tmp_path)
+        opening.open_results(tmp_path)
     drive(tmp_path)
     assert fake_studies.digest(tmp_path) == undisturbed
 
@@ -151,9 +152,9 @@ def test_a_second_driver_is_refused(tmp_path: Path) -> None:
     with driving(tmp_path, jobs=1, block="very_slow"):
         await_blocks(tmp_path, 1)
         with pytest.raises(InputError, match="in use by another run"):
-            store.run(sweep, tmp_path, {}, 1, block=fake_studies.block, check=fake_studies.check, quiet=True)
+            filling.fill(sweep, tmp_path, {}, 1, block=fake_studies.block, check=fake_studies.check, quiet=True)
         with pytest.raises(InputError, match="in use by another run"):
             verify(tmp_path)
     # The lock of a killed driver does not block.
-    store.run(sweep, tmp_path, {}, 1, block=fake_studies.block, check=fake_studies.check, quiet=True)
+    filling.fill(sweep, tmp_path, {}, 1, block=fake_studies.block, check=fake_studies.check, quiet=True)
     assert verify(tmp_path).problems == ()

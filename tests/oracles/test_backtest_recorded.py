@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from simlab.config import compose
-from simlab.fit import backtest
-from simlab.fit.backtest import FULL, QUICK, Record
-from simlab.fit.studies import NORMALIZATIONS, Design, stable_shares
+from simlab.fitting import backtest
+from simlab.fitting.backtest import FULL, QUICK, Record
+from simlab.fitting.studies import NORMALIZATIONS, Design, stable_shares
 from simlab.measures.stability import srp
 from simlab.rng import stream
-from simlab.study import run_block
+from simlab.studies.blocks import run_block
 from simlab.types import World
 from simlab.world.recorded import recorded
 

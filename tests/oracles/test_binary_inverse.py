@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from simlab.analysis.binary_inverse import Mix, Plan, Prices, cheapest_mix, epsilon_of, smallest
-from simlab.analysis.measurable_difference import joint_difference, measurable_difference
+from simlab.analysis.adequacy.inverse import Mix, Plan, Prices, cheapest_mix, epsilon_of, smallest
+from simlab.analysis.adequacy.measurable_difference import joint_difference, measurable_difference
 from simlab.rng import stream
 from simlab.types import InputError
 

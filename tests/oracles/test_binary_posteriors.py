@@ -12,10 +12,10 @@ from scipy import stats
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln, xlog1py, xlogy
 
+from simlab.analysis.adequacy.grid import PUBLISHED
+from simlab.analysis.adequacy.measurable_difference import measurable_difference
+from simlab.analysis.adequacy.nuts import sampler
 from simlab.analysis.binary import Posterior, alpha_posterior
-from simlab.analysis.binary_grid import PUBLISHED
-from simlab.analysis.binary_nuts import sampler
-from simlab.analysis.measurable_difference import measurable_difference
 from simlab.rng import stream
 from simlab.types import InputError
 

@@ -14,8 +14,8 @@ from simlab.analysis.control_variates import (
     ppi,
     sample_mean,
 )
-from simlab.analysis.control_variates_bootstrap import bootstrap_interval, empirical_data_efficiency
-from simlab.analysis.control_variates_planning import (
+from simlab.analysis.means.bootstrap import bootstrap_interval, empirical_data_efficiency
+from simlab.analysis.means.planning import (
     data_efficiency,
     judgements_for_variance,
     judgements_for_width,

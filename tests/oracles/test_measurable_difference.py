@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import xlog1py, xlogy
 
-from simlab.analysis.binary import alpha_posterior
-from simlab.analysis.binary_grid import PUBLISHED, measurable_grid
-from simlab.analysis.binary_plans import check, drawn
-from simlab.analysis.measurable_difference import (
+from simlab.analysis.adequacy.grid import PUBLISHED, measurable_grid
+from simlab.analysis.adequacy.measurable_difference import (
     apart,
     detectable_difference,
     joint_difference,
@@ -20,6 +18,8 @@ from simlab.analysis.measurable_difference import (
     other_alpha,
     power_of,
 )
+from simlab.analysis.adequacy.plans import check, drawn
+from simlab.analysis.binary import alpha_posterior
 from simlab.rng import stream
 from simlab.types import InputError
 

@@ -9,7 +9,7 @@ import pytest
 from simlab.config import compose
 from simlab.measures.errors import significant_share
 from simlab.measures.stability import srp, srp_both_significant, srp_disjoint
-from simlab.study import run_block
+from simlab.studies.blocks import run_block
 
 STUDIES = 1000
 

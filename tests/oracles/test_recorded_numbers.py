@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from simlab.config import compose
-from simlab.rules import check
+from simlab.studies.rules import check
 from simlab.types import InputError, World
 from simlab.world.recorded import BUILT_IN, holds_averages, recorded
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.thresholds import at_threshold, best_threshold, tuned_threshold
+from simlab.analysis.adequacy.thresholds import at_threshold, best_threshold, tuned_threshold
 from simlab.formulas import normal_orthant
 from simlab.rng import stream
 from simlab.types import InputError

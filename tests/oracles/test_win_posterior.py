@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis.preference import posterior_summary, win_decisions, win_posterior
-from simlab.analysis.preference_refining import ERROR
+from simlab.analysis.preferences.refining import ERROR
 from simlab.rng import stream
 from simlab.types import InputError
 
@@ -190,7 +190,7 @@ def test_what_cannot_be_is_one_clear_line(arguments: Any, more: dict[str, Any], 
 
 def test_the_published_model_is_at_hand() -> None:
     pytest.importorskip("numpyro")
-    from simlab.analysis.preference_nuts import nuts
+    from simlab.analysis.preferences.nuts import nuts
 
     human, confusion, metric = (array[:1].astype(float) for array in typical(1, seed=5))
     found = nuts(human, confusion, metric, mu=None, seed=0, chains=2, warmup=300, draws=1500)

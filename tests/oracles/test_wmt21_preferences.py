@@ -9,7 +9,7 @@ import pytest
 
 from simlab.config import compose
 from simlab.measures import preferences
-from simlab.study import run_block
+from simlab.studies.blocks import run_block
 
 SCORES = Path(__file__).parents[3] / "shared/data/mqm_newstest2021_ende.avg_seg_scores.tsv"
 EIGHT = "Facebook-AI,HuaweiTSC,Nemo,Online-W,UEdin,VolcTrans-AT,VolcTrans-GLAT,eTranslation"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simlab.analysis.partial_order import cyclic, partial_order
+from simlab.analysis.preferences.partial_order import cyclic, partial_order
 from simlab.design.protocol import gather, last_looks, looks, order_items
 from simlab.types import TestSet
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.control_variates_bootstrap import (
+from simlab.analysis.means.bootstrap import (
     empirical_data_efficiency,
     noiseless_judgements,
     perfect_metric,
     perfect_metric_published,
 )
-from simlab.analysis.control_variates_components import variance_component_errors, variance_components
-from simlab.analysis.control_variates_planning import data_efficiency
+from simlab.analysis.means.components import variance_component_errors, variance_components
+from simlab.analysis.means.planning import data_efficiency
 from simlab.types import InputError
 from simlab.world.recorded import recorded
 

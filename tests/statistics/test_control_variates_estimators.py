@@ -17,8 +17,8 @@ from simlab.analysis.control_variates import (
     ppi,
     sample_mean,
 )
-from simlab.analysis.control_variates_bootstrap import bootstrap_interval
-from simlab.analysis.control_variates_planning import data_efficiency
+from simlab.analysis.means.bootstrap import bootstrap_interval
+from simlab.analysis.means.planning import data_efficiency
 
 ROWS = 40_000
 World = Callable[[np.random.Generator, tuple[int, ...]], tuple[np.ndarray, np.ndarray]]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.analysis.stopping_means import (
+from simlab.analysis.means.stopping import (
     Looks,
     anytime_bernstein_looks,
     betting_looks,

@@ -10,7 +10,7 @@ from scipy import stats
 
 from simlab.config import compose
 from simlab.measures.stability import srp
-from simlab.study import run_block
+from simlab.studies.blocks import run_block
 from simlab.types import Estimate
 
 SIZES = [pytest.param((12, 25), id="quick"), pytest.param((40, 50), id="full", marks=pytest.mark.long)]
@@ -93,8 +93,8 @@ def test_single_ratings_of_twice_the_documents_beat_double_ratings(size: tuple[i
 
 def agreement(systems: str, raters: str) -> tuple[float, float]:
     """Average Kendall's tau between raters on single documents, and over all documents that they share."""
-    from simlab.report.agreement import agreement as measure
-    from simlab.worlds import draw_world
+    from simlab.fitting.agreement import agreement as measure
+    from simlab.studies.worlds import draw_world
 
     worlds = [
         draw_world(compose([f"systems={systems}", f"raters={raters}", "raters.noise=potential"]), w) for w in (0, 1)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from simlab.fit_metric import bounds, confusion, correlations, humans, rates
-from simlab.fit_metric.confusion import concentration
-from simlab.fit_metric.data import Outputs, Preferences, Trials
+from simlab.fitting_metrics import bounds, confusion, correlations, humans, rates
+from simlab.fitting_metrics.confusion import concentration
+from simlab.fitting_metrics.data import Outputs, Preferences, Trials
 from simlab.formulas import threshold_rates
 from simlab.rng import stream
 

@@ -8,11 +8,11 @@ import pytest
 from scipy import stats
 
 from simlab.config import compose
-from simlab.fit import fast, nuts, synthetic
-from simlab.fit.pilot import of_world
+from simlab.fitting import fast, nuts, synthetic
+from simlab.fitting.pilot import of_world
 from simlab.rng import stream
+from simlab.studies.worlds import draw_world
 from simlab.types import World
-from simlab.worlds import draw_world
 
 NORMAL = stats.norm
 

@@ -7,11 +7,11 @@ import pytest
 from joblib import Parallel, delayed
 
 from simlab.config import compose
-from simlab.fit import fast, synthetic
-from simlab.fit.fast import Fit
-from simlab.fit.pilot import of_world
+from simlab.fitting import fast, synthetic
+from simlab.fitting.fast import Fit
+from simlab.fitting.pilot import of_world
+from simlab.studies.worlds import draw_world
 from simlab.types import World
-from simlab.worlds import draw_world
 
 SIZES = ["systems.n_systems=8", "systems.n_documents=30", "systems.n_segments=110", "raters.noise=potential"]
 CONFIG = compose([*SIZES, "design.documents=20"])

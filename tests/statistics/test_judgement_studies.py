@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.measurable_difference import joint_difference, measurable_difference
+from simlab.analysis.adequacy.measurable_difference import joint_difference, measurable_difference
 from simlab.config import compose
 from simlab.measures import estimates
 from simlab.measures.preferences import coverage
-from simlab.study import run_block
+from simlab.studies.blocks import run_block
 from simlab.types import Estimate
 
 PRIOR = {

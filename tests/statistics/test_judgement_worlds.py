@@ -15,11 +15,11 @@ from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import InputError, JudgementWorld, PreferenceWorld
 from simlab.world.alphas import alphas_of
-from simlab.world.judgements import draw_outputs, judge, quality
 from simlab.world.judges import true_means
+from simlab.world.laws.comparisons import draw_test_set
+from simlab.world.laws.judgements import draw_outputs, judge, quality
 from simlab.world.oracles import oracle
 from simlab.world.output_metrics import correlated, rho_eta, thresholded
-from simlab.world.test_sets import draw_test_set
 
 N = 60_000
 CONF = Path(__file__).parents[2] / "conf"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis import preference_reversal as reversal
+from simlab.analysis.preferences import reversal
 from simlab.rng import stream
 
 N = 1500

@@ -13,11 +13,7 @@ from scipy import integrate, stats
 from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import Contest, InputError, Latent, MetricLaw, PreferenceWorld, World
-from simlab.world.metrics import mu_matrix, scalar, stochastic
-from simlab.world.oracles import compared_scores, noisy_oracle, oracle
-from simlab.world.preferences import free, given, latent, probabilities
-from simlab.world.recorded import recorded
-from simlab.world.test_sets import (
+from simlab.world.laws.comparisons import (
     compare,
     draw_test_set,
     latent_scores,
@@ -25,6 +21,10 @@ from simlab.world.test_sets import (
     preference_direction,
     standardised,
 )
+from simlab.world.metrics import mu_matrix, scalar, stochastic
+from simlab.world.oracles import compared_scores, noisy_oracle, oracle
+from simlab.world.preferences import free, given, latent, probabilities
+from simlab.world.recorded import recorded
 
 N = 40_000
 LATENT: dict[str, Any] = {

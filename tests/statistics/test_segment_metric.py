@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.analysis.metric_correction import corrected
+from simlab.analysis.means.metric_correction import corrected
 from simlab.config import compose
 from simlab.rng import stream
-from simlab.study import run_block
+from simlab.studies.blocks import run_block
+from simlab.studies.worlds import draw_world
 from simlab.types import Seen
 from simlab.world.segment_metrics import agreed_quality, segment_metric
-from simlab.worlds import draw_world
 
 SIZE = ["systems.n_systems=3", "systems.n_documents=90", "systems.n_segments=900", "design.documents=30"]
 

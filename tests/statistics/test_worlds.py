@@ -8,11 +8,11 @@ from scipy import stats
 
 from simlab.config import compose
 from simlab.rng import stream
+from simlab.studies.worlds import draw_world
 from simlab.types import InputError, Outputs, World
 from simlab.world.raters import count_buckets, count_quantile, mqm_raters, seat_raters
 from simlab.world.recorded import recorded
 from simlab.world.systems import mqm
-from simlab.worlds import draw_world
 
 SYSTEMS = {
     "n_systems": 10,

@@ -1,0 +1,1 @@
+"""Outputs that are adequate or not: posteriors, measurable differences, what a wanted one takes."""

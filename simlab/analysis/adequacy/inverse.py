@@ -1,0 +1,238 @@
+"""Find the evaluation that measures a wanted difference: the fewest ratings, the least accuracy, the cheapest mix.
+
+Counts are taken at their expectation, unrounded. Rounded ones, as the published calculator has them, make the
+measurable difference jump up and down as a number of ratings grows by one, so that "the smallest number" would be a
+matter of luck; unrounded, it falls smoothly. An answer n reaches the wanted difference and n - 1 does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from simlab.analysis.adequacy.measurable_difference import apart
+from simlab.analysis.adequacy.plans import Settings, check, expected, settings
+from simlab.types import Floats, InputError
+
+Unknown = Literal["n_human", "n_metric", "n_calibration", "accuracy"]
+
+MOST = 10**9
+"""More ratings than anybody collects; what is measurable with so many is called the limit."""
+
+PRECISION = 1e-4
+
+REMEDIES = {
+    "n_human": "ask for a larger difference",
+    "n_metric": "add human ratings, raise n_calibration, or take a better metric",
+    "n_calibration": "add human or metric ratings, or take a better metric",
+    "accuracy": "add human or metric ratings, or raise n_calibration",
+}
+
+
+class Plan(NamedTuple):
+    """Hold a planned evaluation of one system; `n_calibration` None: rho and eta are known."""
+
+    n_human: int
+    n_metric: int
+    rho: float
+    eta: float
+    alpha: float
+    n_calibration: int | None = None
+
+
+class Prices(NamedTuple):
+    """Hold what a rating costs; a calibration output costs a human and a metric rating if nothing else is said."""
+
+    human: float
+    metric: float
+    calibration: float | None = None
+
+    @property
+    def each(self) -> tuple[float, float, float]:
+        """Give the prices of a human rating, a metric rating and a calibration output."""
+        return self.human, self.metric, self.human + self.metric if self.calibration is None else self.calibration
+
+
+class Mix(NamedTuple):
+    """Hold the cheapest plan, its price per system, and the difference that it measures."""
+
+    plan: Plan
+    price: float
+    epsilon: float
+
+
+def epsilon_of(plan: Plan, *, level: float = 0.05, constrain: bool = False, joint: bool = False) -> float:
+    """Return the measurable difference at expected counts, not rounded: the published one, or the `joint` one.
+
+    >>> round(epsilon_of(Plan(100, 1000, 0.7, 0.7, 0.6)), 3)
+    0.085
+    """
+    rows = check(*plan, level)[0].ravel()
+    if not joint:
+        return float(_epsilon(rows, level, constrain)[0])
+    one = expected(rows, whole=False)
+    return float(one.measurable(apart(one, None, constrain)[1] / np.sqrt(2), level)[0])
+
+
+def _epsilon(rows: Settings, level: float, constrain: bool) -> Floats:
+    return expected(rows, whole=False).epsilon(level, constrain)
+
+
+def smallest(
+    unknown: Unknown,
+    plan: Plan,
+    difference: float,
+    *,
+    level: float = 0.05,
+    constrain: bool = False,
+    joint: bool = False,
+) -> float:
+    """Return the smallest value of `unknown` for which the plan measures a `difference`; the others are the plan's.
+
+    `unknown="accuracy"` varies rho = eta from .5 (a metric that knows nothing) to 1, to four decimals; the others are
+    whole numbers. `joint` takes the joint measurable difference, which is smaller where rho and eta are estimated from
+    one calibration for both systems. Raises InputError, with the limit, where no value suffices.
+
+    >>> smallest("n_human", Plan(0, 0, 0.7, 0.7, 0.6), 0.05), smallest("accuracy", Plan(0, 1000, 1, 1, 0.6), 0.1)
+    (735.0, 0.718)
+    """
+    if not 0 < difference < 1:
+        raise InputError(f"difference={difference:g} is not between 0 and 1; give a difference of two shares")
+
+    def reached(value: float) -> float:
+        return epsilon_of(_set(plan, unknown, value), level=level, constrain=constrain, joint=joint)
+
+    if unknown == "accuracy":
+        return _least_accuracy(reached, difference)
+    if reached(0) <= difference:
+        return 0.0
+    limit = reached(MOST)
+    if limit > difference:
+        raise _out_of_reach(unknown, difference, limit)
+    low, high = 0, 1
+    while reached(high) > difference:
+        low, high = high, min(2 * high, MOST)
+    return float(_bisected(lambda n: reached(n) <= difference, low, high))
+
+
+def _bisected(enough: Callable[[int], bool], low: int, high: int) -> int:
+    """Return a whole number that is enough where the one before is not, given that `high` is and `low` is not."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _set(plan: Plan, unknown: Unknown, value: float) -> Plan:
+    if unknown == "accuracy":
+        return plan._replace(rho=value, eta=value)
+    return plan._replace(**{unknown: int(value)})
+
+
+def _least_accuracy(reached: Callable[[float], float], difference: float) -> float:
+    """Bisect in steps of PRECISION; at .5 the metric says nothing, and just above it next to nothing."""
+    low, high = round(0.5 / PRECISION), round(1 / PRECISION)
+    limit = reached(1.0)
+    if limit > difference:
+        raise _out_of_reach("accuracy", difference, limit)
+    if reached((low + 0.01) * PRECISION) <= difference:
+        return 0.5
+    return round(_bisected(lambda k: reached(k * PRECISION) <= difference, low, high) * PRECISION, 4)
+
+
+def _out_of_reach(unknown: str, difference: float, limit: float) -> InputError:
+    return InputError(
+        f"difference={difference:g} is out of reach for any {unknown}: the least that is measurable with these"
+        f" settings is {limit:.3g}; {REMEDIES[unknown]}"
+    )
+
+
+def cheapest_mix(plan: Plan, difference: float, prices: Prices, *, level: float = 0.05, constrain: bool = False) -> Mix:
+    """Find the cheapest numbers of human and metric ratings, per system, that measure a `difference`.
+
+    The plan's own n_human and n_metric do not count. Where its `n_calibration` is not None, that is chosen, too, and
+    paid for. Numbers of metric ratings and calibration outputs are searched on a grid that narrows around its best
+    point, the human ratings that are missing then follow; the price is within about one per cent of the least one.
+    Raises InputError for prices that are not positive.
+
+    >>> mix = cheapest_mix(Plan(0, 0, 0.9, 0.9, 0.6), 0.05, Prices(0.15, 0.001))
+    >>> mix.plan.n_human, mix.plan.n_metric, round(mix.price, 2)
+    (0, 1167, 1.17)
+    """
+    if not all(np.isfinite(price) and price > 0 for price in prices.each):
+        raise InputError(
+            f"prices of {prices.human:g} and {prices.metric:g} are not all positive; give what ratings cost"
+        )
+    alone = int(smallest("n_human", plan._replace(n_metric=0, n_calibration=_none_yet(plan)), difference, level=level))
+    human, metric, calibration = prices.each
+    ends = [np.log1p([0, alone * human / metric])]
+    if plan.n_calibration is not None:
+        ends.append(np.log1p([0, alone * human / calibration]))
+    best = np.inf, np.zeros(len(ends))
+    for k in _STEPS[len(ends)]:
+        axes: list[Floats] = [
+            np.unique(np.rint(np.expm1(np.linspace(low, high, k))).astype(float)) for low, high in ends
+        ]
+        points: Floats = np.stack([x.ravel() for x in np.meshgrid(*axes, indexing="ij")], axis=1)
+        needed = _humans_needed(plan, points, alone, difference, level, constrain)
+        price = needed * human + points @ [metric, calibration][: len(ends)]
+        best = min(best, (float(price.min()), points[price.argmin()]), key=lambda found: found[0])
+        ends = [_around(axis, at, low, high) for axis, at, (low, high) in zip(axes, best[1], ends, strict=True)]
+    return _finished(plan, best[1], difference, prices, level, constrain)
+
+
+_STEPS = {1: (25, 13, 13, 13, 13), 2: (11, 7, 7, 7, 7, 7)}
+
+
+def _none_yet(plan: Plan) -> int | None:
+    return None if plan.n_calibration is None else 0
+
+
+def _around(axis: Floats, at: float, low: float, high: float) -> Floats:
+    """Return the neighbours of a point as the ends of the next grid, on the logarithmic scale of the search."""
+    k = int(np.searchsorted(axis, at))
+    return np.array([np.log1p(axis[max(k - 1, 0)]), np.log1p(axis[min(k + 1, len(axis) - 1)])])
+
+
+def _humans_needed(plan: Plan, points: Floats, alone: int, difference: float, level: float, constrain: bool) -> Floats:
+    """Return for each `points[point]` = (n_metric, n_calibration) how many human ratings are missing, at most `alone`.
+
+    The precision 1 / epsilon^2 is nearly linear in the number of human ratings: the Illinois variant of the secant
+    method finds where it is enough.
+    """
+    one = np.ones(len(points))
+    known = [plan.rho * one, plan.eta * one, plan.alpha * one, *points.T[1:]]
+    wanted = 1 / difference**2
+
+    def short(n_human: Floats) -> Floats:
+        return 1 / _epsilon(settings([n_human, points[:, 0], *known]), level, constrain) ** 2 - wanted
+
+    low, high = 0 * one, alone * one
+    at_low, at_high = short(low), short(high)
+    enough = at_low >= 0
+    for _ in range(6):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            middle = np.clip(high - at_high * (high - low) / (at_high - at_low), low, high)
+        there = short(np.where(np.isfinite(middle), middle, high))
+        above = there >= 0
+        at_low, at_high = np.where(above, at_low / 2, there), np.where(above, there, at_high / 2)
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.where(enough, 0.0, np.ceil(high - 1e-9))
+
+
+def _finished(plan: Plan, point: Floats, difference: float, prices: Prices, level: float, constrain: bool) -> Mix:
+    """Fill up with as many human ratings as are missing, exactly, then drop metric ratings that are not needed."""
+    n_calibration = int(point[1]) if len(point) > 1 else None
+    found = plan._replace(n_metric=int(point[0]), n_calibration=n_calibration)
+    found = found._replace(n_human=int(smallest("n_human", found, difference, level=level, constrain=constrain)))
+    if found.n_metric:
+
+        def enough(n: int) -> bool:
+            return epsilon_of(found._replace(n_metric=n), level=level, constrain=constrain) <= difference
+
+        found = found._replace(n_metric=0 if enough(0) else _bisected(enough, 0, found.n_metric))
+    human, metric, calibration = prices.each
+    price = found.n_human * human + found.n_metric * metric + (n_calibration or 0) * calibration
+    return Mix(found, price, epsilon_of(found, level=level, constrain=constrain))

@@ -1,0 +1,218 @@
+"""Infer the difference of two systems' alphas when both rely on the same estimate of a metric's rho and eta.
+
+Given rho and eta the systems are independent, so the posterior of the difference is a mixture over rho and eta, each
+weighted by how well it explains both systems' ratings. What is wrong with the estimate is wrong for both and mostly
+cancels. It is assumed that rho and eta are the same for both systems.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import xlog1py, xlogy
+
+from simlab.analysis.adequacy.nodes import legendre, nodes
+from simlab.types import Floats
+
+ALPHAS, WINDOW = 32, 9.0
+BLOCK = 16
+
+
+class Counts(NamedTuple):
+    """Hold one system's counts `[row]`: `n_plus` of `n` adequate by human, `m_plus` of `m` by metric ratings."""
+
+    n_plus: Floats
+    n: Floats
+    m_plus: Floats
+    m: Floats
+
+    def rows(self, some: slice) -> Counts:
+        """Take some rows."""
+        return Counts(*(x[some] for x in self))
+
+
+class Given(NamedTuple):
+    """Hold what is known of alpha at given rho and eta `[row, ...]`: evidence, mean, variance.
+
+    `human` and `metric` are the slopes of the mean in the two counts, `cov(alpha, logit(alpha))` and
+    `cov(alpha, logit(q))`, as counts are the natural statistics of these logits.
+    """
+
+    log_evidence: Floats
+    mean: Floats
+    variance: Floats
+    human: Floats
+    metric: Floats
+
+
+def given(rho: Floats, eta: Floats, counts: Counts) -> Given:
+    """Integrate over alpha at given `rho[row, ...]` and `eta[row, ...]`; the system's counts are `[row]`."""
+    n_plus, n, m_plus, m = (np.reshape(x, (-1,) + (1,) * rho.ndim) for x in counts)
+    low, high = (x[..., None] for x in _window(rho, eta, *(x[..., 0] for x in (n_plus, n, m_plus, m))))
+    node, part = legendre(ALPHAS)
+    alpha = low + (high - low) * node
+    q = np.clip(alpha * rho[..., None] + (1 - alpha) * (1 - eta[..., None]), 1e-300, 1 - 1e-16)
+    log_alpha, log_beta, log_q, log_not_q = np.log(alpha), np.log1p(-alpha), np.log(q), np.log1p(-q)
+    log_f = n_plus * log_alpha + (n - n_plus) * log_beta + m_plus * log_q + (m - m_plus) * log_not_q
+    top = log_f.max(-1, keepdims=True)
+    mass = part * np.exp(log_f - top)
+    total = mass.sum(-1, keepdims=True)
+    mass /= total
+    mean = (mass * alpha).sum(-1)
+    off = mass * (alpha - mean[..., None])
+    evidence = np.log(total * (high - low)) + top
+    slopes = ((off * logit).sum(-1) for logit in (log_alpha - log_beta, log_q - log_not_q))
+    return Given(evidence[..., 0], mean, (off * alpha).sum(-1), *slopes)
+
+
+def _window(rho: Floats, eta: Floats, n_plus: Floats, n: Floats, m_plus: Floats, m: Floats) -> tuple[Floats, Floats]:
+    """Bound alpha: both kinds of ratings taken as normal, nine standard deviations to either side."""
+    slope, q, variance = rho + eta - 1, *_beta(m_plus, m)
+    own, own_variance = _beta(n_plus, n)
+    by_human = np.where(n > 0, 1 / own_variance, 0.0)
+    by_metric = np.where(m > 0, slope**2 / variance, 0.0)
+    precision = by_human + by_metric + 1.0
+    pull = own * by_human + np.where(m > 0, slope * (q - 1 + eta) / variance, 0.0) + 0.5
+    middle = np.clip(pull / precision, 0.0, 1.0)
+    reach = WINDOW / np.sqrt(precision)
+    return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
+
+
+def _beta(plus: Floats, n: Floats) -> tuple[Floats, Floats]:
+    mean = (plus + 1) / (n + 2)
+    return mean, mean * (1 - mean) / (n + 3)
+
+
+def difference(
+    first: Counts,
+    second: Counts | None,
+    calibration: tuple[Floats, ...],
+    *,
+    constrain: bool = False,
+    correlation: float = 0.0,
+) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of alpha_1 - alpha_2 given one `calibration` (TP, P, TN, N), all `[row]`.
+
+    `second` None: the counts of the first. `correlation` is that of the adequacy of two systems' outputs for the same
+    input, where both were rated on the same inputs; 0 otherwise.
+    """
+    found = np.zeros((2, len(first.n)))
+    for start in range(0, len(first.n), BLOCK):
+        some = slice(start, start + BLOCK)
+        other = second.rows(some) if second else None
+        rho, eta, log_weight = _plane(first.rows(some), other, [x[some] for x in calibration], constrain)
+        found[:, some] = _mixture(first.rows(some), other, rho, eta, log_weight, correlation)
+    return found[0], found[1]
+
+
+def difference_known(
+    first: Counts, second: Counts | None, rho: Floats, eta: Floats, correlation: float = 0.0
+) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of alpha_1 - alpha_2 where rho and eta `[row]` are known."""
+    return _mixture(first, second, rho[:, None], eta[:, None], np.zeros((len(rho), 1)), correlation)
+
+
+def _mixture(
+    first: Counts, second: Counts | None, rho: Floats, eta: Floats, log_weight: Floats, correlation: float
+) -> tuple[Floats, Floats]:
+    one = given(rho, eta, first)
+    two = given(rho, eta, second) if second else one
+    log_weight = log_weight + one.log_evidence + two.log_evidence
+    weight = np.exp(log_weight - log_weight.max(1, keepdims=True))
+    weight /= weight.sum(1, keepdims=True)
+    apart = one.mean - two.mean
+    mean = (weight * apart).sum(1)
+    within = one.variance + two.variance - 2 * _shared(one, two, rho + eta - 1, first, correlation)
+    return mean, np.sqrt((weight * (within + (apart - mean[:, None]) ** 2)).sum(1))
+
+
+def _shared(one: Given, two: Given, slope: Floats, counts: Counts, correlation: float) -> Floats:
+    """Return the covariance of two posterior means whose counts come from the same inputs, to first order."""
+    spread = correlation * np.sqrt(one.mean * (1 - one.mean) * two.mean * (1 - two.mean))
+    human = counts.n[:, None] * one.human * two.human
+    return np.asarray(spread * (human + counts.m[:, None] * one.metric * two.metric * slope**2))
+
+
+def _plane(
+    first: Counts, second: Counts | None, calibration: list[Floats], constrain: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Lay nodes over rho and eta; return them and the logarithm of prior times weight, `[row, node]`.
+
+    Ratings pin down W = a rho + (1 - a)(1 - eta) at alpha = a much more tightly than D = rho + eta - 1, so nodes are
+    laid over D and, for each, over W: a grid along the ridge.
+    """
+    systems = [first, second or first]
+    tp, p, tn, n = calibration
+    means = [_beta(tp, p), _beta(n - tn, n)]
+    at = _reference(systems, means)
+    across = nodes(lambda x: _of_slope(2 * x - 1, systems, means, at, constrain), len(p), 16, 5)
+    slope = 2 * across.alpha.reshape(len(p), -1) - 1
+    flat, part = slope.ravel(), np.log(across.weight.reshape(len(p), -1))
+
+    def repeat(x: Floats) -> Floats:
+        return np.repeat(x, slope.shape[1])[:, None]
+
+    a, d = repeat(at), flat[:, None]
+    low = np.maximum(-(1 - a) * d, a * d)
+    width = np.minimum(1 - (1 - a) * d, 1 + a * d) - low
+
+    def log_density(x: Floats, rough: bool) -> Floats:
+        w = low + width * x
+        u, v = np.clip(w + (1 - a) * d, 0, 1), np.clip(w - a * d, 0, 1)
+        own = xlogy(repeat(tp), u) + xlog1py(repeat(p - tp), -u) + xlogy(repeat(n - tn), v) + xlog1py(repeat(tn), -v)
+        if not rough:
+            return np.asarray(own)
+        return np.asarray(own + sum(_rough(w, d, a, Counts(*map(repeat, system))) for system in systems))
+
+    along = nodes(lambda x: np.maximum(log_density(x, True), -1e300)[:, None], len(flat), 6, 5)
+    x = along.alpha.reshape(len(flat), -1)
+    w = low + width * x
+    log_weight = log_density(x, False) + np.log(along.weight.reshape(len(flat), -1) * width) + part.ravel()[:, None]
+    rho, eta = (np.clip(x, 0, 1).reshape(len(p), -1) for x in (w + (1 - a) * d, 1 - w + a * d))
+    return rho, eta, log_weight.reshape(len(p), -1)
+
+
+def _reference(systems: list[Counts], means: list[tuple[Floats, Floats]]) -> Floats:
+    """Guess the systems' mean alpha: from human ratings, and from metric ratings at the mean of rho and eta."""
+    guesses = []
+    for counts in systems:
+        low, high = _window(means[0][0], 1 - means[1][0], *counts)
+        guesses.append((low + high) / 2)
+    return np.asarray(sum(guesses) / len(guesses))
+
+
+def _rough(w: Floats, slope: Floats, at: Floats, counts: Counts) -> Floats:
+    """Return roughly a system's log-evidence at W and D: its alpha and q taken as normal, with heavy tails."""
+    miss, variance = _miss(slope, w, at, counts)
+    z = np.abs(miss) / np.sqrt(variance)
+    return np.asarray(-np.where(z < 2.5, z * z / 2, 2.5 * z - 3.125) - np.log(variance) / 2)
+
+
+def _of_slope(
+    slope: Floats, systems: list[Counts], means: list[tuple[Floats, Floats]], at: Floats, constrain: bool
+) -> Floats:
+    """Return two rough log-densities of D = rho + eta - 1 `[row, 2, cell]`: its prior, and after seeing the ratings.
+
+    U, V, alpha and q are taken as normal: then W given D is normal, and the ratings miss it by a normal vector. Near
+    D = 0 any alpha explains the ratings, so there is mass there even if the prior leaves little.
+    """
+    (u, var_u), (v, var_v) = ((x[:, None], y[:, None]) for x, y in means)
+    a = at[:, None]
+    variance, covariance = var_u + var_v, a * var_u - (1 - a) * var_v
+    z = (slope - u + v) / np.sqrt(variance)
+    prior = -np.where(np.abs(z) < 2.5, z * z / 2, 2.5 * np.abs(z) - 3.125)
+    middle = a * u + (1 - a) * v + covariance / variance * (slope - u + v)
+    spread = a**2 * var_u + (1 - a) ** 2 * var_v - covariance**2 / variance
+    one, two = (_miss(slope, middle, a, Counts(*(x[:, None] for x in counts))) for counts in systems)
+    determinant = spread * (one[1] + two[1]) + one[1] * two[1]
+    square = spread * (one[0] - two[0]) ** 2 + one[1] * two[0] ** 2 + two[1] * one[0] ** 2
+    seen = -z * z / 2 - square / determinant / 2 - np.log(determinant) / 2
+    return np.where(constrain & (slope < 0)[:, None], -1e300, np.stack([prior, seen], axis=1))
+
+
+def _miss(slope: Floats, w: Floats, at: Floats, counts: Counts) -> tuple[Floats, Floats]:
+    """Return by how much a system's ratings miss W at D, and the variance of it."""
+    alpha, variance = _beta(counts.n_plus, counts.n)
+    q, noise = _beta(counts.m_plus, counts.m)
+    return q - w - (alpha - at) * slope, noise + variance * slope**2

@@ -1,0 +1,162 @@
+"""Say how likely a metric's ratings are as a function of alpha, whether or not its rho and eta are known.
+
+With U ~ rho, V ~ 1 - eta and Q ~ Beta(m_plus + 1, m - m_plus + 1), all independent, the likelihood of alpha after
+integrating rho and eta out is the density of `alpha U + (1 - alpha) V - Q` at 0: a binomial likelihood of q is a Beta
+density. So it is a double integral of products of Beta densities, whichever two of the three are integrated over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv, betaln, xlog1py, xlogy
+
+from simlab.analysis.adequacy.nodes import legendre
+from simlab.types import Bools, Floats, Ints
+
+SIZES = 10, 20
+"""Nodes of the outer and the inner quadrature over rho, eta and q; enough for ratings that contradict each other."""
+
+TAIL = 1e-9
+WORK = 200_000
+"""Numbers in one intermediate array: few enough to stay in the processor's cache."""
+
+
+class Evidence(NamedTuple):
+    """Hold the Beta parameters of U = rho, V = 1 - eta and Q, `first[row, 3]` and `second[row, 3]`.
+
+    `rated[row]`: there are metric ratings. `constrain`: rho + eta > 1 is known.
+    """
+
+    first: Floats
+    second: Floats
+    rated: Bools
+    constrain: bool
+
+
+def known(alpha: Floats, m_plus: Floats, m: Floats, rho: Floats, eta: Floats) -> Floats:
+    """Return the log-likelihood of `alpha[row, ...]` where rho and eta `[row]` are known.
+
+    >>> known(np.array([0.5]), *map(np.array, ([2], [4], [1], [1]))).round(3).tolist()
+    [-2.773]
+    """
+    m_plus, m, rho, eta = (np.reshape(x, (-1,) + (1,) * (alpha.ndim - 1)) for x in (m_plus, m, rho, eta))
+    q = alpha * rho + (1 - alpha) * (1 - eta)
+    return np.asarray(xlogy(m_plus, q) + xlogy(m - m_plus, alpha * (1 - rho) + (1 - alpha) * eta))
+
+
+def evidence(m_plus: Floats, m: Floats, calibration: Sequence[Floats], constrain: bool) -> Evidence:
+    """Turn counts `[row]` into Beta parameters; `calibration` holds TP of P adequate, TN of N inadequate outputs."""
+    tp, p, tn, n = calibration
+    first = np.stack([tp + 1.0, n - tn + 1.0, m_plus + 1.0], axis=1)
+    second = np.stack([p - tp + 1.0, tn + 1.0, m - m_plus + 1.0], axis=1)
+    return Evidence(first, second, m > 0, constrain)
+
+
+def sketch(alpha: Floats, given: Evidence) -> Floats:
+    """Return roughly the log-likelihood of `alpha[row, k]`: means and variances of U, V and Q, with heavy tails."""
+    mean, sd = _moments(given)
+    miss = alpha * mean[:, :1] + (1 - alpha) * mean[:, 1:2] - mean[:, 2:]
+    variance = (alpha * sd[:, :1]) ** 2 + ((1 - alpha) * sd[:, 1:2]) ** 2 + sd[:, 2:] ** 2
+    z = np.abs(miss) / np.sqrt(variance)
+    log_density = -np.where(z < 2.5, z * z / 2, 2.5 * z - 3.125) - np.log(variance) / 2
+    return np.asarray(np.where(given.rated[:, None], log_density, 0.0))
+
+
+def integrated(alpha: Floats, given: Evidence, sizes: tuple[int, int] = SIZES) -> Floats:
+    """Return the log-likelihood of `alpha[row, k]` with rho and eta integrated out, as a density of 0.
+
+    The variable with the least spread is integrated over by Gauss-Jacobi quadrature, of the other two the one that
+    moves the sum less by Gauss-Legendre quadrature on the interval that leaves the last within [0, 1].
+    """
+    found = np.zeros(alpha.shape)
+    _, sd = _moments(given)
+    least = np.argmin(sd, axis=1)
+    batch = max(WORK // (sizes[0] * sizes[1] * alpha.shape[1]), 1)
+    for which in range(3):
+        rows = np.flatnonzero((least == which) & given.rated)
+        for start in range(0, len(rows), batch):
+            some = rows[start : start + batch]
+            found[some] = _slices(alpha[some], given.first[some], given.second[some], which, given.constrain, sizes)
+    return found
+
+
+def _moments(given: Evidence) -> tuple[Floats, Floats]:
+    total = given.first + given.second
+    mean = given.first / total
+    return mean, np.sqrt(mean * (1 - mean) / (total + 1))
+
+
+def _slices(
+    alpha: Floats, first: Floats, second: Floats, outer: int, constrain: bool, sizes: tuple[int, int]
+) -> Floats:
+    order = [outer, *(k for k in range(3) if k != outer)]
+    weight = np.stack([alpha, 1 - alpha, -np.ones_like(alpha)], axis=-1)[..., order]
+    order_of_rho = np.array([1.0, -1.0, 0.0])[order]
+    first, second = first[:, order], second[:, order]
+    x, share = jacobi(first[:, 0], second[:, 0], sizes[0])
+    low, high = betaincinv(first, second, TAIL), betaincinv(first, second, 1 - TAIL)
+    width = (high - low)[:, None, 1:] * np.abs(weight[..., 1:])
+    inner: Ints = 1 + (width[..., 1] < width[..., 0]).astype(int)
+
+    def of(values: Floats, which: Ints) -> Floats:
+        return np.asarray(np.where(which == 1, values[..., 1], values[..., 2]))[..., None]
+
+    first, second, low, high = (np.broadcast_to(v[:, None], weight.shape) for v in (first, second, low, high))
+    cy, ay, by, cz, az, bz = (of(v, i) for i in (inner, 3 - inner) for v in (weight, first - 1, second - 1))
+    rest = -weight[..., :1] * x[:, None, :]
+    ends = rest / cy, (rest - cz) / cy
+    least = np.maximum(of(low, inner), np.minimum(*ends))
+    most = np.minimum(of(high, inner), np.maximum(*ends))
+    if constrain:
+        gy, gz = (of(np.broadcast_to(order_of_rho, weight.shape), i) for i in (inner, 3 - inner))
+        least, most = _better_than_chance(
+            least, most, order_of_rho[0] * x[:, None, :] + gz * rest / cz, gy - gz * cy / cz
+        )
+    node, part = legendre(sizes[1])
+    width = np.maximum(most - least, 0.0)
+    y = least[..., None] + width[..., None] * node
+    z = np.clip((rest[..., None] - cy[..., None] * y) / cz[..., None], 1e-300, 1 - 1e-16)
+    y = np.clip(y, 1e-300, 1 - 1e-16)
+    ay, by, az, bz = (v[..., None] for v in (ay, by, az, bz))
+    log_f = ay * np.log(y) + by * np.log(1 - y) + az * np.log(z) + bz * np.log(1 - z)
+    top = log_f.max((-2, -1), keepdims=True)
+    log_f -= top
+    total = np.einsum("rkxy,y,rkx,rx->rk", np.exp(log_f, out=log_f), part, width, share, optimize=True)
+    scale = betaln(first + 0.0, second)[..., 1:].sum(-1) + np.log(np.abs(cz[..., 0]))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(total) + top[..., 0, 0] - scale)
+
+
+def _better_than_chance(least: Floats, most: Floats, at_zero: Floats, slope: Floats) -> tuple[Floats, Floats]:
+    """Cut an interval of y to where `at_zero + slope y`, which is rho + eta - 1, is positive."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.where(slope == 0, np.where(at_zero > 0, -np.inf, np.inf), -at_zero / slope)
+    return np.where(slope >= 0, np.maximum(least, root), least), np.where(slope < 0, np.minimum(most, root), most)
+
+
+def jacobi(first: Floats, second: Floats, k: int) -> tuple[Floats, Floats]:
+    """Return k nodes and weights `[row, k]` that integrate polynomials over Beta(first, second) exactly.
+
+    Golub and Welsch 1969: eigenvalues of the matrix of the recurrence of Jacobi polynomials, on [0, 1].
+    """
+    a, b = (second - 1)[:, None], (first - 1)[:, None]
+    j = np.arange(k)
+    s = 2 * j + a + b
+    diagonal = (b * b - a * a) / np.where(s == 0, 1.0, s * (s + 2))
+    diagonal[:, :1] = (b - a) / (a + b + 2)
+    j, s = j[1:], s[:, 1:]
+    square = 4 * j * (j + a) * (j + b) * (j + a + b) / (s * s * (s + 1) * np.where(s == 1, 1.0, s - 1))
+    square[:, :1] = 4 * (1 + a) * (1 + b) / ((2 + a + b) ** 2 * (3 + a + b))
+    matrix = np.zeros((len(a), k, k))
+    matrix[:, range(k), range(k)] = (1 + diagonal) / 2
+    matrix[:, range(1, k), range(k - 1)] = np.sqrt(square) / 2
+    value, vector = np.linalg.eigh(matrix)
+    return value, vector[:, 0, :] ** 2
+
+
+def human(alpha: Floats, n_plus: Floats, n: Floats) -> Floats:
+    """Return the log-likelihood of `alpha[row, ...]` given human counts `[row, ...]`, broadcast."""
+    return np.asarray(xlogy(n_plus, alpha) + xlog1py(n - n_plus, -alpha))

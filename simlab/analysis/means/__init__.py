@@ -1,0 +1,1 @@
+"""Means of judgements that a metric corrects: estimators, intervals, planning, stopping."""

@@ -1,0 +1,193 @@
+"""Stop judging once the mean is known well enough: intervals that hold at all looks at once.
+
+Judgements `x[..., n]` are independent, lie within known bounds `low` and `high` (one number, or one per row) and share
+their mean. Each function gives an interval at every look; all of them together cover the mean with probability
+`1 - level`, so one may stop whenever it pleases. With a metric they apply to `y - a g`, a fixed before the first
+judgement and g centred on the large set; `range_with_metric` gives its bounds. These are wider than those of y, which
+costs more than the metric gains until the interval wanted is narrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simlab.analysis.means.checks import check_level, checked, reject
+from simlab.types import Floats, Ints
+
+
+class Looks(NamedTuple):
+    """Hold what is known at each look, after `n[look]` judgements: bounds `low[..., look]`, `high[..., look]`.
+
+    Bounds are those of all looks so far intersected; where they cross (with less than the level's probability, unless
+    an assumption fails) the interval is empty.
+    """
+
+    n: Ints
+    low: Floats
+    high: Floats
+
+
+def geometric_looks(n: int, growth: float = 1.1) -> Ints:
+    """Return looks that lie ever farther apart: each at `growth` times the judgements of the one before, up to n.
+
+    >>> geometric_looks(20, 2.0).tolist()
+    [2, 4, 8, 16, 20]
+    """
+    reject(n < 2 or growth <= 1, f"geometric_looks: n={n} must be at least 2, growth={growth:g} above 1; raise them")
+    powers = 2 * growth ** np.arange(np.ceil(np.log(n / 2) / np.log(growth)) + 1)
+    return np.unique(np.minimum(np.floor(powers), n).astype(np.int64))
+
+
+def empirical_bernstein_looks(
+    x: ArrayLike, low: ArrayLike, high: ArrayLike, *, level: float = 0.05, looks: Sequence[int] | Ints | None = None
+) -> Looks:
+    """Give empirical Bernstein intervals at each look, the level spread over looks: `level (p - 1) / p k^-p`, p = 1.1.
+
+    At a look with level d, with V the sample variance and R the range, the radius is
+    `sqrt(2 V log(4/d) / n) + 7 R log(4/d) / (3 (n - 1))`. Looks are planned beforehand (default: after each judgement
+    from the second); few and late ones, as of `geometric_looks`, lose less.
+
+    Raises InputError where judgements exceed the bounds or looks do not rise within 2 ... n.
+    Source: Maurer and Pontil 2009, theorem 4; Mnih, Szepesvari and Audibert 2008 (EBStop, EBGStop).
+    """
+    unit, at, scale = _prepared(x, low, high, level, looks)
+    n = np.arange(1, unit.shape[-1] + 1)
+    mean = np.cumsum(unit, axis=-1) / n
+    squares = np.cumsum(unit**2, axis=-1) / n
+    n, mean, squares = at, mean[..., at - 1], squares[..., at - 1]
+    variance = np.maximum(squares - mean**2, 0.0) * n / (n - 1)
+    p = 1.1
+    log = np.log(4 / (level * (p - 1) / p * np.arange(1, len(n) + 1) ** -p))
+    radius = np.sqrt(2 * variance * log / n) + 7 * log / (3 * (n - 1))
+    return _running(n, mean - radius, mean + radius, scale)
+
+
+def anytime_bernstein_looks(
+    x: ArrayLike, low: ArrayLike, high: ArrayLike, *, level: float = 0.05, looks: Sequence[int] | Ints | None = None
+) -> Looks:
+    """Give the empirical Bernstein confidence sequence with predictable plug-in: valid at any time, no level to spread.
+
+    `sum(l x) / sum(l) +- (log(2/level) + sum(4 (x_i - m_{i-1})^2 psi(l_i))) / sum(l)`, weights l_i from the variance
+    seen before judgement i, `psi(l) = (-log(1 - l) - l) / 4`. Looks only say where bounds are given.
+
+    Raises InputError as `empirical_bernstein_looks`. Source: Waudby-Smith and Ramdas 2024, theorem 2, equations 14, 15.
+    """
+    unit, at, scale = _prepared(x, low, high, level, looks)
+    before, bet = _predictable(unit, level)
+    bet = np.minimum(bet, 0.5)
+    penalty = np.cumsum((unit - before) ** 2 * (-np.log1p(-bet) - bet), axis=-1)
+    total = np.cumsum(bet, axis=-1)
+    centre = np.cumsum(bet * unit, axis=-1) / total
+    radius = (np.log(2 / level) + penalty) / total
+    return _at(at, centre - radius, centre + radius, scale)
+
+
+def betting_looks(
+    x: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    *,
+    level: float = 0.05,
+    looks: Sequence[int] | Ints | None = None,
+    grid: int = 500,
+) -> Looks:
+    """Give the hedged-capital confidence sequence: means against which bets have not yet won `2 / level`.
+
+    A gambler who bets that the mean is above m multiplies the capital by `1 + l (x - m)`, one who bets that it is below
+    by `1 - l (x - m)`; l is predictable, cut to 1/2 of what could ruin. Capitals are monotone in m, so the set is an
+    interval; m runs over `grid` steps of the range and bounds are rounded outwards. The narrowest of
+    the three, at the price of time and memory: rows x grid at each judgement, not rows.
+
+    Raises InputError as `empirical_bernstein_looks`, and for fewer than 2 steps. Source: Waudby-Smith and Ramdas 2024,
+    theorem 3, with theta = 1/2.
+    """
+    unit, at, scale = _prepared(x, low, high, level, looks)
+    reject(grid < 2, f"grid={grid} is below 2; 500 rounds bounds to .2 % of the range")
+    mean, bet = np.linspace(0.0, 1.0, grid + 1), _predictable(unit, level)[1]
+    with np.errstate(divide="ignore"):
+        most = np.stack([0.5 / mean, 0.5 / (1 - mean)])
+    way = np.array([[1.0], [-1.0]])
+    capital = np.zeros((*unit.shape[:-1], 2, grid + 1))
+    refuted = np.zeros((*unit.shape, 2), np.int64)
+    for i in range(unit.shape[-1]):
+        stake = way * np.minimum(bet[..., i, None, None], most)
+        capital += np.log1p(stake * (unit[..., i, None, None] - mean))
+        refuted[..., i, :] = (capital >= np.log(2 / level)).sum(-1)
+    # The refuted mean next to the interval is its bound: the exact one lies within.
+    low_bound = np.maximum(refuted[..., 0] - 1, 0) / grid
+    high_bound = np.minimum(grid + 1 - refuted[..., 1], grid) / grid
+    return _at(at, low_bound, high_bound, scale)
+
+
+def first_narrow(looks: Looks, width: ArrayLike) -> Ints:
+    """Return the judgements at the first look whose interval is at most `width` wide (one number, or one per row).
+
+    -1 where no look is.
+
+    >>> first_narrow(Looks(np.array([10, 20]), np.array([0.1, 0.3]), np.array([0.9, 0.6])), 0.4).tolist()
+    20
+    """
+    narrow = looks.high - looks.low <= np.asarray(width, float)[..., None]
+    return np.asarray(np.where(narrow.any(-1), looks.n[narrow.argmax(-1)], -1))
+
+
+def range_with_metric(
+    low: float, high: float, metric_low: float, metric_high: float, coefficient: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Return bounds of `y - a g` from those of y and of g.
+
+    >>> [float(bound) for bound in range_with_metric(0.0, 1.0, -1.0, 2.0, 0.25)]
+    [-0.5, 1.25]
+    """
+    ends = np.asarray(coefficient, float)[..., None] * np.array([metric_low, metric_high])
+    return np.asarray(low - ends.max(-1)), np.asarray(high - ends.min(-1))
+
+
+def _predictable(unit: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return what is known before each judgement: the regularised mean, and the bet that its variance suggests."""
+    t = np.arange(1, unit.shape[-1] + 1)
+    mean = (0.5 + np.cumsum(unit, axis=-1)) / (t + 1)
+    variance = (0.25 + np.cumsum((unit - mean) ** 2, axis=-1)) / (t + 1)
+    before = np.concatenate([np.full((*unit.shape[:-1], 1), 0.5), mean[..., :-1]], axis=-1)
+    spread = np.concatenate([np.full((*unit.shape[:-1], 1), 0.25), variance[..., :-1]], axis=-1)
+    return before, np.sqrt(2 * np.log(2 / level) / (spread * t * np.log1p(t)))
+
+
+def _prepared(
+    x: ArrayLike, low: ArrayLike, high: ArrayLike, level: float, looks: Sequence[int] | Ints | None
+) -> tuple[Floats, Ints, tuple[Floats, Floats]]:
+    """Return judgements scaled to [0, 1], the looks, and (lower bound, range) to scale back."""
+    check_level(level)
+    judged = checked("x", x, 2)
+    least, most = (np.asarray(part, float)[..., None] for part in (low, high))
+    reject(bool(np.any(~(most > least))), "high: must exceed low; give the ends of the rating scale")
+    # What rounding of y - a g puts outside is put back.
+    slack = 1e-9 * (most - least)
+    reject(
+        bool(np.any((judged < least - slack) | (judged > most + slack))),
+        f"x: judgements from {judged.min():g} to {judged.max():g} exceed the bounds; widen low and high",
+    )
+    n = judged.shape[-1]
+    at = np.arange(2, n + 1) if looks is None else np.asarray(looks, np.int64)
+    reject(
+        len(at) == 0 or bool(np.any(np.diff(at) <= 0)) or at[0] < 2 or at[-1] > n,
+        f"looks: must rise from at least 2 to at most {n}, the judgements; correct them",
+    )
+    return np.clip((judged - least) / (most - least), 0.0, 1.0), at, (least, most - least)
+
+
+def _at(at: Ints, low: Floats, high: Floats, scale: tuple[Floats, Floats]) -> Looks:
+    """Pick the looks from bounds after every judgement, all of which hold at once."""
+    bounds = _running(at, low, high, scale)
+    return Looks(at, bounds.low[..., at - 1], bounds.high[..., at - 1])
+
+
+def _running(n: Ints, low: Floats, high: Floats, scale: tuple[Floats, Floats]) -> Looks:
+    """Intersect the intervals of all looks so far and scale them back."""
+    low = np.maximum.accumulate(np.clip(low, 0.0, 1.0), axis=-1)
+    high = np.minimum.accumulate(np.clip(high, 0.0, 1.0), axis=-1)
+    return Looks(n, scale[0] + scale[1] * low, scale[0] + scale[1] * high)

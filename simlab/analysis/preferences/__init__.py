@@ -1,0 +1,1 @@
+"""Outputs compared pair by pair: posteriors, evidence that is looked at again, partial orders."""

@@ -1,0 +1,179 @@
+"""Bring each theta to the error that is wanted: exact where it can be, points where they help, else particles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betainc
+
+from simlab.analysis.preferences import reversal
+from simlab.analysis.preferences.checks import Counts
+from simlab.types import Array, Bools, Floats
+
+ERROR, ERROR_NEAR = 0.003, 0.0007
+"""Largest standard errors of theta; the second within .02 of a threshold of the decision."""
+
+LEAST_ESS, COARSE_ESS = 1000, 100
+"""Effective draws below which importance sampling is not trusted: for a posterior, and for a first decision."""
+
+_NEAR = 0.02
+_MOST_CHUNKS = 48
+_NODES = (64, 44)
+
+
+@dataclass
+class State:
+    """Hold what is known of each row so far, and refine it."""
+
+    counts: Counts
+    level: float
+    seed: int
+    theta: Floats
+    mean: Floats
+    second: Floats
+    error: Floats
+    ess: Floats
+    sampled: Bools
+    tempered: Bools
+
+    @classmethod
+    def of(cls, counts: Counts, level: float, seed: int, *, forced: bool = False) -> State:
+        """Give exact answers where there are any; the others wait for points."""
+        informed = counts.metric.any(1)
+        integrated = ((counts.mu is not None) & informed) | (
+            (counts.rater is not None) & ((counts.mu is not None) | ~informed)
+        )
+        sampled = informed & (counts.mu is None)
+        tempered = sampled & (forced | (counts.rater is not None))
+        a = counts.human + 1
+        total = a.sum(1, keepdims=True)
+        theta = 1 - betainc(a[:, 0], a[:, 2], 0.5)
+        state = cls(
+            counts,
+            level,
+            seed,
+            theta,
+            a / total,
+            a * (a + 1) / (total * (total + 1)),
+            np.where(sampled, np.inf, 0.0),
+            np.where(sampled, 0.0, np.inf),
+            np.asarray(sampled & ~tempered),
+            np.asarray(tempered),
+        )
+        state._integrate(np.flatnonzero(integrated))
+        return state
+
+    def distance(self) -> Floats:
+        """Return how far theta is from the nearer threshold."""
+        return np.asarray(np.minimum(np.abs(self.theta - self.level / 2), np.abs(self.theta - 1 + self.level / 2)))
+
+    def wanted(self) -> Floats:
+        """Return the largest error that is wanted of each row."""
+        return np.where(self.distance() < _NEAR, ERROR_NEAR, ERROR)
+
+    def refine(self, target: Callable[[], Floats], least_ess: float = LEAST_ESS) -> None:
+        """Add points until the error of each row is at most `target()`; rows that points do not help are tempered."""
+        a = reversal.proposal(self.counts.human, self.counts.confusion, two_outcomes=self.counts.two_outcomes)
+        planned = np.where(self.sampled, 0, len(reversal.LEVELS))
+        last: dict[int, tuple[Floats, Floats]] = {}
+        for level in range(len(reversal.LEVELS)):
+            rows = np.flatnonzero(planned == level)
+            if not len(rows):
+                continue
+            sums, scale = reversal.sums(*self._at(rows), a[rows], level, self.seed)
+            self._take(rows, sums)
+            last = {int(row): (sums[k : k + 1], scale[k : k + 1]) for k, row in enumerate(rows)}
+            lacking = self._lacking(target(), least_ess)[rows]
+            planned[rows] = np.where(lacking > 1, self._level_for(lacking, level), len(reversal.LEVELS) + 1)
+        for row in np.flatnonzero(self.sampled & (planned == len(reversal.LEVELS))):
+            self._refine_one(int(row), a, target, least_ess, *last[int(row)])
+        for row in np.flatnonzero(self.tempered):
+            self._temper(int(row), a[row])
+
+    def _lacking(self, target: Floats, least_ess: float) -> Floats:
+        """Return by what factor the points of each row fall short."""
+        # Quasi-random points do better than the square root.
+        return np.maximum((self.error / target) ** 1.7, least_ess / np.maximum(self.ess, 1e-9))
+
+    @staticmethod
+    def _level_for(lacking: Floats, level: int) -> Array:
+        """Choose the level that has enough points; always a finer one, the finest before single rows are refined."""
+        levels = np.array(reversal.LEVELS)
+        enough = np.searchsorted(levels, levels[level] * lacking)
+        finest = len(levels) - 1
+        return np.asarray(np.maximum(np.minimum(enough, finest), level + 1))
+
+    def posterior(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return theta, mean, sd, error and ess."""
+        sd = np.sqrt(np.maximum(self.second - self.mean**2, 0))
+        return self.theta, self.mean, sd, self.error, self.ess
+
+    def _at(self, rows: Array) -> tuple[Floats, Floats, Floats]:
+        return self.counts.human[rows], self.counts.confusion[rows], self.counts.metric[rows]
+
+    def _take(self, rows: Array, sums: Floats) -> None:
+        """Turn sums `[row, replicate, 9]` into estimates; errors by the jackknife over replicates."""
+        total = sums.astype(float).sum(1)
+        self.theta[rows] = total[:, 2] / total[:, 0]
+        self.mean[rows] = total[:, 3:6] / total[:, :1]
+        self.second[rows] = total[:, 6:9] / total[:, :1]
+        self.ess[rows] = total[:, 0] ** 2 / total[:, 1]
+        left = total[:, None] - sums
+        k = sums.shape[1]
+        without = left[:, :, 2] / np.maximum(left[:, :, 0], 1e-300)
+        spread = np.sqrt((k - 1) / k * ((without - without.mean(1, keepdims=True)) ** 2).sum(1))
+        plain = np.sqrt(self.theta[rows] * (1 - self.theta[rows]) / self.ess[rows])
+        # Few replicates may agree by chance; and where all draws agree, a rare one may be missing.
+        self.error[rows] = np.maximum(np.maximum(spread, plain / 3), 0.5 / self.ess[rows])
+
+    def _refine_one(
+        self, row: int, a: Floats, target: Callable[[], Floats], least_ess: float, sums: Floats, scale: Floats
+    ) -> None:
+        """Add chunks of points to a row until it is sure, or the fallback takes over."""
+        one, level = np.array([row]), len(reversal.LEVELS) - 1
+        for chunk in range(1, _MOST_CHUNKS):
+            more, other = reversal.sums(*self._at(one), a[one], level, self.seed, chunk)
+            top = np.maximum(scale, other)
+            power = np.array([1, 2, *[1] * 7])
+            sums = sums * np.exp(power * (scale - top)) + more * np.exp(power * (other - top))
+            scale = top
+            self._take(one, sums)
+            if self._lacking(target(), least_ess)[row] <= 1:
+                return
+            # Points help slowly: give up early where they cannot get there.
+            if chunk >= 3 and self.ess[row] / (chunk + 1) * _MOST_CHUNKS < max(least_ess, self._needed(row)):
+                break
+        self.tempered[row] = True
+
+    def _needed(self, row: int) -> float:
+        theta = self.theta[row]
+        return float(theta * (1 - theta) / self.wanted()[row] ** 2 / 4)
+
+    def _temper(self, row: int, a: Floats) -> None:
+        from simlab.analysis.preferences.tempering import Pair, sample
+
+        human, confusion, metric = self.counts.human[row], self.counts.confusion[row], self.counts.metric[row]
+        rater = np.eye(3) if self.counts.rater is None else self.counts.rater
+        pair = Pair(human, confusion, metric, a, rater, (0, 2) if self.counts.two_outcomes else (0, 1, 2))
+        means = sample(pair, (ERROR, ERROR_NEAR), self.level, self.seed)
+        theta = means[:, 0].mean()
+        self.theta[row], self.mean[row], self.second[row] = theta, means[:, 1:4].mean(0), means[:, 4:7].mean(0)
+        spread = means[:, 0].std(ddof=1) / np.sqrt(len(means))
+        self.ess[row] = theta * (1 - theta) / spread**2 if spread > 0 else 1.0 / ERROR_NEAR
+        self.error[row] = max(spread, 0.5 / self.ess[row]) if spread > 0 else ERROR_NEAR
+
+    def _integrate(self, rows: Array) -> None:
+        """Integrate over p where the errors of the metric, or of raters without a metric, are known."""
+        from simlab.analysis.preferences.quadrature import moments
+
+        identity = np.eye(3)
+        rater = identity if self.counts.rater is None else self.counts.rater
+        for row in rows:
+            mu = identity if self.counts.mu is None else self.counts.mu[row]
+            forms = np.concatenate([rater, mu])[None]
+            powers = np.concatenate([self.counts.human[row], self.counts.metric[row]])[None]
+            fine, coarse = (moments(forms, powers, nodes)[0] for nodes in _NODES)
+            self.theta[row], self.mean[row], self.second[row] = fine[0], fine[1:4], fine[4:7]
+            self.error[row] = abs(fine[0] - coarse[0])

@@ -1,0 +1,88 @@
+"""Read the KEY=VALUE words of `simlab detect`: numbers, lists of them, and the ways to say how good a metric is."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from simlab.analysis.adequacy.thresholds import best_threshold
+from simlab.types import InputError
+
+Row = dict[str, Any]
+Given = dict[str, list[Any]]
+
+DEFAULTS: Row = {"n_human": 0.0, "n_metric": 0.0, "n_calibration": None, "alpha": 0.5, "level": 0.05, "power": 0.8}
+METRIC = ("rho", "eta", "accuracy", "correlation")
+KEYS = (*DEFAULTS, *METRIC)
+FREE = "free"
+MOST = 1000
+
+
+def parsed(words: Sequence[str]) -> Given:
+    """Read words; raise InputError for what is no known key with numbers."""
+    found: Given = {}
+    for word in words:
+        key, sign, text = word.partition("=")
+        if not sign:
+            raise InputError(f"{word} is not KEY=VALUE; keys are {', '.join(KEYS)}")
+        if key not in KEYS:
+            close = difflib.get_close_matches(key, KEYS, 1)
+            raise InputError(f"there is no key {key}; {f'did you mean {close[0]}?' if close else ', '.join(KEYS)}")
+        if key in found:
+            raise InputError(f"{key} is given twice; write its values with commas, as {key}=1,2")
+        found[key] = [_value(key, part.strip()) for part in text.split(",")]
+    return found
+
+
+def _value(key: str, text: str) -> float | str | None:
+    if key == "n_calibration" and text in ("none", FREE):
+        return None if text == "none" else FREE
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{key}={text} is not a number; give one or several, as {key}=0.6 or {key}=0.6,0.7")
+    return value
+
+
+def combined(given: Given, metric_wanted: bool = False) -> list[Row]:
+    """List all combinations, the first key varying slowest, with rho and eta however they were given.
+
+    `metric_wanted`: how good the metric is will be found out, so it need not be said.
+    """
+    _check_metric(given, metric_wanted)
+    order = list(given)
+    n_rows = math.prod(len(values) for values in given.values())
+    if n_rows > MOST:
+        raise InputError(f"there are {n_rows} combinations of values, more than {MOST}; give fewer values")
+    return [
+        _with_metric(DEFAULTS | dict(zip(order, values, strict=True)))
+        for values in itertools.product(*(given[key] for key in order))
+    ]
+
+
+def _check_metric(given: Given, metric_wanted: bool) -> None:
+    ways: list[str] = [name for name in ("accuracy", "correlation") if name in given]
+    ways += ["rho and eta"] if "rho" in given or "eta" in given else []
+    if len(ways) > 1:
+        raise InputError(f"{' and '.join(ways)} are given; say in one way how good the metric is")
+    if ("rho" in given) != ("eta" in given):
+        raise InputError("rho and eta go together; give both, or accuracy (rho = eta), or correlation")
+    if not ways and not metric_wanted and max(given.get("n_metric", [0])) > 0:
+        raise InputError("n_metric needs rho and eta, or accuracy (rho = eta), or correlation, to say how good it is")
+    if FREE in given.get("n_calibration", ()):
+        raise InputError("n_calibration=free goes with --solve mix; give a number, or none where rho and eta are known")
+
+
+def _with_metric(row: Row) -> Row:
+    if "accuracy" in row:
+        accuracy = row.pop("accuracy")
+        return row | {"rho": accuracy, "eta": accuracy}
+    if "correlation" in row:
+        cut = best_threshold(row["correlation"], row["alpha"])
+        return row | {name: float(value) for name, value in cut._asdict().items()}
+    return {"rho": None, "eta": None} | row

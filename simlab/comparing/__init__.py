@@ -1,0 +1,1 @@
+"""Hold designs and stores against each other."""

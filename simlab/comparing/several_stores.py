@@ -1,0 +1,72 @@
+"""Put the cells of several stores beside each other, so that designs of different kinds of studies can be compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.store.opening import axes_of, measures_of
+from simlab.store.query import records
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+DESIGN = "design"
+
+
+def common_measures(stores: Mapping[str, xr.Dataset]) -> tuple[str, ...]:
+    """Name the measures that all stores hold, in the order of the first."""
+    first, *others = stores.values()
+    return tuple(name for name in measures_of(first) if all(name in measures_of(other) for other in others))
+
+
+def join(stores: Mapping[str, xr.Dataset], measure: str) -> tuple[xr.Dataset, bool]:
+    """Return a measure of all cells of all stores along one axis, `design`, and whether all met the same worlds.
+
+    Stores of the same seed and systems met the same worlds, so that their differences are paired; others are
+    independent. Raises InputError for stores whose measures are not replicated over worlds or are calculations.
+    """
+    import xarray as xr
+
+    names: list[str] = []
+    columns: dict[str, list[Any]] = {"": [], "_mcse": [], "_n": []}
+    influences: list[Any] = []
+    for name, dataset in stores.items():
+        if not np.isfinite(dataset[measure].values).any():
+            raise InputError(f"{measure} has no value in {name}; name another --measure")
+    kinds = {str(dataset[measure].attrs.get("cluster")) for dataset in stores.values()}
+    if kinds != {"world"}:
+        raise InputError(f"{measure} is replicated over {', '.join(sorted(kinds))}; stores are compared over worlds: "
+                         "run each with several worlds")  # fmt: skip
+    worlds = {name: _worlds(dataset) for name, dataset in stores.items()}
+    slots = {world: k for k, world in enumerate(dict.fromkeys(worlds.values()))}
+    size = max(dataset.sizes["cluster"] for dataset in stores.values())
+    for name, dataset in stores.items():
+        axes = axes_of(dataset)
+        found = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
+        for record, influence in zip(records(dataset, [measure]), found.reshape(-1, found.shape[-1]), strict=True):
+            at = ", ".join(f"{axis}={record[axis]}" for axis in axes)
+            names.append(f"{name}: {at}" if at else name)
+            for suffix, column in columns.items():
+                column.append(record[f"{measure}{suffix}"])
+            # Worlds of its own have places of their own.
+            placed = np.full(size * len(slots), np.nan)
+            start = slots[worlds[name]] * size
+            placed[start : start + len(influence)] = influence
+            influences.append(placed)
+    variables: dict[str, Any] = {f"{measure}{suffix}": (DESIGN, np.array(column)) for suffix, column in columns.items()}
+    variables[f"{measure}_influence"] = ((DESIGN, "cluster"), np.stack(influences))
+    joined = xr.Dataset(variables, {DESIGN: names})
+    joined[measure].attrs.update(next(iter(stores.values()))[measure].attrs)
+    return joined, len(slots) == 1
+
+
+def _worlds(dataset: xr.Dataset) -> str:
+    """Write down what determines the systems of a store's worlds; where they vary within it, all that varies."""
+    config = json.loads(dataset.attrs["config"])
+    axes = [axis for axis in json.loads(dataset.attrs["sweep"])["axes"] if axis["key"].startswith("systems")]
+    return json.dumps([config.get("seed"), config.get("systems"), axes], sort_keys=True)

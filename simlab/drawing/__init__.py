@@ -1,0 +1,1 @@
+"""Draw text and figures: starts no work, computes no statistics."""

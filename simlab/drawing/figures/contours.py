@@ -1,0 +1,60 @@
+"""Draw a measure over two axes of numbers: its values as colours, lines of equal value, those of another dashed."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.drawing import view
+from simlab.drawing.figures import panels
+from simlab.drawing.view import View
+from simlab.drawing.wording import axis_label, measure_label
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+
+def draw(dataset: xr.Dataset, shown: View) -> Figure:
+    """Draw one panel per combination of the other axes, with common levels.
+
+    Raises InputError where one of the two axes has fewer than two numbers.
+    """
+    for name in (shown.x, shown.line):
+        if name is None or not view.is_numeric(dataset, name) or dataset.sizes[name] < 2:
+            raise InputError(f"contours need at least two numbers along {name}; choose more values")
+    parts = panels.split(dataset, shown.panels)
+    figure, grid = panels.sheet([title for title, _ in parts], 3.6, 2.9, sharex=True, sharey=True)
+    levels = _levels(dataset[shown.measure].values)
+    for place, (_, part) in zip(grid.flat, parts, strict=False):
+        _panel(place, part, shown, levels)
+    for place in grid.ravel()[: len(parts)]:
+        place.set_xlabel(axis_label(shown.x))
+        place.set_ylabel(textwrap.fill(axis_label(str(shown.line)), 36))
+    words = f"Solid lines: {measure_label(dataset, shown.measure)}"
+    if shown.against:
+        words += f"; dashed: {measure_label(dataset, shown.against)}"
+    sweep = view.declared(dataset)
+    panels.footnote(figure, f"{words}; {sweep['worlds']} worlds × {sweep['studies']} studies per point.")
+    return figure
+
+
+def _levels(values: Any) -> Any:
+    """Choose levels that split the values evenly: where a measure rises steeply, even steps would crowd its lines."""
+    known = values[np.isfinite(values)]
+    return np.unique([float(f"{level:.2g}") for level in np.quantile(known, np.linspace(0.15, 0.98, 7))])
+
+
+def _panel(place: Any, part: xr.Dataset, shown: View, levels: Any) -> None:
+    across, upwards = part[shown.x].values, part[shown.line].values
+    height = part[shown.measure].transpose(shown.line, shown.x).values
+    place.contourf(across, upwards, height, levels=levels, cmap="cividis", alpha=0.35, extend="both")
+    lines = place.contour(across, upwards, height, levels=levels, colors="#222222", linewidths=1.1)
+    place.clabel(lines, fontsize=7, fmt="%g")
+    if shown.against:
+        other = part[shown.against].transpose(shown.line, shown.x).values
+        place.contour(across, upwards, other, levels=levels, colors="#D55E00", linewidths=1.1, linestyles="--")
+    place.grid(visible=False)

@@ -1,0 +1,1 @@
+"""Write answers as tables."""

@@ -1,0 +1,101 @@
+"""Write the cells of a store as tables: each measure beside its Monte-Carlo error, and n below."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from simlab.drawing.text.tables import Record, aligned, counted, decimals, measured, number, width, word
+from simlab.drawing.view import View
+
+EXACT_DIGITS = 4
+
+
+def table(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) -> str:
+    """Write one line per cell, or of a store without axes one line per measure; then what stands behind it."""
+    known = [name for name in names if any(math.isfinite(record[name]) for record in records)]
+    without = [name for name in names if name not in known]
+    lines = [*([f"no value in these cells: {', '.join(without)}"] if without else [])]
+    if not known:
+        return lines[0]
+    body = _by_cell(records, axes, known) if axes else _by_measure(records[0], known)
+    return "\n\n".join([body, "\n".join([_behind(records, known), *lines])])
+
+
+def figure_table(records: Sequence[Record], view: View) -> str:
+    """Write the measure of a figure, the x axis down and the lines across, one table for each panel.
+
+    Where records hold what the view shows besides, a line has all measures of a cell.
+    """
+    if besides := [name for name in view.besides if name in records[0]]:
+        axes = [*view.panels, *([view.line] if view.line else []), view.x]
+        return table(records, axes, [view.measure, *besides])
+    parts: dict[str, list[Record]] = {}
+    for record in records:
+        where = [view.measure, *(f"{name}={word(record[name])}" for name in view.panels)]
+        parts.setdefault(", ".join(where), []).append(record)
+    tables = [f"{title}\n{_panel(part, view)}" for title, part in parts.items()]
+    return "\n\n".join([*tables, _behind(records, [view.measure])])
+
+
+def measured_column(records: Sequence[Record], name: str) -> list[str]:
+    """Write a measure of all records with common decimals; what is calculated has no error."""
+    if _calculated(records, [name]):
+        return [number(record[name], EXACT_DIGITS) for record in records]
+    digits = decimals([record[f"{name}_mcse"] for record in records])
+    return [measured(record[name], record[f"{name}_mcse"], digits) for record in records]
+
+
+def _panel(records: Sequence[Record], view: View) -> str:
+    if view.line is None:
+        return _by_cell(records, [view.x], [view.measure])
+    column = measured_column(records, view.measure)
+    at = {(word(r[view.x]), word(r[view.line])): cell for r, cell in zip(records, column, strict=True)}
+    xs, lines = (list(dict.fromkeys(word(record[axis]) for record in records)) for axis in (view.x, view.line))
+    crossed = aligned([view.x, *lines], [[x, *(at[x, line] for line in lines)] for x in xs])
+    if max(map(len, crossed.splitlines())) > width():
+        return _by_cell(records, [view.line, view.x], [view.measure])
+    return crossed
+
+
+def _by_measure(record: Record, names: Sequence[str]) -> str:
+    return aligned(["measure", "value"], [[name, *measured_column([record], name)] for name in names])
+
+
+def _by_cell(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) -> str:
+    """Write one line per cell, with as many measures beside each other as the width allows."""
+    places = [[word(record[axis]) for axis in axes] for record in records]
+    columns = {name: [name, *measured_column(records, name)] for name in names}
+    widths = {name: max(map(len, column)) + 2 for name, column in columns.items()}
+    room = width() - sum(max(map(len, column)) + 2 for column in zip(axes, *places, strict=True))
+    tables = []
+    for chunk in _chunks(widths, room):
+        rows = [[*place, *(columns[name][k + 1] for name in chunk)] for k, place in enumerate(places)]
+        tables.append(aligned([*axes, *chunk], rows, left=len(axes)))
+    return "\n\n".join(tables)
+
+
+def _chunks(widths: Mapping[str, int], room: int) -> Iterator[list[str]]:
+    names: list[str] = []
+    for name in widths:
+        if names and sum(widths[other] for other in names) + widths[name] > room:
+            yield names
+            names = []
+        names.append(name)
+    yield names
+
+
+def _calculated(records: Sequence[Record], names: Sequence[str]) -> bool:
+    """Tell a calculation, whose values have neither replicates nor errors."""
+    return all(record[f"{name}_n"] == 0 and record[f"{name}_mcse"] == 0 for record in records for name in names)
+
+
+def _behind(records: Sequence[Record], names: Sequence[str]) -> str:
+    """Say what `±` means, and on how many campaigns the values rest (measure by measure where that differs)."""
+    if _calculated(records, names):
+        return "calculated, without simulation: no sampling error"
+    spans = {name: counted([int(record[f"{name}_n"]) for record in records], "campaign") for name in names}
+    if len(set(spans.values())) == 1:
+        return f"± Monte-Carlo standard error; n = {next(iter(spans.values()))} behind each value"
+    each = ", ".join(f"{name} {span}" for name, span in spans.items())
+    return f"± Monte-Carlo standard error; behind each value: {each}"

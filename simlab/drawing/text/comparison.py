@@ -1,0 +1,99 @@
+"""Write a comparison of designs: who is best, who ties, and by how much the others fall behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from simlab.comparing.contrasts import Row, less_is_better
+from simlab.drawing.text import tables
+from simlab.drawing.text.cells import measured_column
+
+PLAIN_WORDS = {"best": "best", "tied": "tied with the best", "behind": "", "unknown": "?"}
+
+
+def records(rows: Sequence[Row], by: str, measure: str) -> list[dict[str, Any]]:
+    """List the rows in full precision; the baseline has no difference from itself."""
+    return [
+        {
+            **row.at,
+            by: row.design,
+            measure: row.value,
+            f"{measure}_mcse": row.mcse,
+            f"{measure}_n": row.n,
+            "baseline": row.baseline,
+            "difference": row.contrast.difference if row.contrast else None,
+            "difference_mcse": row.contrast.mcse if row.contrast else None,
+            "difference_low": row.contrast.low if row.contrast else None,
+            "difference_high": row.contrast.high if row.contrast else None,
+            "clusters": row.contrast.clusters if row.contrast else None,
+            "standing": row.standing,
+        }
+        for row in rows
+    ]
+
+
+def table(rows: Sequence[Row], by: str, measure: str, cluster: str) -> str:
+    """Write one line per design, in every cell of the other axes, and what the columns rest on."""
+    head, lines = [by, measure, f"minus {_baseline(rows)}", "95 % interval", "standing"], _lines(rows, by, measure)
+    others = list(rows[0].at)
+    places = [[tables.word(row.at[name]) for name in others] for row in rows]
+    joined = [[*place, *line] for place, line in zip(places, lines, strict=True)]
+    text = tables.aligned([*others, *head], joined, left=len(others) + 1, last_left=True)
+    if max(map(len, text.splitlines())) > tables.width():
+        text = _by_place(others, places, head, lines)
+    return "\n".join([text, "", *_notes(rows, measure, cluster.replace("_", " "))])
+
+
+def _by_place(
+    others: Sequence[str], places: Sequence[Sequence[str]], head: Sequence[str], lines: Sequence[Sequence[str]]
+) -> str:
+    """Write a table for each cell of the other axes, without the intervals where these would not fit either."""
+    parts: dict[str, list[Sequence[str]]] = {}
+    for place, line in zip(places, lines, strict=True):
+        title = ", ".join(f"{name}={value}" for name, value in zip(others, place, strict=True))
+        parts.setdefault(title, []).append(line)
+    whole = tables.aligned(head, lines, last_left=True)
+    kept = [0, 1, 2, 3, 4] if max(map(len, whole.splitlines())) <= tables.width() else [0, 1, 2, 4]
+    pick = [[[line[k] for k in kept] for line in part] for part in parts.values()]
+    texts = [tables.aligned([head[k] for k in kept], part, last_left=True) for part in pick]
+    return "\n\n".join(f"{title}\n{text}".lstrip() for title, text in zip(parts, texts, strict=True))
+
+
+def _lines(rows: Sequence[Row], by: str, measure: str) -> list[list[str]]:
+    values = measured_column(records(rows, by, measure), measure)
+    digits = tables.decimals([row.contrast.mcse for row in rows if row.contrast])
+    return [
+        [tables.word(row.design), value, *_difference(row, digits), PLAIN_WORDS[row.standing]]
+        for row, value in zip(rows, values, strict=True)
+    ]
+
+
+def _difference(row: Row, digits: int) -> tuple[str, str]:
+    """Write the difference from the baseline and its interval; of the baseline itself nothing."""
+    if row.contrast is None:
+        return "", ""
+    gap = tables.measured(row.contrast.difference, row.contrast.mcse, digits, sign=True)
+    if not math.isfinite(row.contrast.low):
+        return gap, "?"
+    return gap, f"{tables.number(row.contrast.low, digits)} to {tables.number(row.contrast.high, digits)}"
+
+
+def _baseline(rows: Sequence[Row]) -> str:
+    """Name what differences are taken from: a value, or the best where that changes from cell to cell."""
+    named = {tables.word(row.baseline) for row in rows}
+    return named.pop() if len(named) == 1 else "the best"
+
+
+def _notes(rows: Sequence[Row], measure: str, cluster: str) -> list[str]:
+    clusters = [row.contrast.clusters for row in rows if row.contrast]
+    if max(clusters) < 2:
+        return [f"No error can be given from {tables.counted(clusters, cluster)}; run more worlds or studies."]
+    campaigns = tables.counted([row.n for row in rows], "campaign")
+    return [
+        f"Differences are paired over {tables.counted(clusters, cluster)} that the designs share.",
+        f"± Monte-Carlo standard error; n = {campaigns} behind each value.",
+        "95 % t intervals, one at a time; tied: the difference from the best may be 0.",
+        *(["Less is better."] if less_is_better(measure) else []),
+    ]

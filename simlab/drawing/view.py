@@ -1,0 +1,128 @@
+"""Choose what a figure or a table of a store shows: which measure, along which axes, under which condition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.messages import or_nearest
+from simlab.store.opening import axes_of, measures_of
+from simlab.store.query import select
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Name the measure shown, the axis across (`x`), the axis of the lines, and the axes of the panels.
+
+    With `against`, this measure goes across and x orders the points of a line. `scale` is that of the measure shown.
+    A table shows the measures `besides`, too. A line across marks the value `mark`.
+    """
+
+    measure: str
+    x: str
+    line: str | None
+    panels: tuple[str, ...]
+    against: str | None = None
+    scale: str = "linear"
+    besides: tuple[str, ...] = ()
+    x_scale: str = "linear"
+    mark: float | None = None
+
+
+def declared(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the sweep as it was declared."""
+    found: dict[str, Any] = json.loads(dataset.attrs["sweep"])
+    return found
+
+
+def view(dataset: xr.Dataset, measure: str | None = None) -> View:
+    """Follow the figure that the sweep declares; without one, the last axis of numbers goes across."""
+    wanted = declared(dataset).get("figure") or {}
+    names = axes_of(dataset)
+    if not names:
+        raise InputError("this store holds one cell and no axis; `simlab query` shows its measures")
+    numeric = [name for name in names if is_numeric(dataset, name)]
+    x = wanted.get("x") if wanted.get("x") in names else (numeric or list(names))[-1]
+    rest = [name for name in names if name != x]
+    line = wanted.get("line") if wanted.get("line") in rest else next(iter(rest), None)
+    panels = tuple(name for name in rest if name != line)
+    shown, against = chosen(dataset, measure), wanted.get("against")
+    if against is not None:
+        nearest(against, measures_of(dataset), "the measure")
+    # A scale is meant for the measure that the sweep names.
+    scale = wanted.get("scale", "linear") if shown == wanted.get("measure") else "linear"
+    every = measures_of(dataset) if kind(dataset) == "pairs" else (against,) if against else ()
+    besides = tuple(name for name in every if name != shown)
+    mark = wanted.get("mark") if shown == wanted.get("measure") else None
+    return View(shown, str(x), line, panels, against, scale, besides, wanted.get("x_scale", "linear"), mark)
+
+
+def kind(dataset: xr.Dataset) -> str:
+    """Return what kind of figure the sweep declares; that of a single study of preferences shows its pairs."""
+    wanted = declared(dataset).get("figure") or {}
+    alone = not axes_of(dataset) and "verdict" in dataset
+    return str(wanted.get("kind", "pairs" if alone else "lines"))
+
+
+def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
+    """Return the measure asked for, or else that of the sweep's figure, or else the first of the store."""
+    held = measures_of(dataset)
+    if measure is not None:
+        return nearest(measure, held, "the measure")
+    wanted = (declared(dataset).get("figure") or {}).get("measure")
+    return wanted if wanted in held else held[0]
+
+
+def axis(dataset: xr.Dataset, name: str) -> str:
+    """Return the axis of a name or of a full config key."""
+    if not axes_of(dataset):
+        raise InputError(f"the store holds one cell and has no axis {name}")
+    keys = {str(dataset[found].attrs["key"]): found for found in axes_of(dataset)}
+    return keys[name] if name in keys else nearest(name, axes_of(dataset), "the axis")
+
+
+def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
+    """Keep the cells that meet conditions such as `grouping=ungrouped,system_balanced`."""
+    kept = {}
+    for condition in conditions:
+        name, equals, values = condition.partition("=")
+        if not equals:
+            raise InputError(
+                f"{condition} is no condition; write AXIS=VALUE, AXIS one of {', '.join(axes_of(dataset))}"
+            )
+        kept[axis(dataset, name)] = values.split(",")
+    return select(dataset, kept)
+
+
+def value_on(dataset: xr.Dataset, name: str, text: str) -> Any:
+    """Return the value of an axis that is meant by a text; 20 and 20.0 are the same number."""
+    return select(dataset, {name: [text]})[name].values.tolist()[0]
+
+
+def is_numeric(dataset: xr.Dataset, name: str) -> bool:
+    """Tell an axis of numbers from one of options."""
+    return bool(np.issubdtype(dataset[name].dtype, np.number))
+
+
+def nearest(name: str, held: Sequence[str], what: str) -> str:
+    """Return a name that the store holds; raise InputError naming the nearest one where it does not."""
+    if name in held:
+        return name
+    raise InputError(f"the store does not have {what} {name}; {or_nearest(name, held)}")
+
+
+def condition(dataset: xr.Dataset) -> str | None:
+    """Say what the errors of a store of one world leave out; None for a store of several worlds."""
+    if not dataset.attrs.get("conditional"):
+        return None
+    systems = json.loads(dataset.attrs["config"]).get("systems") or {}
+    recorded = str(systems.get("_target_", "")).split(".")[-2:-1] == ["recorded"]
+    return f"conditional on one {'table of ratings' if recorded else 'world'}: another may rank the designs differently"

@@ -1,0 +1,91 @@
+"""Write axes, their values and measures as a reader of figures would say them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simlab.drawing.text.tables import word
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+AXIS_LABELS = {
+    "documents": "documents per study",
+    "ratings_per_item": "ratings per item",
+    "load_entropy": "load entropy of the raters (normalised)",
+    "grouping": "item grouping",
+    "decision": "decision rule",
+    "metric": "automatic metric",
+    "batch_size": "annotations of a pair between two looks",
+    "annotations_per_pair": "annotations per pair, at most",
+    "sharpness": "sharpness of the metric (0: knows nothing, 1: as given)",
+    "n_outputs": "outputs rated by the metric",
+    "systems_n_systems": "systems",
+    "systems_difference": "true difference of win and loss rate",
+    "n_human": "human ratings of each system",
+    "n_metric": "metric ratings of each system",
+    "n_calibration": "outputs rated by both, to estimate rho and eta",
+    "alpha": "share of adequate outputs (alpha)",
+    "system_concentration": "concentration of rho and eta around their means",
+    "accuracy": "accuracy of the metric (rho = eta)",
+    "human_ratings": "human judgements of each system",
+    "budget_cost": "price of each system's evaluation",
+    "correlation": "correlation of metric and human score (rho)",
+    "gamma": "noise of a judgement over spread of outputs, as variances (gamma)",
+}
+NAMES = {
+    "decision": "decision rule",
+    "n_outputs": "outputs rated by\nthe metric",
+    "systems_n_systems": "systems",
+    "systems_difference": "true difference",
+    "n_human": "human ratings",
+    "n_metric": "metric ratings",
+    "n_calibration": "calibration outputs",
+    "accuracy": "accuracy",
+    "system_concentration": "rho and eta of systems:\nconcentration",
+    "alpha": "alpha",
+    "human_ratings": "human judgements",
+    "correlation": "correlation (rho)",
+    "gamma": "gamma",
+}
+"""What is short enough for the title of a panel or of a legend."""
+VALUE_LABELS = {
+    ("load_entropy", "null"): "balanced",
+    ("decision", "anytime"): "anytime-valid",
+    ("decision", "bayes"): "Bayes",
+    ("decision", "fixed"): "fixed (one look)",
+    ("decision", "human_only"): "human ratings only",
+    ("decision", "naive"): "naive (metric alone)",
+    ("estimator", "sample_mean"): "human judgements only",
+    ("estimator", "ppi"): "PPI++",
+    ("estimator", "binary"): "posterior, rho and eta known",
+    ("estimator", "binary_calibrated"): "posterior, rho and eta estimated",
+    ("system_concentration", "null"): "all the same",
+    ("metric", "mu_matrix"): "mixture matrix",
+    ("metric", "none"): "no metric",
+    ("metric", "scalar"): "scalar scores",
+}
+
+
+def axis_label(name: str) -> str:
+    """Write the name of an axis below it."""
+    return AXIS_LABELS.get(name, name.replace("_", " "))
+
+
+def short(name: str) -> str:
+    """Write the name of an axis where room is scarce."""
+    return NAMES.get(name, name.replace("_", " "))
+
+
+def value_label(name: str, value: object) -> str:
+    """Write a value of an axis.
+
+    >>> value_label("metric", "none"), value_label("batch_size", 10.0)
+    ('no metric', '10')
+    """
+    return VALUE_LABELS.get((name, str(value)), word(value).replace("_", " "))
+
+
+def measure_label(dataset: xr.Dataset, measure: str) -> str:
+    """Write the name of a measure, as its store has it."""
+    return str(dataset[measure].attrs.get("label", measure.replace("_", " ")))

@@ -1,0 +1,117 @@
+"""Say what a sweep declares, and whether it continues the sweep that a folder already holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from simlab.config.sweep import Sweep, canonical
+from simlab.messages import shown
+from simlab.types import InputError
+
+Declaration = Mapping[str, Any]
+"""JSON-ready: `base` (what all cells share and what determines numbers), `axes`, `worlds`, `studies`, and views."""
+
+
+def declare(sweep: Sweep) -> dict[str, Any]:
+    """Write down a sweep as plain data.
+
+    The command and the engine's settings are left out: they do not change a number.
+    """
+    return {
+        "name": sweep.name,
+        "aim": sweep.aim,
+        "axes": [{"key": axis.key, "name": axis.name, "values": list(axis.values)} for axis in sweep.axes],
+        "base": determining(sweep.base),
+        "worlds": sweep.worlds,
+        "studies": sweep.studies,
+        "measures": list(sweep.measures),
+        "measure": sweep.base.get("measure", {}),
+        "plugins": sweep.base.get("plugins", []),
+        "figure": dict(sweep.figure),
+        "precision": dict(sweep.precision),
+        "finding": sweep.finding,
+        "outcomes": sweep.base["engine"].get("outcomes", True),
+    }
+
+
+def determining(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the part of a config that determines numbers."""
+    kept: dict[str, Any] = json.loads(canonical(config))
+    return kept
+
+
+def cell_key(config: Mapping[str, Any]) -> str:
+    """Name a cell by what determines its numbers."""
+    return sha256(canonical(config).encode()).hexdigest()
+
+
+def grow(stored: Declaration, asked: Declaration, where: str) -> dict[str, Any]:
+    """Return the declaration of a folder that held `stored` and is asked for more.
+
+    A folder only grows: stored values of an axis come first, new ones after; `worlds` and `studies` are the
+    larger ones; measures, figure and texts are those asked. Raises InputError for another base or other axes.
+    """
+    _same_axes(stored["axes"], asked["axes"], where)
+    # What all cells share depends on the values asked: a key that is no longer shared contradicts nothing here.
+    old, new = dict(_flat(stored["base"])), dict(_flat(asked["base"]))
+    both = old.keys() & new.keys()
+    refuse_difference({key: old[key] for key in both}, {key: new[key] for key in both}, where)
+    values = {axis["key"]: axis["values"] for axis in asked["axes"]}
+    axes = [{**axis, "values": _union(axis["values"], values[axis["key"]])} for axis in stored["axes"]]
+    larger = {key: max(stored[key], asked[key]) for key in ("worlds", "studies")}
+    return {**asked, "axes": axes, "base": _common(stored["base"], asked["base"]), **larger}
+
+
+def position(grown: Declaration, asked: Declaration, values: Sequence[Any]) -> tuple[int, ...]:
+    """Find a cell of the asked sweep, given its axis values, on the grid of the grown one."""
+    by_key = dict(zip((axis["key"] for axis in asked["axes"]), values, strict=True))
+    return tuple(axis["values"].index(by_key[axis["key"]]) for axis in grown["axes"])
+
+
+def refuse_difference(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:
+    """Raise InputError naming the first key in which two configs differ."""
+    old, new = dict(_flat(stored)), dict(_flat(asked))
+    differing = sorted(key for key in old.keys() | new.keys() if old.get(key, _flat) != new.get(key, _flat))
+    if not differing:
+        return
+    key = differing[0]
+    more = f" (and {len(differing) - 1} more keys)" if len(differing) > 1 else ""
+    raise InputError(
+        f"{where} holds another sweep: {_said(key, old)} there, {_said(key, new)} asked{more}; give another --out"
+    )
+
+
+def _same_axes(stored: Sequence[Mapping[str, Any]], asked: Sequence[Mapping[str, Any]], where: str) -> None:
+    old, new = ([axis["key"] for axis in axes] for axes in (stored, asked))
+    if sorted(old) != sorted(new):
+        raise InputError(
+            f"{where} holds another sweep: its axes are {', '.join(old) or 'none'}, "
+            f"asked are {', '.join(new) or 'none'}; give another --out"
+        )
+
+
+def _common(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _common(value, second[key]) if isinstance(value, Mapping) else value
+        for key, value in first.items()
+        if key in second
+    }
+
+
+def _union(stored: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
+    return [*stored, *(value for value in asked if value not in stored)]
+
+
+def _flat(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _said(key: str, flat: Mapping[str, Any]) -> str:
+    return f"{key}={shown(flat[key])}" if key in flat else f"no {key}"

@@ -1,0 +1,221 @@
+"""Carry out what a sweep is missing, block by block, on all cores; nothing that goes wrong in a block stops it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from simlab.config.sweep import Sweep
+from simlab.engine import ledger
+from simlab.engine.addresses import Address, Finished, cut
+from simlab.engine.continuation import cell_key, declare, position
+from simlab.engine.dispatch import Task, dispatch
+from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.progress import progress
+from simlab.engine.provenance import provenance
+from simlab.engine.workers import BlockFunction
+from simlab.messages import shown
+from simlab.studies.outcomes import campaign_bytes
+from simlab.types import InputError
+
+LARGEST = 2 * 2**30
+
+
+class ShapeLike(Protocol):
+    """Look like `simlab.studies.rules.Shape`."""
+
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """Names of the systems of a cell."""
+
+
+CheckFunction = Callable[[Mapping[str, Any]], ShapeLike]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Name a block that failed, and why."""
+
+    address: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Hold what a run did now (cells, blocks, campaigns), and what is wrong in all that the folder holds."""
+
+    cells: int
+    blocks: int
+    campaigns: int
+    seconds: float
+    torn: int
+    failures: tuple[Failure, ...]
+    failed_designs: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Hold a cell whose keys agree with each other: its values on the axes, its key, config and systems."""
+
+    values: tuple[Any, ...]
+    cell: str
+    config: Mapping[str, Any]
+    systems: tuple[str, ...]
+
+    def at(self, position: tuple[int, ...]) -> Entry:
+        """Place the cell on a grid."""
+        return Entry(position, self.cell, self.config, self.systems)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Hold a sweep whose cells have been checked: what it declares, and its cells."""
+
+    asked: dict[str, Any]
+    cells: tuple[Checked, ...]
+
+
+def run(
+    sweep: Sweep,
+    folder: Path,
+    jobs: int | None = None,
+    *,
+    block: BlockFunction | None = None,
+    check: CheckFunction | None = None,
+    quiet: bool = False,
+    finish: Callable[[Ledger], object] | None = None,
+) -> Summary:
+    """Carry out what is missing of a sweep and keep it in the folder's ledger.
+
+    `jobs` processes (None: as the config says, else one per core). `finish` is called at the end, while no other
+    run can write to the folder. Raises InputError, before anything is written, where the keys of a cell contradict
+    each other, the sweep is too large, the folder holds another sweep or another run is at it.
+    """
+    began = time.monotonic()
+    job = prepare(sweep, check)
+    refuse_too_large(sweep, job)
+    with ledger.writing(folder) as book:
+        grown, entries = place(job, book)
+        torn = book.discard_torn()
+        book.admit(grown, entries, sweep.worlds, sweep.studies)
+        tasks = missing(sweep, book, entries)
+        if tasks:
+            book.note_provenance(provenance())
+            _carry_out(
+                tasks, book, block or study_block(), jobs or default_jobs(sweep), engine_of(sweep)["retries"], quiet
+            )
+        if finish is not None:
+            finish(book)
+        campaigns = sum(task.address.count for task in tasks)
+        seconds = time.monotonic() - began
+        return Summary(len(entries), len(tasks), campaigns, seconds, len(torn), failures(book), book.failed_designs())
+
+
+def prepare(sweep: Sweep, check: CheckFunction | None = None) -> Job:
+    """Check every cell of a sweep; raise InputError where the keys of one contradict each other."""
+    check = check or _rules()
+    cells = [
+        Checked(cell.values, cell_key(cell.config), cell.config, tuple(check(cell.config).system_names))
+        for cell in sweep.cells()
+    ]
+    return Job(declare(sweep), tuple(cells))
+
+
+def place(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
+    """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
+    grown = book.grown(job.asked)
+    entries = [cell.at(position(grown, job.asked, cell.values)) for cell in job.cells]
+    book.check(entries)
+    return grown, entries
+
+
+def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry]) -> list[Task]:
+    """Cut what is not finished into blocks, world by world: a worker keeps a world for the next cell's block."""
+    size = engine_of(sweep)["block"]
+    cells = {entry.cell: entry.config for entry in entries}
+    return [
+        Task(Address(cell, world, first, count), config)
+        for world in range(sweep.worlds)
+        for cell, config in cells.items()
+        for gap in (book.missing(cell, world, sweep.studies) if book else [(0, sweep.studies)])
+        for first, count in cut(gap, size)
+    ]
+
+
+def failures(book: Ledger) -> tuple[Failure, ...]:
+    """List the blocks that failed, cell by cell, with addresses as the user knows them."""
+    failed = book.failed()
+    return tuple(
+        Failure(f"{name}{block.address}", block.reason)
+        for cell, name in cell_names(book).items()
+        for block in failed
+        if block.address.cell == cell
+    )
+
+
+def cell_names(book: Ledger) -> dict[str, str]:
+    """Name the cells by their values on the axes; a name ends in a comma where there are axes."""
+    axes = (book.declaration() or {})["axes"]
+    return {
+        entry.cell: "".join(
+            f"{axis['name']}={shown(axis['values'][place])}, " for axis, place in zip(axes, entry.position, strict=True)
+        )
+        for entry in book.entries()
+    }
+
+
+def default_jobs(sweep: Sweep) -> int:
+    """Take the number of processes from the config, else from the machine."""
+    from joblib import cpu_count
+
+    return int(engine_of(sweep).get("jobs") or cpu_count())
+
+
+def engine_of(sweep: Sweep) -> Mapping[str, Any]:
+    """Return the engine's settings."""
+    settings: Mapping[str, Any] = sweep.base["engine"]
+    return settings
+
+
+def outcome_bytes(sweep: Sweep, job: Job) -> int:
+    """Estimate the size of a sweep's outcomes, uncompressed."""
+    per_campaign = (campaign_bytes(cell.config, len(cell.systems)) for cell in job.cells)
+    return sweep.worlds * sweep.studies * sum(per_campaign)
+
+
+def refuse_too_large(sweep: Sweep, job: Job) -> None:
+    """Raise InputError where the outcomes would not fit comfortably into a store."""
+    size = outcome_bytes(sweep, job)
+    if size > LARGEST and job.asked["outcomes"]:
+        raise InputError(
+            f"the outcomes of {len(job.cells)} cells x {sweep.worlds} worlds x {sweep.studies} studies take "
+            f"{size / 2**30:.1f} GiB, more than {LARGEST / 2**30:.0f}; ask for less, or set engine.outcomes=false to "
+            "store the measures only"
+        )
+
+
+def study_block() -> BlockFunction:
+    """Return the function that carries out a block of studies."""
+    from simlab.studies.blocks import run_block
+
+    return run_block
+
+
+def _rules() -> CheckFunction:
+    from simlab.studies.rules import check
+
+    return check
+
+
+def _carry_out(tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: int, retries: int, quiet: bool) -> None:
+    total = sum(task.address.count for task in tasks)
+    with progress(total, quiet=quiet) as advance:
+
+        def accept(finished: Finished) -> None:
+            book.record(finished)
+            advance(finished.address.count)
+
+        dispatch(block, tasks, jobs, retries, accept)

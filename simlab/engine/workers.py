@@ -1,0 +1,77 @@
+"""Carry out one block, in the driver or in a worker process, and say what became of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from threadpoolctl import threadpool_limits
+
+from simlab.engine.addresses import Address, Finished, pack
+from simlab.types import Array
+
+HEARTBEAT_SECONDS = 0.5
+REASON_LENGTH = 300
+
+
+class BlockLike(Protocol):
+    """Look like `simlab.studies.blocks.Block`."""
+
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """Outcome arrays, studies first."""
+
+    @property
+    def failures(self) -> list[tuple[int, str]]:
+        """(index in the block, reason) of the studies whose design failed."""
+
+
+BlockFunction = Callable[[Mapping[str, Any], int, int, int], BlockLike]
+
+
+def work(block: BlockFunction, config: Mapping[str, Any], address: Address) -> Finished:
+    """Carry out a block; an exception becomes its reason for failing.
+
+    Linear algebra runs on one thread here and in the driver: the last bits of a matrix product depend on how many.
+    """
+    try:
+        with threadpool_limits(1):
+            done = block(config, address.world, address.first, address.count)
+        _check_lengths(done.arrays, address.count)
+        failures = tuple((address.first + index, _line(reason)) for index, reason in done.failures)
+        return Finished(address, pack(done.arrays), failures=failures)
+    except (Exception, SystemExit) as error:
+        return Finished(address, reason=_line(f"{type(error).__name__}: {error}"))
+
+
+def _check_lengths(arrays: Mapping[str, Array], count: int) -> None:
+    for name, array in arrays.items():
+        rows = 1 if name.startswith("true_") else count
+        if len(array) != rows:
+            raise ValueError(f"the block returned {len(array)} rows of {name}, not {rows}")
+
+
+def _line(text: str) -> str:
+    """Put a reason on one line of bounded length."""
+    return " ".join(text.split())[:REASON_LENGTH]
+
+
+def guard(driver: int) -> None:
+    """Make a new worker die with its driver, and leave Ctrl-C to the driver.
+
+    A killed driver cannot tell its workers, and an orphan would compute on for nobody; so each worker looks
+    whether its parent is still the driver. (Asking the kernel to signal the parent's death would fire when the
+    *thread* that started the worker ends.)
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch, args=(driver,), daemon=True).start()
+
+
+def _watch(driver: int) -> None:
+    while os.getppid() == driver:
+        time.sleep(HEARTBEAT_SECONDS)
+    os._exit(1)

@@ -1,0 +1,212 @@
+"""Reduce a table of ratings to what tells the parameters of the law: margins, and mean products of pairs of ratings.
+
+All factors of the law are independent with mean 1, so the mean product of two ratings, each divided by what is
+expected of its system and its rater, is the product of `exp(sd ** 2)` over the factors that the two share. Kinds of
+pairs (same document? same segment? same system? same rater?) tell the spreads apart.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.fitting.pilot import Pilot
+from simlab.types import Bools, Floats, Ints
+
+PAIRS = (
+    "same document, other segment, other system, other rater",
+    "same document, other segment, other system, same rater",
+    "same document, other segment, same system, other rater",
+    "same document, other segment, same system, same rater",
+    "same segment, other system, other rater",
+    "same segment, other system, same rater",
+    "same segment, same system, other rater",
+    "the rating itself",
+    "other document, same system, same rater",
+    "Kendall's tau per document",
+    "Kendall's tau over shared documents",
+)
+"""Kinds of pairs whose mean products are used, and how far pairs of raters agree, in the order of `Margins.pairs`.
+
+Mean products are ruled by high scores. What a study concludes hangs on how raters rank systems, so that is held, too.
+"""
+
+ROUNDS = 30
+MAX_CELLS, MAX_RATER_PAIRS = 20_000_000, 500
+
+
+class Margins(NamedTuple):
+    """Hold logarithms of the mean scores of systems and the factors of raters, and of pairs' mean products.
+
+    `system[system]` are in points for a rater of average factor, `rater[rater]` have mean 0 over raters;
+    `severity[rater]` is the log odds that an error is major, `punctuation[rater]` the log of punctuation errors per
+    average segment, `sharpness[rater]` the slope of scores on systems' mean scores (both logarithms, in one step from
+    slope 1), `minor_sharpness[0]` that of minor errors over all raters; `pairs[kind]` (see PAIRS) is NaN where there
+    are no such pairs; `taste[system, rater]` are log ratios of what is found to what is fitted.
+    """
+
+    system: Floats
+    rater: Floats
+    severity: Floats
+    sharpness: Floats
+    minor_sharpness: Floats
+    punctuation: Floats
+    pairs: Floats
+    taste: Floats
+
+
+def margins(pilot: Pilot) -> Margins:
+    """Reduce a table; half an error is added where a system or rater has none."""
+    by_system, by_rater, fitted = multiplicative_fit(pilot)
+    centre = np.log(by_rater).mean()
+    severity, punctuation = _rater_kinds(pilot)
+    x = np.log(by_system)
+    sharpness, minor = _sharpness(pilot, x - x.mean(), fitted)
+    sharper = fitted * np.exp((sharpness[pilot.rater] - 1) * (x - x.mean())[pilot.system])
+    relative = pilot.score / (by_system[pilot.system] * by_rater[pilot.rater])
+    pairs = np.append(mean_products(pilot, relative / relative.mean()), agreement(pilot))
+    rater = np.log(by_rater) - centre
+    return Margins(x + centre, rater, severity, sharpness, minor, punctuation, pairs, _taste(pilot, sharper))
+
+
+def _sharpness(pilot: Pilot, x: Floats, fitted: Floats) -> tuple[Floats, Floats]:
+    """Return how steeply each rater's scores go with the systems' means `x`, and minor errors of all raters."""
+    at, n = x[pilot.system], pilot.n_raters
+    # Centring within items takes out whose outputs a rater happened to see.
+    weight = np.bincount(pilot.rater, weights=fitted, minlength=n)
+    mean = np.bincount(pilot.rater, weights=fitted * at, minlength=n) / np.maximum(weight, 1e-12)
+    centred = at - mean[pilot.rater]
+    moved = np.bincount(pilot.rater, weights=centred * (pilot.score - fitted), minlength=n)
+    room = np.bincount(pilot.rater, weights=centred**2 * fitted, minlength=n)
+    slope = np.divide(moved, room, out=np.zeros(n), where=room > 1e-9 * max(weight.max(), 1e-12))
+    minor = pilot.counts[0] if pilot.counted else pilot.score
+    by_rater = np.bincount(pilot.rater, weights=minor, minlength=n) / np.maximum(weight, 1e-12)
+    expected = fitted * by_rater[pilot.rater]
+    spread = float((centred**2 * expected).sum())
+    of_minor = float((centred * (minor - expected)).sum()) / spread if spread > 0 else 0.0
+    return 1 + np.clip(slope, -2, 3), np.array([1 + of_minor])
+
+
+def multiplicative_fit(pilot: Pilot) -> tuple[Floats, Floats, Floats]:
+    """Fit score = system x rater x segment by equating margins in turn; return systems, raters and fitted scores.
+
+    Segments are taken out, so that raters who had long ones are not held to be strict. These are the maximum
+    likelihood equations of a Poisson law, which hold on average for any law.
+    """
+    labels = (pilot.system, pilot.rater, pilot.item)
+    totals = [np.maximum(np.bincount(label, weights=pilot.score), _small(pilot)) for label in labels]
+    factors = [np.ones(len(total)) for total in totals]
+    factors[2] = totals[2] / np.bincount(pilot.item)
+    for _ in range(ROUNDS):
+        for k, label in enumerate(labels):
+            others = np.prod([factors[j][labels[j]] for j in range(3) if j != k], axis=0)
+            found = np.bincount(label, weights=others, minlength=len(totals[k]))
+            factors[k] = np.divide(totals[k], found, out=np.ones_like(found), where=found > 0)
+    fitted = factors[0][pilot.system] * factors[1][pilot.rater] * factors[2][pilot.item]
+    mean_item = factors[2].mean()
+    return factors[0] * mean_item, factors[1], fitted
+
+
+def _small(pilot: Pilot) -> float:
+    return 0.5 * pilot.minor_weight
+
+
+def _rater_kinds(pilot: Pilot) -> tuple[Floats, Floats]:
+    """Return each rater's log odds of major errors, and log of punctuation errors per segment."""
+    n = pilot.n_raters
+    minor, major, comma = (np.bincount(pilot.rater, weights=row, minlength=n) for row in pilot.counts)
+    size = np.bincount(pilot.rater, minlength=n)
+    if not pilot.counted:
+        return np.zeros(n), np.full(n, -np.inf)
+    punctuation = np.log((comma + 0.5) / np.maximum(size, 1)) if comma.any() else np.full(n, -np.inf)
+    return np.log((major + 0.5) / (minor + 0.5)), punctuation
+
+
+def _taste(pilot: Pilot, fitted: Floats) -> Floats:
+    """Return log ratios of found to fitted scores per system and rater; 0 where a rater never rated a system."""
+    cell = pilot.system * pilot.n_raters + pilot.rater
+    n = pilot.n_systems * pilot.n_raters
+    found, expected = (np.bincount(cell, weights=w, minlength=n) for w in (pilot.score, fitted))
+    small = _small(pilot)
+    return np.asarray(np.log((found + small) / (expected + small))).reshape(pilot.n_systems, -1)
+
+
+def mean_products(pilot: Pilot, relative: Floats) -> Floats:
+    """Return the logarithm of the mean product of pairs of `relative` scores, by kind of pair; see PAIRS."""
+    place = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
+    sums, numbers = zip(*(_by_sharing(pilot, where, relative) for where in place), strict=True)
+    every, document, segment = (np.array(row) for row in sums)
+    n_every, n_document, n_segment = (np.array(row) for row in numbers)
+    total = np.concatenate([(document - segment), segment, (every - document)[3:]])
+    number = np.concatenate([(n_document - n_segment), n_segment, (n_every - n_document)[3:]])
+    usable = (number > 0) & (total > 0)
+    return np.asarray(np.log(np.divide(total, number, out=np.full(9, np.nan), where=usable)))
+
+
+def _by_sharing(pilot: Pilot, place: Ints, relative: Floats) -> tuple[list[float], list[float]]:
+    """Add up products over ordered pairs in the same place: other system and rater, same rater, same system, both."""
+    n_systems, n_raters = pilot.n_systems, pilot.n_raters
+    labels = (
+        place,
+        place * n_raters + pilot.rater,
+        place * n_systems + pilot.system,
+        (place * n_systems + pilot.system) * n_raters + pilot.rater,
+    )
+    sums, numbers = zip(*(_squares(label, relative) for label in labels), strict=True)
+    return _exclusive(sums), _exclusive(numbers)
+
+
+def _exclusive(at: tuple[float, ...]) -> list[float]:
+    all_, rater, system, both = at
+    return [all_ - rater - system + both, rater - both, system - both, both]
+
+
+def _squares(label: Ints, relative: Floats) -> tuple[float, float]:
+    sums, sizes = np.bincount(label, weights=relative), np.bincount(label)
+    return float(sums @ sums), float(sizes @ sizes)
+
+
+def identified(pilot: Pilot) -> Bools:
+    """Mark the kinds of pairs that a table has; those of mean products only."""
+    place = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
+    numbers = [np.array(_by_sharing(pilot, where, np.ones(len(pilot.score)))[1]) for where in place]
+    number = np.concatenate([numbers[1] - numbers[2], numbers[2], (numbers[0] - numbers[1])[3:]])
+    return np.asarray(number > 0)
+
+
+def agreement(pilot: Pilot) -> tuple[float, float]:
+    """Average Kendall's tau-b between rater pairs: per document, and over all documents they share.
+
+    Only documents of which both rated every output count; NaN where there are none. Source: Riley et al. 2024, table 2.
+    """
+    shape = pilot.n_raters, pilot.n_documents, pilot.n_systems
+    if np.prod(shape) > MAX_CELLS:
+        return float("nan"), float("nan")
+    cell = np.ravel_multi_index((pilot.rater, pilot.document[pilot.item], pilot.system), shape)
+    total = np.bincount(cell, weights=pilot.score, minlength=int(np.prod(shape))).reshape(shape).round(6)
+    size = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
+    full = (size == np.bincount(pilot.document, minlength=pilot.n_documents)[:, None]).all(2)
+    single, shared = [], []
+    for a, b in np.argwhere(np.tril(full.astype(float) @ full.T, -1) > 0)[:MAX_RATER_PAIRS]:
+        both = full[a] & full[b]
+        single.append(_mean(kendall_tau(total[a, both], total[b, both])))
+        shared.append(kendall_tau(total[a, both].sum(0).round(6), total[b, both].sum(0).round(6)).item())
+    return _mean(np.array(single)), _mean(np.array(shared))
+
+
+def _mean(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def kendall_tau(x: Floats, y: Floats) -> Floats:
+    """Return Kendall's tau-b of each row of `x[..., unit]` and `y[..., unit]`; NaN where either ranks nothing.
+
+    >>> kendall_tau(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])).round(3).item()
+    0.333
+    """
+    first, second = np.triu_indices(x.shape[-1], k=1)
+    up_x, up_y = np.sign(x[..., first] - x[..., second]), np.sign(y[..., first] - y[..., second])
+    untied = np.sqrt(np.abs(up_x).sum(-1) * np.abs(up_y).sum(-1))
+    return np.asarray(np.divide((up_x * up_y).sum(-1), untied, out=np.full_like(untied, np.nan), where=untied > 0))

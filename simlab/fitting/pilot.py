@@ -1,0 +1,172 @@
+"""Lay out the ratings of a pilot flat, and say which errors a rater marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import numpy as np
+
+from simlab.types import Bools, Floats, InputError, Ints, World
+from simlab.world.files.mqm_table import Rated, read_ratings
+from simlab.world.files.table_lines import shown
+from simlab.world.recorded import BUILT_IN
+
+MINOR, MAJOR, NON_TRANSLATION = 10, 50, 250
+"""Points of an error in tenths; what is left over modulo ten is punctuation, worth one tenth each."""
+
+MAX_RATINGS = 500_000
+# Where scores do not tell errors apart, an average score above zero is taken for so many errors of one kind: enough
+# that their count adds little noise of its own.
+ERRORS_IN_AVERAGE_SCORE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """Hold ratings, flat: indices `system`, `item`, `rater` of each, its `score`, and `counts[kind, rating]`.
+
+    Kinds of errors are minor, major, punctuation. `document[item]` says which segments belong together, `seats` which
+    raters rated each document. `counted` is False where the scores do not tell errors apart; then all are of
+    one kind, worth `minor_weight` points.
+    """
+
+    system: Ints
+    item: Ints
+    rater: Ints
+    score: Floats
+    counts: Ints
+    document: Ints
+    seats: tuple[tuple[int, ...], ...]
+    system_names: tuple[str, ...]
+    rater_names: tuple[str, ...]
+    counted: bool
+    minor_weight: float
+    major_weight: float
+
+    @property
+    def n_systems(self) -> int:
+        """Count the systems."""
+        return len(self.system_names)
+
+    @property
+    def n_raters(self) -> int:
+        """Count the raters."""
+        return len(self.rater_names)
+
+    @property
+    def n_documents(self) -> int:
+        """Count the documents."""
+        return len(self.seats)
+
+
+def read(path: Path | None) -> Pilot:
+    """Read a table of ratings; None is the one built into simlab.
+
+    Raises InputError naming file and line for what is not a table of ratings per rater.
+    """
+    if path is None:
+        with as_file(files("simlab.world").joinpath("data", BUILT_IN)) as built_in:
+            return read(built_in)
+    ratings = read_ratings(path)
+    if len(ratings) > MAX_RATINGS:
+        raise InputError(f"{shown(path)}: holds {len(ratings):,} ratings; a fit takes at most {MAX_RATINGS:,}")
+    system_names, system = _indexed([unit.system for unit in ratings])
+    rater_names, rater = _indexed([unit.rater for unit in ratings])
+    _, document = _indexed([unit.document for unit in ratings])
+    _, item = _indexed([f"{unit.document}\t{unit.segment}" for unit in ratings])
+    of_item = np.zeros(int(item.max()) + 1, np.int64)
+    of_item[item] = document
+    return _pilot(system, item, rater, list(ratings.values()), of_item, system_names, rater_names)
+
+
+def of_world(world: World, documents: Bools | None = None) -> Pilot:
+    """Take the ratings of a recorded world as a pilot; `documents[document]` keeps some of its documents.
+
+    Systems and raters keep their indices, so that what is fitted can be laid on the world's frame.
+    """
+    frame, ratings = world.frame, world.ratings
+    if ratings is None:
+        raise InputError("a pilot needs ratings: use a table, or raters.noise=potential")
+    kept = np.ones(frame.n_documents, bool) if documents is None else documents
+    system, item, slot = np.nonzero((frame.rater >= 0) & kept[frame.document][:, None])
+    items, item_index = np.unique(item, return_inverse=True)
+    _, of_item = np.unique(frame.document[items], return_inverse=True)
+    at = system, item, slot
+    rated = [Rated(*pair) for pair in zip(ratings.value[at].tolist(), ratings.errors[at].tolist(), strict=True)]
+    return _pilot(system, item_index, frame.rater[at], rated, of_item, frame.system_names, frame.rater_names)
+
+
+def _pilot(
+    system: Ints,
+    item: Ints,
+    rater: Ints,
+    rated: Sequence[Rated],
+    document: Ints,
+    system_names: Sequence[str],
+    rater_names: Sequence[str],
+) -> Pilot:
+    score = np.array([rating.score for rating in rated])
+    if not score.any():
+        raise InputError("the table has no score above 0; there is nothing to fit")
+    counts, counted = marked_errors(score, np.array([rating.errors for rating in rated]))
+    minor, major = _weights(score, counts, counted)
+    seats = [tuple(np.unique(rater[document[item] == d]).tolist()) for d in range(int(document.max()) + 1)]
+    names = tuple(system_names), tuple(rater_names)
+    return Pilot(system, item, rater, score, counts, document, tuple(seats), *names, counted, minor, major)
+
+
+def with_scores(pilot: Pilot, counts: Ints, score: Floats) -> Pilot:
+    """Put other answers in the place of those that the raters gave."""
+    return replace(pilot, counts=counts, score=score)
+
+
+def marked_errors(score: Floats, errors: Ints) -> tuple[Ints, bool]:
+    """Work out minor, major and punctuation errors from scores and numbers of errors (-1: not known).
+
+    Scores are sums of 5 per major, 1 per minor and .1 per punctuation error, so tenths tell punctuation, and the
+    score beyond one point per error tells majors. Where the number is not known, as many majors as fit are
+    assumed. Where more than one rating in twenty does not fit, the second value is False and all errors are of
+    one kind.
+
+    >>> marked_errors(np.array([7.2, 0.0]), np.array([5, 0]))[0].T.tolist()
+    [[2, 1, 2], [0, 0, 0]]
+    """
+    tenths = np.rint(10 * score).astype(np.int64)
+    punctuation = np.where(errors >= 0, np.minimum(tenths % 10, np.maximum(errors, 0)), tenths % 10)
+    whole = (tenths - punctuation) // 10
+    major = np.where(errors >= 0, np.rint((whole - (errors - punctuation)) / 4), whole // 5).astype(np.int64)
+    others = np.where(errors >= 0, errors - punctuation, whole // 5 + whole % 5)
+    major = np.clip(major, 0, others)
+    counts = np.stack([others - major, major, punctuation])
+    fits = np.abs(tenths - 10 * score) < 1e-6
+    fits &= (errors < 0) | (np.abs(counts[0] + 5 * counts[1] - whole) < 2) | (whole > 20 * np.maximum(errors, 1))
+    if fits.mean() < 0.95 or ((errors < 0).all() and (tenths % 10 > 0).mean() > 0.3):
+        unit = score[score > 0].mean() / ERRORS_IN_AVERAGE_SCORE
+        alone = np.rint(score / unit).astype(np.int64)
+        return np.stack([alone, 0 * alone, 0 * alone]), False
+    return counts, True
+
+
+def _weights(score: Floats, counts: Ints, counted: bool) -> tuple[float, float]:
+    """Give the points of a minor and a major error; rare errors worth 25 points raise the average of a major one."""
+    if not counted:
+        unit = float(score.sum() / counts[0].sum())
+        return unit, unit
+    rest = (score - counts[0] - 0.1 * counts[2]).sum()
+    return 1.0, float(max(rest / counts[1].sum(), 1.0)) if counts[1].any() else 5.0
+
+
+def _indexed(names: Sequence[str]) -> tuple[list[str], Ints]:
+    """Number names in natural order (rater2 before rater10)."""
+    known = sorted(set(names), key=_natural)
+    place = {name: index for index, name in enumerate(known)}
+    return known, np.array([place[name] for name in names])
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    # Splitting at runs of digits alternates: every second piece is a number, and compares by length, then by digits.
+    pieces = [piece.lstrip("0") if k % 2 else piece for k, piece in enumerate(re.split(r"([0-9]+)", name))]
+    return [(len(piece) if k % 2 else 0, piece) for k, piece in enumerate(pieces)] + [(0, name)]

@@ -1,0 +1,31 @@
+"""Let a law answer in the place of a pilot's raters: the same outputs, the same raters, other answers."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+from simlab.fitting.pilot import Pilot, with_scores
+from simlab.types import Ints
+from simlab.world.laws.fitted import Effects, draw_factors, expected_errors, weights
+from simlab.world.raters import count_quantile
+
+
+def simulate(rng: np.random.Generator, effects: Effects, pilot: Pilot) -> Pilot:
+    """Draw a world for the pilot's outputs and raters, and its ratings.
+
+    It is the law of `fitted_law.world_on`, drawn for the ratings that exist only: a table with one rater per output
+    is not blown up to all raters.
+    """
+    factors = draw_factors(rng, effects, pilot.document)
+    expected = expected_errors(effects, factors, pilot.document, pilot.system, pilot.item, pilot.rater)
+    output = pilot.system * len(pilot.document) + pilot.item
+    shared = rng.standard_normal((len(expected), pilot.n_systems * len(pilot.document)))[:, output]
+    own = rng.standard_normal(expected.shape)
+    normal = np.sqrt(effects.noise_share) * own + np.sqrt(1 - effects.noise_share) * shared
+    count = count_quantile(ndtr(normal), expected, effects.dispersion)
+    return with_scores(pilot, _three_kinds(count), weights(effects) @ count)
+
+
+def _three_kinds(count: Ints) -> Ints:
+    return count if len(count) == 3 else np.concatenate([count, np.zeros_like(count[:1])])

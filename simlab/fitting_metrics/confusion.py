@@ -1,0 +1,228 @@
+"""Estimate a metric's mixture matrix: what it says of two outputs when humans say `>`, `=` or `<`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincinv, chdtri
+
+from simlab.fitting_metrics.data import MOST_CELLS, Outputs, Preferences, Trials
+from simlab.types import Array, Bools, Floats, InputError
+from simlab.world.fitted_metrics import posterior_mean
+from simlab.world.laws.comparisons import compare
+
+FEW_CLUSTERS = 3
+"""Fewer kinds of corruption than this say nothing of how far kinds differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Hold the posterior of a mixture matrix, columns = what humans say: Dirichlet(counts + prior).
+
+    `observed[metric outcome, human outcome]` are raw counts, in which outputs with several human ratings count once;
+    `counts` are those divided by the `design_effect[column]`: comparisons of one item, or of one kind of corruption,
+    go together, and know less than as many independent ones. With `mirrored` the order of two systems means nothing:
+    the column `<` is `>` upside down and `=` its own mirror image. `concentration` says how closely the matrices of
+    pairs of systems follow it (None: no difference was found).
+    """
+
+    observed: Floats
+    counts: Floats
+    prior: Floats
+    design_effect: Floats
+    mirrored: bool
+    concentration: float | None
+    margin: float
+    human_margin: float | None
+
+    def column_counts(self, column: int) -> tuple[float, float]:
+        """Return the comparisons behind a column, and the independent ones that would tell as much."""
+        whole = self.observed.sum(0)
+        n = whole[0] + whole[2] if self.mirrored and column != 1 else whole[column]
+        return float(n), float(self.counts[:, column].sum())
+
+    @property
+    def mean(self) -> Floats:
+        """Return the posterior mean."""
+        return posterior_mean(self.counts + self.prior, mirrored=self.mirrored)
+
+    def interval(self, level: float = 0.05) -> tuple[Floats, Floats]:
+        """Return equal-tailed intervals of each cell."""
+        weight = self.counts + self.prior
+        low, high = (_quantiles(weight, tail) for tail in (level / 2, 1 - level / 2))
+        if self.mirrored:
+            # The two halves of what is no draw are equal by symmetry, not drawn apart.
+            tie, rest = weight[1, 1], weight[0, 1] + weight[2, 1]
+            for bound, tail in ((low, level / 2), (high, 1 - level / 2)):
+                bound[[0, 2], 1] = _beta_quantile(rest, tie, tail) / 2
+        return low, high
+
+
+def of_outputs(
+    outputs: Outputs, name: str, *, margin: float, human_margin: float, signs: tuple[int, int], mirrored: bool
+) -> Mixture | None:
+    """Compare the outputs of each two systems on the same item, by human score and by metric score.
+
+    `signs` turn (human, metric) scores so that more is better. A human score is the mean of an output's ratings; a
+    difference up to the margin is a draw. None where no item has outputs of two systems with both scores.
+    """
+    n_systems = len(outputs.system_names)
+    if n_systems * (n_systems - 1) // 2 * outputs.n_items > MOST_CELLS:
+        raise InputError(f"{n_systems} systems on {outputs.n_items} items are too many comparisons; give fewer items")
+    human = compare(signs[0] * by_system(outputs, mean_rating(outputs)), human_margin)
+    metric = compare(signs[1] * by_system(outputs, outputs.metrics[name]), margin)
+    pair, item = np.nonzero((human >= 0) & (metric >= 0))
+    if not len(pair):
+        return None
+    weight = np.eye(3)[human[pair, item]]
+    return _mixture(item, pair, weight, metric[pair, item], margin=margin, human_margin=human_margin, mirrored=mirrored)
+
+
+def of_preferences(preferences: Preferences, name: str, *, mirrored: bool) -> Mixture | None:
+    """Count what the metric says where humans prefer; None where nothing has both."""
+    said = preferences.metrics[name]
+    both = (said >= 0) & (preferences.human.sum(1) > 0)
+    if not both.any():
+        return None
+    at = preferences.item[both], preferences.pair[both], preferences.human[both], said[both]
+    return _mixture(*at, margin=0.0, human_margin=None, mirrored=mirrored)
+
+
+def of_trials(trials: Trials, *, margin: float) -> Mixture | None:
+    """Count what the metric says of originals (first) and corruptions, under one margin for all kinds.
+
+    Humans prefer the original of altering and disrupting corruptions (`>`) and find preserving ones as good (`=`); a
+    corruption may stand first as well, so the matrix is mirrored. With three kinds of corruption or more, what is not
+    known is how the metric takes another kind: kinds are the clusters. None where no trial has two scores.
+    Source: Boag et al. 2016 for the kinds; their two pass rules have clashing margins and are not used.
+    """
+    sign = -1 if trials.lower_is_better else 1
+    metric = compare(sign * np.stack([trials.original, trials.corrupted]), margin)[0]
+    scored = metric >= 0
+    if not scored.any():
+        return None
+    weight = np.eye(3)[np.where(trials.preserving, 1, 0)][scored]
+    cluster = np.where(_several(trials, scored)[trials.preserving.astype(int)], trials.corruption, -1)
+    # A trial that is its own cluster gets a number that no corruption has.
+    own = len(np.unique(trials.corruption)) + np.arange(len(cluster))
+    cluster = np.where(cluster < 0, own, cluster)[scored]
+    pair = np.zeros(len(cluster), int)
+    return _mixture(cluster, pair, weight, metric[scored], margin=margin, human_margin=None, mirrored=True)
+
+
+def mean_rating(outputs: Outputs) -> Floats:
+    """Average the ratings of each output; NaN where there is none."""
+    rated = np.isfinite(outputs.human)
+    total = np.where(rated, outputs.human, 0.0).sum(1)
+    return np.asarray(np.where(rated.any(1), total / np.maximum(rated.sum(1), 1), np.nan))
+
+
+def by_system(outputs: Outputs, value: Floats) -> Floats:
+    """Lay values of outputs out as `[system, item]`, NaN where there is no output."""
+    laid = np.full((len(outputs.system_names), outputs.n_items), np.nan)
+    laid[outputs.system, outputs.item] = value
+    return laid
+
+
+def design_effect(counts: Floats) -> float:
+    """Return how many times the variance of shares exceeds that of independent counts; at least 1.
+
+    `counts[cluster, outcome]`. The variance of the pooled shares is that of a ratio estimator over clusters. Source:
+    Kish 1965, section 8.2; Rao and Scott 1992 for dividing the counts by it.
+    """
+    n = counts.sum(1)
+    there, total = int((n > 0).sum()), float(n.sum())
+    if there < 2:
+        return 1.0
+    share = counts.sum(0) / total
+    expected = float((share * (1 - share)).sum()) / total
+    residual = counts - n[:, None] * share
+    variance = there / (there - 1) * float((residual**2).sum()) / total**2
+    return max(1.0, variance / expected) if expected > 0 else 1.0
+
+
+def concentration(counts: Floats, mean: Floats) -> float | None:
+    """Estimate how closely groups follow common shares: Dirichlet(concentration * column) in each group.
+
+    `counts[group, outcome, column]`, `mean[outcome, column]`. By moments, from Pearson's chi-squared over all columns
+    together; None where it is no larger than 95 % of those of groups that do not differ.
+    """
+    n = counts.sum(1)
+    excess, scale, freedom, statistic = 0.0, 0.0, 0, 0.0
+    for column in range(counts.shape[2]):
+        groups, possible = n[:, column] >= 2, mean[:, column] > 0
+        free = (int(groups.sum()) - 1) * (int(possible.sum()) - 1)
+        if free < 1:
+            continue
+        size, share = n[groups, column][:, None], mean[possible, column]
+        chi = float((((counts[groups][:, possible, column] - size * share) ** 2) / (size * share)).sum())
+        excess, statistic, freedom = excess + chi - free, statistic + chi, freedom + free
+        scale += (int(possible.sum()) - 1) * float((size - 1).sum())
+    if not freedom or statistic <= chdtri(freedom, 0.05):
+        return None
+    within = min(max(excess / scale, 1e-6), 0.9)
+    return 1 / within - 1
+
+
+def _several(trials: Trials, scored: Bools) -> Array:
+    """Say for (altering and disrupting, preserving) whether there are kinds of corruption enough."""
+    kinds = [np.unique(trials.corruption[scored & (trials.preserving == which)]) for which in (False, True)]
+    return np.array([len(found) >= FEW_CLUSTERS for found in kinds])
+
+
+def _mixture(
+    cluster: Array, pair: Array, human: Floats, said: Array, *,
+    margin: float, human_margin: float | None, mirrored: bool,
+) -> Mixture:  # fmt: skip
+    by_cluster, by_pair = (_counts(group, human, said) for group in (cluster, pair))
+    raw = by_cluster.sum(0)
+    folded = _folded(by_cluster) if mirrored else by_cluster
+    effect = np.array([design_effect(column) for column in _columns(folded, mirrored=mirrored)])
+    observed = _mirror_image(raw) if mirrored else raw
+    prior = np.ones((3, 3))
+    if margin == 0 and not raw[1].any():
+        # A metric that never draws is not given a third of the prior mass for draws.
+        prior[1] = 0.0
+    mean = posterior_mean(observed + prior, mirrored=mirrored)
+    spread = concentration(by_pair, mean) if len(by_pair) > 1 else None
+    return Mixture(raw, observed / effect, prior, effect, mirrored, spread, margin, human_margin)
+
+
+def _counts(group: Array, human: Floats, said: Array) -> Floats:
+    """Count `[group, metric outcome, human outcome]`."""
+    index = np.unique(group, return_inverse=True)[1]
+    counts = np.zeros((int(index.max()) + 1, 3, 3))
+    np.add.at(counts, (index, said), human)
+    return counts
+
+
+def _folded(counts: Floats) -> Floats:
+    """Add what is said of the same comparison the other way round; each is then there twice."""
+    return counts + counts[..., ::-1, ::-1]
+
+
+def _mirror_image(raw: Floats) -> Floats:
+    """Return counts in which `<` is `>` upside down, both from all comparisons that are no draws to humans."""
+    both = _folded(raw)
+    return np.stack([both[:, 0], both[:, 1] / 2, both[:, 2]], axis=1)
+
+
+def _columns(counts: Floats, *, mirrored: bool) -> Sequence[Floats]:
+    """Return `[cluster, outcome]` of each column, as far as outcomes are free to vary."""
+    first, same, last = (counts[..., column] for column in range(3))
+    if mirrored:
+        same = np.stack([same[:, 1], same[:, 0] + same[:, 2]], axis=1) / 2
+    return first, same, last
+
+
+def _quantiles(weight: Floats, tail: float) -> Floats:
+    total = weight.sum(0)
+    return np.array([[_beta_quantile(weight[i, j], total[j] - weight[i, j], tail) for j in range(3)] for i in range(3)])
+
+
+def _beta_quantile(a: float, b: float, tail: float) -> float:
+    if a <= 0 or b <= 0:
+        return 0.0 if a <= 0 else 1.0
+    return float(betaincinv(a, b, tail))

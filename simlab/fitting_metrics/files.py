@@ -1,0 +1,200 @@
+"""Write what was learned of a metric as the file that fitted metrics draw from, readable and with its counts."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simlab.fitting_metrics.confusion import Mixture
+from simlab.fitting_metrics.correlations import Correlation
+from simlab.fitting_metrics.fitting import Fit, Learned
+from simlab.fitting_metrics.humans import Adequacy, Contests
+from simlab.fitting_metrics.rates import Rates
+from simlab.types import Floats
+from simlab.world.fitted_metrics import FORMAT
+
+MOST_PAIRS = 1770
+"""Probabilities of more pairs (60 systems) would make a file too large to read."""
+
+
+def text(learned: Learned, fit: Fit, source: str, digest: str, *, signs: tuple[int, int]) -> str:
+    """Return the YAML of a metric: its sections, and the systems of the table."""
+    lines = [
+        f"# What `simlab fit-metric` learned of {_plain(learned.name)}; worlds draw from it (simlab show metric).",
+        f"format: {FORMAT}",
+        f"metric: {_quoted(learned.name)}",
+        f"source: {{file: {_quoted(source)}, sha256: {digest}}}",
+        "# true: learned from corrupted sentences, which are no outputs of systems.",
+        f"transported: {_word(learned.transported)}",
+    ]
+    if learned.rates is not None:
+        lines += _rates(learned.rates, signs[1])
+    if learned.mixture is not None:
+        lines += _mixture(learned.mixture)
+    if learned.correlation is not None:
+        lines += _correlation(learned.correlation)
+    lines += _systems(fit)
+    return "\n".join(lines) + "\n"
+
+
+def systems_text(fit: Fit, source: str, digest: str) -> str:
+    """Return the YAML of a table without a metric."""
+    head = [
+        "# What `simlab fit-metric` learned of systems; no metric was in the table.",
+        f"format: {FORMAT}",
+        f"source: {{file: {_quoted(source)}, sha256: {digest}}}",
+    ]
+    return "\n".join([*head, *_systems(fit)]) + "\n"
+
+
+def name_of(source: Path, metric: str) -> str:
+    """Name the file of a metric after its table and itself.
+
+    >>> name_of(Path("scores.csv"), "BLEU 4/5")
+    'scores-BLEU_4_5.yaml'
+    """
+    stem = source.name.partition(".")[0] or "table"
+    return f"{stem}-{re.sub(r'[^A-Za-z0-9_.+-]+', '_', metric)[:60].strip('_') or 'metric'}.yaml"
+
+
+def preferences_words(contests: Contests) -> list[str]:
+    """Return the settings that make worlds of these pairs; none where a pair is missing."""
+    if not contests.complete or len(contests.system_names) < 2 or len(contests.pair_names) > MOST_PAIRS:
+        return []
+    rows = ",".join(_row(row, 4) for row in _summing(contests.p))
+    return ["systems=preference_given", f"systems.n_systems={len(contests.system_names)}", f"systems.p=[{rows}]"]
+
+
+def adequacy_words(adequacy: Adequacy) -> list[str]:
+    """Return the settings that make worlds of these systems; none for a single one."""
+    if len(adequacy.system_names) < 2:
+        return []
+    words = [
+        "systems=alpha_optimal",
+        f"systems.n_systems={len(adequacy.system_names)}",
+        f"systems.alphas={_row(adequacy.alpha, 4)}",
+    ]
+    if math.isfinite(adequacy.item_agreement):
+        words.append(f"systems.item_agreement={adequacy.item_agreement:.3g}")
+    if adequacy.noise is not None:
+        words.append(f"raters.noise={adequacy.noise:.3g}")
+    return words
+
+
+def _rates(rates: Rates, sign: int) -> Iterator[str]:
+    (rho_low, rho_high), (eta_low, eta_high) = rates.interval()
+    yield f"# rho {rates.rho:.3f} ({rho_low:.3f} to {rho_high:.3f})."
+    yield f"# eta {rates.eta:.3f} ({eta_low:.3f} to {eta_high:.3f})."
+    yield "# Worlds draw rho ~ Beta(TP + 1, P - TP + 1), eta ~ Beta(TN + 1, N - TN + 1)."
+    yield "rho_eta:"
+    yield from _keys({"TP": rates.tp, "P": rates.p, "TN": rates.tn, "N": rates.n})
+    yield "  # Systems differ around them: Beta(concentration * rate, ...); null: no difference was found."
+    yield from _keys({"concentration": rates.concentration})
+    yield "  # Outputs that are adequate, and that are not."
+    yield f"  observed: {_row(rates.observed, 2)}"
+    yield from _keys({"threshold": sign * rates.threshold + 0.0, "lower_is_better": sign < 0, "tuned": rates.tuned})
+
+
+def _mixture(mixture: Mixture) -> Iterator[str]:
+    yield "# Rows: what the metric says (>, =, <); columns: what humans say. Posterior mean:"
+    yield from (f"#   {'  '.join(f'{cell:.3f}' for cell in row)}" for row in mixture.mean)
+    yield "# Worlds draw columns ~ Dirichlet(counts + prior)."
+    yield "mu:"
+    yield f"  counts: {_matrix(mixture.counts, 3)}"
+    yield f"  prior: {_matrix(mixture.prior, 3)}"
+    yield "  # true: the order of two systems means nothing; column < is column > upside down."
+    yield from _keys({"mirrored": mixture.mirrored})
+    yield "  # Pairs of systems differ around it: Dirichlet(concentration * column); null: no difference was found."
+    yield from _keys({"concentration": mixture.concentration})
+    yield "  # Comparisons as counted, and by how much their variance exceeds that of independent ones."
+    yield f"  observed: {_matrix(mixture.observed, 2)}"
+    yield f"  design_effect: {_row(mixture.design_effect, 3)}"
+    yield from _keys({"margin": mixture.margin, "human_margin": mixture.human_margin})
+
+
+def _correlation(found: Correlation) -> Iterator[str]:
+    low, high = found.interval()
+    kind = "with the human score free of noise" if found.disattenuated else "with single ratings, noise and all"
+    yield f"# Within systems, {kind}: {found.value:.3f} ({low:.3f} to {high:.3f})."
+    yield "# Worlds draw tanh(atanh(value) + z_error * normal); systems' own have a standard deviation of system_sd."
+    yield "correlation:"
+    yield from _keys({"value": found.value, "z_error": min(found.z_error, 10.0), "system_sd": found.system_sd})
+    yield from _keys({"disattenuated": found.disattenuated, "outputs": found.n_outputs})
+    if found.components is not None and found.errors is not None:
+        gamma, error = float(found.components.gamma), float(found.errors.gamma)
+        yield "  # Noise of a rating over spread of the human score, as variances, and their error."
+        yield from _keys({"gamma": gamma, "gamma_error": error if math.isfinite(error) else None})
+        signal, noise = (float(part) for part in found.components[:2])
+        yield f"  components: {{signal_variance: {signal:.6g}, annotator_variance: {noise:.6g}}}"
+
+
+def _systems(fit: Fit) -> Iterator[str]:
+    contests, adequacy = fit.contests, fit.adequacy
+    if contests is None and adequacy is None:
+        return
+    yield "# The systems of the table, for worlds like it; nothing reads this section, the comments say what to type."
+    yield "systems:"
+    if contests is not None and len(contests.pair_names) <= MOST_PAIRS:
+        if words := preferences_words(contests):
+            yield f"  # {_plain(' '.join(words))}"
+        yield "  preferences: # counts of >, =, < by humans; p ~ Dirichlet(counts + 1)"
+        for (first, second), count in zip(contests.pair_names, contests.counts, strict=True):
+            yield f"    - {{pair: [{_quoted(first)}, {_quoted(second)}], counts: {_row(count, 2)}}}"
+    if adequacy is not None:
+        if words := adequacy_words(adequacy):
+            yield f"  # {_plain(' '.join(words))}"
+        yield "  adequacy: # adequate of so many independent outputs; alpha ~ Beta(adequate + 1, n - adequate + 1)"
+        for name, alpha, (good, n) in zip(adequacy.system_names, adequacy.alpha, adequacy.counts, strict=True):
+            yield f"    - {{system: {_quoted(name)}, alpha: {alpha:.4f}, counts: {_row((good, n), 2)}}}"
+        yield f"  human: {{rho: {adequacy.human_rho:.4f}, eta: {adequacy.human_eta:.4f}}}"
+        if adequacy.noise is not None:
+            yield f"  noise: {adequacy.noise:.4f}"
+        if math.isfinite(adequacy.item_agreement):
+            yield f"  item_agreement: {adequacy.item_agreement:.3f}"
+
+
+def _summing(p: Floats) -> Floats:
+    """Round probabilities so that they still sum to one."""
+    rounded = np.round(p, 4)
+    rounded[np.arange(len(p)), p.argmax(1)] += 1 - rounded.sum(1)
+    return rounded
+
+
+def _keys(values: dict[str, Any]) -> Iterator[str]:
+    for key, value in values.items():
+        yield f"  {key}: {_word(value)}"
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    # YAML takes 1e-07 for a text: it wants a point and a sign.
+    shown = f"{value:.8g}"
+    return re.sub(r"^(-?\d+)e", r"\1.0e", shown)
+
+
+def _row(values: Iterable[float], digits: int) -> str:
+    return "[" + ",".join(f"{round(float(value), digits) + 0.0:.8g}" for value in values) + "]"
+
+
+def _matrix(rows: Sequence[Sequence[float]] | Floats, digits: int) -> str:
+    return "[" + ", ".join(_row(row, digits) for row in rows) + "]"
+
+
+def _quoted(name: str) -> str:
+    # A text of JSON is one of YAML.
+    return json.dumps(name)
+
+
+def _plain(name: str) -> str:
+    return name if name.isprintable() else ascii(name)

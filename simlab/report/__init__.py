@@ -1,1 +1,0 @@
-"""Show what a store holds: tables, figures, and the words of the command line."""

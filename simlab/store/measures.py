@@ -1,0 +1,95 @@
+"""Set the measures of many cells out over the axes of their sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from simlab.parts import bind
+from simlab.studies.outcomes import OK
+from simlab.types import Array, Estimate, Outcomes
+
+SUFFIXES = ("_mcse", "_n", "_influence", "_low_if_failed", "_high_if_failed")
+
+Position = tuple[int, ...]
+Measures = Mapping[str, Callable[[Outcomes], Estimate]]
+Labels = Mapping[str, Mapping[str, Any]]
+"""Attributes per measure: `label`; where failures can be bounded `bounds` (least, greatest), and `order`, the number
+of campaigns that are compared at a time (1 unless given)."""
+
+Variables = dict[str, tuple[tuple[str, ...], Array, Mapping[str, Any]]]
+"""Dimensions, values and attributes per variable."""
+
+Estimates = Mapping[Position, Mapping[str, Estimate]]
+
+
+def estimate(measures: Measures, outcomes: Outcomes) -> dict[str, Estimate]:
+    """Compute the measures of a cell; none where no campaign of it was carried out.
+
+    On one thread, as the blocks are: the last bits of a matrix product depend on how many.
+    """
+    if not np.any(outcomes["status"] == OK):
+        return {}
+    with threadpool_limits(1):
+        return {name: measure(outcomes) for name, measure in measures.items()}
+
+
+def n_clusters(estimates: Estimates) -> int:
+    """Count the clusters of the measure that has most."""
+    return max((len(found.influence) for cell in estimates.values() for found in cell.values()), default=0)
+
+
+def set_out(
+    axes: tuple[str, ...], shape: tuple[int, ...], estimates: Estimates, labels: Mapping[str, Mapping[str, Any]]
+) -> Variables:
+    """Set out the measures that `labels` names: value, error, number of campaigns, influence of each cluster."""
+    found: Variables = {}
+    clusters = n_clusters(estimates)
+    for name, about in labels.items():
+        cells = {place: cell[name] for place, cell in estimates.items() if name in cell}
+        kinds = sorted({cell.cluster for cell in cells.values()})
+        value, mcse = np.full(shape, np.nan), np.full(shape, np.nan)
+        n, influence = np.zeros(shape, np.int32), np.full((*shape, clusters), np.nan)
+        for place, cell in cells.items():
+            value[place], mcse[place], n[place] = cell.value, cell.mcse, cell.n
+            influence[place][: len(cell.influence)] = cell.influence
+        found[name] = (axes, value, {"cluster": "/".join(kinds), **about})
+        found[f"{name}_mcse"] = (axes, mcse, {"label": "Monte-Carlo standard error"})
+        found[f"{name}_n"] = (axes, n, {"label": "campaigns that the value rests on"})
+        found[f"{name}_influence"] = ((*axes, "cluster"), influence, {"label": "influence of each cluster"})
+    return found
+
+
+def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> Variables:
+    """Bound each measure by what it would be had all failed campaigns been as bad, or as good, as can be.
+
+    Failures are not missing at random. Of comparisons between `order` campaigns, the share without a failed one is
+    `(1 - failed) ** order`. Nothing is said where no campaign of the sweep failed.
+    """
+    bounded: Variables = {}
+    for name, (dims, value, about) in variables.items():
+        if "bounds" not in about or not any(failed.values()):
+            continue
+        weight = np.full(value.shape, np.nan)
+        for place, share in failed.items():
+            weight[place] = (1 - share) ** about.get("order", 1)
+        known = np.where(weight > 0, value * weight, 0.0)
+        for word, limit in zip(("low", "high"), about["bounds"], strict=True):
+            label = f"with every failed campaign counted at {limit}"
+            bounded[f"{name}_{word}_if_failed"] = (dims, known + (1 - weight) * limit, {"label": label})
+    return bounded
+
+
+def measures_of(config: Mapping[str, Any]) -> Measures:
+    """Bind the measures of a config to their settings."""
+    return {name: bind(section, config.get("plugins", ())) for name, section in config["measure"].items()}
+
+
+def all_measures() -> Measures:
+    """Bind every measure that there is."""
+    from simlab.config import bound_options
+
+    return measures_of({"measure": bound_options("measure")})

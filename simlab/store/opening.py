@@ -1,0 +1,91 @@
+"""Open stores, and take from them what their outcomes say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simlab.engine.ledger import STORE
+from simlab.store.folder import valid_store
+from simlab.store.layout import columns
+from simlab.store.measures import SUFFIXES
+from simlab.store.writing import SCHEMA
+from simlab.studies.outcomes import OUTCOMES, PER_WORLD, UNRUN
+from simlab.types import Array, InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def open_results(folder: str | Path) -> xr.Dataset:
+    """Open a store; values are read when they are used.
+
+    Dimensions are the sweep's axes in its order, then those of the outcomes; the measures come first. Raises
+    InputError where there is no store or a newer simlab wrote it.
+    """
+    import xarray as xr
+
+    where = Path(folder)
+    path = valid_store(where.parent if where.name == STORE else where)
+    check_schema(path)
+    dataset: xr.Dataset = xr.open_zarr(path, chunks=None)
+    # A dataset lists its dimensions in the order in which its variables name them.
+    ordered: xr.Dataset = dataset[_ordered(dataset)]
+    return ordered
+
+
+def axes_of(dataset: xr.Dataset) -> tuple[str, ...]:
+    """Name the axes that a store has as dimensions, in the order of the sweep."""
+    declared = json.loads(dataset.attrs["sweep"])["axes"]
+    return tuple(axis["name"] for axis in declared if axis["name"] in dataset.dims)
+
+
+def measures_of(dataset: xr.Dataset) -> tuple[str, ...]:
+    """Name the measures of a store, in the order of the sweep."""
+    return tuple(str(name) for name in dataset.data_vars if f"{name}_mcse" in dataset)
+
+
+def outcomes_of_cell(dataset: xr.Dataset, index: Sequence[int]) -> dict[str, Array]:
+    """Take the outcomes of one cell out of a store, as its blocks gave them: without padding, without what never ran.
+
+    `index` is the place on the axes. Raises InputError where the sweep kept its measures only.
+    """
+    if "estimate" not in dataset and "p_value" not in dataset:
+        raise InputError("this store keeps measures only (engine.outcomes=false); run it again to keep outcomes")
+    cell = dataset.isel(dict(zip(axes_of(dataset), index, strict=True)))
+    ran = np.flatnonzero(cell["status"].values != UNRUN)
+    outcomes = {name: cell[name].values[ran] for name in ("world", "study")}
+    for name in (name for name in OUTCOMES if name in cell):
+        if list(index) not in dataset[name].attrs.get("absent", []):
+            outcomes[name] = _cut(cell, name, ran)
+    return outcomes
+
+
+def _cut(cell: xr.Dataset, name: str, ran: Array) -> Array:
+    rows = np.arange(cell["world"].values[ran].max(initial=-1) + 1) if name in PER_WORLD else ran
+    n_systems = int(cell["n_systems"])
+    places = [columns(dim, n_systems, cell.sizes[dim]) for dim in OUTCOMES[name].dims[1:]]
+    taken: Array = cell[name].values[np.ix_(rows, *places)]
+    return taken
+
+
+def _ordered(dataset: xr.Dataset) -> list[str]:
+    """Order the variables: measures as the sweep names them, each with what belongs to it, then outcomes."""
+    measures = json.loads(dataset.attrs["sweep"])["measures"]
+    places = {f"{name}{suffix}": (k, j) for k, name in enumerate(measures) for j, suffix in enumerate(("", *SUFFIXES))}
+    names = map(str, dataset.data_vars)
+    return sorted(names, key=lambda name: (places.get(name, (len(measures), 0)), name))
+
+
+def check_schema(path: Path) -> None:
+    """Raise InputError where a path holds no store that this simlab can read."""
+    try:
+        schema = json.loads((path / "zarr.json").read_text(encoding="utf-8"))["attributes"]["schema"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is damaged or no store of simlab; run its sweep again to lay it anew") from error
+    if schema > SCHEMA:
+        raise InputError(f"{path} was written by a newer simlab (schema {schema}, known is {SCHEMA}); update simlab")

@@ -1,0 +1,151 @@
+"""Check that a folder holds what it should: every block sound, every chunk there, the store as the ledger says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simlab.engine import ledger
+from simlab.engine.addresses import Address
+from simlab.engine.ledger import FILE, STORE, Ledger
+from simlab.engine.run import cell_names, failures
+from simlab.store.folder import valid_store
+from simlab.store.layout import grid, slabs
+from simlab.store.measures import Measures, set_out
+from simlab.store.opening import check_schema
+from simlab.store.writing import attributes, coordinates, look_through, outcome_names
+from simlab.types import Array, InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Hold what was checked, and what is wrong: one line each."""
+
+    cells: int
+    blocks: int
+    arrays: int
+    problems: tuple[str, ...]
+
+
+def verify(folder: Path, measures: Measures | None = None) -> Report:
+    """Check the ledger and the store of a folder, reading only; recompute the given measures, too.
+
+    Raises InputError where the folder holds no sweep, its ledger cannot be read or a run is writing to it.
+    """
+    with ledger.reading(folder) as book:
+        blocks, torn = _torn(book)
+        problems = [f"{FILE}: {complaint}" for complaint in book.complaints()] + torn
+        problems += [f"failed: {failure.address}: {failure.reason}" for failure in failures(book)]
+        problems += _missing(book)
+        # What a torn block held is not known, so the store cannot be held against it.
+        arrays, wrong = (0, []) if torn else _check_store(book, measures or {})
+        return Report(len(book.entries()), blocks, arrays, tuple(dict.fromkeys(problems + wrong)))
+
+
+def _torn(book: Ledger) -> tuple[int, list[str]]:
+    names, torn, n = cell_names(book), [], 0
+    for row in book.blocks():
+        n += 1
+        if not row.sound:
+            at = row.block.address
+            torn.append(f"torn: {names.get(at.cell, 'unknown cell, ')}{at}: its checksum does not hold")
+    return n, torn
+
+
+def _missing(book: Ledger) -> list[str]:
+    names = cell_names(book)
+    return [
+        f"missing: {names[cell]}{Address(cell, world, first, count)}"
+        for cell in names
+        for world, studies in enumerate(book.wanted(cell))
+        for first, count in book.missing(cell, world, studies, failed=False)
+    ]
+
+
+def _check_store(book: Ledger, measures: Measures) -> tuple[int, list[str]]:
+    """Count the arrays of the store, and list what is wrong with them."""
+    import zarr
+
+    try:
+        path = valid_store(book.folder)
+        check_schema(path)
+        root = zarr.open_group(path, mode="r", use_consolidated=False)
+        arrays = dict(root.arrays())
+    except InputError as error:
+        return 0, [str(error)]
+    except Exception as error:
+        return 0, [f"{STORE} cannot be read ({_first_line(error)}); run the same sweep again to lay it anew"]
+    problems = [*_metadata(path, arrays), *_attributes(dict(root.attrs), book), *_lost_chunks(path, arrays)]
+    return len(arrays), problems + list(_contents(arrays, book, measures))
+
+
+def _contents(arrays: dict[str, Any], book: Ledger, measures: Measures) -> Iterator[str]:
+    """Hold every array against the ledger; those that only a measure could tell are read."""
+    size = grid(book)
+    survey = look_through(book, size, measures)
+    names = outcome_names(book, survey)
+    wanted = coordinates(size, survey)
+    if measures:
+        wanted |= set_out(size.names, size.shape, survey.estimates, {name: {} for name in measures})
+    for name, (_, array, _) in wanted.items():
+        yield from _differs(arrays, name, (), array)
+    for prefix, slab in slabs(book, size, names):
+        for name, array in slab.items():
+            yield from _differs(arrays, name, prefix, array)
+    for name in arrays.keys() - wanted.keys() - set(names):
+        yield from _differs(arrays, name, (), None)
+
+
+def _differs(arrays: dict[str, Any], name: str, place: tuple[int, ...], wanted: Array | None) -> Iterator[str]:
+    if name not in arrays:
+        yield f"{STORE} lacks {name}"
+        return
+    try:
+        found = arrays[name][place or ...]
+    except Exception as error:
+        yield f"{STORE}/{name} is damaged: {_first_line(error)}"
+        return
+    if wanted is not None and not _same(np.asarray(found), wanted):
+        yield f"{STORE}/{name} is not what the ledger says"
+
+
+def _same(found: Array, wanted: Array) -> bool:
+    if wanted.dtype.kind == "U":
+        return bool(found.tolist() == wanted.tolist())
+    same_values = bool(np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f"))
+    return same_values and bool(found.dtype == wanted.dtype)
+
+
+def _metadata(path: Path, arrays: dict[str, Any]) -> Iterator[str]:
+    """Compare the metadata that readers find gathered at the root with each array's own."""
+    gathered = json.loads((path / "zarr.json").read_text(encoding="utf-8"))["consolidated_metadata"]["metadata"]
+    for name in sorted(arrays.keys() | gathered.keys()):
+        own = json.loads((path / name / "zarr.json").read_text(encoding="utf-8")) if name in arrays else None
+        if own != gathered.get(name):
+            yield f"{STORE}/{name}: its metadata are not those at the root"
+
+
+def _attributes(found: dict[str, Any], book: Ledger) -> Iterator[str]:
+    wanted = attributes(book)
+    for name in sorted(found.keys() | wanted.keys()):
+        if found.get(name) != wanted.get(name):
+            yield f"{STORE}: the attribute {name} is not what the ledger says"
+
+
+def _lost_chunks(path: Path, arrays: dict[str, Any]) -> Iterator[str]:
+    """Look for every chunk: to readers a chunk that is lost looks like one that was never filled."""
+    for name, array in sorted(arrays.items()):
+        counts = [-(-size // chunk) for size, chunk in zip(array.shape, array.chunks, strict=True)]
+        for place in np.ndindex(*counts):
+            chunk = "/".join([name, "c", *map(str, place)])
+            if not (path / chunk).is_file():
+                yield f"{STORE}/{chunk} is lost"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

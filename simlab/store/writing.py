@@ -1,0 +1,237 @@
+"""Lay what a ledger holds as a Zarr store that plain xarray opens.
+
+The same content gives the same bytes: nothing in a store depends on the clock, on the number of jobs or on the order
+in which blocks were finished. A store is laid beside the old one and takes its place by renaming, so that a crash
+leaves one of the two; the ledger is the truth, and the next run lays the store anew.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.engine.ledger import STORE, Ledger
+from simlab.store.folder import NEW, settle, take_place
+from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, slabs, spread
+from simlab.store.measures import Labels, Measures, Position, Variables, bounds_if_failed, estimate, set_out
+from simlab.studies.outcomes import OK, OUTCOMES
+from simlab.types import Array, Estimate
+
+if TYPE_CHECKING:
+    import zarr
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Hold what has to be known of all cells before the first is written.
+
+    `present[name]` lists the cells that have an outcome; `document_set[replicate]` is None where cells differ in it;
+    `failed[cell]` is the share of campaigns that failed.
+    """
+
+    present: Mapping[str, tuple[Position, ...]]
+    document_set: Array | None
+    estimates: Mapping[Position, Mapping[str, Estimate]]
+    failed: Mapping[Position, float]
+
+
+def materialise(book: Ledger, measures: Measures, labels: Labels | None = None) -> Path:
+    """Lay the store of a ledger in the ledger's folder; return its path."""
+    size = grid(book)
+    settle(book.folder)
+    survey = look_through(book, size, measures)
+    named = {name: (labels or {}).get(name, {}) for name in measures}
+    summaries = set_out(size.names, size.shape, survey.estimates, named)
+    summaries |= bounds_if_failed(summaries, survey.failed)
+    lay(
+        book.folder,
+        attributes(book),
+        coordinates(size, survey) | summaries,
+        lambda root: _add_outcomes(root, book, size, survey),
+    )
+    take_place(book.folder)
+    return book.folder / STORE
+
+
+def lay(
+    folder: Path,
+    attributes: Mapping[str, Any],
+    variables: Variables,
+    more: Callable[[zarr.Group], None] | None = None,
+) -> None:
+    """Lay a new store beside the one that a folder has: variables, and what `more` adds to its group."""
+    import zarr
+
+    root = zarr.create_group(folder / NEW, zarr_format=3, attributes=dict(attributes))
+    for name, (dims, array, about) in variables.items():
+        _add(root, name, dims, array, about)
+    if more is not None:
+        more(root)
+    _consolidate(folder / NEW)
+
+
+def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:
+    """Go through all cells once: which outcomes they have, and what the measures say."""
+    present: dict[str, list[Position]] = {"status": []}
+    estimates, failed, sets = {}, {}, []
+    for position, entry in size.entries.items():
+        outcomes = gather(book.blocks(entry.cell), entry.config)
+        if not outcomes:
+            continue
+        estimates[position] = estimate(measures, outcomes)
+        failed[position] = float(np.mean(outcomes["status"] != OK))
+        sets.append(spread(outcomes, "document_set", size, len(entry.systems)))
+        for name in outcomes.keys() & OUTCOMES.keys():
+            present.setdefault(name, []).append(position)
+    listed = {name: tuple(present[name]) for name in sorted(present)}
+    return Survey(listed, _agreed(sets, size.sizes["replicate"]), estimates, failed)
+
+
+def _agreed(sets: Sequence[Array], replicates: int) -> Array | None:
+    """Return the document sets on which all cells agree that know them."""
+    agreed = np.full(replicates, OUTCOMES["document_set"].fill, OUTCOMES["document_set"].dtype)
+    for found in sets:
+        known = found != OUTCOMES["document_set"].fill
+        if np.any(known & (agreed != OUTCOMES["document_set"].fill) & (agreed != found)):
+            return None
+        agreed = np.where(known, found, agreed)
+    return agreed
+
+
+def attributes(book: Ledger) -> dict[str, Any]:
+    """Say where a store comes from: the sweep, the config that its cells share, seed and versions."""
+    declared = book.declaration() or {}
+    *earlier, latest = book.provenance() or [{}]
+    base = declared.pop("base")
+    about = {
+        "schema": SCHEMA,
+        "sweep": json.dumps(declared),
+        "config": json.dumps(base),
+        "seed": base.get("seed"),
+        "conditional": declared["worlds"] == 1,
+        # How xarray learns which variables are coordinates.
+        "coordinates": "world study document_set pair_first pair_second",
+    }
+    return about | latest | ({"earlier_versions": json.dumps(earlier)} if earlier else {})
+
+
+def coordinates(size: Grid, survey: Survey) -> Variables:
+    """Name what lies along every dimension."""
+    replicate = np.arange(size.sizes["replicate"], dtype=np.int32)
+    first, second = np.triu_indices(size.sizes["system"], 1)
+    systems = {entry.systems for entry in size.entries.values()}
+    named = np.array(systems.pop()) if len(systems) == 1 else np.arange(size.sizes["system"])
+    found: Variables = {
+        axis["name"]: ((axis["name"],), axis_values(axis["values"]), {"key": axis["key"]}) for axis in size.axes
+    }
+    found["world"] = (("replicate",), replicate // size.studies, {"label": "index of the world"})
+    found["study"] = (("replicate",), replicate % size.studies, {"label": "index of the study in its world"})
+    if survey.document_set is not None:
+        about = {"label": OUTCOMES["document_set"].label}
+        found["document_set"] = (("replicate",), survey.document_set, about)
+    found["system"] = (("system",), named, {})
+    found["pair_first"] = (("pair",), first.astype(np.int32), {"label": "index of the first system of a pair"})
+    found["pair_second"] = (("pair",), second.astype(np.int32), {"label": "index of the second system of a pair"})
+    if size.sizes["round"]:
+        found["preference"] = (("preference",), np.array([">", "=", "<"]), {"label": "outcome of a comparison"})
+        found["round"] = (("round",), np.arange(size.sizes["round"], dtype=np.int32), {"label": "batches collected"})
+    n_systems = np.zeros(size.shape, np.int32)
+    for position, entry in size.entries.items():
+        n_systems[position] = len(entry.systems)
+    return found | {"n_systems": (size.names, n_systems, {"label": "systems of the cell"})}
+
+
+def axis_values(values: Sequence[Any]) -> Array:
+    """Turn the values of an axis into a coordinate: numbers, or texts where they are not all numbers.
+
+    >>> axis_values([None, 0.5]), axis_values([10, 20])
+    (array(['null', '0.5'], dtype='<U4'), array([10, 20]))
+    """
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    if numbers:
+        return np.array(values)
+    return np.array([value if isinstance(value, str) else json.dumps(value) for value in values])
+
+
+def outcome_names(book: Ledger, survey: Survey) -> list[str]:
+    """List the outcomes that a store keeps: all, or the status only where the sweep keeps measures only."""
+    if not (book.declaration() or {})["outcomes"]:
+        return ["status"]
+    return [name for name in survey.present if name != "document_set" or survey.document_set is None]
+
+
+def _add_outcomes(root: zarr.Group, book: Ledger, size: Grid, survey: Survey) -> None:
+    names = outcome_names(book, survey)
+    split = depth(size, names)
+    arrays = {}
+    for name in names:
+        absent = [position for position in survey.failed if position not in survey.present[name]]
+        about = {"label": OUTCOMES[name].label} | ({"absent": absent} if absent else {})
+        dims = (*size.names, *OUTCOMES[name].dims)
+        shape = (*size.shape, *(size.sizes[dim] for dim in OUTCOMES[name].dims))
+        arrays[name] = _create(
+            root, name, dims, shape, np.dtype(OUTCOMES[name].dtype), OUTCOMES[name].fill, about, split
+        )
+    for prefix, slab in slabs(book, size, names):
+        for name, array in slab.items():
+            arrays[name][prefix] = array
+
+
+def _add(root: zarr.Group, name: str, dims: Sequence[str], array: Array, about: Mapping[str, Any]) -> None:
+    fill: Any = {"f": float("nan"), "U": "", "b": False}.get(array.dtype.kind, 0)
+    _create(root, name, dims, array.shape, array.dtype, fill, about, 0)[...] = array
+
+
+def _create(
+    root: zarr.Group,
+    name: str,
+    dims: Sequence[str],
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    fill: Any,
+    about: Mapping[str, Any],
+    split: int,
+) -> Any:
+    """Create an array whose chunks hold one value of the first `split` axes, compressed and sealed by a checksum."""
+    from zarr.codecs import Crc32cCodec, ZstdCodec
+
+    return root.create_array(
+        name,
+        shape=shape,
+        dtype=str if dtype.kind == "U" else dtype,
+        chunks=_chunks(shape, split, dtype.itemsize),
+        compressors=[ZstdCodec(level=3), Crc32cCodec()],
+        dimension_names=dims,
+        fill_value=fill,
+        attributes=dict(about),
+        # A chunk that is not there is then always a loss, never an economy.
+        config={"write_empty_chunks": True},
+    )
+
+
+def _chunks(shape: tuple[int, ...], split: int, itemsize: int) -> tuple[int, ...]:
+    chunks = [1] * split + [max(size, 1) for size in shape[split:]]
+    # One cell may still be too large: then its replicates are split.
+    if split < len(chunks):
+        row = itemsize * int(np.prod(chunks[split + 1 :], dtype=np.int64))
+        chunks[split] = max(1, min(chunks[split], CHUNK_BYTES // row))
+    return tuple(chunks)
+
+
+def _consolidate(path: Path) -> None:
+    """Gather the metadata of all arrays at the root, where xarray looks for it."""
+    import zarr
+    from zarr.errors import ZarrUserWarning
+
+    with warnings.catch_warnings():
+        # Readers that do not know this extension of the format ignore it.
+        warnings.filterwarnings("ignore", "Consolidated metadata", ZarrUserWarning)
+        zarr.consolidate_metadata(path, zarr_format=3)

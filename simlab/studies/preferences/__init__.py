@@ -1,0 +1,1 @@
+"""Studies in which outputs of two systems are compared."""

@@ -1,0 +1,1 @@
+"""Studies in which raters rate outputs one by one."""

@@ -1,0 +1,1 @@
+"""Read tables and fitted worlds from files."""

@@ -1,0 +1,222 @@
+"""Read the file of a fitted world: plain YAML, every value checked before any of it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256 as digest_of
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+
+# pydantic takes typing's own only from Python 3.12.
+from typing_extensions import NotRequired, TypedDict  # noqa: UP035
+
+from simlab.types import Floats, InputError
+from simlab.world.files.table_lines import refuse_non_file, shown
+from simlab.world.laws.fitted import Effects
+
+FORMAT = "simlab fitted world 1"
+BUILT_IN = "fitted_sxs_mqm_generalMT2023_ende.yaml"
+MAX_BYTES = 20_000_000
+MAX_DEPTH = 12
+
+Spread = Annotated[float, Ge(0), Le(10)]
+Positive = Annotated[float, Gt(0), Le(1e9)]
+Draws = Annotated[list[Spread], MinLen(1), MaxLen(2000)]
+Rows = Annotated[list[Annotated[list[Positive], MaxLen(5000)]], MinLen(1), MaxLen(2000)]
+AnyRows = Annotated[list[Annotated[list[Annotated[float, Ge(0), Le(1e9)]], MaxLen(5000)]], MinLen(1), MaxLen(2000)]
+Names = Annotated[list[Annotated[str, MinLen(1), MaxLen(300)]], MinLen(1), MaxLen(5000)]
+
+
+class Parameters(TypedDict):
+    """Keys below `draws`: a list with one entry per draw; rows have one entry per system or rater."""
+
+    system_mean: Rows
+    leniency: Rows
+    severity: Rows
+    sharpness: AnyRows
+    punctuation: AnyRows
+    document_sd: Draws
+    segment_sd: Draws
+    system_document_sd: Draws
+    rater_system_sd: Draws
+    rater_document_sd: Draws
+    rater_output_sd: Draws
+    dispersion: Annotated[list[Annotated[float, Ge(0), Le(100)]], MinLen(1)]
+    noise_share: Annotated[list[Annotated[float, Ge(0), Le(1)]], MinLen(1)]
+    major_share: Annotated[list[Annotated[float, Gt(0), Le(0.99)]], MinLen(1)]
+    minor_sharpness: Draws
+    mean_score: Annotated[list[Positive], MinLen(1)]
+    system_sd: Draws
+    leniency_sd: Draws
+    severity_sd: Draws
+
+
+class Speed(TypedDict):
+    """Keys of how fast a rater is: seconds per segment are lognormal."""
+
+    median_seconds: Positive
+    log_sd: Spread
+    segments: Annotated[int, Ge(1)]
+
+
+class Content(TypedDict):
+    """Keys of the file."""
+
+    format: str
+    about: dict[str, Any]
+    method: str
+    diagnosis: NotRequired[dict[str, Any]]
+    not_identified: list[str]
+    estimates: dict[str, dict[str, float]]
+    systems: Names
+    raters: Names
+    minor_weight: Positive
+    major_weight: Positive
+    document_sizes: Annotated[list[Annotated[int, Ge(1), Le(100_000)]], MinLen(1), MaxLen(100_000)]
+    seats: Annotated[list[Annotated[list[Annotated[int, Ge(0)]], MinLen(1)]], MinLen(1), MaxLen(100_000)]
+    speeds: NotRequired[dict[str, Speed]]
+    draws: Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class FittedWorld:
+    """Hold a fitted world: who, where they sit, how long documents are, and draws of the parameters."""
+
+    system_names: tuple[str, ...]
+    rater_names: tuple[str, ...]
+    document_sizes: tuple[int, ...]
+    seats: tuple[tuple[int, ...], ...]
+    effects: tuple[Effects, ...]
+    leniency_sd: tuple[float, ...]
+    severity_sd: tuple[float, ...]
+    speeds: Mapping[str, Speed]
+
+
+def read_fitted(path: str | None, sha256: str | None) -> FittedWorld:
+    """Read a fitted world; None is the one built into simlab.
+
+    Raises InputError, naming the file and what is wrong in it, for anything else than such a file, and where its
+    digest is not `sha256` (None: any).
+    """
+    if path is None:
+        if sha256 is not None:
+            raise InputError("systems.sha256 is the digest of a file; give systems.path, too, or leave it out")
+        return _built_in()
+    if not path.strip():
+        raise InputError("systems.path is empty; give what `simlab fit` wrote, or null for the built-in fit")
+    file = Path(path).expanduser()
+    refuse_non_file(file)
+    status = file.stat()
+    return _read(file.absolute(), (status.st_mtime_ns, status.st_size, status.st_ino), sha256)
+
+
+@lru_cache(maxsize=1)
+def _built_in() -> FittedWorld:
+    with as_file(files("simlab.world").joinpath("data", BUILT_IN)) as path:
+        return _checked(path.read_bytes(), "the built-in fit")
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, stamp: tuple[int, ...], digest: str | None) -> FittedWorld:
+    if stamp[1] > MAX_BYTES:
+        raise InputError(f"{shown(path)}: has more than {MAX_BYTES:,} bytes; not a fitted world")
+    content = path.read_bytes()
+    if digest is not None and digest != digest_of(content).hexdigest():
+        raise InputError(f"{shown(path)} has changed since the sweep began: its digest is not {shown(digest)}")
+    return _checked(content, shown(path))
+
+
+def _checked(content: bytes, where: str) -> FittedWorld:
+    import yaml
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        _refuse_tricks(yaml.scan(content, loader), where)
+        found = yaml.load(content, loader)  # noqa: S506 (a safe loader)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{where}: is not YAML ({' '.join(str(error).split())[:120]})") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InputError(f"{where}: is no fitted world; give what `simlab fit TABLE --out FILE.yaml` wrote")
+    Content.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
+    try:
+        return _fitted(TypeAdapter(Content).validate_python(found), where)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{where}: {place}: {first['msg'].lower()}, found {shown(repr(first['input']), 60)}") from None
+
+
+def _refuse_tricks(tokens: Iterator[Any], where: str) -> None:
+    """Refuse what no fitted world has: aliases can make a small file large, deep nesting can exhaust the stack."""
+    depth = 0
+    for token in tokens:
+        name = type(token).__name__
+        depth += name.endswith("StartToken") and name != "StreamStartToken"
+        depth -= name.endswith("EndToken") and name != "StreamEndToken"
+        if depth > MAX_DEPTH:
+            raise InputError(f"{where}: is nested more than {MAX_DEPTH} deep; not a fitted world")
+        if name in ("AliasToken", "AnchorToken"):
+            raise InputError(f"{where}: has YAML anchors, which a fitted world does not need; write it anew")
+
+
+def _fitted(content: Content, where: str) -> FittedWorld:
+    systems, raters, draws = content["systems"], content["raters"], content["draws"]
+    n = len(draws["document_sd"])
+    for name, column in draws.items():
+        wanted = {"system_mean": len(systems), "leniency": len(raters), "severity": len(raters)}
+        wanted |= {"punctuation": len(raters), "sharpness": len(raters)}
+        rows: Any = column
+        if len(rows) != n or (name in wanted and any(len(row) != wanted[name] for row in rows)):
+            each = f" of {wanted[name]} numbers" if name in wanted else ""
+            raise InputError(f"{where}: draws.{name} must have {n} entries{each}, as the other draws")
+    if any(seat >= len(raters) for seats in content["seats"] for seat in seats):
+        raise InputError(f"{where}: seats name a rater beyond the {len(raters)} raters")
+    if len(set(systems)) != len(systems) or len(set(raters)) != len(raters):
+        raise InputError(f"{where}: a system or a rater is named twice")
+    weights = content["minor_weight"], content["major_weight"]
+    return FittedWorld(
+        tuple(systems),
+        tuple(raters),
+        tuple(content["document_sizes"]),
+        tuple(tuple(sorted(set(seats))) for seats in content["seats"]),
+        tuple(_effects(draws, k, weights) for k in range(n)),
+        tuple(draws["leniency_sd"]),
+        tuple(draws["severity_sd"]),
+        content.get("speeds", {}),
+    )
+
+
+SINGLE = (
+    *("document_sd", "segment_sd", "system_document_sd", "rater_system_sd", "rater_document_sd", "rater_output_sd"),
+    *("dispersion", "noise_share", "major_share", "minor_sharpness"),
+)
+"""Parameters of a law that are single numbers."""
+
+
+def _effects(draws: Parameters, k: int, weights: tuple[float, float]) -> Effects:
+    column: Mapping[str, list[float]] = {name: draws[name] for name in SINGLE}  # type: ignore[literal-required]
+    return Effects(
+        system_mean=_row(draws["system_mean"], k),
+        leniency=_row(draws["leniency"], k),
+        severity=_row(draws["severity"], k),
+        sharpness=_row(draws["sharpness"], k),
+        punctuation=_row(draws["punctuation"], k),
+        **{name: column[name][k] for name in SINGLE},
+        minor_weight=weights[0],
+        major_weight=weights[1],
+    )
+
+
+def _row(rows: list[list[float]], k: int) -> Floats:
+    row = np.array(rows[k], float)
+    row.flags.writeable = False
+    return row

@@ -1,0 +1,180 @@
+"""`simlab detect`: tables, JSON, CSV, the inverse, and one line for what can be mended."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from tests.commands.test_cli import said
+
+from simlab.analysis.adequacy.measurable_difference import (
+    detectable_difference,
+    joint_difference,
+    measurable_difference,
+)
+
+PLAN = ["rho=.7", "eta=.7", "alpha=.6"]
+
+
+def records(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict]:
+    found = json.loads(said(capsys, "detect", *words, "--format", "json"))
+    assert all(not isinstance(value, list | dict) for record in found for value in record.values())
+    return found
+
+
+def test_a_table_over_all_combinations(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["n_human=100,1000", "n_metric=1000,10000", *PLAN]
+    found = records(capsys, *words)
+    at = [(100, 1000), (100, 10_000), (1000, 1000), (1000, 10_000)]
+    assert [(row["n_human"], row["n_metric"]) for row in found] == at
+    for row, (human, metric) in zip(found, at, strict=True):
+        setting = (human, metric, 0.7, 0.7, 0.6)
+        assert row["epsilon"] == pytest.approx(float(measurable_difference(*setting).epsilon))
+        assert row["epsilon_joint"] == pytest.approx(float(joint_difference(*setting).epsilon))
+        assert row["detectable"] == pytest.approx(float(detectable_difference(*setting)))
+        assert row["n_calibration"] is None
+    table = said(capsys, "detect", *words)
+    assert "epsilon_joint" in table
+    assert ".085" in table.splitlines()[1]
+    rows = list(csv.DictReader(io.StringIO(said(capsys, "detect", *words, "--format", "csv"))))
+    assert [float(row["epsilon"]) for row in rows] == [row["epsilon"] for row in found]
+
+
+def test_a_shared_calibration_is_beside_the_published_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    known, some = records(capsys, "n_metric=1e4", "n_calibration=none,100", *PLAN)
+    assert known["epsilon"] == pytest.approx(known["epsilon_joint"], abs=1e-5)
+    assert round(some["epsilon"], 3) == 0.393
+    assert round(some["epsilon_joint"], 3) == 0.072
+
+
+def test_a_score_is_cut_at_its_best_threshold(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = records(capsys, "n_metric=1000", "correlation=.7", "alpha=.6")
+    assert [round(row[name], 3) for name in ("threshold", "rho", "eta")] == [-0.103, 0.74, 0.757]
+    accuracy, both = (
+        records(capsys, "n_metric=1000", "alpha=.6", w, *v) for w, v in (("accuracy=.8", []), ("rho=.8", ["eta=.8"]))
+    )
+    assert accuracy == both
+
+
+def test_the_power_for_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = records(capsys, "n_metric=10000", *PLAN)
+    (found,) = records(capsys, "n_metric=10000", *PLAN, "--difference", str(row["detectable"]))
+    assert found["power_published"] == pytest.approx(0.8, abs=1e-3)
+    (found,) = records(capsys, "n_metric=10000", *PLAN, "--difference", str(row["detectable_joint"]))
+    assert found["power_joint"] == pytest.approx(0.8, abs=1e-3)
+    assert "power_published" in said(capsys, "detect", "n_metric=10000", *PLAN, "--difference", ".02")
+
+
+def test_level_and_power_vary_too(capsys: pytest.CaptureFixture[str]) -> None:
+    found = records(capsys, "n_human=1000", "alpha=.6", "level=.05,.01", "power=.5,.9")
+    assert [row["epsilon"] for row in found[:2]] == pytest.approx([0.0429] * 2, abs=1e-3)
+    assert found[2]["epsilon"] > found[0]["epsilon"]
+    assert found[1]["detectable"] > found[0]["detectable"]
+
+
+@pytest.mark.parametrize("unknown", ["n_human", "n_metric", "n_calibration"])
+def test_what_is_solved_for_reaches_the_difference(unknown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = {"n_human": 100, "n_metric": 2000, "n_calibration": 1000}
+    words = [f"{key}={value}" for key, value in plan.items() if key != unknown]
+    (row,) = records(capsys, *words, *PLAN, "--solve", unknown, "--difference", ".09")
+    assert row["epsilon"] == pytest.approx(0.09, abs=3e-4)
+    assert row[unknown] > 0
+    assert row["difference"] == 0.09
+    (joint,) = records(capsys, *words, *PLAN, "--solve", unknown, "--difference", ".09", "--joint")
+    assert joint[unknown] < row[unknown]
+    assert unknown in said(capsys, "detect", *words, *PLAN, "--solve", unknown, "--difference", ".09")
+
+
+def test_the_least_accuracy(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["n_human=0,1000", "n_metric=1000", "alpha=.6", "--solve", "accuracy", "--difference", ".05"]
+    poor, idle = records(capsys, *words)
+    assert poor["rho"] == poor["eta"] == pytest.approx(0.9311, abs=1e-4)
+    assert idle["rho"] == 0.5
+    assert idle["epsilon"] < 0.05
+
+
+def test_the_cheapest_mix(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["alpha=.6", "accuracy=.9", "--solve", "mix", "--difference", ".05", "--prices", "human=.15,metric=.001"]
+    (row,) = records(capsys, *words)
+    assert row["price"] == pytest.approx(row["n_human"] * 0.15 + row["n_metric"] * 0.001)
+    assert row["epsilon"] <= 0.0503
+    (free,) = records(capsys, *words, "n_calibration=free")
+    assert free["n_calibration"] is not None
+    assert free["price"] > row["price"]
+    assert "price" in said(capsys, "detect", *words)
+
+
+def test_one_setting_out_of_reach_does_not_hide_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["n_human=0,100", "n_calibration=1000", *PLAN, "--solve", "n_metric", "--difference", ".09"]
+    none, some = records(capsys, *words)
+    assert none["n_metric"] is None
+    assert none["epsilon"] is None
+    assert some["n_metric"] > 0
+    assert "out of reach" in said(capsys, "detect", *words)
+
+
+def test_a_metric_that_is_turned_round_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "turned round" in said(capsys, "detect", "n_metric=100", "rho=.3", "eta=.4")
+    (row,) = records(capsys, "n_metric=100", "rho=.3", "eta=.4")
+    assert row["flipped"] is True
+
+
+MISTAKES = {
+    "n_humen=3": "did you mean n_human?",
+    "100": "100 is not KEY=VALUE",
+    "n_human=many": "n_human=many is not a number",
+    "n_human=": "n_human= is not a number",
+    "n_human=nan": "n_human=nan is not a number",
+    "n_human=-1": "n_human=-1 is not a number of ratings",
+    "n_human=1.5": "n_human=1.5 is not a number of ratings",
+    "n_human=1 n_human=2": "n_human is given twice",
+    "n_human=5 alpha=1.5": "alpha=1.5 is not a share",
+    "n_human=5 level=0": "level=0 is not between 0 and 1",
+    "n_human=5 power=.3": "power=0.3",
+    "n_metric=100": "n_metric needs rho and eta",
+    "n_metric=100 rho=.7": "rho and eta go together",
+    "n_metric=100 rho=.7 eta=.7 accuracy=.7": "accuracy and rho and eta are given",
+    "n_metric=100 rho=.4 eta=.6": "carry no information",
+    "n_metric=100 accuracy=1.4": "rho=1.4 is not a probability",
+    "n_metric=100 correlation=0": "correlation=0 is not above 0",
+    "n_metric=100 correlation=.5 alpha=1": "alpha=1 leaves no adequate or no inadequate",
+    "n_metric=100 accuracy=.7 n_calibration=free": "n_calibration=free goes with --solve mix",
+    "n_human=5 --difference 1.5": "--difference=1.5",
+    "n_human=5 alpha=.6 --difference .9": "more than 0.6",
+    "n_human=5 --joint": "go with --solve",
+    "--solve n_human": "needs a difference",
+    "n_human=5 --solve n_human --difference .1": "n_human is what --solve n_human looks for",
+    "n_human=5 --solve n_metric --difference .1": "needs rho and eta",
+    "n_human=5 --solve accuracy --difference .1": "add n_metric",
+    "n_metric=5 accuracy=.7 --solve accuracy --difference .1": "accuracy is what --solve accuracy looks for",
+    "n_metric=1000 accuracy=.7 n_calibration=0 --solve n_metric --difference .1": "n_metric is what",
+    "accuracy=.7 n_calibration=50 --solve n_metric --difference .1": "out of reach for any n_metric",
+    "accuracy=.7 --solve mix --difference .1": "needs the prices",
+    "accuracy=.7 --solve mix --difference .1 --prices human=1": "needs the prices",
+    "accuracy=.7 --solve mix --difference .1 --prices human=1,metric=x": "--prices metric=x is not NAME=NUMBER",
+    "accuracy=.7 --solve mix --difference .1 --prices human=1,metric=0": "not all positive",
+    "accuracy=.7 n_calibration=9 --solve mix --difference .1 --prices human=1,metric=1": "chooses n_calibration",
+    "--solve mix --difference .1 --prices human=1,metric=1": "needs rho and eta",
+    "accuracy=.7 --solve n_metric --difference .1 --prices human=1,metric=1": "--prices goes with --solve mix",
+    "n_human=" + ",".join(map(str, range(1001))): "1001 combinations",
+}
+
+
+@pytest.mark.parametrize("words", MISTAKES)
+def test_a_mistake_is_one_line(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert MISTAKES[words] in said(capsys, "detect", *words.split(), code=2)
+
+
+def test_nothing_heavy_is_imported() -> None:
+    look = (
+        "import sys; from simlab.cli import answer;"
+        "words = 'detect n_metric=1000 n_calibration=100 accuracy=.7 --solve n_human --difference .1';"
+        "assert answer(words.split()) == 0;"
+        "print(sorted({'jax', 'xarray', 'hydra', 'matplotlib', 'numpyro', 'scipy.stats'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,154 @@
+"""Studies of judgements, calculations and comparisons of stores from the command line, as a newcomer would use them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+from tests.commands.test_cli import said
+
+from simlab.analysis.adequacy.grid import measurable_grid
+from simlab.config import compose_calculation, load_sweep
+from simlab.store.calculations import calculate
+from simlab.store.opening import open_results
+
+SMALL = ["worlds=3", "studies=4", "systems.n_systems=3"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_study_is_chosen_by_its_estimator_metric_or_raters(capsys: pytest.CaptureFixture[str]) -> None:
+    for chosen in ("analysis.estimator=ppi", "metric=rho_eta", "raters=judges", "systems=alpha_optimal"):
+        assert "measurable_difference" in said(capsys, "run", chosen, *SMALL)
+    assert "annotation_fraction" in said(capsys, "run", "systems=alpha_optimal", "decision=human_only", *SMALL)
+
+
+def test_a_sweep_is_stored_with_its_truth(capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "sweep", "metric_assisted_ranking", "--quick", "worlds=2", "studies=4", "--out", "s")
+    with open_results("s") as dataset:
+        assert dataset["true_value"].dims == ("estimator", "budget_cost", "of_world", "system")
+        assert ((dataset["low"] <= dataset["estimate"]) & (dataset["estimate"] <= dataset["high"])).all()
+        cost = dataset["cost"].values
+        assert (cost <= 6 * np.array([100, 400])[:, None] + 1e-6).all()  # a budget is never overdrawn
+        assert (cost > 6 * np.array([98.5, 398.5])[:, None]).all()
+        human, known = dataset["true_value"].values[0], dataset["true_value"].values[3]
+        np.testing.assert_array_equal(human, known)  # estimators meet the same systems
+
+
+def test_stores_are_the_same_for_any_number_of_jobs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sweep", "confidence_width", "--quick", "worlds=2", "studies=12", "engine.block=5"]
+    for jobs in ("1", "2"):
+        said(capsys, *words, "--jobs", jobs, "--out", jobs)
+    first, second = (
+        {file.relative_to(folder / jobs): file.read_bytes() for file in (folder / jobs / "results.zarr").rglob("*.*")}
+        for jobs in ("1", "2")
+    )
+    assert first == second
+
+
+def test_a_calculation_is_queried_plotted_and_verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "sweep", "measurable_difference")
+    assert ".0488  .0485  .0459  .0322  .0237  .0179" in text
+    assert "no sampling error" in text
+    record = json.loads(said(capsys, "query", "n_human=2500", "n_metric=10000", "--format", "json"))[0]
+    assert record["measurable_difference"] == pytest.approx(0.0213, abs=5e-5)
+    assert record["measurable_difference_mcse"] == 0
+    said(capsys, "plot", "--out", "f.png")
+    assert (folder / "f.png").stat().st_size > 10_000
+    assert "the store holds the same" in said(capsys, "verify")
+    store = folder / "outputs/measurable_difference/results.zarr"
+    zarr.open_group(store, mode="r+")["measurable_difference"][1, 1] = 0.5
+    assert "they differ" in said(capsys, "verify", code=1)
+    assert "without simulation" in said(capsys, "show", "measurable_difference")
+    assert "30 settings" in said(capsys, "sweep", "measurable_difference", "--dry-run")
+
+
+def test_a_calculation_takes_other_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["n_human=0,100", "n_calibration=null,100", "n_metric=1000", "--out", "s"]
+    said(capsys, "sweep", "measurable_difference", *words)
+    with open_results("s") as dataset:
+        found = dataset["measurable_difference"].sel(n_metric=1000)
+        assert float(found.sel(n_human=0, n_calibration="null")) == pytest.approx(0.1091, abs=5e-5)
+        assert float(found.sel(n_human=0, n_calibration="100")) > 0.15
+
+
+def test_slabs_of_the_published_grid_are_what_single_settings_are() -> None:
+    asked = compose_calculation(load_sweep("published_grid"), ["n_human=0,500", "n_metric=500,1000000"])
+    found = calculate(asked)["measurable_difference"]
+    assert found.shape == (2, 2, 5, 5, 11, 8)
+    one = {"n_human": [500], "n_metric": [500], "rho": [0.65], "eta": [0.95], "alpha": [0.3], "n_calibration": [100]}
+    np.testing.assert_allclose(found[1, 0, 1, 4, 3, 2], measurable_grid(**one).item(), atol=1e-4)
+
+
+def test_stores_of_different_kinds_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "run", "analysis.estimator=sample_mean", "metric=none", *SMALL, "--out", "judged")
+    said(capsys, "run", "systems=alpha_optimal", "decision=human_only", "metric=none", *SMALL, "--out", "compared")
+    said(capsys, "run", "worlds=3", "studies=4", "--out", "rated")
+    text = said(capsys, "compare", "judged", "compared", "--measure", "power")
+    assert "paired over 3 worlds" in text
+    assert "not paired" not in text  # the same systems, judged and compared
+    rows = json.loads(said(capsys, "compare", "judged", "rated", "--measure", "srp", "--format", "json"))
+    assert [row["design"] for row in rows] == ["judged", "rated"]
+    (contrast,) = [row for row in rows if row["difference"] is not None]
+    errors = [row["srp_mcse"] for row in rows]
+    assert contrast["difference_mcse"] == pytest.approx(np.hypot(*errors))  # other systems: independent
+    assert "not paired" in said(capsys, "compare", "judged", "rated", "--measure", "srp")
+
+
+MISTAKES = {
+    "run metric=rho_eta analysis.normalization=zscore": "choose one",
+    "run metric=rho_eta budget.human_ratings=1 analysis.estimator=ppi": "it needs 3",
+    "run analysis.estimator=ppi metric=none": "needs a metric",
+    "run raters=judges raters.scale=score": "raters.scale=binary",
+    "run metric=correlated": "choose metric=rho_eta",
+    "run metric=rho_eta systems.test_set=fixed": "budget.metric_ratings",
+    "run metric=rho_eta budget.metric_ratings=null": "systems.test_set=fixed",
+    "run metric=rho_eta budget.cost=3 budget.price_per_metric_rating=1": "leaves nothing for human ratings",
+    "run metric=rho_eta systems=recorded": "choose systems=alpha_optimal",
+    "run raters=judges systems=preference_given": "latent quality",
+    "run raters=judges systems.alphas=[0.5]": "systems.alphas has 1 numbers",
+    "run metric=rho_eta metric.rho=1.2": "metric.rho=1.2 must be a number >= 0 and <= 1",
+    "run metric=rho_eta metric.rho=.4 metric.eta=.6": "add up to 1",
+    "sweep measurable_difference rho=2": "rho=2 must be a number >= 0 and <= 1",
+    "sweep measurable_difference level=.05,.1": "level cannot be an axis",
+    "sweep measurable_difference humans=3": "humans is no key of this calculation",
+    "sweep measurable_difference n_human=3.5": "whole number",
+    "compare a b": "holds no results",
+    "compare": "name the axis with --by",
+}
+
+
+@pytest.mark.parametrize("command", MISTAKES)
+def test_a_mistake_is_one_line_and_nothing_is_written(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if command == "compare a b":
+        (folder / "a").mkdir()
+        (folder / "b").mkdir()
+    before = sorted(folder.rglob("*"))
+    err = said(capsys, *command.split(), code=2)
+    assert MISTAKES[command] in err
+    assert err.count("\n") == 1
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+@pytest.mark.parametrize("command", [["run"], ["sweep", "measurable_difference"]])
+def test_a_file_is_no_folder(
+    command: list[str], dry: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "f").write_text("mine")
+    assert "cannot be made a folder" in said(capsys, *command, "--out", "f", *dry, code=2)
+    assert (folder / "f").read_text() == "mine"
+
+
+def test_a_folder_of_studies_is_not_taken_by_a_calculation(capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "run", "metric=rho_eta", *SMALL, "--out", "s")
+    assert "holds studies" in said(capsys, "sweep", "measurable_difference", "--out", "s", code=2)

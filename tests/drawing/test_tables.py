@@ -1,0 +1,150 @@
+"""Check that tables say what records hold, in any width, and that JSON and CSV lose nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from simlab.comparing.contrasts import Contrast, Row
+from simlab.drawing.text import cells, comparison, tables
+from simlab.drawing.view import View
+
+NAN = float("nan")
+
+
+def record(documents: int, grouping: str, srp: float, mcse: float = 0.012, n: int = 250) -> dict[str, Any]:
+    return {
+        "grouping": grouping, "documents": documents, "srp": srp, "srp_mcse": mcse, "srp_n": n,
+        "power": NAN, "power_mcse": NAN, "power_n": 0,
+    }  # fmt: skip
+
+
+RECORDS = [record(d, g, s) for g, s in (("ungrouped", 0.731), ("balanced", 0.958)) for d in (10, 30)]
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "34")
+
+
+def test_json_is_valid_and_what_is_missing_is_null() -> None:
+    found = json.loads(tables.to_json(RECORDS), parse_constant=pytest.fail)
+    assert found[0] == {**RECORDS[0], "power": None, "power_mcse": None}
+
+
+def test_csv_reads_back() -> None:
+    rows = list(csv.DictReader(io.StringIO(tables.to_csv([record(10, 'a "quoted", name', 0.1)]))))
+    assert rows[0]["grouping"] == 'a "quoted", name'
+    assert (float(rows[0]["srp"]), rows[0]["power"]) == (0.1, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "mcse", "written"),
+    [
+        (0.943, 0.0121, ".94 ± .01"),
+        (1.0, 0.0, "1.00 ± .00"),
+        (-0.004, 0.01, ".00 ± .01"),
+        (-0.94, 0.01, "-.94 ± .01"),
+        (0.999, 0.01, "1.00 ± .01"),
+        (12.5, NAN, "12.50 ± ?"),
+        (NAN, NAN, "-"),
+    ],
+)
+def test_measure_is_written_with_its_error(value: float, mcse: float, written: str) -> None:
+    assert tables.measured(value, mcse, 2) == written
+
+
+def test_table_says_n_and_names_measures_without_a_value() -> None:
+    text = cells.table(RECORDS, ["grouping", "documents"], ["srp", "power"])
+    assert text.splitlines()[1] == "ungrouped  10         .73 ± .01"
+    assert "n = 250 campaigns" in text
+    assert text.splitlines()[-1] == "no value in these cells: power"
+    assert cells.table(RECORDS, ["grouping"], ["power"]) == "no value in these cells: power"
+
+
+def test_different_n_are_given_measure_by_measure() -> None:
+    records = [{**row, "power": 0.5, "power_mcse": 0.1, "power_n": 10 * k} for k, row in enumerate(RECORDS)]
+    assert "srp 250 campaigns, power 0 to 30 campaigns" in cells.table(
+        records, ["grouping", "documents"], ["srp", "power"]
+    )
+
+
+def test_store_without_axes_is_a_line_per_measure() -> None:
+    assert cells.table([RECORDS[0]], [], ["srp"]).splitlines()[:2] == ["measure      value", "srp      .73 ± .01"]
+
+
+def test_figure_table_crosses_x_and_lines() -> None:
+    text = cells.figure_table(RECORDS, View("srp", "documents", "grouping", ()))
+    assert text.splitlines()[:3] == [
+        "srp",
+        "documents  ungrouped   balanced",
+        "10         .73 ± .01  .96 ± .01",
+    ]
+
+
+@pytest.mark.usefixtures("narrow")
+def test_narrow_terminal_gets_one_line_per_cell_and_one_table_per_measure() -> None:
+    records = [{**row, "power": 0.5, "power_mcse": 0.1, "power_n": 250} for row in RECORDS]
+    crossed = cells.figure_table(
+        [{**row, "grouping": f"a_long_name_{row['grouping']}"} for row in records],
+        View("srp", "documents", "grouping", ()),
+    )
+    assert crossed.splitlines()[2].split() == ["a_long_name_ungrouped", "10", ".73", "±", ".01"]
+    text = cells.table(records, ["grouping", "documents"], ["srp", "power"])
+    assert [line.split() for line in text.splitlines()].count([]) == 2
+
+
+def test_figure_table_has_a_part_for_each_panel() -> None:
+    records = [{**row, "seed": seed} for seed in (1, 2) for row in RECORDS]
+    text = cells.figure_table(records, View("srp", "documents", "grouping", ("seed",)))
+    assert [line for line in text.splitlines() if line.startswith("srp")] == ["srp, seed=1", "srp, seed=2"]
+
+
+def rows(clusters: int) -> list[Row]:
+    known = Contrast(-0.1, 0.02, -0.15, -0.05, clusters)
+    unknown = Contrast(-0.1, NAN, NAN, NAN, clusters)
+    found = known if clusters > 1 else unknown
+    standings: Any = ["best", "behind"] if clusters > 1 else ["unknown", "unknown"]
+    return [
+        Row({"documents": 10}, "a", 0.9, 0.01, 250, "a", None, standings[0]),
+        Row({"documents": 10}, "b", 0.8, 0.01, 250, "a", found, standings[1]),
+    ]
+
+
+def test_comparison_names_the_best_and_what_it_is_paired_over() -> None:
+    text = comparison.table(rows(5), "grouping", "srp", "document_set")
+    assert text.splitlines()[:3] == [
+        "documents  grouping        srp     minus a  95 % interval  standing",
+        "10         a         .90 ± .01                             best",
+        "10         b         .80 ± .01  -.10 ± .02   -.15 to -.05",
+    ]
+    assert "5 document sets" in text
+
+
+def test_narrow_comparison_has_a_table_per_cell_and_leaves_intervals_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = comparison.table(rows(5), "grouping", "type_s", "world").splitlines()
+    assert lines[0] == "documents=10"
+    assert "95 % interval" in lines[1]
+    assert lines[-1] == "Less is better."
+    monkeypatch.setenv("COLUMNS", "50")
+    text = comparison.table(rows(5), "grouping", "type_s", "world")
+    assert "95 % interval" not in text
+    assert "-.10 ± .02" in text
+
+
+def test_comparison_of_one_cluster_says_that_no_error_can_be_given() -> None:
+    text = comparison.table(rows(1), "grouping", "srp", "world")
+    assert "-.10 ± ?" in text
+    assert "No error can be given from 1 world" in text
+
+
+def test_comparison_records_are_flat() -> None:
+    best, behind = comparison.records(rows(5), "grouping", "srp")
+    assert (best["difference"], best["standing"]) == (None, "best")
+    assert (behind["difference"], behind["difference_high"], behind["baseline"]) == (-0.1, -0.05, "a")
+    assert list(best) == list(behind)

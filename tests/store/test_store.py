@@ -1,0 +1,263 @@
+"""What a store holds, that it holds the same whatever way it came about, and what is asked of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import fake_studies
+import numpy as np
+import pytest
+import xarray as xr
+
+import simlab
+from simlab.config import compose
+from simlab.config.sweep import Axis, Sweep
+from simlab.store import filling, layout, opening, writing
+from simlab.store.folder import last_store, remember_last
+from simlab.store.query import add_measures, query
+from simlab.store.verifying import verify
+from simlab.studies import outcomes as outcome_table
+from simlab.studies.blocks import run_block
+from simlab.types import InputError
+
+
+def lay(sweep: Sweep, folder: Path, block: str = "block", jobs: int = 1, **changes: Any) -> Path:
+    parts = {"measures": fake_studies.MEASURES, "labels": fake_studies.LABELS, "check": fake_studies.check} | changes
+    filling.fill(sweep, folder, jobs=jobs, block=getattr(fake_studies, block), quiet=True, **parts)
+    return folder
+
+
+def sizes_differ() -> Sweep:
+    return fake_studies.sweep(axes=[Axis("n_systems", "size", (4, 3)), Axis("price", "price", (None, 0.5))])
+
+
+def block_with_price(config: Mapping[str, Any], world: int, first: int, count: int) -> fake_studies.Block:
+    return fake_studies.block({**config, "price": config["price"] or 0}, world, first, count)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lay(fake_studies.sweep(), tmp_path_factory.mktemp("store"))
+
+
+def test_plain_xarray_opens_a_store_lazily(folder: Path) -> None:
+    with xr.open_zarr(folder / "results.zarr", chunks=None) as dataset:
+        assert not dataset["estimate"].variable._in_memory
+        assert dataset["estimate"].dims == ("documents", "replicate", "system")
+        assert dataset["documents"].values.tolist() == [10, 20]
+        assert dataset["documents"].attrs == {"key": "design.documents"}
+        assert dataset["system"].values.tolist() == ["system 0", "system 1", "system 2"]
+        assert {"world", "study", "document_set", "pair_first", "pair_second"} <= set(dataset.coords)
+        assert dataset["pair_second"].values.tolist() == [1, 2, 2]
+        assert dataset.sel(documents=20, system="system 1")["estimate"].shape == (20,)
+        assert dataset["true_value"].dims == ("documents", "of_world", "system")
+
+
+def test_dimensions_and_measures_come_in_the_order_of_the_sweep(tmp_path: Path) -> None:
+    axes = [Axis("price", "price", (1.0, 2.0)), Axis("design.documents", "documents", (10,))]
+    lay(fake_studies.sweep(axes=axes, measures=("share", "mean")), tmp_path)
+    with simlab.open_results(tmp_path) as dataset:
+        assert list(dataset.sizes)[:2] == ["price", "documents"] == list(opening.axes_of(dataset))
+        assert list(dataset.data_vars)[:4] == ["share", "share_mcse", "share_n", "share_influence"]
+        assert opening.measures_of(dataset) == ("share", "mean")
+
+
+def test_a_store_says_where_it_comes_from(folder: Path) -> None:
+    with simlab.open_results(str(folder)) as dataset:
+        assert dataset.attrs["schema"] == 1
+        assert dataset.attrs["seed"] == 1
+        assert dataset.attrs["conditional"] is False
+        assert dataset.attrs["simlab"] == simlab.__version__
+        assert {"numpy", "scipy", "python", "commit", "lock"} <= set(dataset.attrs)
+        assert json.loads(dataset.attrs["sweep"])["aim"] == "try the engine"
+        assert json.loads(dataset.attrs["config"])["price"] == 1.0
+        assert dataset["share"].attrs["label"] == "share of significant pairs"
+
+
+@pytest.mark.parametrize("jobs", [2, 4])
+def test_the_number_of_jobs_changes_no_byte(tmp_path: Path, folder: Path, jobs: int) -> None:
+    assert fake_studies.digest(lay(fake_studies.sweep(), tmp_path, jobs=jobs)) == fake_studies.digest(folder)
+
+
+@pytest.mark.parametrize(
+    "smaller", [{"documents": (10,)}, {"worlds": 1}, {"studies": 6}, {"block": 9}, {"worlds": 1, "documents": (10,)}]
+)
+def test_growing_into_a_sweep_changes_no_byte(tmp_path: Path, folder: Path, smaller: dict[str, Any]) -> None:
+    lay(fake_studies.sweep(**smaller), tmp_path)
+    assert fake_studies.digest(lay(fake_studies.sweep(), tmp_path)) == fake_studies.digest(folder)
+
+
+def test_a_new_value_on_an_axis_changes_no_old_cell(tmp_path: Path, folder: Path) -> None:
+    lay(fake_studies.sweep(), tmp_path)
+    lay(fake_studies.sweep((5, 20)), tmp_path)
+    with simlab.open_results(folder) as old, simlab.open_results(tmp_path) as new:
+        assert new["documents"].values.tolist() == [10, 20, 5]
+        xr.testing.assert_identical(old.drop_attrs().load(), new.isel(documents=[0, 1]).drop_attrs().load())
+
+
+def test_measures_are_those_of_the_outcomes(folder: Path) -> None:
+    with simlab.open_results(folder) as dataset:
+        for k in range(2):
+            outcomes = opening.outcomes_of_cell(dataset, (k,))
+            for name, measure in fake_studies.MEASURES.items():
+                estimate = measure(outcomes)
+                assert dataset[name].values[k] == estimate.value
+                assert dataset[f"{name}_mcse"].values[k] == estimate.mcse
+                assert dataset[f"{name}_n"].values[k] == estimate.n
+                influence = dataset[f"{name}_influence"].values[k]
+                np.testing.assert_array_equal(influence[np.isfinite(influence)], estimate.influence)
+
+
+def test_outcomes_come_back_as_the_blocks_gave_them(tmp_path: Path) -> None:
+    parts = {"measures": {}, "check": fake_studies.check, "quiet": True}
+    filling.fill(sizes_differ(), tmp_path, jobs=1, block=block_with_price, **parts)
+    with simlab.open_results(tmp_path) as dataset:
+        assert dataset["price"].values.tolist() == ["null", "0.5"]
+        assert dataset["n_systems"].values.tolist() == [[4, 4], [3, 3]]
+        assert dataset["system"].values.tolist() == [0, 1, 2, 3]
+        for cell in sizes_differ().cells():
+            blocks = [block_with_price(cell.config, world, 0, 10).arrays for world in range(2)]
+            outcomes = opening.outcomes_of_cell(dataset, cell.index)
+            assert outcomes.keys() == blocks[0].keys()
+            for name, array in outcomes.items():
+                np.testing.assert_array_equal(array, np.concatenate([block[name] for block in blocks]), err_msg=name)
+                assert array.dtype == blocks[0][name].dtype
+
+
+def test_small_chunks_hold_the_same(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (layout, writing):
+        monkeypatch.setattr(module, "CHUNK_BYTES", 200)
+    lay(fake_studies.sweep(), tmp_path)
+    assert (tmp_path / "results.zarr/estimate/c/1/2/0").is_file()
+    with simlab.open_results(folder) as whole, simlab.open_results(tmp_path) as split:
+        xr.testing.assert_identical(whole.load(), split.load())
+    assert verify(tmp_path, fake_studies.MEASURES).problems == ()
+
+
+def test_a_single_cell_needs_no_axis(tmp_path: Path) -> None:
+    lay(fake_studies.sweep(axes=(), worlds=1), tmp_path)
+    with simlab.open_results(tmp_path) as dataset:
+        assert dataset["mean"].dims == ()
+        assert dataset.attrs["conditional"] is True
+        assert opening.outcomes_of_cell(dataset, ())["estimate"].shape == (10, 3)
+    assert list(query(tmp_path)[0]) == [f"{m}{s}" for m in ("mean", "share") for s in ("", "_mcse", "_n")]
+    assert verify(tmp_path, fake_studies.MEASURES).problems == ()
+
+
+def test_what_never_ran_has_its_own_status(tmp_path: Path) -> None:
+    lay(fake_studies.sweep(worlds=1, studies=10), tmp_path)
+    lay(fake_studies.sweep((30,), worlds=2, studies=4), tmp_path)
+    with simlab.open_results(tmp_path) as dataset:
+        ran = (dataset["status"] != outcome_table.UNRUN).sum("replicate")
+        assert ran.values.tolist() == [10, 10, 8]
+        assert len(opening.outcomes_of_cell(dataset, (2,))["world"]) == 8
+    assert verify(tmp_path, fake_studies.MEASURES).problems == ()
+
+
+def test_failed_blocks_are_counted_and_bounded(tmp_path: Path, folder: Path) -> None:
+    lay(fake_studies.sweep(), tmp_path, "raising")
+    with simlab.open_results(tmp_path) as dataset, simlab.open_results(folder) as sound:
+        status = dataset["status"].values[0]
+        assert (status == outcome_table.BLOCK_FAILED).sum() == 4
+        assert dataset["document_set"].values.tolist() == sound["document_set"].values.tolist()
+        lost = float(np.mean(status != outcome_table.OK))
+        value = float(dataset["share"][0])
+        assert float(dataset["share_low_if_failed"][0]) == pytest.approx((1 - lost) * value)
+        assert float(dataset["share_high_if_failed"][0]) == pytest.approx((1 - lost) * value + lost)
+        assert "mean_low_if_failed" not in dataset
+        outcomes = opening.outcomes_of_cell(dataset, (0,))
+        assert np.isnan(outcomes["estimate"][outcomes["status"] == outcome_table.BLOCK_FAILED]).all()
+    assert [problem[:7] for problem in verify(tmp_path).problems] == ["failed:", "failed:"]
+
+
+def test_a_sweep_of_which_nothing_succeeds_has_no_value(tmp_path: Path) -> None:
+    def hopeless(*address: Any) -> fake_studies.Block:
+        raise RuntimeError("no")
+
+    parts = {"check": fake_studies.check, "quiet": True}
+    filling.fill(fake_studies.sweep(), tmp_path, fake_studies.MEASURES, 1, block=hopeless, **parts)
+    with simlab.open_results(tmp_path) as dataset:
+        assert np.isnan(dataset["mean"].values).all()
+        assert dataset["mean_n"].values.tolist() == [0, 0]
+
+
+def test_a_sweep_may_keep_measures_only(tmp_path: Path, folder: Path) -> None:
+    sweep = fake_studies.sweep()
+    lay(replace(sweep, base={**sweep.base, "engine": {**sweep.base["engine"], "outcomes": False}}), tmp_path)
+    with simlab.open_results(folder) as whole, simlab.open_results(tmp_path) as measures:
+        assert "estimate" not in measures
+        xr.testing.assert_equal(whole["share_influence"].load(), measures["share_influence"].load())
+        with pytest.raises(InputError, match=r"engine\.outcomes=false"):
+            opening.outcomes_of_cell(measures, (0,))
+
+
+def test_every_outcome_of_a_study_has_its_place() -> None:
+    config = compose(["systems=recorded", "design.documents=10", "worlds=1"])
+    block = run_block(config, 0, 0, 2)
+    assert block.arrays.keys() <= {"world", "study", *outcome_table.OUTCOMES}
+    synthetic = run_block(compose(["design.documents=10"]), 0, 0, 2)
+    assert synthetic.arrays.keys() <= {"world", "study", *outcome_table.OUTCOMES}
+    for arrays in (block.arrays, synthetic.arrays):
+        for name in arrays.keys() & outcome_table.OUTCOMES.keys():
+            assert arrays[name].dtype == outcome_table.OUTCOMES[name].dtype, name
+
+
+def test_query_selects_cells_and_measures(folder: Path) -> None:
+    records = query(folder, {"documents": ["20"]}, ["share"])
+    with simlab.open_results(folder) as dataset:
+        expected = {name: dataset[name].values[1].item() for name in ("share", "share_mcse", "share_n")}
+    assert records == [{"documents": 20, **expected}]
+    assert [record["documents"] for record in query(folder, {"documents": [20, 10.0]})] == [20, 10]
+    assert json.loads(json.dumps(query(folder))) == query(folder)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "measures", "message"),
+    [
+        ({"document": ["10"]}, None, "the store has no axis document; did you mean documents?"),
+        ({"documents": ["11"]}, None, "documents=11 is not in the store; "),
+        ({}, ["shares"], "holds no measure shares; did you mean share?"),
+    ],
+)
+def test_query_names_the_nearest(folder: Path, conditions: Any, measures: Any, message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        query(folder, conditions, measures)
+    assert message in str(refused.value)
+
+
+def test_a_measure_that_is_not_stored_is_computed(tmp_path: Path, folder: Path) -> None:
+    lay(fake_studies.sweep(), tmp_path, measures={"mean": fake_studies.mean})
+    known = {"share": fake_studies.share}
+    assert query(tmp_path, {}, ["share"], known=known) == query(folder, {}, ["share"])
+    with simlab.open_results(tmp_path) as dataset, simlab.open_results(folder) as whole:
+        more = add_measures(dataset, known)
+        xr.testing.assert_equal(more["share_influence"].load(), whole["share_influence"].load())
+        assert opening.measures_of(more) == ("mean", "share")
+
+
+def test_a_folder_without_results_is_named(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(InputError, match="holds no results"):
+        simlab.open_results(tmp_path)
+    metadata = lay(fake_studies.sweep(), tmp_path) / "results.zarr/zarr.json"
+    metadata.write_text(metadata.read_text().replace('"schema": 1', '"schema": 2'))
+    with pytest.raises(InputError, match="newer simlab"):
+        simlab.open_results(tmp_path)
+    metadata.write_text("{")
+    with pytest.raises(InputError, match="damaged"):
+        simlab.open_results(tmp_path)
+
+
+def test_the_last_store_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="nothing was run here yet"):
+        last_store()
+    (tmp_path / "outputs" / "a").mkdir(parents=True)
+    remember_last(Path("outputs/a"))
+    assert last_store() == Path("outputs/a")
+    remember_last(tmp_path / "b")
+    with pytest.raises(InputError, match="is gone"):
+        last_store()
