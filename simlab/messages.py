@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_/][\w./:+-]*", re.ASCII)
 _WORDS = ("null", "true", "false", "nan", "inf")
@@ -53,6 +54,19 @@ def or_nearest(word: str, choices: Iterable[str]) -> str:
     return f"did you mean {found}?" if found else f"choose from {', '.join(listed)}"
 
 
+def flat(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of nested mappings with their dotted keys.
+
+    >>> dict(flat({"design": {"documents": 20}, "seed": 1}))
+    {'design.documents': 20, 'seed': 1}
+    """
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
 def in_quotes(key: str, text: str) -> str:
     """Write `key=text` so that a shell and the override grammar both take the text literally.
 
@@ -63,3 +77,17 @@ def in_quotes(key: str, text: str) -> str:
     literal = re.sub(r'(\\*)(")', r"\1\1\\\2", text)
     literal = re.sub(r"(\\+)\Z", r"\1\1", literal)
     return shlex.quote(f'{key}="{literal}"')
+
+
+def duration(seconds: float) -> str:
+    """Write a time as one reads it.
+
+    >>> duration(3.21), duration(75), duration(7300)
+    ('3.2 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 59.5:
+        return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

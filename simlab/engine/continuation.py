@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from simlab.config.sweep import Sweep, canonical
-from simlab.messages import shown
+from simlab.messages import flat, shown
 from simlab.types import InputError
 
 Declaration = Mapping[str, Any]
@@ -56,7 +56,7 @@ def grow(stored: Declaration, asked: Declaration, where: str) -> dict[str, Any]:
     """
     _same_axes(stored["axes"], asked["axes"], where)
     # What all cells share depends on the values asked: a key that is no longer shared contradicts nothing here.
-    old, new = dict(_flat(stored["base"])), dict(_flat(asked["base"]))
+    old, new = dict(flat(stored["base"])), dict(flat(asked["base"]))
     both = old.keys() & new.keys()
     refuse_difference({key: old[key] for key in both}, {key: new[key] for key in both}, where)
     values = {axis["key"]: axis["values"] for axis in asked["axes"]}
@@ -73,8 +73,8 @@ def position(grown: Declaration, asked: Declaration, values: Sequence[Any]) -> t
 
 def refuse_difference(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:
     """Raise InputError naming the first key in which two configs differ."""
-    old, new = dict(_flat(stored)), dict(_flat(asked))
-    differing = sorted(key for key in old.keys() | new.keys() if old.get(key, _flat) != new.get(key, _flat))
+    old, new = dict(flat(stored)), dict(flat(asked))
+    differing = sorted(key for key in old.keys() | new.keys() if old.get(key, flat) != new.get(key, flat))
     if not differing:
         return
     key = differing[0]
@@ -105,13 +105,5 @@ def _union(stored: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
     return [*stored, *(value for value in asked if value not in stored)]
 
 
-def _flat(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in section.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
-def _said(key: str, flat: Mapping[str, Any]) -> str:
-    return f"{key}={shown(flat[key])}" if key in flat else f"no {key}"
+def _said(key: str, values: Mapping[str, Any]) -> str:
+    return f"{key}={shown(values[key])}" if key in values else f"no {key}"

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from simlab.messages import duration
+
 LINE_SECONDS = 5.0
 SOON_SECONDS = 1.0
 SHARE = 0.1
@@ -71,17 +73,3 @@ def _line(done: int, total: int, seconds: float) -> str:
 def _rate(done: int, seconds: float) -> str:
     rate = done / max(seconds, 1e-3)
     return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
-
-
-def duration(seconds: float) -> str:
-    """Write a time as one reads it.
-
-    >>> duration(3.21), duration(75), duration(7300)
-    ('3.2 s', '1 min 15 s', '2 h 1 min')
-    """
-    if seconds < 59.5:
-        return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
