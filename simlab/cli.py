@@ -9,11 +9,16 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from simlab.commands.errors import UsageError, complain, explain
+from simlab.commands.notes import note
+from simlab.drawing.text.tables import Form
+
+if TYPE_CHECKING:
+    from simlab.commands.launch import Launched
 
 app = typer.Typer(
     name="simlab",
@@ -24,7 +29,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Form: TypeAlias = Literal["table", "csv", "json"]
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", hidden=True)]
 Where = Annotated[list[str] | None, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)]
 Jobs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Worker processes; all cores by default.")]
@@ -69,9 +73,9 @@ def run(
 
     KEY=VALUE changes a setting; `simlab list` names the options of the groups.
     """
-    from simlab.commands import launch
+    from simlab.commands import run as runs
 
-    launch.launch(None, overrides or [], out=out, jobs=jobs, quick=quick, dry=dry_run, plugins=plugins or [])
+    _say(runs.answer(overrides or [], out=out, jobs=jobs, quick=quick, dry=dry_run, plugins=plugins or []))
 
 
 @app.command(epilog="Example: simlab sweep item_grouping design.documents=20,40 --quick")
@@ -89,9 +93,9 @@ def sweep(
     NAME is one of `simlab list`, FILE a YAML file like those. KEY=VALUE changes a setting and KEY=A,B makes it an
     axis. The same command again continues an interrupted sweep; more worlds, studies or values run what is missing.
     """
-    from simlab.commands import launch
+    from simlab.commands import sweep as sweeps
 
-    launch.launch(name, overrides or [], out=out, jobs=jobs, quick=quick, dry=dry_run, plugins=plugins or [])
+    _say(sweeps.answer(name, overrides or [], out=out, jobs=jobs, quick=quick, dry=dry_run, plugins=plugins or []))
 
 
 @app.command(epilog="Example: simlab query outputs/item_grouping grouping=ungrouped --measure srp --format json")
@@ -100,9 +104,9 @@ def query(where: Where = None, measure: Measures = None, form: Format = "table")
 
     DIR is a store, the last one if left out. AXIS=VALUE[,VALUE] keeps the cells with these values.
     """
-    from simlab.commands import answers
+    from simlab.commands import query as queries
 
-    print(answers.query(*_place(where), measure.split(",") if measure else None, form))
+    print(queries.answer(*_place(where), measure.split(",") if measure else None, form))
 
 
 @app.command(epilog="Example: simlab compare outputs/item_grouping --by grouping --measure srp")
@@ -121,15 +125,15 @@ def compare(
     when the 95 % interval of their difference includes 0. AXIS=VALUE[,VALUE] keeps the cells with these values.
     Several stores are compared cell by cell, whatever kind of studies they hold; leave out --by.
     """
-    from simlab.commands import answers
+    from simlab.commands import compare as comparisons
 
     folders, conditions = _places(where)
     if len(folders) > 1 and by is None:
-        print(answers.compare_stores(folders, conditions, measure, baseline, form))
+        print(comparisons.of_stores(folders, conditions, measure, baseline, form))
     elif by is None or len(folders) > 1:
         raise UsageError("name the axis with --by, or several stores without it")
     else:
-        print(answers.compare(folders[0] if folders else None, conditions, by, measure, baseline, form))
+        print(comparisons.answer(folders[0] if folders else None, conditions, by, measure, baseline, form))
 
 
 @app.command(epilog="Example: simlab plot outputs/item_grouping --out figure.svg")
@@ -141,9 +145,9 @@ def plot(
     measure: Measure = None,
 ) -> None:
     """Draw the figure of a sweep; print the name of its file."""
-    from simlab.commands import answers
+    from simlab.commands import plot as figures
 
-    print(answers.plot(*_place(where), out, measure))
+    print(figures.answer(*_place(where), out, measure))
 
 
 @app.command(epilog="Example: simlab order outputs/preference_protocol metric=ideal --study 3")
@@ -174,7 +178,7 @@ def agreement(
     """
     from simlab.commands import agreement as raters
 
-    print(raters.agreement(file, form, plot))
+    print(raters.answer(file, form, plot))
 
 
 @app.command(epilog="Example: simlab fit pilot.tsv --out pilot.yaml --report pilot.png")
@@ -334,9 +338,9 @@ def fit_metric(
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
 def verify(where: Where = None) -> None:
     """Check a store: checksums, missing or torn cells."""
-    from simlab.commands import answers
+    from simlab.commands import verify as checks
 
-    text, sound = answers.verify(*_place(where))
+    text, sound = checks.answer(*_place(where))
     print(text)
     raise typer.Exit(0 if sound else 1)
 
@@ -344,17 +348,17 @@ def verify(where: Where = None) -> None:
 @app.command("list")
 def list_() -> None:
     """List the sweeps, and the options of every group."""
-    from simlab.commands import inventory
+    from simlab.commands import list as inventory
 
-    print(inventory.inventory())
+    print(inventory.answer())
 
 
 @app.command()
 def show(name: Annotated[str, typer.Argument(metavar="NAME|FILE", hidden=True)]) -> None:
     """Show a sweep, or what a setting does and may be."""
-    from simlab.commands import inventory
+    from simlab.commands import show as declarations
 
-    print(inventory.show(name))
+    print(declarations.answer(name))
 
 
 def main() -> None:
@@ -388,6 +392,13 @@ def _invoke(words: list[str]) -> int:
     except typer.Exit as left:
         return int(left.exit_code)
     return 0
+
+
+def _say(launched: Launched) -> None:
+    """Write an answer, then the notes below it: whoever reads both streams reads them in this order."""
+    print(launched.text, flush=True)
+    for line in launched.notes:
+        note(line)
 
 
 def _places(words: list[str] | None) -> tuple[list[Path], list[str]]:

@@ -23,7 +23,7 @@ MOST = 1000
 
 def parsed(words: Sequence[str]) -> Given:
     """Read words; raise InputError for what is no known key with numbers."""
-    found: Given = {}
+    given: Given = {}
     for word in words:
         key, sign, text = word.partition("=")
         if not sign:
@@ -31,10 +31,10 @@ def parsed(words: Sequence[str]) -> Given:
         if key not in KEYS:
             close = difflib.get_close_matches(key, KEYS, 1)
             raise InputError(f"there is no key {key}; {f'did you mean {close[0]}?' if close else ', '.join(KEYS)}")
-        if key in found:
+        if key in given:
             raise InputError(f"{key} is given twice; write its values with commas, as {key}=1,2")
-        found[key] = [_value(key, part.strip()) for part in text.split(",")]
-    return found
+        given[key] = [_value(key, part.strip()) for part in text.split(",")]
+    return given
 
 
 def _value(key: str, text: str) -> float | str | None:

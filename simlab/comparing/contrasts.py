@@ -53,7 +53,8 @@ class Contrast:
 class Row:
     """Hold one design of a comparison: where it stands, and its difference from the baseline.
 
-    `at` holds the values of the axes that are not compared. `contrast` is None for the baseline itself.
+    `at` holds the values of the axes that are not compared; `n` campaigns in so many `clusters` give the value.
+    `contrast` is None for the baseline itself.
     """
 
     at: Mapping[str, object]
@@ -61,6 +62,7 @@ class Row:
     value: float
     mcse: float
     n: int
+    clusters: int
     baseline: object
     contrast: Contrast | None
     standing: Standing
@@ -146,9 +148,9 @@ def groups(dataset: xr.Dataset, by: str, measure: str) -> Iterator[tuple[dict[st
     coordinates = {name: dataset[name].values.tolist() for name in others}
     values, counts = (dataset[name].transpose(*others, by).values for name in (measure, f"{measure}_n"))
     influence = dataset[f"{measure}_influence"].transpose(*others, by, "cluster").values
-    for place in np.ndindex(*values.shape[:-1]):
-        at = {name: coordinates[name][k] for name, k in zip(others, place, strict=True)}
-        yield at, [_point(*found) for found in zip(values[place], influence[place], counts[place], strict=True)]
+    for index in np.ndindex(*values.shape[:-1]):
+        at = {name: coordinates[name][k] for name, k in zip(others, index, strict=True)}
+        yield at, [_point(*of) for of in zip(values[index], influence[index], counts[index], strict=True)]
 
 
 def _point(value: Any, influence: Floats, n: Any) -> Point:
@@ -167,6 +169,7 @@ def _rows(
             point.value,
             mcse(point),
             point.n,
+            point.clusters,
             designs[held],
             None if k == held else paired(point, points[held]),
             standing[k],

@@ -38,26 +38,28 @@ def join(stores: Mapping[str, xr.Dataset], measure: str) -> tuple[xr.Dataset, bo
     for name, dataset in stores.items():
         if not np.isfinite(dataset[measure].values).any():
             raise InputError(f"{measure} has no value in {name}; name another --measure")
-    kinds = {str(dataset[measure].attrs.get("cluster")) for dataset in stores.values()}
-    if kinds != {"world"}:
-        raise InputError(f"{measure} is replicated over {', '.join(sorted(kinds))}; stores are compared over worlds: "
-                         "run each with several worlds")  # fmt: skip
+    clusters = {str(dataset[measure].attrs.get("cluster")) for dataset in stores.values()}
+    if clusters != {"world"}:
+        raise InputError(
+            f"{measure} is replicated over {', '.join(sorted(clusters))}; stores are compared over worlds: "
+            "run each with several worlds"
+        )
     worlds = {name: _worlds(dataset) for name, dataset in stores.items()}
     slots = {world: k for k, world in enumerate(dict.fromkeys(worlds.values()))}
     size = max(dataset.sizes["cluster"] for dataset in stores.values())
     for name, dataset in stores.items():
         axes = axes_of(dataset)
-        found = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
-        for record, influence in zip(records(dataset, [measure]), found.reshape(-1, found.shape[-1]), strict=True):
+        held = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
+        for record, influence in zip(records(dataset, [measure]), held.reshape(-1, held.shape[-1]), strict=True):
             at = ", ".join(f"{axis}={record[axis]}" for axis in axes)
             names.append(f"{name}: {at}" if at else name)
             for suffix, column in columns.items():
                 column.append(record[f"{measure}{suffix}"])
-            # Worlds of its own have places of their own.
-            placed = np.full(size * len(slots), np.nan)
+            # Worlds of its own have columns of their own.
+            spread = np.full(size * len(slots), np.nan)
             start = slots[worlds[name]] * size
-            placed[start : start + len(influence)] = influence
-            influences.append(placed)
+            spread[start : start + len(influence)] = influence
+            influences.append(spread)
     variables: dict[str, Any] = {f"{measure}{suffix}": (DESIGN, np.array(column)) for suffix, column in columns.items()}
     variables[f"{measure}_influence"] = ((DESIGN, "cluster"), np.stack(influences))
     joined = xr.Dataset(variables, {DESIGN: names})

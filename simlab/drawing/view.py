@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.messages import or_nearest
 from simlab.store.opening import axes_of, measures_of
-from simlab.store.query import select
+from simlab.store.query import records, select
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class View:
 
 def declared(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the sweep as it was declared."""
-    found: dict[str, Any] = json.loads(dataset.attrs["sweep"])
-    return found
+    sweep: dict[str, Any] = json.loads(dataset.attrs["sweep"])
+    return sweep
 
 
 def view(dataset: xr.Dataset, measure: str | None = None) -> View:
@@ -59,17 +59,37 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
         nearest(against, measures_of(dataset), "the measure")
     # A scale is meant for the measure that the sweep names.
     scale = wanted.get("scale", "linear") if shown == wanted.get("measure") else "linear"
-    every = measures_of(dataset) if kind(dataset) == "pairs" else (against,) if against else ()
+    every = measures_of(dataset) if figure_kind(dataset) == "pairs" else (against,) if against else ()
     besides = tuple(name for name in every if name != shown)
     mark = wanted.get("mark") if shown == wanted.get("measure") else None
     return View(shown, str(x), line, panels, against, scale, besides, wanted.get("x_scale", "linear"), mark)
 
 
-def kind(dataset: xr.Dataset) -> str:
+def figure_kind(dataset: xr.Dataset) -> str:
     """Return what kind of figure the sweep declares; that of a single study of preferences shows its pairs."""
     wanted = declared(dataset).get("figure") or {}
     alone = not axes_of(dataset) and "verdict" in dataset
     return str(wanted.get("kind", "pairs" if alone else "lines"))
+
+
+def rows(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]]:
+    """List the cells as `store.query.records` does, for readers: beside each measure `m` what it is replicated over.
+
+    `m_clusters` counts the clusters behind a value, `m_cluster` is the word for one of them.
+    """
+    axes, listed = axes_of(dataset), records(dataset, measures)
+    for name in measures:
+        influence = dataset[f"{name}_influence"].transpose(*axes, "cluster").values
+        counts = np.isfinite(influence).sum(-1).ravel().tolist()
+        for row, count in zip(listed, counts, strict=True):
+            row |= {f"{name}_clusters": count, f"{name}_cluster": cluster(dataset, name)}
+    return listed
+
+
+def cluster(dataset: xr.Dataset, measure: str) -> str:
+    """Return the word for what a measure is replicated over: world, document set, replicate; cluster if it varies."""
+    named = str(dataset[measure].attrs.get("cluster", "cluster"))
+    return "cluster" if "/" in named else named.replace("_", " ")
 
 
 def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
@@ -85,7 +105,7 @@ def axis(dataset: xr.Dataset, name: str) -> str:
     """Return the axis of a name or of a full config key."""
     if not axes_of(dataset):
         raise InputError(f"the store holds one cell and has no axis {name}")
-    keys = {str(dataset[found].attrs["key"]): found for found in axes_of(dataset)}
+    keys = {str(dataset[held].attrs["key"]): held for held in axes_of(dataset)}
     return keys[name] if name in keys else nearest(name, axes_of(dataset), "the axis")
 
 

@@ -6,15 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from simlab.types import Bools, Floats, InputError, Ints, World
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Rows: TypeAlias = list[dict[str, Any]]
 
@@ -41,7 +37,7 @@ class PairAgreement:
 
 @dataclass(frozen=True, slots=True)
 class MeanAgreement:
-    """Average one kind of Kendall tau-b over rater pairs, with what it rests on.
+    """Average the Kendall tau-b of single documents, or of all shared ones, over rater pairs, with what it rests on.
 
     `standard_error` is the spread between pairs over the root of their number; pairs share raters, so it
     speaks of these pairs and is too small for raters at large. `undefined` of the `comparisons` had a
@@ -90,6 +86,12 @@ class Agreement:
             "pairs": [asdict(pair) for pair in self.pairs],
             "raters": [_profile_row(rater) for rater in self.raters],
         }
+
+    def bands(self) -> tuple[Floats, Floats]:
+        """Return the upper edges of bands of scores (zero, quarters of all above zero), and `share[rater, band]`."""
+        edges = _band_edges(np.concatenate(self.scores))
+        counts = np.array([np.bincount(np.searchsorted(edges, own), minlength=len(edges)) for own in self.scores])
+        return edges, counts / counts.sum(axis=1, keepdims=True)
 
     def notes(self) -> list[str]:
         """Say in sentences what the numbers rest on and what they leave out."""
@@ -233,68 +235,8 @@ def _profile_row(rater: RaterProfile) -> dict[str, Any]:
     return row | {f"q{100 * share:.0f}": value for share, value in zip(QUANTILES, quantiles, strict=True)}
 
 
-def figure(agreement: Agreement) -> Figure:
-    """Draw how each rater's scores are distributed, harshest rater at the top."""
-    from matplotlib.figure import Figure
-
-    order = sorted(range(len(agreement.raters)), key=lambda k: agreement.raters[k].mean)
-    raters = [agreement.raters[k] for k in order]
-    drawn = Figure(figsize=(9.5, min(1.9 + 0.3 * len(raters), 20)), layout="constrained")
-    shares, spread = drawn.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-    _draw_shares(shares, [agreement.scores[k] for k in order])
-    _draw_spread(spread, raters)
-    shares.set_yticks(range(len(raters)), [f"{rater.rater} ({rater.ratings:,})" for rater in raters])
-    shares.set_ylabel("rater (ratings)")
-    drawn.suptitle(_headline(agreement), fontsize=11)
-    return drawn
-
-
-def _headline(agreement: Agreement) -> str:
-    if not agreement.shared.comparisons:
-        return "Scores by rater (no two raters rated the same outputs)"
-    single, shared = agreement.single.kendall, agreement.shared.kendall
-    return (
-        f"Scores by rater; Kendall's tau between raters: {single:.2f} per document, {shared:.2f} over shared documents"
-    )
-
-
-def _draw_shares(axes: Axes, scores: Sequence[Floats]) -> None:
-    """Stack the shares of scores in bands: zero, and quarters of all scores above zero."""
-    from matplotlib import colormaps
-
-    edges = _band_edges(np.concatenate(scores))
-    counts = np.array([np.bincount(np.searchsorted(edges, score), minlength=len(edges)) for score in scores])
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    left = np.cumsum(shares, axis=1) - shares
-    colours = colormaps["cividis"](np.linspace(0.95, 0.05, len(edges)))
-    for band, edge in enumerate(edges):
-        label = f"up to {edge:g}" if band else f"score {edge:g}"
-        axes.barh(range(len(scores)), shares[:, band], left=left[:, band], color=colours[band], label=label, height=0.8)
-    axes.set(xlim=(0, 1), xlabel="share of ratings")
-    _finish(axes, len(edges))
-
-
 def _band_edges(scores: Floats) -> Floats:
     positive = scores[scores > 0]
     if not len(positive):
         return np.zeros(1)
     return np.unique([0, *np.quantile(positive, (0.25, 0.5, 0.75, 1), method="lower")])
-
-
-def _draw_spread(axes: Axes, raters: Sequence[RaterProfile]) -> None:
-    rows = range(len(raters))
-    low, median, high, most = np.array([rater.quantiles for rater in raters]).T
-    axes.hlines(rows, low, most, color="0.7", linewidth=1.5, label="25 to 90 %")
-    axes.hlines(rows, low, high, color="#0072B2", linewidth=5, label="25 to 75 %")
-    axes.plot(median, rows, "|", color="black", markersize=11, markeredgewidth=2, label="median", clip_on=False)
-    axes.plot([rater.mean for rater in raters], rows, "D", color="#E69F00", markeredgecolor="black", label="mean")
-    axes.set(xlabel="score (lower is better)", xlim=(0, None))
-    axes.tick_params(axis="y", length=0)
-    _finish(axes, 4)
-
-
-def _finish(axes: Axes, n_labels: int) -> None:
-    anchored: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
-    compact: dict[str, Any] = {"frameon": False, "fontsize": 8, "handlelength": 1, "columnspacing": 1}
-    axes.legend(ncols=n_labels, **anchored, **compact)
-    axes.spines[["top", "right"]].set_visible(False)

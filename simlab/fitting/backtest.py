@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -197,3 +198,16 @@ def summary(records: Sequence[Record]) -> list[dict[str, Any]]:
         found = {"mae": np.abs(error).mean(), "bias": error.mean(), "coverage": np.mean(held), "width": width}
         rows.append(place | {name: float(value) for name, value in found.items()})
     return rows
+
+
+def averages(records: Sequence[Record]) -> list[Record]:
+    """Average the records of each target, method and design over splits, in the order of designs; `split` is -1."""
+
+    def cell(record: Record) -> tuple[Any, ...]:
+        where = record.target, record.method, record.grouping, record.normalization
+        return *where, record.ratings_per_item, record.documents
+
+    groups = [list(group) for _, group in groupby(sorted(records, key=cell), cell)]
+    numbers = ("predicted", "low", "high", "observed", "observed_mcse")
+    means = ({name: float(np.mean([getattr(one, name) for one in group])) for name in numbers} for group in groups)
+    return [Record(**group[0]._asdict() | mean | {"split": -1}) for group, mean in zip(groups, means, strict=True)]

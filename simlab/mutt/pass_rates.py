@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from simlab.mutt.scoring import ScorePairs
+from simlab.mutt.trials import KINDS
 from simlab.types import Bools, Floats
 
 if TYPE_CHECKING:
@@ -97,6 +98,12 @@ def pass_rates(pairs: Sequence[ScorePairs], *, tolerance: float) -> xr.Dataset:
     coords: dict[str, Any] = {**axes, "kind": ("corruption", list(kinds.values()))}
     variables = {name: (tuple(axes), held) for name, held in values.items()}
     return xr.Dataset(variables, coords, {"tolerance": tolerance, "level": LEVEL})
+
+
+def by_kind(dataset: xr.Dataset) -> xr.Dataset:
+    """Order the corruptions by their kind: altering, disrupting, preserving."""
+    kinds = dataset["kind"].values
+    return dataset.isel(corruption=sorted(range(len(kinds)), key=lambda k: KINDS.index(kinds[k])))
 
 
 def records(dataset: xr.Dataset) -> list[dict[str, Any]]:

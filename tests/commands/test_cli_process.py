@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from simlab import cli
-from simlab.commands import inventory
+from simlab.commands import list as listing
 
 SIMLAB = [sys.executable, "-m", "simlab"]
 
@@ -75,7 +75,7 @@ def test_a_bug_is_one_line_that_says_how_to_see_more(
     def broken() -> str:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr(inventory, "inventory", broken)
+    monkeypatch.setattr(listing, "answer", broken)
     monkeypatch.delenv("SIMLAB_TRACEBACK", raising=False)
     assert cli.answer(["list"]) == 1
     out, err = capsys.readouterr()

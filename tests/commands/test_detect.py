@@ -9,13 +9,13 @@ import subprocess
 import sys
 
 import pytest
-from tests.commands.test_cli import said
 
 from simlab.analysis.adequacy.measurable_difference import (
     detectable_difference,
     joint_difference,
     measurable_difference,
 )
+from tests.commands.test_cli import said
 
 PLAN = ["rho=.7", "eta=.7", "alpha=.6"]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zarr
-from tests.commands.test_cli import said
 
 from simlab.analysis.adequacy.grid import measurable_grid
 from simlab.config import compose_calculation, load_sweep
 from simlab.store.calculations import calculate
 from simlab.store.opening import open_results
+from tests.commands.test_cli import said
 
 SMALL = ["worlds=3", "studies=4", "systems.n_systems=3"]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.commands.test_cli import said
 
 from simlab.cli import answer
-from simlab.drawing.figures.pair_matrix import kinds
+from simlab.comparing.verdicts import matches
 from simlab.store.opening import open_results
+from tests.commands.test_cli import said
 
 SMALL = ["systems.n_systems=4", "systems.n_items=40", "budget.annotations_per_pair=40", "metric.n_outputs=100"]
 NO_METRIC = SMALL[:3]
@@ -97,7 +97,7 @@ def test_figures_of_pairs_and_of_tradeoffs_are_drawn(
 def test_a_figure_of_pairs_names_each_kind_of_error() -> None:
     verdict = np.array([1, 0, 1, -1, 0, 1])
     reference = np.array([1, 0, -1, 1, 1, 0])
-    assert kinds(verdict, reference).tolist() == [0, 1, 2, 2, 3, 4]
+    assert matches(verdict, reference).tolist() == [0, 1, 2, 2, 3, 4]
 
 
 def test_stores_are_the_same_bits_for_any_number_of_jobs(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

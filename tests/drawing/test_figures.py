@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 from simlab.drawing import view
-from simlab.drawing.figures import sweeps as figures
+from simlab.drawing.figures import charts, files, lines, sweep
 from simlab.types import InputError
 
 KEYS = {"grouping": "design.grouping", "documents": "design.documents", "load_entropy": "design.load_entropy"}
@@ -41,9 +41,13 @@ def store(axes: dict[str, list[Any]], *, worlds: int = 4, target: str = "simlab.
     return xr.Dataset(measures, coordinates, attributes)
 
 
-def drawn(dataset: xr.Dataset) -> Any:
+def figure_of(dataset: xr.Dataset) -> Any:
     """Draw the sweep's figure without writing it."""
-    return figures.draw(dataset, view.view(dataset))
+    return lines.draw(dataset)
+
+
+def plot(dataset: xr.Dataset, file: Path) -> None:
+    files.write(lambda: sweep.draw(dataset), file)
 
 
 TWO = {"grouping": ["pseudo_side_by_side", "ungrouped"], "documents": [10, 30, 60]}
@@ -51,7 +55,7 @@ TWO = {"grouping": ["pseudo_side_by_side", "ungrouped"], "documents": [10, 30, 6
 
 def test_line_per_design_with_its_interval_as_band() -> None:
     data = store(TWO)
-    axes = drawn(data).axes[0]
+    axes = figure_of(data).axes[0]
     assert [line.get_label() for line in axes.lines] == ["pseudo side by side", "ungrouped"]
     assert axes.lines[0].get_xdata().tolist() == [10, 30, 60]
     assert axes.lines[1].get_ydata() == pytest.approx(data.srp.sel(grouping="ungrouped").values)
@@ -64,7 +68,7 @@ def test_line_per_design_with_its_interval_as_band() -> None:
 
 def test_designs_differ_in_colour_marker_and_dashes() -> None:
     data = store({"grouping": list("abcdefg"), "documents": [10, 30]})
-    lines = drawn(data).axes[0].lines
+    lines = figure_of(data).axes[0].lines
     assert len({line.get_color() for line in lines}) == 7
     assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 7
 
@@ -72,20 +76,20 @@ def test_designs_differ_in_colour_marker_and_dashes() -> None:
 def test_axis_of_options_is_drawn_as_points_with_error_bars() -> None:
     data = store({"grouping": ["a", "b"], "load_entropy": ["null", "0.6"]})
     shown = view.View("srp", "load_entropy", "grouping", ())
-    axes = figures.draw(data, shown).axes[0]
+    axes = charts.draw(data, shown, lines.panel).axes[0]
     assert len(axes.containers) == 2
     assert [label.get_text() for label in axes.get_xticklabels()] == ["balanced", "0.6"]
 
 
 def test_further_axes_become_panels() -> None:
-    figure = drawn(store(TWO | {"load_entropy": ["null", "0.6", "0.8", "0.9", "1.0"]}))
+    figure = figure_of(store(TWO | {"load_entropy": ["null", "0.6", "0.8", "0.9", "1.0"]}))
     assert [axes.get_title() for axes in figure.axes][:2] == ["load entropy = balanced", "load entropy = 0.6"]
     assert len(figure.axes) == 5
 
 
 def test_too_many_panels_are_refused_with_the_remedy() -> None:
     with pytest.raises(InputError, match="13 panels for seed, more than 12; choose values, for example seed=0"):
-        drawn(store(TWO | {"seed": list(range(13))}))
+        figure_of(store(TWO | {"seed": list(range(13))}))
 
 
 @pytest.mark.parametrize(
@@ -97,11 +101,11 @@ def test_too_many_panels_are_refused_with_the_remedy() -> None:
     ],
 )
 def test_caption_says_what_stands_behind_the_figure(worlds: int, target: str, said: str) -> None:
-    assert said in figures.caption(store(TWO, worlds=worlds, target=target), view.View("srp", "documents", None, ()))
+    assert said in charts.caption(store(TWO, worlds=worlds, target=target), view.View("srp", "documents", None, ()))
 
 
 def test_one_axis_needs_no_legend_and_one_value_is_a_point() -> None:
-    figure = drawn(store({"documents": [10]}))
+    figure = figure_of(store({"documents": [10]}))
     assert figure.legends == []
     assert len(figure.axes[0].containers) == 1
 
@@ -109,23 +113,23 @@ def test_one_axis_needs_no_legend_and_one_value_is_a_point() -> None:
 def test_missing_values_and_single_clusters_are_drawn_without_a_warning(tmp_path: Path) -> None:
     data = store(TWO, worlds=1)
     data.srp[0, 0] = np.nan
-    figures.plot(data, tmp_path / "figure.png")
+    plot(data, tmp_path / "figure.png")
     data.srp[:] = np.nan
-    figures.plot(data, tmp_path / "figure.png")
+    plot(data, tmp_path / "figure.png")
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".PNG"])
 def test_same_store_gives_the_same_file(tmp_path: Path, suffix: str) -> None:
     first, second = tmp_path / f"a{suffix}", tmp_path / "new" / f"b{suffix}"
-    figures.plot(store(TWO), first)
-    figures.plot(store(TWO), second)
+    plot(store(TWO), first)
+    plot(store(TWO), second)
     assert first.read_bytes() == second.read_bytes()
     assert first.stat().st_size > 1000
 
 
 def test_unknown_suffix_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"written as \.png, \.svg, \.pdf"):
-        figures.plot(store(TWO), tmp_path / "figure.gif")
+        plot(store(TWO), tmp_path / "figure.gif")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,19 +13,20 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from simlab.commands import answers, launch
+from simlab.commands import compare
 from simlab.comparing.contrasts import Point
+from simlab.comparing.verdicts import matrix
 from simlab.config import compose_sweep
 from simlab.config.sweep import Axis
 from simlab.drawing import view
-from simlab.drawing.figures import pair_matrix, styles
-from simlab.drawing.figures import sweeps as figures
-from simlab.drawing.text import cells
+from simlab.drawing.figures import charts, files, lines, styles, sweep
+from simlab.drawing.figures import pairs as pair_matrix
+from simlab.drawing.figures import tradeoff as tradeoff_figure
+from simlab.drawing.text import cells, findings
 from simlab.measures import preferences
 from simlab.measures.labels import LABELS
 from simlab.rng import stream
 from simlab.store import filling, opening
-from simlab.store.query import records
 from simlab.types import Array, InputError
 
 MEASURES = ("correct", "inversion", "omission", "insertion", "kld", "annotation_fraction")
@@ -127,7 +128,7 @@ def test_pairs_are_drawn_of_the_systems_of_each_cell_in_the_order_of_all_human_r
 def test_squares_name_each_kind_of_error_below_and_its_share_above(pairs: Path) -> None:
     with opening.open_results(pairs) as dataset:
         poor, ideal, small, _ = pair_matrix.draw(dataset).axes
-    sign = [sign for _, _, sign, _ in pair_matrix.KINDS]
+    sign = [sign for _, _, sign, _ in pair_matrix.MATCHES]
     # System k stands at place 3 - k; below the diagonal the row is the later place.
     assert {at: text for at, text in signs(poor).items() if at[0] < at[1]} == {
         **{(2, 3): sign[0], (1, 3): sign[2], (0, 3): sign[1], (1, 2): sign[3], (0, 2): sign[0], (0, 1): sign[4]}
@@ -137,20 +138,20 @@ def test_squares_name_each_kind_of_error_below_and_its_share_above(pairs: Path) 
     }
     assert signs(small) == {(0, 1): "", (1, 0): ".50"}
     assert sorted(text for at, text in signs(ideal).items() if at[0] > at[1]) == [".50", "0", "0", "0", "0", "0"]
-    assert len(set(sign)) == len({colour for _, colour, *_ in pair_matrix.KINDS}) == 5
+    assert len(set(sign)) == len({colour for _, colour, *_ in pair_matrix.MATCHES}) == 5
 
 
 def test_caption_of_pairs_says_which_campaign_is_shown(pairs: Path, tmp_path: Path) -> None:
     with opening.open_results(pairs) as dataset:
-        found = [pair_matrix.matrix(dataset.isel(metric=k)) for k in range(3)]
+        found = [matrix(dataset.isel(metric=k)) for k in range(3)]
     assert "(world 0, study 0)" in pair_matrix.caption([held for held in found if held])
     assert "share of the 4 campaigns of that world" in pair_matrix.caption([held for held in found if held])
     with laid(tmp_path, PAIRS, metric=("ideal",), broken=True) as dataset:
-        held = pair_matrix.matrix(dataset.isel(metric=0))
+        held = matrix(dataset.isel(metric=0))
     assert held is not None
     assert (held.world, held.study, held.campaigns) == (0, 1, 3)
     # The first study is the second one, which misses the first pair.
-    assert held.kind[0] == 3
+    assert held.match[0] == 3
     assert held.wrong[0] == pytest.approx(2 / 3)
     assert "(world 0, study 1)" in pair_matrix.caption([held])
 
@@ -167,10 +168,10 @@ def test_names_of_systems_are_not_cut_off(pairs: Path) -> None:
 
 def test_a_single_study_of_preferences_is_drawn_as_its_pairs(tmp_path: Path) -> None:
     with laid(tmp_path, {}) as dataset:
-        figures.plot(dataset, tmp_path / "figure.png")
+        files.write(lambda: sweep.draw(dataset), tmp_path / "figure.png")
         assert (tmp_path / "figure.png").stat().st_size > 1000
         with pytest.raises(InputError, match="no axis"):
-            figures.plot(dataset, tmp_path / "figure.png", "correct")
+            sweep.draw(dataset, "correct")
 
 
 def test_pairs_without_verdicts_or_with_too_many_cells_are_refused_in_one_line(pairs: Path, tmp_path: Path) -> None:
@@ -183,7 +184,7 @@ def test_pairs_without_verdicts_or_with_too_many_cells_are_refused_in_one_line(p
 
 def test_tradeoff_joins_points_in_the_order_of_x_with_bars_both_ways(tradeoff: Path) -> None:
     with opening.open_results(tradeoff) as dataset:
-        figure = figures.draw(dataset, view.view(dataset))
+        figure = tradeoff_figure.draw(dataset)
         poor = dataset.sel(metric="poor").sortby("documents").load()
     axes, line = figure.axes[0], figure.axes[0].lines[0]
     assert line.get_xdata() == pytest.approx(poor.annotation_fraction.values)
@@ -199,7 +200,7 @@ def test_tradeoff_joins_points_in_the_order_of_x_with_bars_both_ways(tradeoff: P
     assert np.ptp([x for x, _ in across[0]]) == pytest.approx(2 * half, rel=1e-4)
     half = 4.30265 * (poor.kld_mcse / poor.kld).values[0]
     assert np.ptp([y for _, y in upwards[0]]) == pytest.approx(2 * half, rel=1e-4)
-    caption = figures.caption(poor.expand_dims("metric"), view.View("kld", "documents", None, (), "correct", "neg_log"))
+    caption = charts.caption(poor.expand_dims("metric"), view.View("kld", "documents", None, (), "correct", "neg_log"))
     assert "beside points: documents per study;" in caption
     assert "of the logarithm by the delta method" in caption
 
@@ -207,7 +208,7 @@ def test_tradeoff_joins_points_in_the_order_of_x_with_bars_both_ways(tradeoff: P
 def test_further_axes_of_a_tradeoff_become_panels(tmp_path: Path) -> None:
     axes: dict[str, Any] = {"metric": ("poor", "ideal"), "documents": (10, 50), "price": (1.0, 2.0)}
     with laid(tmp_path, TRADEOFF, **axes) as dataset:
-        assert [axes.get_title() for axes in figures.draw(dataset, view.view(dataset)).axes] == [
+        assert [axes.get_title() for axes in tradeoff_figure.draw(dataset).axes] == [
             "price = 1",
             "price = 2",
         ]
@@ -221,10 +222,11 @@ def test_missing_values_zeros_and_single_clusters_are_drawn_on_every_scale(
     with opening.open_results(tradeoff) as dataset:
         data = dataset.load()
     shown = replace(view.view(data), scale=scale, against="annotation_fraction" if kind == "tradeoff" else None)
+    panel = tradeoff_figure.panel if kind == "tradeoff" else lines.panel
     for values in ([0.0, np.nan, 0.3], [np.nan] * 3, [0.0] * 3, [1e-9, 0.5, 0.9]):
         data.kld[:] = values
-        figures.save(figures.draw(data, shown), tmp_path / "figure.png")
-    figures.save(figures.draw(data.isel(cluster=[0]), shown), tmp_path / "figure.png")
+        files.save(charts.draw(data, shown, panel), tmp_path / "figure.png")
+    files.save(charts.draw(data.isel(cluster=[0]), shown, panel), tmp_path / "figure.png")
 
 
 def test_intervals_on_a_logarithmic_scale_are_those_of_the_logarithm() -> None:
@@ -261,13 +263,13 @@ def test_every_kind_of_figure_has_a_table_and_a_next_command(
     where = lay(tmp_path, {}, **options) if folder == "options" else request.getfixturevalue(folder)
     with opening.open_results(where) as dataset:
         shown = view.view(dataset)
-        text = cells.figure_table(records(dataset, [shown.measure, *shown.besides]), shown)
-        command = launch.next_command(dataset, where)
-        assert launch.finding(dataset)
+        text = cells.figure_table(view.rows(dataset, [shown.measure, *shown.besides]), shown)
+        command = findings.next_words(dataset, where)
+        assert findings.finding(dataset)
     assert text.splitlines()[0].split() == head.split()
     assert f"--by {axis}" in command
     measure = command.split()[-1]
-    assert "standing" in answers.compare(where, [], axis, measure, None, "table")
+    assert "standing" in compare.answer(where, [], axis, measure, None, "table")
 
 
 MISTAKES = {

@@ -19,7 +19,8 @@ NAN = float("nan")
 def record(documents: int, grouping: str, srp: float, mcse: float = 0.012, n: int = 250) -> dict[str, Any]:
     return {
         "grouping": grouping, "documents": documents, "srp": srp, "srp_mcse": mcse, "srp_n": n,
-        "power": NAN, "power_mcse": NAN, "power_n": 0,
+        "srp_clusters": 5, "srp_cluster": "world",
+        "power": NAN, "power_mcse": NAN, "power_n": 0, "power_clusters": 0, "power_cluster": "world",
     }  # fmt: skip
 
 
@@ -61,14 +62,17 @@ def test_measure_is_written_with_its_error(value: float, mcse: float, written: s
 def test_table_says_n_and_names_measures_without_a_value() -> None:
     text = cells.table(RECORDS, ["grouping", "documents"], ["srp", "power"])
     assert text.splitlines()[1] == "ungrouped  10         .73 ± .01"
-    assert "n = 250 campaigns" in text
+    assert "n = 250 campaigns in 5 worlds behind each value" in text
     assert text.splitlines()[-1] == "no value in these cells: power"
     assert cells.table(RECORDS, ["grouping"], ["power"]) == "no value in these cells: power"
 
 
 def test_different_n_are_given_measure_by_measure() -> None:
-    records = [{**row, "power": 0.5, "power_mcse": 0.1, "power_n": 10 * k} for k, row in enumerate(RECORDS)]
-    assert "srp 250 campaigns, power 0 to 30 campaigns" in cells.table(
+    records = [
+        {**row, "power": 0.5, "power_mcse": 0.1, "power_n": 10 * k, "power_clusters": k + 1}
+        for k, row in enumerate(RECORDS)
+    ]
+    assert "srp 250 campaigns in 5 worlds, power 0 to 30 campaigns in 1 to 4 worlds" in cells.table(
         records, ["grouping", "documents"], ["srp", "power"]
     )
 
@@ -79,8 +83,9 @@ def test_store_without_axes_is_a_line_per_measure() -> None:
 
 def test_figure_table_crosses_x_and_lines() -> None:
     text = cells.figure_table(RECORDS, View("srp", "documents", "grouping", ()))
-    assert text.splitlines()[:3] == [
+    assert text.splitlines()[:4] == [
         "srp",
+        "           grouping",
         "documents  ungrouped   balanced",
         "10         .73 ± .01  .96 ± .01",
     ]
@@ -107,22 +112,24 @@ def test_figure_table_has_a_part_for_each_panel() -> None:
 def rows(clusters: int) -> list[Row]:
     known = Contrast(-0.1, 0.02, -0.15, -0.05, clusters)
     unknown = Contrast(-0.1, NAN, NAN, NAN, clusters)
-    found = known if clusters > 1 else unknown
+    contrast = known if clusters > 1 else unknown
     standings: Any = ["best", "behind"] if clusters > 1 else ["unknown", "unknown"]
     return [
-        Row({"documents": 10}, "a", 0.9, 0.01, 250, "a", None, standings[0]),
-        Row({"documents": 10}, "b", 0.8, 0.01, 250, "a", found, standings[1]),
+        Row({"documents": 10}, "a", 0.9, 0.01, 250, 5, "a", None, standings[0]),
+        Row({"documents": 10}, "b", 0.8, 0.01, 250, 5, "a", contrast, standings[1]),
     ]
 
 
 def test_comparison_names_the_best_and_what_it_is_paired_over() -> None:
-    text = comparison.table(rows(5), "grouping", "srp", "document_set")
+    text = comparison.table(rows(5), "grouping", "srp", "document set")
     assert text.splitlines()[:3] == [
         "documents  grouping        srp     minus a  95 % interval  standing",
         "10         a         .90 ± .01                             best",
         "10         b         .80 ± .01  -.10 ± .02   -.15 to -.05",
     ]
-    assert "5 document sets" in text
+    assert "paired over 5 document sets" in text
+    assert "n = 250 campaigns in 5 document sets behind each value" in text
+    assert "Left out" not in text
 
 
 def test_narrow_comparison_has_a_table_per_cell_and_leaves_intervals_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,8 +140,9 @@ def test_narrow_comparison_has_a_table_per_cell_and_leaves_intervals_out(monkeyp
     assert lines[-1] == "Less is better."
     monkeypatch.setenv("COLUMNS", "50")
     text = comparison.table(rows(5), "grouping", "type_s", "world")
-    assert "95 % interval" not in text
+    assert "95 % interval" not in text.splitlines()[1]
     assert "-.10 ± .02" in text
+    assert text.splitlines()[-1] == "Left out for width: 95 % interval; --format csv has all columns."
 
 
 def test_comparison_of_one_cluster_says_that_no_error_can_be_given() -> None:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from simlab.fitting.agreement import Agreement, agreement, figure, kendall
+from simlab.drawing.figures import agreement as figure
+from simlab.fitting.agreement import Agreement, agreement, kendall
 from simlab.types import Frame, InputError, Ratings, World
 from simlab.world.recorded import recorded
 
@@ -74,7 +75,7 @@ def test_raters_who_share_no_finished_document() -> None:
     assert math.isnan(found.shared.kendall)
     assert (found.shared.rater_pairs, found.shared.pairs_left_out) == (0, 1)
     assert "their agreement is not known" in " ".join(found.notes())
-    figure(found)
+    figure.draw(found)
 
 
 def test_sums_that_are_equal_tie() -> None:
@@ -141,11 +142,11 @@ def test_world_without_ratings_is_refused() -> None:
 @pytest.mark.parametrize("score", [0.0, 2.5])
 def test_figure_of_constant_scores(score: float) -> None:
     found = agreement(world_of([[[score, score]], [[score, score]]], [0]))
-    figure(found).draw_without_rendering()
+    figure.draw(found).draw_without_rendering()
 
 
 def test_figure_has_a_row_per_rater(built_in: Agreement) -> None:
-    drawn = figure(built_in)
+    drawn = figure.draw(built_in)
     drawn.draw_without_rendering()
     labels = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
     assert labels[-1] == "rater6 (310)"

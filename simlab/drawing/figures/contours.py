@@ -15,25 +15,26 @@ from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def draw(dataset: xr.Dataset, shown: View) -> Figure:
-    """Draw one panel per combination of the other axes, with common levels.
+def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
+    """Draw one panel per combination of the other axes, with lines at common heights.
 
     Raises InputError where one of the two axes has fewer than two numbers.
     """
+    shown = view.view(dataset, measure)
     for name in (shown.x, shown.line):
         if name is None or not view.is_numeric(dataset, name) or dataset.sizes[name] < 2:
             raise InputError(f"contours need at least two numbers along {name}; choose more values")
     parts = panels.split(dataset, shown.panels)
     figure, grid = panels.sheet([title for title, _ in parts], 3.6, 2.9, sharex=True, sharey=True)
-    levels = _levels(dataset[shown.measure].values)
-    for place, (_, part) in zip(grid.flat, parts, strict=False):
-        _panel(place, part, shown, levels)
-    for place in grid.ravel()[: len(parts)]:
-        place.set_xlabel(axis_label(shown.x))
-        place.set_ylabel(textwrap.fill(axis_label(str(shown.line)), 36))
+    heights = _heights(dataset[shown.measure].values)
+    for axes, (_, part) in zip(grid.flat, parts, strict=False):
+        _panel(axes, part, shown, heights)
+        axes.set_xlabel(axis_label(shown.x))
+        axes.set_ylabel(textwrap.fill(axis_label(str(shown.line)), 36))
     words = f"Solid lines: {measure_label(dataset, shown.measure)}"
     if shown.against:
         words += f"; dashed: {measure_label(dataset, shown.against)}"
@@ -42,19 +43,19 @@ def draw(dataset: xr.Dataset, shown: View) -> Figure:
     return figure
 
 
-def _levels(values: Any) -> Any:
-    """Choose levels that split the values evenly: where a measure rises steeply, even steps would crowd its lines."""
+def _heights(values: Any) -> Any:
+    """Choose heights that split the values evenly: where a measure rises steeply, even steps would crowd its lines."""
     known = values[np.isfinite(values)]
-    return np.unique([float(f"{level:.2g}") for level in np.quantile(known, np.linspace(0.15, 0.98, 7))])
+    return np.unique([float(f"{height:.2g}") for height in np.quantile(known, np.linspace(0.15, 0.98, 7))])
 
 
-def _panel(place: Any, part: xr.Dataset, shown: View, levels: Any) -> None:
+def _panel(axes: Axes, part: xr.Dataset, shown: View, heights: Any) -> None:
     across, upwards = part[shown.x].values, part[shown.line].values
-    height = part[shown.measure].transpose(shown.line, shown.x).values
-    place.contourf(across, upwards, height, levels=levels, cmap="cividis", alpha=0.35, extend="both")
-    lines = place.contour(across, upwards, height, levels=levels, colors="#222222", linewidths=1.1)
-    place.clabel(lines, fontsize=7, fmt="%g")
+    values = part[shown.measure].transpose(shown.line, shown.x).values
+    axes.contourf(across, upwards, values, levels=heights, cmap="cividis", alpha=0.35, extend="both")
+    lines = axes.contour(across, upwards, values, levels=heights, colors="#222222", linewidths=1.1)
+    axes.clabel(lines, fontsize=7, fmt="%g")
     if shown.against:
         other = part[shown.against].transpose(shown.line, shown.x).values
-        place.contour(across, upwards, other, levels=levels, colors="#D55E00", linewidths=1.1, linestyles="--")
-    place.grid(visible=False)
+        axes.contour(across, upwards, other, levels=heights, colors="#D55E00", linewidths=1.1, linestyles="--")
+    axes.grid(visible=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.comparing.contrasts import Point, groups
 from simlab.drawing import view
-from simlab.drawing.figures import styles
+from simlab.drawing.figures import charts, styles
 from simlab.drawing.view import View
 from simlab.drawing.wording import value_label
 from simlab.types import Array
@@ -16,38 +16,44 @@ from simlab.types import Array
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
-def panel(place: Axes, part: xr.Dataset, shown: View) -> None:
+def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
+    """Draw the measure of a sweep's figure, or another one, in a panel per combination of the further axes."""
+    return charts.draw(dataset, view.view(dataset, measure), panel)
+
+
+def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
     """Draw one line (or row of points) per value of the view's line."""
     numbers = view.is_numeric(part, shown.x) and part.sizes[shown.x] > 1
     across: Array = part[shown.x].values if numbers else np.arange(part.sizes[shown.x])
     lines = list(groups(part, shown.x, shown.measure))
     for k, (at, points) in enumerate(lines):
-        style = styles.look(k, value_label(shown.line, at[shown.line]) if shown.line else "")
+        style = styles.style(k, value_label(shown.line, at[shown.line]) if shown.line else "")
         if numbers:
-            _line(place, across, points, style | {"linestyle": styles.dashes(k)}, shown.scale)
+            _line(axes, across, points, style | {"linestyle": styles.dashes(k)}, shown.scale)
         else:
-            _points(place, across + 0.12 * (k - (len(lines) - 1) / 2), points, style, shown.scale)
+            _points(axes, across + 0.12 * (k - (len(lines) - 1) / 2), points, style, shown.scale)
     if shown.mark is not None:
-        place.axhline(shown.mark, color="#777777", linewidth=0.8, linestyle=(0, (1, 2)))
+        axes.axhline(shown.mark, color="#777777", linewidth=0.8, linestyle=(0, (1, 2)))
     if numbers and shown.x_scale == "log" and np.min(across) > 0:
-        place.set_xscale("log")
+        axes.set_xscale("log")
     elif numbers and np.diff(np.sort(across)).min() > 0.08 * np.ptp(across):
-        place.set_xticks(across)
+        axes.set_xticks(across)
     if not numbers:
-        place.set_xticks(across, [value_label(shown.x, value) for value in part[shown.x].values.tolist()])
-        place.set_xlim(-0.5, len(across) - 0.5)
+        axes.set_xticks(across, [value_label(shown.x, value) for value in part[shown.x].values.tolist()])
+        axes.set_xlim(-0.5, len(across) - 0.5)
 
 
-def _line(place: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
+def _line(axes: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
     values, low, high = styles.estimates(points, scale)
     # Among many points a mark on each would hide the line.
-    place.plot(across, values, markevery=max(1, len(across) // 12), **style)
-    place.fill_between(across, low, high, color=style["color"], alpha=0.18, linewidth=0)
+    axes.plot(across, values, markevery=max(1, len(across) // 12), **style)
+    axes.fill_between(across, low, high, color=style["color"], alpha=0.18, linewidth=0)
 
 
-def _points(place: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
+def _points(axes: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
     values, low, high = styles.estimates(points, scale)
     reach = styles.bars(values, low, high)
-    place.errorbar(across, values, reach, linestyle="none", elinewidth=1.2, capsize=2.5, **style)
+    axes.errorbar(across, values, reach, linestyle="none", elinewidth=1.2, capsize=2.5, **style)

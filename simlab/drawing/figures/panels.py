@@ -31,26 +31,26 @@ def split(dataset: xr.Dataset, names: Sequence[str]) -> list[tuple[str, xr.Datas
             f"choose values, for example {names[0]}={values[0][0]}"
         )
     return [
-        (_title(names, at), dataset.isel(dict(zip(names, place, strict=True))))
-        for at, place in zip(
+        (_title(names, at), dataset.isel(dict(zip(names, index, strict=True))))
+        for at, index in zip(
             itertools.product(*values), itertools.product(*(range(len(held)) for held in values)), strict=True
         )
     ]
 
 
 def sheet(titles: Sequence[str], width: float, height: float, **shared: Any) -> tuple[Figure, Any]:
-    """Return a figure with a titled place for each panel of so many inches, and the grid of these places."""
+    """Return a figure with titled axes for each panel of so many inches, and the grid of these axes."""
     from matplotlib.figure import Figure
 
     columns = 2 if len(titles) == 4 else min(len(titles), 3)
     rows = math.ceil(len(titles) / columns)
     figure = Figure(figsize=(width * columns + 3.2, height * rows + 1.3), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, **shared)
-    for place, title in zip(grid.flat, titles, strict=False):
+    for axes, title in zip(grid.flat, titles, strict=False):
         # About 13 letters of 9 points stand on an inch.
-        place.set_title(textwrap.fill(title, int(13 * width)), fontsize=9)
-    for place in grid.ravel()[len(titles) :]:
-        place.remove()
+        axes.set_title(textwrap.fill(title, int(13 * width)), fontsize=9)
+    for axes in grid.ravel()[len(titles) :]:
+        axes.remove()
     return figure, grid
 
 

@@ -1,4 +1,4 @@
-"""Give each line of a figure its look, and each point its interval on the scale that is shown."""
+"""Give each line of a figure its style, and each point its interval on the scale that is shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARKERS = ("o", "s", "^", "D", "v")
 DASHES = ("-", "--", "-.", ":")
 
 
-def look(k: int, named: str) -> dict[str, Any]:
+def style(k: int, named: str) -> dict[str, Any]:
     """Return colour, marker and name of the k-th line; no two of 35 look alike."""
     return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)], "label": named}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.comparing.contrasts import groups
 from simlab.drawing import view
-from simlab.drawing.figures import styles
+from simlab.drawing.figures import charts, styles
 from simlab.drawing.view import View
 from simlab.drawing.wording import value_label
 from simlab.types import Floats
@@ -17,26 +17,35 @@ from simlab.types import Floats
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
-def panel(place: Axes, part: xr.Dataset, shown: View) -> None:
+def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
+    """Draw the measure of a sweep's figure, or another one, against the measure that the sweep sets beside it."""
+    shown = view.view(dataset, measure)
+    # Where both ways are measures, a wide panel would flatten what is gained.
+    alone = all(dataset.sizes[name] == 1 for name in shown.panels)
+    return charts.draw(dataset, shown, panel, *((4.2, 3.0) if alone else ()))
+
+
+def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
     """Draw a line per design, its points in the order of the axis x, with 95 % t intervals both ways."""
     ordered = part.sortby(shown.x) if view.is_numeric(part, shown.x) else part
     names = [value_label(shown.x, value) for value in ordered[shown.x].values.tolist()]
     given, taken = (groups(ordered, shown.x, str(name)) for name in (shown.measure, shown.against))
     for k, ((at, ys), (_, xs)) in enumerate(zip(given, taken, strict=True)):
-        style = styles.look(k, value_label(shown.line, at[shown.line]) if shown.line else "")
+        style = styles.style(k, value_label(shown.line, at[shown.line]) if shown.line else "")
         (x, *x_bounds), (y, *y_bounds) = styles.estimates(xs), styles.estimates(ys, shown.scale)
-        place.plot(x, y, linestyle=styles.dashes(k), **style)
+        axes.plot(x, y, linestyle=styles.dashes(k), **style)
         reach: Any = {"xerr": styles.bars(x, *x_bounds), "yerr": styles.bars(y, *y_bounds)}
-        place.errorbar(x, y, **reach, linestyle="none", color=style["color"], elinewidth=0.8, capsize=1.5)
-        _name(place, names, x, y, style["color"])
+        axes.errorbar(x, y, **reach, linestyle="none", color=style["color"], elinewidth=0.8, capsize=1.5)
+        _name(axes, names, x, y, style["color"])
         # Once more, above the names.
-        place.plot(x, y, linestyle="none", zorder=4, **style | {"label": "_"})
-    place.grid(visible=True, axis="x")
+        axes.plot(x, y, linestyle="none", zorder=4, **style | {"label": "_"})
+    axes.grid(visible=True, axis="x")
 
 
-def _name(place: Axes, names: Sequence[str], x: Floats, y: Floats, colour: str) -> None:
+def _name(axes: Axes, names: Sequence[str], x: Floats, y: Floats, colour: str) -> None:
     """Write the value of the axis x beside each point, on a white edge that keeps it off the lines."""
     from matplotlib.patheffects import withStroke
 
@@ -44,4 +53,4 @@ def _name(place: Axes, names: Sequence[str], x: Floats, y: Floats, colour: str) 
     edge = [withStroke(linewidth=1.5, foreground="white")]
     for name, at_x, at_y in zip(names, x, y, strict=True):
         if np.isfinite(at_x + at_y):
-            place.annotate(name, (at_x, at_y), color=colour, path_effects=edge, **style)
+            axes.annotate(name, (at_x, at_y), color=colour, path_effects=edge, **style)

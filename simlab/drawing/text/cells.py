@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from simlab.drawing.text.tables import Record, aligned, counted, decimals, measured, number, width, word
+from simlab.drawing.text.tables import Record, aligned, counted, crossing, decimals, fits, measured, number, width, word
 from simlab.drawing.view import View
 
 EXACT_DIGITS = 4
 
 
 def table(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) -> str:
-    """Write one line per cell, or of a store without axes one line per measure; then what stands behind it."""
+    """Write one line per cell, or of a store without axes one line per measure; then what stands behind it.
+
+    Records are those of `view.rows`.
+    """
     known = [name for name in names if any(math.isfinite(record[name]) for record in records)]
     without = [name for name in names if name not in known]
     lines = [*([f"no value in these cells: {', '.join(without)}"] if without else [])]
@@ -32,8 +35,8 @@ def figure_table(records: Sequence[Record], view: View) -> str:
         return table(records, axes, [view.measure, *besides])
     parts: dict[str, list[Record]] = {}
     for record in records:
-        where = [view.measure, *(f"{name}={word(record[name])}" for name in view.panels)]
-        parts.setdefault(", ".join(where), []).append(record)
+        title = [view.measure, *(f"{name}={word(record[name])}" for name in view.panels)]
+        parts.setdefault(", ".join(title), []).append(record)
     tables = [f"{title}\n{_panel(part, view)}" for title, part in parts.items()]
     return "\n\n".join([*tables, _behind(records, [view.measure])])
 
@@ -52,10 +55,8 @@ def _panel(records: Sequence[Record], view: View) -> str:
     column = measured_column(records, view.measure)
     at = {(word(r[view.x]), word(r[view.line])): cell for r, cell in zip(records, column, strict=True)}
     xs, lines = (list(dict.fromkeys(word(record[axis]) for record in records)) for axis in (view.x, view.line))
-    crossed = aligned([view.x, *lines], [[x, *(at[x, line] for line in lines)] for x in xs])
-    if max(map(len, crossed.splitlines())) > width():
-        return _by_cell(records, [view.line, view.x], [view.measure])
-    return crossed
+    crossed = crossing(view.line, [view.x, *lines], [[x, *(at[x, line] for line in lines)] for x in xs])
+    return crossed if fits(crossed) else _by_cell(records, [view.line, view.x], [view.measure])
 
 
 def _by_measure(record: Record, names: Sequence[str]) -> str:
@@ -64,13 +65,13 @@ def _by_measure(record: Record, names: Sequence[str]) -> str:
 
 def _by_cell(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) -> str:
     """Write one line per cell, with as many measures beside each other as the width allows."""
-    places = [[word(record[axis]) for axis in axes] for record in records]
+    designs = [[word(record[axis]) for axis in axes] for record in records]
     columns = {name: [name, *measured_column(records, name)] for name in names}
     widths = {name: max(map(len, column)) + 2 for name, column in columns.items()}
-    room = width() - sum(max(map(len, column)) + 2 for column in zip(axes, *places, strict=True))
+    room = width() - sum(max(map(len, column)) + 2 for column in zip(axes, *designs, strict=True))
     tables = []
     for chunk in _chunks(widths, room):
-        rows = [[*place, *(columns[name][k + 1] for name in chunk)] for k, place in enumerate(places)]
+        rows = [[*design, *(columns[name][k + 1] for name in chunk)] for k, design in enumerate(designs)]
         tables.append(aligned([*axes, *chunk], rows, left=len(axes)))
     return "\n\n".join(tables)
 
@@ -94,8 +95,25 @@ def _behind(records: Sequence[Record], names: Sequence[str]) -> str:
     """Say what `±` means, and on how many campaigns the values rest (measure by measure where that differs)."""
     if _calculated(records, names):
         return "calculated, without simulation: no sampling error"
-    spans = {name: counted([int(record[f"{name}_n"]) for record in records], "campaign") for name in names}
+    spans = {name: _replication(records, name) for name in names}
     if len(set(spans.values())) == 1:
         return f"± Monte-Carlo standard error; n = {next(iter(spans.values()))} behind each value"
     each = ", ".join(f"{name} {span}" for name, span in spans.items())
     return f"± Monte-Carlo standard error; behind each value: {each}"
+
+
+def replication(campaigns: Sequence[int], clusters: Sequence[int], cluster: str) -> str:
+    """Say how many campaigns values rest on, and how many worlds or document sets these share.
+
+    >>> replication([250, 250], [5, 5], "world"), replication([50, 40], [50, 40], "replicate")
+    ('250 campaigns in 5 worlds', '40 to 50 campaigns')
+    """
+    span = counted(campaigns, "campaign")
+    # Where every campaign is a cluster of its own, their number is said already.
+    return span if cluster == "replicate" else f"{span} in {counted(clusters, cluster)}"
+
+
+def _replication(records: Sequence[Record], name: str) -> str:
+    known = [record for record in records if math.isfinite(record[name])] or list(records)
+    campaigns, clusters = [record[f"{name}_n"] for record in records], [record[f"{name}_clusters"] for record in known]
+    return replication(campaigns, clusters, known[0][f"{name}_cluster"])

@@ -8,8 +8,10 @@ from typing import Any
 
 from simlab.comparing.contrasts import Row, less_is_better
 from simlab.drawing.text import tables
-from simlab.drawing.text.cells import measured_column
+from simlab.drawing.text.cells import measured_column, replication
 
+INTERVAL = "95 % interval"
+UNPAIRED = "Not all stores met the same worlds: differences between those are not paired."
 PLAIN_WORDS = {"best": "best", "tied": "tied with the best", "behind": "", "unknown": "?"}
 
 
@@ -35,30 +37,40 @@ def records(rows: Sequence[Row], by: str, measure: str) -> list[dict[str, Any]]:
 
 
 def table(rows: Sequence[Row], by: str, measure: str, cluster: str) -> str:
-    """Write one line per design, in every cell of the other axes, and what the columns rest on."""
-    head, lines = [by, measure, f"minus {_baseline(rows)}", "95 % interval", "standing"], _lines(rows, by, measure)
+    """Write one line per design, in every cell of the other axes, and what the columns rest on.
+
+    `cluster` is the word for what the measure is replicated over. Where the width does not hold all columns, there is
+    a table for each cell; where these do not fit either, they leave out their intervals, and a line says so.
+    """
+    head, lines = [by, measure, f"minus {_baseline(rows)}", INTERVAL, "standing"], _lines(rows, by, measure)
     others = list(rows[0].at)
-    places = [[tables.word(row.at[name]) for name in others] for row in rows]
-    joined = [[*place, *line] for place, line in zip(places, lines, strict=True)]
-    text = tables.aligned([*others, *head], joined, left=len(others) + 1, last_left=True)
-    if max(map(len, text.splitlines())) > tables.width():
-        text = _by_place(others, places, head, lines)
-    return "\n".join([text, "", *_notes(rows, measure, cluster.replace("_", " "))])
+    cells = [[tables.word(row.at[name]) for name in others] for row in rows]
+    joined = [[*cell, *line] for cell, line in zip(cells, lines, strict=True)]
+    text, left_out = tables.aligned([*others, *head], joined, left=len(others) + 1, last_left=True), []
+    if not tables.fits(text):
+        left_out = [] if tables.fits(tables.aligned(head, lines, last_left=True)) else [INTERVAL]
+        text = _by_cell(others, cells, head, lines, left_out)
+    notes = _notes(rows, measure, cluster)
+    missing = [f"Left out for width: {', '.join(left_out)}; --format csv has all columns."] if left_out else []
+    return "\n".join([text, "", *notes, *missing])
 
 
-def _by_place(
-    others: Sequence[str], places: Sequence[Sequence[str]], head: Sequence[str], lines: Sequence[Sequence[str]]
+def _by_cell(
+    others: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    head: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    left_out: Sequence[str],
 ) -> str:
-    """Write a table for each cell of the other axes, without the intervals where these would not fit either."""
+    """Write a table for each cell of the other axes, without the columns that are left out."""
     parts: dict[str, list[Sequence[str]]] = {}
-    for place, line in zip(places, lines, strict=True):
-        title = ", ".join(f"{name}={value}" for name, value in zip(others, place, strict=True))
+    for cell, line in zip(cells, lines, strict=True):
+        title = ", ".join(f"{name}={value}" for name, value in zip(others, cell, strict=True))
         parts.setdefault(title, []).append(line)
-    whole = tables.aligned(head, lines, last_left=True)
-    kept = [0, 1, 2, 3, 4] if max(map(len, whole.splitlines())) <= tables.width() else [0, 1, 2, 4]
-    pick = [[[line[k] for k in kept] for line in part] for part in parts.values()]
-    texts = [tables.aligned([head[k] for k in kept], part, last_left=True) for part in pick]
-    return "\n\n".join(f"{title}\n{text}".lstrip() for title, text in zip(parts, texts, strict=True))
+    kept = [k for k, name in enumerate(head) if name not in left_out]
+    picked = {title: [[line[k] for k in kept] for line in part] for title, part in parts.items()}
+    texts = {title: tables.aligned([head[k] for k in kept], part, last_left=True) for title, part in picked.items()}
+    return "\n\n".join(f"{title}\n{text}".lstrip() for title, text in texts.items())
 
 
 def _lines(rows: Sequence[Row], by: str, measure: str) -> list[list[str]]:
@@ -90,10 +102,10 @@ def _notes(rows: Sequence[Row], measure: str, cluster: str) -> list[str]:
     clusters = [row.contrast.clusters for row in rows if row.contrast]
     if max(clusters) < 2:
         return [f"No error can be given from {tables.counted(clusters, cluster)}; run more worlds or studies."]
-    campaigns = tables.counted([row.n for row in rows], "campaign")
+    values = replication([row.n for row in rows], [row.clusters for row in rows if math.isfinite(row.value)], cluster)
     return [
         f"Differences are paired over {tables.counted(clusters, cluster)} that the designs share.",
-        f"± Monte-Carlo standard error; n = {campaigns} behind each value.",
+        f"± Monte-Carlo standard error; n = {values} behind each value.",
         "95 % t intervals, one at a time; tied: the difference from the best may be 0.",
         *(["Less is better."] if less_is_better(measure) else []),
     ]

@@ -10,18 +10,31 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from simlab.messages import or_nearest, shown
 
 Record = Mapping[str, Any]
-Form = Literal["table", "csv", "json"]
+Form: TypeAlias = Literal["table", "csv", "json"]
 
 PIPED_WIDTH = 100
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+def write(records: Sequence[Record], form: str) -> str:
+    """Write records for a program to read, in one of FORMS; raise InputError for another form."""
+    if form not in FORMS:
+        # Imported here since the command line takes Form from this module, and help must not wait for numpy.
+        from simlab.types import InputError
+
+        raise InputError(f"--format {shown(form)}: records are not written in this form; {or_nearest(form, FORMS)}")
+    return FORMS[form](records)
 
 
 def to_json(records: Sequence[Record]) -> str:
     """Return a JSON list of records; what is not a number is null, as JSON has no NaN."""
-    return json.dumps([{key: _finite(value) for key, value in record.items()} for record in records], indent=1)
+    return json.dumps(plain(records), indent=1)
 
 
 def to_csv(records: Sequence[Record]) -> str:
@@ -29,8 +42,17 @@ def to_csv(records: Sequence[Record]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: _finite(value) for key, value in record.items()} for record in records)
+    writer.writerows(plain(records))
     return text.getvalue().rstrip("\n")
+
+
+def plain(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return records with None for what is not a number."""
+    return [{key: _finite(value) for key, value in record.items()} for record in records]
+
+
+FORMS: Mapping[str, Callable[[Sequence[Record]], str]] = {"csv": to_csv, "json": to_json}
+"""What a program may ask for beside tables; the command line takes its choices from `Form`."""
 
 
 def decimals(errors: Sequence[float]) -> int:
@@ -67,9 +89,10 @@ def measured(value: float, mcse: float, digits: int, *, sign: bool = False) -> s
     return f"{number(value, digits, sign=sign)} ± {number(mcse, digits) if math.isfinite(mcse) else '?'}"
 
 
-def write(records: Sequence[Record], form: Form) -> str:
-    """Write records for a program to read."""
-    return to_json(records) if form == "json" else to_csv(records)
+def crossing(axis: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Align a table whose columns are the values of an axis, with the name of the axis above the first of them."""
+    edge = max(len(row[0]) for row in (header, *rows)) + 2
+    return f"{_heading(' ' * edge + axis)}\n{aligned(header, rows)}"
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False) -> str:
@@ -98,6 +121,12 @@ def width() -> int:
     return shutil.get_terminal_size((PIPED_WIDTH, 24)).columns
 
 
+def fits(table: str) -> bool:
+    """Tell whether the width holds every line of a table; bold type takes no room."""
+    plain = table.replace(BOLD, "").replace(PLAIN, "")
+    return max(map(len, plain.splitlines())) <= width()
+
+
 def counted(counts: Sequence[int], noun: str) -> str:
     """Write how many there are; the least and the most where that differs.
 
@@ -115,7 +144,7 @@ def word(value: object) -> str:
 
 def _heading(line: str) -> str:
     plain = "NO_COLOR" in os.environ or not sys.stdout.isatty()
-    return line if plain else f"\x1b[1m{line}\x1b[0m"
+    return line if plain else f"{BOLD}{line}{PLAIN}"
 
 
 def _finite(value: Any) -> Any:

@@ -1,0 +1,22 @@
+"""Answer what the measures of a store are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from simlab.commands.stores import opened
+from simlab.drawing import view
+from simlab.drawing.text import cells, tables
+from simlab.drawing.text.tables import Form
+from simlab.store.opening import axes_of, measures_of
+from simlab.store.query import records
+
+
+def answer(folder: Path | None, conditions: Sequence[str], measures: Sequence[str] | None, form: Form) -> str:
+    """Write the measures of the cells that meet the conditions."""
+    with opened(folder, conditions, measures or ()) as dataset:
+        names = list(measures or measures_of(dataset))
+        if form != "table":
+            return tables.write(records(dataset, names), form)
+        return cells.table(view.rows(dataset, names), axes_of(dataset), names)

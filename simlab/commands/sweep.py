@@ -1,0 +1,42 @@
+"""Answer what a grid of designs measures, by simulation or, where that is enough, by calculation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from simlab.commands import launch
+from simlab.config import compose_calculation, compose_sweep, load_sweep
+
+
+def answer(
+    name: str,
+    overrides: Sequence[str],
+    *,
+    out: Path | None,
+    jobs: int | None,
+    quick: bool,
+    dry: bool,
+    plugins: Sequence[str],
+) -> launch.Launched:
+    """Run what is missing of a sweep, and return its finding."""
+    if load_sweep(name).calculation:
+        return _calculate(name, overrides, out, quick=quick, dry=dry)
+    sweep = compose_sweep(name, overrides, quick=quick, plugins=plugins)
+    folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins)
+    return launch.simulate(sweep, folder, jobs, dry=dry)
+
+
+def _calculate(name: str, overrides: Sequence[str], out: Path | None, *, quick: bool, dry: bool) -> launch.Launched:
+    calculation = compose_calculation(load_sweep(name), overrides, quick=quick)
+    folder = launch.folder_of(name, overrides, out, quick=quick, plugins=[])
+    if dry:
+        from simlab.drawing.text.forecast import calculated
+
+        return launch.Launched(calculated(math.prod(len(axis.values) for axis in calculation.axes), folder))
+    from simlab.measures.labels import LABELS
+    from simlab.store import calculations
+
+    calculations.run(calculation, folder, LABELS)
+    return launch.finding(folder)

@@ -1,0 +1,81 @@
+"""Write what there is to run, and what a sweep, a calculation or an option declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simlab.config.calculation import Calculation
+from simlab.config.sweep import Sweep
+from simlab.drawing.text.tables import listing, word
+from simlab.messages import flat
+
+
+def inventory(aims: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> str:
+    """List sweeps with their aims, and groups of settings with their options."""
+    parts = [
+        listing("Sweeps: simlab sweep NAME", list(aims.items())),
+        listing("Settings: GROUP=OPTION", [[group, ", ".join(names)] for group, names in options.items()]),
+        "`simlab show NAME` tells more about any of these names.",
+    ]
+    return "\n\n".join(parts)
+
+
+def sweep(declared: Sweep, described: Mapping[str, Any]) -> str:
+    """Write what a sweep declares, and what its cells share."""
+    size = f"{declared.n_cells} cells, each {declared.worlds} worlds × {declared.studies} studies"
+    precision = ", ".join(f"{what}: {wanted}" for what, wanted in declared.precision.items())
+    return _declared(declared, described, size, [["precision", precision]] if precision else [], declared.base)
+
+
+def calculation(declared: Calculation, described: Mapping[str, Any]) -> str:
+    """Write what a calculation declares, and what its settings share."""
+    fixed = {key: value for key, value in declared.section.items() if key not in described["axes"]}
+    return _declared(declared, described, "a calculation, without simulation", [], fixed)
+
+
+def options(described: Mapping[str, Mapping[str, Any]]) -> str:
+    """Write what options do, and their keys, each with its value and its rule."""
+    return "\n\n".join(_option(option, about) for option, about in described.items())
+
+
+def _declared(
+    declared: Sweep | Calculation,
+    described: Mapping[str, Any],
+    size: str,
+    more: Sequence[Sequence[str]],
+    shared: Mapping[str, Any],
+) -> str:
+    axes = [f"{key} = {_value(values)}" for key, values in described["axes"].items()]
+    rows = [
+        ["aim", described["aim"]],
+        *(["" if k else "axes", axis] for k, axis in enumerate(axes)),
+        ["size", size],
+        ["measures", ", ".join(declared.measures)],
+        ["figure", ", ".join(f"{role}: {what}" for role, what in declared.figure.items())],
+        *more,
+        ["finding", declared.finding or "not run yet"],
+    ]
+    return f"{listing(declared.name, rows)}\n\n{listing('Settings of all cells', _settings(shared))}"
+
+
+def _settings(base: Mapping[str, Any]) -> list[list[str]]:
+    """List what all cells share; a part by its name, without the measures, which the sweep names."""
+    values = flat({group: section for group, section in base.items() if group != "measure"})
+    return [
+        [key.removesuffix("._target_"), value.rpartition(".")[2] if key.endswith("_target_") else _value(value)]
+        for key, value in values
+        if value != []
+    ]
+
+
+def _option(option: str, about: Mapping[str, Any]) -> str:
+    rows = [[key, f"{_value(of['value'])}  ({of['rule']})"] for key, of in about["keys"].items()]
+    does = [f"  {about['does']}"] if about["does"] else []
+    return "\n".join([option, *does, *listing("", rows).splitlines()[1:]])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(_value(entry) for entry in value)
+    return "null" if value is None else word(value)

@@ -1,0 +1,61 @@
+"""Write which differences settings detect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simlab.drawing.text import tables
+from simlab.drawing.text.tables import Record
+
+SHOWN = ("n_human", "n_metric", "n_calibration", "correlation", "threshold", "rho", "eta", "alpha")
+LEVELS = ("level", "power")
+"""Settings in the order of reading."""
+
+NOTES = {
+    "epsilon": "epsilon: the published measurable difference; each system has a calibration of its own",
+    "epsilon_joint": "epsilon_joint: both systems share one calibration, whose error mostly cancels",
+    "detectable": "detectable: the true difference that is found with power {power}; epsilon is found half the time",
+    "power_published": "power_published, power_joint: how often a true difference of {difference} is found",
+}
+
+
+def table(rows: Sequence[Record], difference: float | None, *, alpha_given: bool) -> str:
+    """Write a line per setting, without the columns that nobody set, and what the differences are."""
+    settings = [name for name in (*SHOWN, *LEVELS) if _told(rows, name)]
+    results = [name for name in rows[0] if name not in (*SHOWN, *LEVELS, "flipped", "difference")]
+    digits = 4 if any((row.get("epsilon") or 1) < 0.01 for row in rows) else 3
+    lines = [[*(_setting(row[n]) for n in settings), *(_result(n, row[n], digits) for n in results)] for row in rows]
+    text = tables.aligned([*settings, *results], lines, left=0)
+    return "\n".join([text, "", *_notes(rows, results, difference, alpha_given)])
+
+
+def _told(rows: Sequence[Record], name: str) -> bool:
+    """Tell whether a setting has a column: it is set, and levels, which are said below the table, differ."""
+    values = {row[name] for row in rows if name in row}
+    return len(values) > 1 if name in LEVELS else bool(values - {None})
+
+
+def _setting(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else tables.number(value, 4).rstrip("0").rstrip(".") or "0"
+
+
+def _result(name: str, value: float | None, digits: int) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.2f}" if name == "price" else tables.number(value, 2 if name.startswith("power") else digits)
+
+
+def _notes(rows: Sequence[Record], results: Sequence[str], difference: float | None, alpha_given: bool) -> list[str]:
+    level, power = (" or ".join(map(_setting, dict.fromkeys(row[name] for row in rows))) for name in LEVELS)
+    lines = [f"Differences of the share alpha of adequate outputs, at level {level}, ratings per system."]
+    lines += [NOTES[name].format(power=power, difference=_setting(difference)) for name in results if name in NOTES]
+    if not alpha_given:
+        lines.append("alpha=.5 was taken, where ratings vary most; give alpha=... for your systems")
+    if any(row.get("flipped") for row in rows):
+        lines.append("a metric with rho + eta < 1 was turned round: what it calls adequate counts as inadequate")
+    if any(row.get("epsilon", 0) is None for row in rows):
+        lines.append("-: out of reach with these settings")
+    return lines

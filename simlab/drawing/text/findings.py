@@ -1,0 +1,73 @@
+"""Write what a sweep found: the measure of its figure, how sure that is, and what to ask next."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simlab.comparing.ranges import Range, ranges
+from simlab.drawing import view
+from simlab.drawing.text import cells
+from simlab.store.opening import axes_of, measures_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MOST_CELLS = 2000
+"""A finding of more cells is summed up."""
+
+
+def finding(dataset: xr.Dataset) -> str:
+    """Write the measure of the sweep's figure by design and x axis; of a single cell all its measures."""
+    axes, names = axes_of(dataset), measures_of(dataset)
+    if not axes:
+        return cells.table(view.rows(dataset, names), (), names)
+    if math.prod(dataset.sizes[axis] for axis in axes) > MOST_CELLS:
+        return _summed_up({axis: dataset.sizes[axis] for axis in axes}, ranges(dataset))
+    shown = view.view(dataset)
+    return cells.figure_table(view.rows(dataset, [shown.measure, *shown.besides]), shown)
+
+
+def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:
+    """Say what the errors leave out, whether they are as small as the sweep asks, where the store is, what is next."""
+    condition = view.condition(dataset)
+    lines = [*([condition] if condition else []), *precision(dataset)]
+    return [*lines, f"stored in {folder}", f"next: {program} {next_words(dataset, folder)}"]
+
+
+def precision(dataset: xr.Dataset) -> list[str]:
+    """Say, in a line or none, that the largest error of a measure is above what the sweep asks for."""
+    wanted = view.declared(dataset).get("precision") or {}
+    errors = f"{wanted.get('measure')}_mcse"
+    if "mcse" not in wanted or errors not in dataset:
+        return []
+    largest = float(dataset[errors].max())
+    if not largest > wanted["mcse"]:
+        return []
+    more = "studies" if dataset.attrs["conditional"] else "worlds"
+    return [
+        f"error of {wanted['measure']} up to {largest:.2g}, above the {wanted['mcse']:g} wanted; {more}=N runs more"
+    ]
+
+
+def next_words(dataset: xr.Dataset, folder: Path) -> str:
+    """Suggest what to ask of a store that was just filled."""
+    where = shlex.quote(str(folder))
+    if axes_of(dataset):
+        shown = view.view(dataset)
+        for axis in (shown.line, shown.x, *shown.panels):
+            if axis and dataset.sizes[axis] > 1:
+                return f"compare {where} --by {axis} --measure {shown.measure}"
+    return f"query {where} --format json"
+
+
+def _summed_up(sizes: dict[str, int], measures: Sequence[Range]) -> str:
+    """Sum up a grid that is too large for a table: how many settings, and what the measures range over."""
+    lines = [f"{math.prod(sizes.values())} settings: {' x '.join(f'{axis} ({n})' for axis, n in sizes.items())}"]
+    for held in measures:
+        spread = ", ".join(f"{value:.4f}" for value in held.quartiles)
+        lines.append(f"{held.measure}: least, quartiles and greatest {spread}; no value in {held.missing}")
+    return "\n".join(lines)

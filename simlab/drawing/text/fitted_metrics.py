@@ -1,0 +1,40 @@
+"""Write what a table tells of metrics: a table with intervals, or JSON; where the files are, and what to do next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simlab.drawing.text import tables
+from simlab.drawing.text.tables import Record
+
+
+def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path], commands: Sequence[str]) -> str:
+    """Write a line per number that was learned, what is not told, and what to do next."""
+    header = ["metric", "what", "value", "95 % interval", "rests on"]
+    return "\n".join([
+        tables.aligned(header, [_line(row) for row in rows], left=2, last_left=True),
+        "",
+        *notes,
+        "",
+        *(f"written: {file}" for file in files.values()),
+        *(f"next: {words}" for words in commands),
+    ])  # fmt: skip
+
+
+def to_json(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path], commands: Sequence[str]) -> str:
+    """Write the same for a program."""
+    answer: dict[str, Any] = {
+        "learned": tables.plain(rows),
+        "notes": list(notes),
+        "files": {name: str(file) for name, file in files.items()},
+        "next": list(commands),
+    }
+    return json.dumps(answer, indent=1)
+
+
+def _line(row: Record) -> list[str]:
+    value, low, high = (tables.number(row[name], 3) for name in ("value", "low", "high"))
+    return [row["metric"], row["what"], value, f"{low} to {high}", row["rests_on"]]

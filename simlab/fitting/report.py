@@ -1,0 +1,71 @@
+"""Put together what a fit tells of its pilot: estimates, systems, checks, and what it cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.fitting import document, identification
+from simlab.fitting import speeds as timing
+from simlab.fitting.checks import Checks, checks
+from simlab.fitting.fast import Fit
+from simlab.world.laws.fitted import mean_scores
+
+INTERVAL = (0.05, 0.95)
+
+
+class SystemScore(NamedTuple):
+    """Hold a system's mean score over raters, and the 90 % interval of its ratio to the average system."""
+
+    system: str
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Hold what is said of a fit; `estimates` are of single numbers, `not_identified` and `doubts` are sentences."""
+
+    fit: Fit
+    estimates: Mapping[str, Mapping[str, float]]
+    systems: Sequence[SystemScore]
+    checks: Checks
+    speeds: Mapping[str, Mapping[str, float]]
+    not_identified: Sequence[str]
+    doubts: Sequence[str]
+
+
+def report(fit: Fit, table: Path | None, seed: int) -> Report:
+    """Look at a fit and at the table that it was fitted to, the built-in one if None."""
+    return Report(
+        fit,
+        document.estimates(fit),
+        systems(fit),
+        checks(fit, seed),
+        timing.speeds(table),
+        identification.not_identified(fit.pilot),
+        _doubts(fit),
+    )
+
+
+def systems(fit: Fit) -> list[SystemScore]:
+    """List the systems by their mean score over raters, the least first."""
+    draws = np.array([mean_scores(one) for one in fit.effects])
+    relative = draws / draws.mean(1, keepdims=True)
+    return [
+        SystemScore(fit.pilot.system_names[k], draws[:, k].mean(), *np.quantile(relative[:, k], INTERVAL))
+        for k in np.argsort(draws.mean(0))
+    ]
+
+
+def _doubts(fit: Fit) -> list[str]:
+    if not fit.diagnosis:
+        return []
+    from simlab.fitting.nuts import doubts
+
+    return list(doubts(fit.diagnosis))
