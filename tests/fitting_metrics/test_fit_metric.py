@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from tests.commands.test_cli import said
 
 from simlab.cli import answer
 from simlab.config import compose, compose_sweep
@@ -23,6 +22,7 @@ from simlab.store.opening import open_results
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 from simlab.world.fitted_metrics import fitted_mu
+from tests.commands.test_cli import said
 
 OUTPUTS = "system,item,human_1,human_2,good,poor\n"
 SMALL = ["worlds=2", "studies=2"]
@@ -410,4 +410,4 @@ def test_a_matrix_of_unequal_pairs_lets_pairs_differ(folder: Path) -> None:
 
 @pytest.mark.parametrize("module", ["files", "tables", "rates", "confusion"])
 def test_examples_in_docstrings(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"simlab.fit_metric.{module}")).failed == 0
+    assert doctest.testmod(importlib.import_module(f"simlab.fitting_metrics.{module}")).failed == 0
