@@ -1,0 +1,86 @@
+"""Read words: those of `simlab detect`, mistakes of every command, and where a launch puts its store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer
+
+from simlab import cli
+from simlab.commands import errors, launch, notes
+from simlab.commands.detect_words import FREE, combined, parsed
+from simlab.types import InputError
+
+
+def test_words_are_lists_of_numbers_by_key() -> None:
+    assert parsed(["n_human=1,2", "n_calibration=none,free"]) == {"n_human": [1.0, 2.0], "n_calibration": [None, FREE]}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["n_human"], "n_human is not KEY=VALUE"),
+        (["n_humn=1"], "did you mean n_human"),
+        (["alpha=.5", "alpha=.6"], "alpha is given twice"),
+        (["alpha=x"], "alpha=x is not a number"),
+        (["alpha=nan"], "alpha=nan is not a number"),
+    ],
+)
+def test_words_that_cannot_be_read_are_named(words: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        parsed(words)
+
+
+def test_all_combinations_are_made_the_first_key_slowest() -> None:
+    rows = combined(parsed(["n_human=1,2", "n_metric=10,20", "accuracy=.8"]))
+    assert [(row["n_human"], row["n_metric"]) for row in rows] == [(1, 10), (1, 20), (2, 10), (2, 20)]
+    assert {(row["rho"], row["eta"], row["level"]) for row in rows} == {(0.8, 0.8, 0.05)}
+    assert "accuracy" not in rows[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["n_metric=10"], "n_metric needs rho and eta"),
+        (["rho=.7"], "rho and eta go together"),
+        (["rho=.7", "eta=.7", "accuracy=.8"], "accuracy and rho and eta are given"),
+        (["n_calibration=free", "accuracy=.8"], "goes with --solve mix"),
+        (["n_human=" + ",".join(["1"] * 1001)], "1001 combinations"),
+    ],
+)
+def test_combinations_that_make_no_sense_are_refused(words: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        combined(parsed(words))
+
+
+def test_errors_have_their_exit_codes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SIMLAB_TRACEBACK", raising=False)
+    assert errors.explain(InputError("x=1\nis   wrong")) == 2
+    assert errors.explain(FileNotFoundError(2, "No such file", "there.tsv")) == 2
+    assert errors.explain(OSError("without a file")) == 1
+    assert errors.explain(typer.BadParameter("Value error, It is wrong.")) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "simlab: x=1 is wrong"
+    assert lines[1] == "simlab: there.tsv: no such file"
+    assert "this is a bug in simlab (OSError: without a file)" in lines[2]
+    assert len(lines) == 4
+
+
+def test_a_launch_refuses_a_file_in_the_place_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("")
+    with pytest.raises(InputError, match="cannot be made a folder"):
+        launch.folder_of("item_grouping", [], tmp_path / "s", quick=False, plugins=[])
+    assert launch.folder_of("item_grouping", [], None, quick=False, plugins=[]) == Path("outputs/item_grouping")
+
+
+def test_notes_follow_the_answer_on_the_other_stream(capsys: pytest.CaptureFixture[str]) -> None:
+    cli._say(launch.Launched("answer", ["one", "two"]))
+    assert capsys.readouterr() == ("answer\n", "one\ntwo\n")
+
+
+def test_a_suggested_command_starts_as_the_user_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    assert notes.program() == "uv run simlab"
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH")
+    assert notes.program() == "simlab"

@@ -1,0 +1,43 @@
+"""Check that every form of an answer has one home, and that other forms are refused."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from simlab.drawing.text import agreement, tables
+from simlab.types import InputError
+
+RECORDS = [{"srp": 0.5}]
+
+
+def test_the_command_line_offers_the_forms_that_can_be_written() -> None:
+    assert set(get_args(tables.Form)) == {"table", *tables.FORMS}
+
+
+def test_an_unknown_form_is_refused_and_never_taken_for_another() -> None:
+    with pytest.raises(InputError, match=r"--format cvs: .*did you mean csv\?"):
+        tables.write(RECORDS, "cvs")
+    with pytest.raises(InputError, match="--format table"):
+        tables.write(RECORDS, "table")
+    with pytest.raises(InputError, match="--format html"):
+        agreement.write({"agreement": RECORDS}, "html")
+
+
+def test_a_form_is_added_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "FORMS", {**tables.FORMS, "count": lambda records: str(len(records))})
+    assert tables.write(RECORDS, "count") == "1"
+    assert agreement.write({"agreement": RECORDS, "pairs": RECORDS}, "count") == "2"
+
+
+def test_tables_of_several_sorts_are_told_apart_in_csv_and_json() -> None:
+    found = {"agreement": [{"kendall": 0.5}], "pairs": [{"first": "a", "single": float("nan")}]}
+    assert agreement.write(found, "csv").splitlines() == ["table,kendall,first,single", "agreement,0.5,,", "pairs,,a,"]
+    assert '"single": null' in agreement.write(found, "json")
+
+
+def test_bold_headings_take_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "10")
+    assert tables.fits(f"{tables.BOLD}0123456789{tables.PLAIN}\n0123456789")
+    assert not tables.fits("0123456789\n01234567890")

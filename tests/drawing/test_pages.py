@@ -1,0 +1,215 @@
+"""Check what the pages of single commands say, and what they leave to a program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab.drawing import wording
+from simlab.drawing.figures import backtest as backtest_figure
+from simlab.drawing.text import (
+    backtest,
+    declarations,
+    detection,
+    fitted_metrics,
+    fitted_world,
+    forecast,
+    orders,
+    pass_rates,
+    soundness,
+)
+from simlab.fitting.backtest import Record, averages, summary
+from simlab.fitting.report import SystemScore
+from simlab.mutt.scoring import ScorePairs
+from simlab.mutt.trials import Trials
+
+NAN = float("nan")
+
+
+def test_soundness_counts_what_was_checked_and_what_is_wrong() -> None:
+    sound: Any = SimpleNamespace(cells=1, blocks=4, arrays=9, problems=())
+    assert soundness.of_studies(sound).startswith("1 cell, 4 blocks, 9 arrays checked: checksums hold")
+    torn: Any = SimpleNamespace(cells=1, blocks=4, arrays=9, problems=("torn: x", "missing: y"))
+    assert soundness.of_studies(torn).splitlines() == [
+        "torn: x",
+        "missing: y",
+        "1 cell, 4 blocks, 9 arrays checked: 2 problems",
+    ]
+    assert soundness.of_calculation(2, []) == "2 measures calculated anew: the store holds the same"
+    assert soundness.of_calculation(1, ["m: differs"]).splitlines() == [
+        "m: differs",
+        "1 measure calculated anew: they differ",
+    ]
+
+
+def test_a_forecast_says_how_long_and_how_large() -> None:
+    ahead: Any = SimpleNamespace(
+        cells=6,
+        campaigns=600,
+        campaigns_missing=100,
+        blocks_missing=3,
+        seconds=75.0,
+        jobs=2,
+        how="timed",
+        bytes=3 * 2**30,
+    )
+    lines = forecast.foreseen(ahead, Path("out")).splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["cells", "campaigns", "time", "size", "store"]
+    assert "600; 100 to run, in 3 blocks" in lines[2]
+    assert "about 1 min 15 s with 2 processes (timed)" in lines[3]
+    assert "3.0 GiB" in lines[4]
+    assert "calculate 12 settings" in forecast.calculated(12, Path("out"))
+
+
+def test_options_are_said_with_their_rules_and_settings_by_dotted_keys() -> None:
+    described = {"raters=x": {"does": "Draw raters.", "keys": {"noise": {"value": None, "rule": "a number"}}}}
+    assert declarations.options(described).splitlines() == ["raters=x", "  Draw raters.", "  noise  null  (a number)"]
+    calculation: Any = SimpleNamespace(
+        section={"_target_": "simlab.analysis.calculations.f", "level": 0.05, "plan": {"n": [1, 2], "empty": []}},
+        name="mine",
+        measures=("epsilon",),
+        figure={"x": "n"},
+        finding="",
+    )
+    text = declarations.calculation(calculation, {"aim": "why", "axes": {"level": [0.05, 0.1]}})
+    assert "axes      level = 0.05, 0.1" in text
+    assert "finding   not run yet" in text
+    # The axis is no setting of all cells, a part is named without its path, and an empty list says nothing.
+    assert text.partition("Settings of all cells")[2].split() == ["_target_", "f", "plan.n", "1,", "2"]
+
+
+def test_an_order_names_ranks_and_cycles_and_keeps_the_ends_of_a_long_trace() -> None:
+    rounds = list(range(0, 1000, 10))
+    order = {
+        "metric": "ideal", "ranks": [["a"], ["b", "c"]], "beats": [["a", "b"]], "cycles": [],
+        "collected": rounds, "undecided": rounds[::-1],
+    }  # fmt: skip
+    lines = orders.table([order]).splitlines()
+    assert lines[0] == "metric=ideal"
+    assert lines[2:4] == ["   1. a", "   2. b, c"]
+    assert lines[4:6] == ["beats directly: a > b", "cycles: none"]
+    trace = lines[6].partition("  ")[2].split(", ")
+    assert (len(trace), trace[0], trace[-1]) == (8, "0: 990", "990: 0")
+    assert json.loads(orders.to_json([order]))[0]["collected"] == rounds
+
+
+def setting(**changes: Any) -> dict[str, Any]:
+    row = {"n_human": 100, "n_metric": 0, "n_calibration": None, "rho": None, "eta": None, "alpha": 0.5}
+    return {**row, "level": 0.05, "power": 0.8, "epsilon": 0.1374, "detectable": 0.192, "flipped": False} | changes
+
+
+def test_a_table_of_detection_has_no_column_that_nobody_set() -> None:
+    text = detection.table([setting()], None, alpha_given=False)
+    assert text.splitlines()[0].split() == ["n_human", "n_metric", "alpha", "epsilon", "detectable"]
+    assert text.splitlines()[1].split() == ["100", "0", ".5", ".137", ".192"]
+    assert "alpha=.5 was taken" in text
+    assert "turned round" not in text
+    levels = detection.table([setting(), setting(level=0.1, epsilon=None, flipped=True)], 0.1, alpha_given=True)
+    assert levels.splitlines()[0].split()[3:5] == ["level", "epsilon"]
+    assert "at level .05 or .1" in levels
+    assert "alpha=.5 was taken" not in levels
+    assert "turned round" in levels
+    assert levels.splitlines()[-1] == "-: out of reach with these settings"
+
+
+def test_small_differences_have_a_digit_more() -> None:
+    assert ".0083" in detection.table([setting(epsilon=0.00833)], None, alpha_given=True)
+
+
+def test_what_a_metric_teaches_is_said_twice_alike() -> None:
+    row = {"metric": "bleu", "what": "rho", "value": 0.7691, "low": 0.69, "high": NAN, "rests_on": "219 outputs"}
+    said: Any = ([row], ["a note"], {"bleu": Path("fits/b.yaml")}, ["simlab run x"])
+    text = fitted_metrics.page(*said)
+    assert text.splitlines()[1].split("  ")[-1] == "219 outputs"
+    assert ".769" in text
+    assert text.splitlines()[-4:] == ["a note", "", "written: fits/b.yaml", "next: simlab run x"]
+    answer = json.loads(fitted_metrics.to_json(*said), parse_constant=pytest.fail)
+    assert answer["learned"] == [{**row, "high": None}]
+    assert answer["files"] == {"bleu": "fits/b.yaml"}
+
+
+def scored(failure: str | None, corruption: str) -> ScorePairs:
+    trials = Trials(corruption, "altering", 2, ("1", "2"), ("a", "b"), ("c", "d"), (("e",), ("f",)))
+    scores = np.array([NAN, 1.0]) if failure is None else np.full(2, NAN)
+    return ScorePairs(trials, "bleu", False, 0.0, scores, scores, failure)
+
+
+def test_metrics_without_scores_are_named_with_where_and_why() -> None:
+    failed = [scored("it raised", name) for name in ("one", "two", "three", "four")]
+    lines = list(pass_rates.failures([*failed, scored(None, "five")]))
+    assert lines[0] == (
+        "bleu has no scores of one with 2 references, two with 2 references, three with 2 references and 1 more: "
+        "it raised"
+    )
+    assert lines[1].startswith("bleu: 1 of 2 pairs of scores are not finite")
+
+
+def test_pass_rates_have_a_column_for_each_number_of_references() -> None:
+    row = {"corruption": "neg", "kind": "altering", "metric": "bleu", "pass_rate": 0.5, "low": 0.1, "high": 1.0}
+    rows = [{**row, "references": r, "n": r, "zero_passes": r - 1, "unscored": 0} for r in (1, 2)]
+    lines = pass_rates.table(rows, 0.15).splitlines()
+    assert lines[0].split()[-5:] == ["1", "reference", "2", "references", "n"]
+    assert ".500 (.100 to 1)" in lines[1]
+    assert lines[1].endswith("1 to 2")
+    assert "at most 15 %" in lines[-2]
+    assert lines[-1].startswith("Passes in which both scores are 0: 1 of bleu")
+
+
+def record(split: int, method: str, predicted: float, ratings: int = 1) -> Record:
+    design = ("ungrouped", "none", 30, ratings)
+    return Record(split, "all", method, *design, predicted, predicted - 0.1, predicted + 0.1, 0.8, 0.01)
+
+
+def test_a_backtest_averages_over_splits_and_shows_the_fitted_world() -> None:
+    records = [record(0, "fit", 0.7), record(1, "fit", 0.8), record(0, "naive", 0.2), record(1, "naive", 0.3)]
+    text = backtest.page(summary(records), averages(records), 2)
+    assert "ungrouped  none                  30        1        .75        .65  .85       .80" in text
+    assert ".25" not in text.partition("SRP on")[2]
+    assert "2 random splits" in text
+
+
+def test_a_backtest_is_drawn_with_the_errors_of_each_target_and_method() -> None:
+    records = [
+        record(0, method, 0.75, ratings)._replace(target=target)
+        for target in backtest.TARGETS
+        for method in ("fit", "naive")
+        for ratings in (1, 2)
+    ]
+    together = summary([one._replace(ratings_per_item=1) for one in records])
+    figure = backtest_figure.draw(records, together)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles[0] == "all documents: fitted world\nmean abs. error 0.050, 100% of 90 % intervals hold"
+    assert len({title.partition("\n")[0] for title in titles}) == 4
+
+
+def test_the_page_of_a_fit_says_what_stands_on_priors_and_what_is_doubtful() -> None:
+    pilot = SimpleNamespace(score=np.zeros(1200), n_systems=2, n_documents=3, document=np.zeros(4), n_raters=5)
+    check = SimpleNamespace(traits=[])
+    report: Any = SimpleNamespace(
+        fit=SimpleNamespace(pilot=pilot, method="nuts", diagnosis={"r_hat": 1.2}),
+        estimates={"noise_share": {"estimate": 0.5, "low": 0.25, "high": 0.75}},
+        systems=[SystemScore("a", 1.0, 0.5, 2.0)],
+        checks=check,
+        speeds={"anna": {"segments": 12, "median_seconds": 3.25, "log_sd": 0.5}},
+        not_identified=["one rater: ..."],
+        doubts=["R-hat is 1.20"],
+    )
+    text = fitted_world.page(report, Path("w.yaml"))
+    assert text.splitlines()[0].startswith("1,200 ratings of 2 systems on 3 documents (4 segments) by 5 raters")
+    assert "noise_share" in text
+    assert "Not identified; priors stand in:\n  one rater: ..." in text
+    assert "Chains: r hat 1.2\n  R-hat is 1.20" in text
+    assert text.endswith("next: simlab sweep item_grouping systems=fitted systems.path=w.yaml")
+
+
+def test_values_and_axes_are_worded_for_readers() -> None:
+    assert wording.axis_label("documents") == "documents per study"
+    assert wording.axis_label("my_own_key") == "my own key"
+    assert wording.value_label("load_entropy", "null") == "balanced"
+    assert wording.value_label("grouping", "system_balanced") == "system balanced"
+    assert wording.short("n_outputs") == "outputs rated by\nthe metric"
