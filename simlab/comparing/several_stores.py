@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import records
-from simlab.types import InputError
+from simlab.types import Floats, InputError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,9 +32,27 @@ def join(stores: Mapping[str, xr.Dataset], measure: str) -> tuple[xr.Dataset, bo
     """
     import xarray as xr
 
-    names: list[str] = []
-    columns: dict[str, list[Any]] = {"": [], "_mcse": [], "_n": []}
-    influences: list[Any] = []
+    _check(stores, measure)
+    worlds = {name: _worlds(dataset) for name, dataset in stores.items()}
+    slots = {world: k for k, world in enumerate(dict.fromkeys(worlds.values()))}
+    size = max(dataset.sizes["cluster"] for dataset in stores.values())
+    rows = [row for name, dataset in stores.items() for row in _cells(name, dataset, measure)]
+    # Worlds of its own have columns of their own.
+    influence = np.full((len(rows), size * len(slots)), np.nan)
+    for spread, (store, _, _, values) in zip(influence, rows, strict=True):
+        start = slots[worlds[store]] * size
+        spread[start : start + len(values)] = values
+    variables: dict[str, Any] = {
+        f"{measure}{suffix}": (DESIGN, np.array([record[f"{measure}{suffix}"] for _, _, record, _ in rows]))
+        for suffix in ("", "_mcse", "_n")
+    }
+    variables[f"{measure}_influence"] = ((DESIGN, "cluster"), influence)
+    joined = xr.Dataset(variables, {DESIGN: [design for _, design, _, _ in rows]})
+    joined[measure].attrs.update(next(iter(stores.values()))[measure].attrs)
+    return joined, len(slots) == 1
+
+
+def _check(stores: Mapping[str, xr.Dataset], measure: str) -> None:
     for name, dataset in stores.items():
         if not np.isfinite(dataset[measure].values).any():
             raise InputError(f"{measure} has no value in {name}; name another --measure")
@@ -44,27 +62,16 @@ def join(stores: Mapping[str, xr.Dataset], measure: str) -> tuple[xr.Dataset, bo
             f"{measure} is replicated over {', '.join(sorted(clusters))}; stores are compared over worlds: "
             "run each with several worlds"
         )
-    worlds = {name: _worlds(dataset) for name, dataset in stores.items()}
-    slots = {world: k for k, world in enumerate(dict.fromkeys(worlds.values()))}
-    size = max(dataset.sizes["cluster"] for dataset in stores.values())
-    for name, dataset in stores.items():
-        axes = axes_of(dataset)
-        held = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
-        for record, influence in zip(records(dataset, [measure]), held.reshape(-1, held.shape[-1]), strict=True):
-            at = ", ".join(f"{axis}={record[axis]}" for axis in axes)
-            names.append(f"{name}: {at}" if at else name)
-            for suffix, column in columns.items():
-                column.append(record[f"{measure}{suffix}"])
-            # Worlds of its own have columns of their own.
-            spread = np.full(size * len(slots), np.nan)
-            start = slots[worlds[name]] * size
-            spread[start : start + len(influence)] = influence
-            influences.append(spread)
-    variables: dict[str, Any] = {f"{measure}{suffix}": (DESIGN, np.array(column)) for suffix, column in columns.items()}
-    variables[f"{measure}_influence"] = ((DESIGN, "cluster"), np.stack(influences))
-    joined = xr.Dataset(variables, {DESIGN: names})
-    joined[measure].attrs.update(next(iter(stores.values()))[measure].attrs)
-    return joined, len(slots) == 1
+
+
+def _cells(store: str, dataset: xr.Dataset, measure: str) -> Iterator[tuple[str, str, Mapping[str, Any], Floats]]:
+    """Yield the store, the name of the design, the record and the influence values of each cell."""
+    axes = axes_of(dataset)
+    influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
+    flat = influence.reshape(-1, influence.shape[-1])
+    for record, values in zip(records(dataset, [measure]), flat, strict=True):
+        at = ", ".join(f"{axis}={record[axis]}" for axis in axes)
+        yield store, f"{store}: {at}" if at else store, record, values
 
 
 def _worlds(dataset: xr.Dataset) -> str:

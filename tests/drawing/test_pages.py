@@ -12,6 +12,7 @@ import pytest
 
 from simlab.drawing import wording
 from simlab.drawing.figures import backtest as backtest_figure
+from simlab.drawing.figures import pass_rates as pass_rates_figure
 from simlab.drawing.text import (
     backtest,
     declarations,
@@ -25,6 +26,8 @@ from simlab.drawing.text import (
 )
 from simlab.fitting.backtest import Record, averages, summary
 from simlab.fitting.report import SystemScore
+from simlab.mutt.pass_rates import by_kind
+from simlab.mutt.pass_rates import pass_rates as rates_of
 from simlab.mutt.scoring import ScorePairs
 from simlab.mutt.trials import Trials
 
@@ -158,6 +161,21 @@ def test_pass_rates_have_a_column_for_each_number_of_references() -> None:
     assert lines[1].endswith("1 to 2")
     assert "at most 15 %" in lines[-2]
     assert lines[-1].startswith("Passes in which both scores are 0: 1 of bleu")
+
+
+def test_corruptions_of_a_kind_stand_together_in_the_figure() -> None:
+    def of(corruption: str, kind: Any, original: float) -> ScorePairs:
+        trials = Trials(corruption, kind, 1, ("1",), ("a",), ("b",), (("c",),))
+        return ScorePairs(trials, "bleu", False, 0.0, np.array([original]), np.array([0.5]), None)
+
+    pairs = [of("same", "preserving", 0.5), of("neg", "altering", 0.4), of("swap", "disrupting", 0.9)]
+    axes = pass_rates_figure.draw(by_kind(rates_of(pairs, tolerance=0.15))).axes[0]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [
+        "neg (altering)",
+        "swap (disrupting)",
+        "same (preserving)",
+    ]
+    assert [text.get_text() for text in axes.texts] == ["0", "1", "1"]
 
 
 def record(split: int, method: str, predicted: float, ratings: int = 1) -> Record:
