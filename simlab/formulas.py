@@ -7,9 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
 
-from simlab.types import Floats, Ints
+from simlab.types import Array, Bools, Floats, Ints
 
 ENUMERABLE = 2**18
+
+SLACK = 1e-12
+"""What rounding leaves: probabilities and differences this close count as equal."""
 
 
 def normalized_entropy(load: Floats | Ints) -> float:
@@ -106,3 +109,31 @@ def best_threshold(correlation: Floats | float, alpha: Floats | float) -> Floats
     rho, quality = np.asarray(correlation, float), ndtri(np.clip(np.asarray(alpha, float), 1e-9, 1 - 1e-9))
     gain = np.divide(np.sqrt(1 - rho**2) - 1, rho, out=np.zeros(np.broadcast(rho, quality).shape), where=rho != 0)
     return np.asarray(quality * gain + 0.0)
+
+
+def passes(p_value: Array, level: float) -> Bools:
+    """Tell which p-values are at most the level, rounding aside.
+
+    >>> passes(np.array([0.05, 0.051]), 0.05).tolist()
+    [True, False]
+    """
+    return np.asarray(p_value <= level + SLACK)
+
+
+def sign(difference: Array) -> Array:
+    """Return the sign of differences (int8), 0 where only rounding makes one.
+
+    >>> sign(np.array([0.1 + 0.2 - 0.3, -1.0])).tolist()
+    [0, -1]
+    """
+    return np.sign(np.where(np.abs(difference) < SLACK, 0.0, difference)).astype(np.int8)
+
+
+def differences(value: Array) -> Array:
+    """Subtract systems pair by pair, i < j: `[..., system]` becomes `[..., pair]`.
+
+    >>> differences(np.array([3.0, 1.0, 2.0])).tolist()
+    [2.0, 1.0, -1.0]
+    """
+    first, second = np.triu_indices(value.shape[-1], 1)
+    return np.asarray(value[..., first] - value[..., second])

@@ -44,6 +44,20 @@ def bind(section: Mapping[str, Any], plugins: Sequence[str] = ()) -> functools.p
     return functools.partial(resolve(section["_target_"], plugins), **keys)
 
 
+def name_of(section: Mapping[str, Any]) -> str:
+    """Return the short name of the part of a section, as users know it; empty where it holds none.
+
+    >>> name_of({"_target_": "simlab.design.grouping.ungrouped"})
+    'ungrouped'
+    """
+    return str(section.get("_target_", "")).rpartition(".")[2]
+
+
+def chosen(section: Mapping[str, Any], part: Callable[..., Any], plugins: Sequence[str] = ()) -> bool:
+    """Tell whether a section has chosen this part."""
+    return "_target_" in section and resolve(section["_target_"], plugins) is part
+
+
 def parameters(target: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
     """Return the annotation of each key of a part: its keyword-only parameters."""
     part = resolve(target, plugins)

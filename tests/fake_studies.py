@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_info
 
 from simlab.config.sweep import Axis, Sweep
 from simlab.rng import stream
-from simlab.types import Array, Estimate, Outcomes
+from simlab.types import Array, Estimate, Outcomes, Place
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ def check(config: Mapping[str, Any]) -> Shape:
     return Shape(tuple(f"system {k}" for k in range(config["n_systems"])))
 
 
-def block(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
-    rows = [_study(config, world, study) for study in range(first, first + count)]
+def block(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    world, count = places[0].world, len(places)
+    rows = [_study(config, world, place.study) for place in places]
     arrays = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     truth = stream(config["seed"], "truth", world).normal(size=config["n_systems"])
     failures = [(k, "no such deal") for k in range(count) if arrays["status"][k]]
@@ -83,42 +84,42 @@ def _study(config: Mapping[str, Any], world: int, study: int) -> dict[str, Array
     }
 
 
-def slow(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
-    time.sleep(0.01 * count)
-    return block(config, world, first, count)
+def slow(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    time.sleep(0.01 * len(places))
+    return block(config, places)
 
 
-def very_slow(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
-    time.sleep(0.3 * count)
-    return block(config, world, first, count)
+def very_slow(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    time.sleep(0.3 * len(places))
+    return block(config, places)
 
 
-def counting_threads(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
+def counting_threads(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     """Return as cost how many threads linear algebra may use."""
     threads = max(pool["num_threads"] for pool in threadpool_info())
-    found = block(config, world, first, count)
-    return replace(found, arrays=found.arrays | {"cost": np.full(count, float(threads))})
+    found = block(config, places)
+    return replace(found, arrays=found.arrays | {"cost": np.full(len(places), float(threads))})
 
 
-def raising(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
-    if world == 1 and first == 4:
+def raising(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    if places[0].world == 1 and places[0].study == 4:
         raise ZeroDivisionError("by\nzero")
-    return block(config, world, first, count)
+    return block(config, places)
 
 
-def deadly(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
+def deadly(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     """Kill the worker whenever one certain block is run."""
-    if world == 1 and first == 4 and config["design"]["documents"] == 20:
+    if places[0].world == 1 and places[0].study == 4 and config["design"]["documents"] == 20:
         os.kill(os.getpid(), signal.SIGKILL)
-    return block(config, world, first, count)
+    return block(config, places)
 
 
-def deadly_once(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
+def deadly_once(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     """Kill the worker the first time that a block is run while the file named by SIMLAB_TEST_KILL is there."""
     try:
         Path(os.environ["SIMLAB_TEST_KILL"]).unlink()
     except FileNotFoundError:
-        return slow(config, world, first, count)
+        return slow(config, places)
     os._exit(3)
 
 

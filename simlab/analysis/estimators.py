@@ -14,7 +14,7 @@ from simlab.analysis.adequacy.posterior import alpha_posterior
 from simlab.analysis.means import estimates
 from simlab.analysis.means.bootstrap import bootstrap_interval
 from simlab.analysis.means.estimates import Finite, MeanEstimate, Rest
-from simlab.types import Estimates, Floats, InputError, Judged
+from simlab.types import Estimates, Floats, InputError, Judged, KnownRates
 
 Level = Annotated[float, Gt(0), Lt(1)]
 Interval = Literal["normal", "bootstrap"]
@@ -97,7 +97,7 @@ def binary(
         )
     m, said = judged.rest[0], judged.rest[1]
     m_plus = np.round(m * said)
-    if not np.isin(np.unique(judged.g), (0.0, 1.0)).all() or len(judged.nominal) != 2:
+    if not np.isin(np.unique(judged.g), (0.0, 1.0)).all() or not isinstance(judged.nominal, KnownRates):
         raise InputError("analysis.estimator=binary needs a metric that says adequate or not; choose metric=rho_eta")
     if quality == "known":
         rho, eta = judged.nominal

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from simlab import parts
-from simlab.config.groups import Options, find_options, folder
+from simlab.config.groups import QUESTION, Options, find_options, folder
 from simlab.config.sections import keys_of, rule
 from simlab.config.sweepfile import Declared, is_path, load
 from simlab.messages import or_nearest, shown
@@ -85,7 +85,7 @@ def keys_of_options(options: Options) -> dict[str, list[str]]:
     """Return the options that have a key, for each key that some option has."""
     owners: dict[str, list[str]] = {}
     for group, files in options.items():
-        for option, file in files.items():
+        for option, file in files.items() if group != QUESTION else ():
             where = f"{group}.{option}" if group == "measure" else group
             for key in _section(file):
                 if key != "_target_":

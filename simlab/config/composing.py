@@ -10,11 +10,12 @@ import itertools
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from simlab.config import catalogue, families, groups, recorded
-from simlab.config.groups import Options
+from simlab.config import catalogue, groups, recorded
+from simlab.config.groups import QUESTION, Options
 from simlab.config.overrides import check_values
+from simlab.config.questions import kind_choosing, kinds_among
 from simlab.config.sections import check, checked_value
 from simlab.config.settings import Settings, gather, is_axis_of_options, several
 from simlab.config.sweep import Axis, Config, Sweep, put, shared
@@ -22,18 +23,14 @@ from simlab.config.sweepfile import Declared
 from simlab.messages import nearest, or_nearest, shown
 from simlab.types import InputError
 
+if TYPE_CHECKING:
+    from simlab.studies.kind import Kind
+
 RESERVED = frozenset({
-    *("replicate", "system", "pair", "world", "of_world", "study", "document_set", "cluster"),
-    *("preference", "status", "n_systems", "pair_first", "pair_second", "ratings_used", "metric_used", "cost", "hours"),
-    *("load_entropy_reached", "estimate", "standard_error", "low", "high", "human_count", "metric_count"),
-    *("direction", "significant", "verdict", "p_value", "twin_direction", "twin_significant", "true_direction"),
-    *("true_value", "true_p", "p_mean", "p_low", "p_high", "theta", "difference", "difference_se", "used", "rounds"),
-    *("reference_verdict", "reference_p", "reference_smoothed", "round", "decided", "cyclic", "undecided", "collected"),
-    *("ratings_possible", "item_ratings_used", "item_ratings_possible", "human_cost", "baseline", "baseline_width"),
-    *("true_gamma", "true_correlation", "true_efficiency", "true_human_rho", "true_human_eta", "true_metric_rho"),
-    "true_metric_eta",
+    *("replicate", "system", "pair", "world", "of_world", "study", "cluster", "preference", "round", "n_systems"),
+    *("pair_first", "pair_second", "metric_count", "hours", "difference"),
 })  # fmt: skip
-"""Names that a store gives to other things; an axis that would take one goes by its full key."""
+"""Names that a store gives to other things than outcomes; an axis that would take one goes by its full key."""
 
 
 def compose(overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Config:
@@ -57,21 +54,23 @@ def compose_sweep(
     settings = gather(declared, overrides, quick, options, plugins)
     if name is None and (swept := several(settings.values())):
         raise InputError(f"{swept.key} has several values, and a run is one cell; use `simlab sweep NAME`")
-    family = families.family(settings.values(), options, plugins)
-    composed = _composed(settings, _measures(declared, settings), options, plugins, family)
+    kinds = kinds_among(settings.values(), options, plugins)
+    composed = _composed(settings, _measures(declared, settings), options, plugins)
+    _refuse_unknown(settings, list(composed.values()), options)
     axes = _axes(settings, list(composed.values()), options, plugins)
     first = next(iter(composed.values()))
     if not quick:
         _check_quick(declared, first, options, plugins)
+    base = shared(list(composed.values()), frozenset(axis.key for axis in axes))
     return Sweep(
         name=declared.name,
         aim=declared.aim,
         axes=axes,
-        base=shared(list(composed.values()), frozenset(axis.key for axis in axes)),
+        base=base,
         worlds=first["worlds"],
         studies=first["studies"],
-        measures=tuple(first["measure"]),
-        figure=_figure(declared, axes, first["measure"], family),
+        measures=tuple(base["measure"]),
+        figure=_figure(declared, axes, base["measure"], kinds),
         precision=declared.precision,
         finding=declared.finding,
         command=_command(name, overrides, quick, plugins),
@@ -101,7 +100,7 @@ def _measures(declared: Declared, settings: Settings) -> list[str]:
 
 
 def _composed(
-    settings: Settings, measures: Sequence[str], options: Options, plugins: Sequence[str], family: str
+    settings: Settings, measures: Sequence[str], options: Options, plugins: Sequence[str]
 ) -> dict[tuple[str, ...], Config]:
     """Compose a config for each combination of the options on axes."""
     for name in measures:
@@ -112,26 +111,48 @@ def _composed(
     composed = {}
     for combination in itertools.product(*(setting.values for setting in swept)):
         chosen = fixed | dict(zip((setting.key for setting in swept), combination, strict=True))
-        composed[combination] = _config(settings, recorded.for_systems(chosen, family), options, plugins, family)
+        kind = kind_choosing({group: name for group, name in chosen.items() if group != "measure"}, options, plugins)
+        composed[combination] = _config(settings, recorded.for_systems(chosen, kind), options, plugins, kind)
     return composed
 
 
 def _config(
-    settings: Settings, choices: Mapping[str, Any], options: Options, plugins: Sequence[str], family: str
+    settings: Settings, choices: Mapping[str, Any], options: Options, plugins: Sequence[str], kind: Kind
 ) -> Config:
-    """Compose one choice of options and patch in the values that are no axis."""
-    config = check(groups.compose_options(choices, plugins, family) | {"plugins": list(plugins)}, plugins=plugins)
+    """Compose one choice of options and patch in the values that are no axis.
+
+    A key that the kind of study of these options does not have is left to cells of other kinds.
+    """
+    from simlab.studies.questions import implied
+
+    named = {group: option for group, option in choices.items() if group != QUESTION}
+    plain = groups.compose_options(named, options[QUESTION][kind.question], plugins) | {"plugins": list(plugins)}
+    plain.pop(QUESTION)
+    config = check(plain, plugins=plugins)
+    if implied(config) != kind:
+        config[QUESTION] = kind.question
     for setting in settings.values():
-        if setting.key not in options and not setting.swept:
+        if setting.key not in options and not setting.swept and _has(config, setting.key):
             put(config, setting.key, _fitting(config, setting.key, setting.values[0], options, plugins))
     recorded.one_world(config, settings)
     recorded.identify(config)
     return config
 
 
+def _has(config: Config, key: str) -> bool:
+    return key in _keys(config)
+
+
+def _refuse_unknown(settings: Settings, configs: Sequence[Config], options: Options) -> None:
+    """Raise InputError for a key that no cell has."""
+    for setting in settings.values():
+        if setting.key not in options and not any(_has(config, setting.key) for config in configs):
+            raise InputError(_unknown(setting.key, configs[0], options))
+
+
 def _axes(settings: Settings, configs: Sequence[Config], options: Options, plugins: Sequence[str]) -> tuple[Axis, ...]:
     swept = [setting for setting in settings.values() if setting.swept]
-    names = _names([setting.key for setting in swept], RESERVED | _stored(options["measure"]))
+    names = _names([setting.key for setting in swept], _taken(options, plugins))
     axes = []
     for setting, name in zip(swept, names, strict=True):
         values = setting.values
@@ -153,8 +174,12 @@ def _names(keys: Sequence[str], reserved: frozenset[str]) -> list[str]:
     return [key.replace(".", "_") if name in taken else name for key, name in zip(keys, last, strict=True)]
 
 
-def _stored(measures: Sequence[str] | Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(f"{name}{end}" for name in measures for end in ("", "_mcse", "_n", "_influence"))
+def _taken(options: Options, plugins: Sequence[str]) -> frozenset[str]:
+    """List the names that a store gives to outcomes, measures and the like."""
+    from simlab.studies.kinds import outcomes
+
+    measures = (f"{name}{end}" for name in options["measure"] for end in ("", "_mcse", "_n", "_influence"))
+    return RESERVED.union(outcomes(plugins), measures)
 
 
 def _fitting(config: Config, key: str, value: Any, options: Options, plugins: Sequence[str]) -> Any:
@@ -187,7 +212,7 @@ def _keys(config: Mapping[str, Any], where: str = "") -> Iterator[str]:
             yield where + name
 
 
-def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], family: str) -> dict[str, str]:
+def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], kinds: Sequence[Kind]) -> dict[str, str]:
     """Check that a figure shows what the sweep has: its axes, its measures, and pairs where verdicts are given."""
     names, held = [axis.name for axis in axes], list(measures)
     for role in ("x", "line"):
@@ -201,7 +226,7 @@ def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], f
                 f"figure.{role}={shown(wrong)} is not measured by {declared.name}; {or_nearest(wrong, held)}, "
                 "or list it in measures"
             )
-    if declared.figure.get("kind") == "pairs" and family != families.PREFERENCES:
+    if declared.figure.get("kind") == "pairs" and not all("verdict" in kind.outcomes for kind in kinds):
         raise InputError(
             f"figure.kind=pairs shows verdicts about pairs, and {declared.name} is no study of preferences"
         )

@@ -9,8 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from simlab.messages import or_nearest, shown
 from simlab.types import InputError
+
+QUESTION = "question"
+"""The group of the kinds of studies: its options are the questions that raters are asked."""
 
 Options = Mapping[str, Mapping[str, Path]]
 """`options[group][option]` is the YAML file; nested groups are written with a dot: design.grouping."""
@@ -64,17 +69,18 @@ def check_option(group: str, name: Any, options: Options) -> None:
         raise InputError(f"{group}={shown(name)} is no option; {or_nearest(shown(name), options[group])}")
 
 
-def compose_options(choices: Mapping[str, Any], plugins: Sequence[str] = (), family: str = "study") -> dict[str, Any]:
-    """Compose the study of the chosen options (a name per group; for `measure` a list), all else as declared."""
+def compose_options(choices: Mapping[str, Any], defaults: Path, plugins: Sequence[str] = ()) -> dict[str, Any]:
+    """Compose the study of the chosen options (a name per group; for `measure` a list), all else as a file declares."""
     from hydra import compose
     from omegaconf import OmegaConf
 
     overrides = [f"{group.replace('.', '/')}={_option(choice)}" for group, choice in choices.items()]
-    if plugins:
-        overrides.append(f"hydra.searchpath=[{','.join(_quoted(plugin_folder(plugin)) for plugin in plugins)}]")
+    others = [place for place in (folder("conf"), *map(plugin_folder, plugins)) if place != defaults.parent]
+    if others:
+        overrides.append(f"hydra.searchpath=[{','.join(map(_quoted, others))}]")
     try:
-        with _hydra():
-            composed = compose(family, overrides)
+        with _hydra(defaults.parent):
+            composed = compose(defaults.stem, overrides)
         config: Any = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)
     except Exception as error:
         # The names were checked before, so what is wrong is a YAML file of simlab or of a plug-in.
@@ -92,15 +98,15 @@ def _quoted(path: Path) -> str:
 
 
 @contextmanager
-def _hydra() -> Iterator[None]:
-    """Start Hydra on simlab's folder; a program that runs under Hydra itself keeps its own."""
+def _hydra(place: Path) -> Iterator[None]:
+    """Start Hydra on a folder of options; a program that runs under Hydra itself keeps its own."""
     from hydra import initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
 
     held = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
-        with initialize_config_dir(str(folder("conf")), version_base="1.3"):
+        with initialize_config_dir(str(place), version_base="1.3"):
             yield
     finally:
         GlobalHydra.instance().hydra = held
@@ -111,4 +117,12 @@ def _read_folder(root: Path) -> dict[str, dict[str, Path]]:
     for file in sorted(root.rglob("*.yaml")):
         if group := ".".join(file.parent.relative_to(root).parts):
             groups.setdefault(group, {})[file.stem] = file
+        elif question := _question(file):
+            groups.setdefault(QUESTION, {})[question] = file
     return groups
+
+
+def _question(file: Path) -> str | None:
+    """Read what the studies of a file of defaults ask; None where it is no such file."""
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return content.get(QUESTION) if isinstance(content, Mapping) else None

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simlab.config.overrides import Setting
 from simlab.types import InputError
 
+if TYPE_CHECKING:
+    from simlab.studies.kind import Kind
+
 OPTION = "recorded"
-RATERS = {"study": "recorded", "preferences": "compared_scores"}
-"""What stands for the raters of a table in studies of ratings, and of preferences."""
-
 FITTED = "fitted"
-"""Systems, and raters, of a world that was fitted to ratings."""
+"""Systems of a table of ratings, and of a world fitted to one; a kind of study says which raters they bring."""
 
 
-def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], family: str) -> list[Setting]:
+def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind: Kind) -> list[Setting]:
     """Return what was typed, with the table's own raters added where all systems are recorded.
 
     Raises InputError where raters are asked for that a table cannot have.
@@ -26,7 +26,7 @@ def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], famil
     settings = {**declared, **{setting.key: setting for setting in typed}}
     systems = settings["systems"].values if "systems" in settings else ()
     for option in (OPTION, FITTED):
-        raters = _raters(option, family)
+        raters = kind.brings.get(option)
         if raters is None and option in systems:
             raise InputError(_REFUSED[option])
         if option not in systems:
@@ -34,18 +34,18 @@ def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], famil
                 raise InputError(f"raters={raters} come from a {_FILE[option]}; add systems={option}, or choose others")
             continue
         for setting in typed:
-            if _of_other_raters(setting, option, family):
+            if _of_other_raters(setting, option, kind):
                 raise InputError(f"{setting.key}: with systems={option} the raters come from the file; leave it out")
         if set(systems) == {option}:
-            _refuse_axes(declared, option, family)
+            _refuse_axes(declared, option, kind)
             return [*(setting for setting in typed if setting.key != "raters"), Setting("raters", (raters,))]
     return list(typed)
 
 
-def for_systems(choices: Mapping[str, Any], family: str) -> dict[str, Any]:
+def for_systems(choices: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     """Choose the raters of a table or of a fit, where only some cells have them."""
-    systems = choices.get("systems")
-    return {**choices, "raters": _raters(systems, family)} if systems in (OPTION, FITTED) else dict(choices)
+    systems = str(choices.get("systems"))
+    return {**choices, "raters": kind.brings[systems]} if systems in kind.brings else dict(choices)
 
 
 def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
@@ -87,19 +87,14 @@ _REFUSED = {
 _FILE = {OPTION: "table", FITTED: "fit"}
 
 
-def _raters(option: Any, family: str) -> str | None:
-    """Name the raters that systems bring to a kind of study; None: they cannot be in it."""
-    return RATERS.get(family) if option == OPTION else {"study": FITTED}.get(family)
-
-
-def _refuse_axes(declared: Mapping[str, Setting], option: str, family: str) -> None:
+def _refuse_axes(declared: Mapping[str, Setting], option: str, kind: Kind) -> None:
     for setting in declared.values():
-        if setting.swept and _of_other_raters(setting, option, family):
+        if setting.swept and _of_other_raters(setting, option, kind):
             raise InputError(f"systems={option}: this sweep varies {setting.key}, and the raters come from the file")
 
 
-def _of_other_raters(setting: Setting, option: str, family: str) -> bool:
+def _of_other_raters(setting: Setting, option: str, kind: Kind) -> bool:
     """Tell what is said of raters that a file does not have; how the scores of a table are compared may be said."""
     if setting.key == "raters":
-        return setting.values != (_raters(option, family),)
+        return setting.values != (kind.brings.get(option),)
     return setting.key.startswith("raters.") and not (option == OPTION and setting.key == "raters.tie_margin")

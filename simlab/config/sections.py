@@ -11,14 +11,12 @@ from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge
 
 from simlab import parts
 from simlab.messages import in_quotes, or_nearest, shown
+from simlab.studies.kind import Count
 from simlab.types import InputError
-
-Count = Annotated[int, Ge(1), Le(10**9)]
-"""A number of worlds, studies, documents, ...; outcomes are indexed with 32 bits."""
 
 _WORDS = {
     int: "a whole number",
@@ -41,65 +39,6 @@ class Study(TypedDict):
     plugins: list[str]
 
 
-class Design(TypedDict):
-    """Keys of what is asked, beside the grouping."""
-
-    documents: Count
-    ratings_per_item: Count
-    load_entropy: Annotated[float, Ge(0), Le(1)] | None
-    load_tolerance: Annotated[float, Gt(0), Le(1)]
-    load_tries: Count
-    studies_per_document_set: Count
-    min_documents: Count
-
-
-class Budget(TypedDict):
-    """Keys of what ratings cost."""
-
-    price_per_rating: Annotated[float, Ge(0)]
-
-
-class Protocol(TypedDict):
-    """Keys of what is asked where outputs are compared pair by pair."""
-
-    shared_order: bool
-    pair_order: Literal["random", "fixed"]
-
-
-class Annotations(TypedDict):
-    """Keys of what preferences cost, and how many are collected."""
-
-    annotations_per_pair: Count
-    annotations: Count | None
-    batch_size: Count
-    price_per_rating: Annotated[float, Ge(0)]
-
-
-class Judgements(TypedDict):
-    """Keys of what is asked where single outputs are judged."""
-
-    shared_inputs: bool
-    replacement: bool
-    calibration: Literal["own", "shared"]
-
-
-class Judging(TypedDict):
-    """Keys of how many outputs are judged, and what it costs."""
-
-    human_ratings: Annotated[int, Ge(0), Le(10**7)]
-    metric_ratings: Annotated[int, Ge(0), Le(10**7)] | None
-    calibration_ratings: Annotated[int, Ge(0), Le(10**7)]
-    cost: Annotated[float, Gt(0)] | None
-    price_per_rating: Annotated[float, Ge(0)]
-    price_per_metric_rating: Annotated[float, Ge(0)]
-
-
-class Decision(TypedDict):
-    """Keys of when a difference counts as found."""
-
-    level: Annotated[float, Gt(0), Lt(1)]
-
-
 class Engine(TypedDict):
     """Keys of how the work is carried out; they change no number."""
 
@@ -117,23 +56,30 @@ SECTIONS: Mapping[str, tuple[type, ...]] = {
     "": (Study,),
     "raters": (Bare,),
     "metric": (Bare,),
-    "design": (Design, Protocol, Judgements),
-    "budget": (Budget, Annotations, Judging),
     "analysis": (Bare,),
-    "decision": (Decision,),
     "measure": (Bare,),
     "engine": (Engine,),
 }
-"""The kinds of a section without a part; the one that has most of its keys counts."""
+"""Sections without a part that every kind of study has; kinds add their own."""
+
+
+def sections_of(where: str, plugins: Sequence[str] = ()) -> tuple[type, ...]:
+    """List what a section without a part may hold, by kind of study."""
+    from simlab.studies.kinds import kinds
+
+    own = [kind.sections[where] for kind in kinds(plugins) if where in kind.sections]
+    return (*SECTIONS.get(where, ()), *dict.fromkeys(own))
 
 
 def keys_of(section: Mapping[str, Any], where: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
     """Return the keys that a section may have, with their annotations."""
     if "_target_" in section:
         return parts.parameters(section["_target_"], plugins)
-    if where not in SECTIONS:
+    sections = sections_of(where, plugins)
+    if not sections:
         raise InputError(f"{where} names no part: its YAML file lacks the line `_target_: ...`")
-    hints = [get_type_hints(kind, include_extras=True) for kind in SECTIONS[where]]
+    # Of the kinds of studies that have such a section it is of the one that has most of its keys.
+    hints = [get_type_hints(kind, include_extras=True) for kind in sections]
     return max(hints, key=lambda keys: len(keys.keys() & section.keys()))
 
 
@@ -165,7 +111,7 @@ def _check_own(section: Mapping[str, Any], where: str, plugins: tuple[str, ...])
     from pydantic import ValidationError
 
     target = section.get("_target_")
-    model = parts.model(target, plugins) if target else _model_of_section(where, tuple(section))
+    model = parts.model(target, plugins) if target else _model_of_section(where, tuple(section), plugins)
     own = {key: value for key, value in section.items() if key != "_target_"}
     try:
         # Through JSON, where a list is good for a tuple and yet nothing else is converted.
@@ -177,8 +123,8 @@ def _check_own(section: Mapping[str, Any], where: str, plugins: tuple[str, ...])
 
 
 @functools.cache
-def _model_of_section(where: str, keys: tuple[str, ...]) -> Any:
-    return parts.model_of(keys_of(dict.fromkeys(keys), where))
+def _model_of_section(where: str, keys: tuple[str, ...], plugins: tuple[str, ...]) -> Any:
+    return parts.model_of(keys_of(dict.fromkeys(keys), where, plugins))
 
 
 def _line(error: Mapping[str, Any], own: Mapping[str, Any], where: str, rules: Mapping[str, Any]) -> str:

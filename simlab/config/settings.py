@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from simlab.config import families, recorded
+from simlab.config import recorded
 from simlab.config.groups import Options, check_option, group_of
 from simlab.config.overrides import Setting, first_repeated, parse
+from simlab.config.questions import kinds_among
 from simlab.config.sweep import NO_NUMBER
 from simlab.config.sweepfile import Declared
 from simlab.messages import in_quotes, shown
@@ -33,7 +34,9 @@ def gather(
     asked = [*{**settings, **{setting.key: setting for setting in typed}}.values()]
     for setting in asked:
         _check(setting, options)
-    for setting in recorded.with_raters(settings, typed, families.family(asked, options, plugins)):
+    kinds = kinds_among(asked, options, plugins)
+    # Where cells are of several kinds, each is given its raters as it is composed.
+    for setting in recorded.with_raters(settings, typed, kinds[0]) if len(kinds) == 1 else typed:
         _drop_keys_of_other_option(settings, setting, options)
         _place(settings, setting)
     for setting in settings.values():

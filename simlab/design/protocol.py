@@ -45,15 +45,26 @@ def gather(test_set: TestSet, order: Ints, annotations: Ints) -> Evidence:
     """
     asked = order[:, : annotations[-1]]
     human = np.take_along_axis(test_set.human, asked, axis=1)
-    counts = _cumulated(human, 3, annotations)
     if test_set.metric is None:
-        return Evidence(annotations, counts, np.zeros((*counts.shape, 3), np.int64), np.zeros_like(counts))
+        return count_looks(human, None, None, annotations)
     n_rated = test_set.metric.shape[1]
     metric = np.take_along_axis(test_set.metric, np.minimum(asked, n_rated - 1), axis=1)
-    both = (human >= 0) & (metric >= 0) & (asked < n_rated)
+    return count_looks(human, np.where(asked < n_rated, metric, -1), test_set.metric, annotations)
+
+
+def count_looks(human: Array, metric: Array | None, said: Array | None, annotations: Ints) -> Evidence:
+    """Count outcomes of the first annotations of each pair at each look.
+
+    `human[pair, k]` and `metric[pair, k]` are the outcomes of the k-th item asked about (negative: none), and
+    `said[pair, item]` is what the metric says of all items; the last two are None without a metric.
+    """
+    counts = _cumulated(human, 3, annotations)
+    if metric is None or said is None:
+        return Evidence(annotations, counts, np.zeros((*counts.shape, 3), np.int64), np.zeros_like(counts))
+    both = (human >= 0) & (metric >= 0)
     confusion = _cumulated(np.where(both, 3 * metric + human, -1), 9, annotations)
     confusion = confusion.reshape(*confusion.shape[:-1], 3, 3)
-    total = np.stack([(test_set.metric == outcome).sum(1) for outcome in range(3)], axis=1)
+    total = np.stack([(said == outcome).sum(1) for outcome in range(3)], axis=1)
     return Evidence(annotations, counts, confusion, total[:, None] - confusion.sum(-1))
 
 

@@ -10,22 +10,31 @@ from hashlib import blake2b
 
 import numpy as np
 
-from simlab.types import Array
+from simlab.types import Array, Place
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Name consecutive studies of one world of a cell."""
+    """Name consecutive studies of one world of a cell, with one pool of raters and one draw of documents."""
 
     cell: str
     world: int
     first: int
     count: int
+    pool: int = 0
+    draw: int = 0
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """List where the studies live."""
+        studies = range(self.first, self.first + self.count)
+        return tuple(Place(self.world, self.pool, self.draw, study) for study in studies)
 
     def __str__(self) -> str:
         """Name the world and the studies, the last one included."""
         last = self.first + self.count - 1
-        return f"world {self.world}, {f'studies {self.first} to {last}' if self.count > 1 else f'study {last}'}"
+        drawn = "".join(f"{word} {k}, " for word, k in (("pool", self.pool), ("draw", self.draw)) if k)
+        return f"world {self.world}, {drawn}{f'studies {self.first} to {last}' if self.count > 1 else f'study {last}'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,9 @@ class Finished:
     def checksum(self) -> str:
         """Seal the outcome together with its address, so that an exchanged payload is found too."""
         at = self.address
-        sealed = json.dumps([at.cell, at.world, at.first, at.count, self.reason, self.failures]).encode()
+        # The first pool and draw leave no word, here as in the addresses of random numbers.
+        more = [at.pool, at.draw] if at.pool or at.draw else []
+        sealed = json.dumps([at.cell, at.world, at.first, at.count, *more, self.reason, self.failures]).encode()
         return blake2b(sealed + self.payload, digest_size=16).hexdigest()
 
 

@@ -21,7 +21,7 @@ from simlab.types import InputError
 
 FILE = "ledger.sqlite"
 STORE = "results.zarr"
-SCHEMA = 1
+SCHEMA = 2
 APPLICATION = 0x53494D4C
 LOCK_SECONDS = 1.0
 
@@ -31,9 +31,13 @@ CREATE TABLE cells (position TEXT PRIMARY KEY, cell TEXT NOT NULL, config TEXT N
 CREATE TABLE asked (cell TEXT, worlds INTEGER, studies INTEGER, PRIMARY KEY (cell, worlds, studies));
 CREATE TABLE blocks (
     cell TEXT, world INTEGER, first INTEGER, count INTEGER, status TEXT NOT NULL, reason TEXT NOT NULL,
-    failures TEXT NOT NULL, checksum TEXT NOT NULL, payload BLOB NOT NULL, PRIMARY KEY (cell, world, first, count)
+    failures TEXT NOT NULL, checksum TEXT NOT NULL, payload BLOB NOT NULL,
+    pool INTEGER NOT NULL DEFAULT 0, draw INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (cell, world, pool, draw, first, count)
 )
 """
+COLUMNS = "cell, world, first, count, status, reason, failures, checksum, payload"
+PLACED = f"{COLUMNS}, pool, draw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ def writing(folder: Path) -> Iterator[Ledger]:
         database.execute("BEGIN EXCLUSIVE")
         if _is_empty(database, path):
             _start(database)
+        elif not _placed(database):
+            _place_blocks(database)
         database.execute("COMMIT")
         yield Ledger(database, folder)
 
@@ -94,6 +100,8 @@ class Ledger:
 
     def __init__(self, database: sqlite3.Connection, folder: Path) -> None:
         self._database = database
+        # A ledger of schema 1 that is only read has one pool and one draw.
+        self._fields = PLACED if _placed(database) else f"{COLUMNS}, 0 AS pool, 0 AS draw"
         self.folder = folder
 
     def declaration(self) -> dict[str, Any] | None:
@@ -134,7 +142,8 @@ class Ledger:
         """List the studies of a world that are not finished, as (first, count); `failed` ones are among them."""
         held = ("ok",) if failed else ("ok", "failed")
         rows = self._database.execute(
-            "SELECT first, count FROM blocks WHERE cell = ? AND world = ? AND status IN (?, ?)",
+            f"SELECT first, count FROM (SELECT {self._fields} FROM blocks)"  # noqa: S608 (no text from outside)
+            " WHERE cell = ? AND world = ? AND pool = 0 AND draw = 0 AND status IN (?, ?)",
             (cell, world, held[0], held[-1]),
         )
         return gaps(rows, studies)
@@ -152,23 +161,27 @@ class Ledger:
         with self._transaction() as database:
             at = block.address
             database.execute(
-                "DELETE FROM blocks WHERE status = 'failed' AND cell = ? AND world = ? AND first < ?"
-                " AND first + count > ?",
-                (at.cell, at.world, at.first + at.count, at.first),
+                "DELETE FROM blocks WHERE status = 'failed' AND cell = ? AND world = ? AND pool = ? AND draw = ?"
+                " AND first < ? AND first + count > ?",
+                (at.cell, at.world, at.pool, at.draw, at.first + at.count, at.first),
             )
-            database.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _block_row(block))
+            database.execute(
+                f"INSERT INTO blocks ({PLACED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+                _block_row(block),
+            )
 
     def blocks(self, cell: str | None = None) -> Iterator[Row]:
         """Read the blocks of a cell (of all cells) in the order of worlds and studies."""
-        chosen = "" if cell is None else "WHERE cell = ?"
-        query = f"SELECT * FROM blocks {chosen} ORDER BY cell, world, first"  # noqa: S608 (no text from outside)
-        for row in self._database.execute(query, () if cell is None else (cell,)):
-            yield _read_block(row)
+        return self._blocks("" if cell is None else "WHERE cell = ?", *(() if cell is None else (cell,)))
 
     def failed(self) -> list[Finished]:
         """List the blocks that failed."""
-        rows = self._database.execute("SELECT * FROM blocks WHERE status = 'failed' ORDER BY cell, world, first")
-        return [_read_block(row).block for row in rows]
+        return [row.block for row in self._blocks("WHERE status = 'failed'")]
+
+    def _blocks(self, condition: str, *values: str) -> Iterator[Row]:
+        order = "ORDER BY cell, world, pool, draw, first"
+        query = f"SELECT {self._fields} FROM blocks {condition} {order}"  # noqa: S608 (no text from outside)
+        return map(_read_block, self._database.execute(query, values))
 
     def failed_designs(self) -> dict[str, int]:
         """Count, per reason, the studies whose design could not be carried out."""
@@ -183,7 +196,8 @@ class Ledger:
         torn = [row.block.address for row in self.blocks() if not row.sound]
         with self._transaction() as database:
             database.executemany(
-                "DELETE FROM blocks WHERE cell = ? AND world = ? AND first = ? AND count = ?", map(astuple, torn)
+                "DELETE FROM blocks WHERE cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?",
+                map(astuple, torn),
             )
         return torn
 
@@ -259,6 +273,21 @@ def _start(database: sqlite3.Connection) -> None:
     database.execute(f"PRAGMA user_version = {SCHEMA}")
 
 
+def _placed(database: sqlite3.Connection) -> bool:
+    """Tell whether blocks know their pool of raters and their draw of documents, as since schema 2."""
+    return "pool" in [row[1] for row in database.execute("PRAGMA table_info(blocks)")]
+
+
+def _place_blocks(database: sqlite3.Connection) -> None:
+    """Give the blocks of a ledger of schema 1 their pool and draw, the first ones."""
+    table = next(statement for statement in TABLES.split(";") if "TABLE blocks" in statement)
+    database.execute("ALTER TABLE blocks RENAME TO unplaced")
+    database.execute(table)
+    database.execute(f"INSERT INTO blocks ({PLACED}) SELECT {COLUMNS}, 0, 0 FROM unplaced")  # noqa: S608
+    database.execute("DROP TABLE unplaced")
+    database.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
 @contextmanager
 def _plain_errors(path: Path) -> Iterator[None]:
     try:
@@ -284,12 +313,14 @@ def _cell_row(entry: Entry) -> tuple[str, str, str, str]:
 
 def _block_row(block: Finished) -> tuple[Any, ...]:
     status = "failed" if block.failed else "ok"
-    return *astuple(block.address), status, block.reason, json.dumps(block.failures), block.checksum, block.payload
+    at = block.address
+    held = (status, block.reason, json.dumps(block.failures), block.checksum, block.payload)
+    return at.cell, at.world, at.first, at.count, *held, at.pool, at.draw
 
 
 def _read_block(row: Sequence[Any]) -> Row:
-    cell, world, first, count, status, reason, failures, checksum, payload = row
-    address = Address(cell, world, first, count)
+    cell, world, first, count, status, reason, failures, checksum, payload, pool, draw = row
+    address = Address(cell, world, first, count, pool, draw)
     try:
         listed = tuple((study, why) for study, why in json.loads(failures))
     except (ValueError, TypeError):

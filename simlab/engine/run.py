@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, cut
+from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import cell_key, declare, position
 from simlab.engine.dispatch import Task, dispatch
 from simlab.engine.ledger import Entry, Ledger
@@ -18,14 +19,13 @@ from simlab.engine.progress import progress
 from simlab.engine.provenance import provenance
 from simlab.engine.workers import BlockFunction
 from simlab.messages import shown
-from simlab.studies.outcomes import campaign_bytes
 from simlab.types import InputError
 
 LARGEST = 2 * 2**30
 
 
 class ShapeLike(Protocol):
-    """Look like `simlab.studies.rules.Shape`."""
+    """Look like `simlab.studies.kind.Shape`."""
 
     @property
     def system_names(self) -> tuple[str, ...]:
@@ -116,12 +116,12 @@ def run(
 
 def prepare(sweep: Sweep, check: CheckFunction | None = None) -> Job:
     """Check every cell of a sweep; raise InputError where the keys of one contradict each other."""
-    check = check or _rules()
+    check = check or _check_study
     cells = [
         Checked(cell.values, cell_key(cell.config), cell.config, tuple(check(cell.config).system_names))
         for cell in sweep.cells()
     ]
-    return Job(declare(sweep), tuple(cells))
+    return Job(declare(sweep) | foreign([cell.config for cell in cells]), tuple(cells))
 
 
 def place(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
@@ -204,10 +204,10 @@ def study_block() -> BlockFunction:
     return run_block
 
 
-def _rules() -> CheckFunction:
-    from simlab.studies.rules import check
+def _check_study(config: Mapping[str, Any]) -> ShapeLike:
+    from simlab.studies.checks import check
 
-    return check
+    return check(config)
 
 
 def _carry_out(tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: int, retries: int, quiet: bool) -> None:

@@ -6,13 +6,13 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
 from simlab.engine.addresses import Address, Finished, pack
-from simlab.types import Array
+from simlab.types import Array, Place
 
 HEARTBEAT_SECONDS = 0.5
 REASON_LENGTH = 300
@@ -30,7 +30,7 @@ class BlockLike(Protocol):
         """(index in the block, reason) of the studies whose design failed."""
 
 
-BlockFunction = Callable[[Mapping[str, Any], int, int, int], BlockLike]
+BlockFunction = Callable[[Mapping[str, Any], Sequence[Place]], BlockLike]
 
 
 def work(block: BlockFunction, config: Mapping[str, Any], address: Address) -> Finished:
@@ -40,7 +40,7 @@ def work(block: BlockFunction, config: Mapping[str, Any], address: Address) -> F
     """
     try:
         with threadpool_limits(1):
-            done = block(config, address.world, address.first, address.count)
+            done = block(config, address.places)
         _check_lengths(done.arrays, address.count)
         failures = tuple((address.first + index, _line(reason)) for index, reason in done.failures)
         return Finished(address, pack(done.arrays), failures=failures)

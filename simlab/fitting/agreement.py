@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from simlab.types import Bools, Floats, InputError, Ints, World
+from simlab.world.laws.fixed import fixed_ratings
 
 Rows: TypeAlias = list[dict[str, Any]]
 
@@ -154,16 +155,17 @@ def kendall(x: Floats, y: Floats) -> float:
 
 
 def _given(world: World) -> _Given:
-    if world.ratings is None:
+    ratings = fixed_ratings(world)
+    if ratings is None:
         raise InputError("agreement needs ratings: use systems=recorded, or raters.noise=potential")
-    system, item, slot = np.nonzero((world.frame.rater >= 0) & np.isfinite(world.ratings.value))
+    system, item, slot = np.nonzero((world.frame.rater >= 0) & np.isfinite(ratings.value))
     at = system, item, slot
     return _Given(
         rater=world.frame.rater[at],
         system=system,
         document=world.frame.document[item],
-        value=world.ratings.value[at],
-        errors=world.ratings.errors[at],
+        value=ratings.value[at],
+        errors=ratings.errors[at],
     )
 
 

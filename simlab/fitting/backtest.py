@@ -14,8 +14,9 @@ from simlab.fitting.fast import fit
 from simlab.fitting.pilot import Pilot, of_world
 from simlab.fitting.studies import GROUPINGS, NORMALIZATIONS, Design, part_of, possible, stable_shares
 from simlab.rng import stream
-from simlab.types import Bools, Frame, InputError, Ratings, World
+from simlab.types import RATE, Bools, Frame, InputError, World
 from simlab.world.laws.fitted import world_on
+from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 
 FEWEST_DOCUMENTS = 6
 INTERVAL = (0.05, 0.95)
@@ -129,7 +130,8 @@ def observe(world: World, size: Size, seed: int) -> dict[Design, dict[str, tuple
 
 def normalizations(world: World) -> Sequence[str]:
     """List the normalisations that a table allows: one of them needs the number of errors."""
-    counted = world.ratings is not None and int(world.ratings.errors.min()) >= 0
+    ratings = fixed_ratings(world)
+    counted = ratings is not None and int(ratings.errors.min()) >= 0
     return NORMALIZATIONS if counted else tuple(name for name in NORMALIZATIONS if name != "error")
 
 
@@ -163,7 +165,7 @@ def naive_world(rng: np.random.Generator, pilot: Pilot, frame: Frame) -> World:
     drawn = mean + sd / np.sqrt(number) * rng.standard_normal(len(mean))
     value = drawn[:, None, None] + sd * rng.standard_normal(frame.rater.shape)
     value[frame.rater < 0] = np.nan
-    return World(frame, drawn, Ratings(value, np.ones(frame.rater.shape, np.int64)), None)
+    return World(frame, {RATE: FixedRatings(value, np.ones(frame.rater.shape, np.int64))}, drawn)
 
 
 def _records(

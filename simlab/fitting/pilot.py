@@ -13,6 +13,7 @@ import numpy as np
 from simlab.types import Bools, Floats, InputError, Ints, World
 from simlab.world.files.mqm_table import Rated, read_ratings
 from simlab.world.files.table_lines import shown
+from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import BUILT_IN
 
 MINOR, MAJOR, NON_TRANSLATION = 10, 50, 250
@@ -87,7 +88,7 @@ def of_world(world: World, documents: Bools | None = None) -> Pilot:
 
     Systems and raters keep their indices, so that what is fitted can be laid on the world's frame.
     """
-    frame, ratings = world.frame, world.ratings
+    frame, ratings = world.frame, fixed_ratings(world)
     if ratings is None:
         raise InputError("a pilot needs ratings: use a table, or raters.noise=potential")
     kept = np.ones(frame.n_documents, bool) if documents is None else documents

@@ -7,8 +7,8 @@ from scipy.special import ndtr
 
 from simlab.fitting.pilot import Pilot, with_scores
 from simlab.types import Ints
+from simlab.world.laws.error_counts import count_quantile
 from simlab.world.laws.fitted import Effects, draw_factors, expected_errors, weights
-from simlab.world.raters import count_quantile
 
 
 def simulate(rng: np.random.Generator, effects: Effects, pilot: Pilot) -> Pilot:

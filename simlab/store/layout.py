@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from simlab.engine.addresses import unpack
+from simlab.engine.conclusions import conclusions_of
 from simlab.engine.ledger import Entry, Ledger, Row
-from simlab.studies.outcomes import BLOCK_FAILED, OUTCOMES, PER_WORLD, n_rounds
-from simlab.types import Array, InputError, Ints
+from simlab.studies.outcomes import IDENTITY
+from simlab.types import BLOCK_FAILED, Array, InputError, Ints, Outcome
 
 CHUNK_BYTES = 16 * 2**20
 
@@ -22,7 +23,8 @@ CHUNK_BYTES = 16 * 2**20
 class Grid:
     """Say how large everything is that a ledger holds, and which cells there are.
 
-    `sizes` are those of the dimensions that are not axes; cells with fewer systems are padded.
+    `sizes` are those of the dimensions that are not axes; cells with fewer systems are padded. `outcomes` declares what
+    campaigns can conclude, `along` says what lies along dimensions that have names.
     """
 
     axes: tuple[Mapping[str, Any], ...]
@@ -30,6 +32,8 @@ class Grid:
     studies: int
     entries: Mapping[tuple[int, ...], Entry]
     sizes: Mapping[str, int]
+    outcomes: Mapping[str, Outcome]
+    along: Mapping[str, tuple[str, ...]]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -50,10 +54,10 @@ def grid(book: Ledger) -> Grid:
     entries = {entry.position: entry for entry in book.entries()}
     worlds, studies = declared["worlds"], declared["studies"]
     n = max((len(entry.systems) for entry in entries.values()), default=0)
-    rounds = max((n_rounds(entry.config) for entry in entries.values()), default=0)
     sizes = {"replicate": worlds * studies, "of_world": worlds, "system": n, "pair": n * (n - 1) // 2}
-    sizes |= {"preference": 3, "round": rounds}
-    return Grid(tuple(declared["axes"]), worlds, studies, entries, sizes)
+    about = conclusions_of(declared, [entry.config for entry in entries.values()])
+    sizes |= about.sizes
+    return Grid(tuple(declared["axes"]), worlds, studies, entries, sizes, about.outcomes, about.along)
 
 
 def columns(dim: str, n_systems: int, size: int) -> Ints:
@@ -70,23 +74,29 @@ def columns(dim: str, n_systems: int, size: int) -> Ints:
     return np.flatnonzero(np.triu_indices(largest, 1)[1] < n_systems)
 
 
-def gather(rows: Iterable[Row], config: Mapping[str, Any]) -> dict[str, Array]:
+def gather(rows: Iterable[Row], config: Mapping[str, Any], declared: Mapping[str, Outcome]) -> dict[str, Array]:
     """Join the blocks of a cell: replicates in the order of worlds and studies, failed ones with their status.
 
-    Outcomes per world are indexed by world. Raises InputError where a block is torn.
+    Outcomes per world are indexed by world. Raises InputError where a block is torn or holds what is not declared.
     """
-    parts = [_part(row, config) for row in rows]
+    parts = [_part(row, config, declared) for row in rows]
     names = list(dict.fromkeys(name for part in parts for name in part))
-    joined = {name: _joined(parts, name) for name in names if name not in PER_WORLD}
-    return joined | {name: _by_world(parts, name) for name in names if name in PER_WORLD}
+    of_world = [name for name in names if per_world(declared, name)]
+    joined = {name: _joined(parts, name, declared) for name in names if name not in of_world}
+    return joined | {name: _by_world(parts, name, declared[name]) for name in of_world}
 
 
-def _part(row: Row, config: Mapping[str, Any]) -> dict[str, Array]:
+def per_world(declared: Mapping[str, Outcome], name: str) -> bool:
+    """Tell whether an outcome has one row per world, not one per campaign."""
+    return name in declared and declared[name].dims[0] == "of_world"
+
+
+def _part(row: Row, config: Mapping[str, Any], declared: Mapping[str, Outcome]) -> dict[str, Array]:
     at = row.block.address
     if not row.sound:
         raise InputError(f"a block of the ledger is damaged ({at}); run the same sweep again to compute it anew")
     if not row.block.failed:
-        return {name: _typed(name, array) for name, array in unpack(row.block.payload).items()}
+        return {name: _typed(name, array, declared) for name, array in unpack(row.block.payload).items()}
     study = np.arange(at.first, at.first + at.count, dtype=np.int32)
     # A failed replicate keeps its document set, so that designs compared have the same clusters.
     per_set = config.get("design", {}).get("studies_per_document_set", 1)
@@ -98,65 +108,69 @@ def _part(row: Row, config: Mapping[str, Any]) -> dict[str, Array]:
     }
 
 
-def _typed(name: str, array: Array) -> Array:
-    return array.astype(OUTCOMES[name].dtype if name in OUTCOMES else "int32", copy=False)
+def _typed(name: str, array: Array, declared: Mapping[str, Outcome]) -> Array:
+    """Return an outcome in its declared type; raise InputError for one that nobody declares, rather than drop it."""
+    if name in IDENTITY:
+        return array.astype("int32", copy=False)
+    if name not in declared:
+        raise InputError(f"the ledger holds the outcome {name}, which no kind of study declares; run the sweep anew")
+    return array.astype(declared[name].dtype, copy=False)
 
 
-def _joined(parts: Sequence[Mapping[str, Array]], name: str) -> Array:
+def _joined(parts: Sequence[Mapping[str, Array]], name: str, declared: Mapping[str, Outcome]) -> Array:
     row = next(part[name][:1] for part in parts if name in part)
-    fill = np.full_like(row, OUTCOMES[name].fill) if name in OUTCOMES else row
+    fill = np.full_like(row, declared[name].fill) if name in declared else row
     return np.concatenate([part.get(name, np.repeat(fill, len(part["status"]), axis=0)) for part in parts])
 
 
-def _by_world(parts: Sequence[Mapping[str, Array]], name: str) -> Array:
-    found = {int(part["world"][0]): part[name][0] for part in parts if name in part}
+def _by_world(parts: Sequence[Mapping[str, Array]], name: str, outcome: Outcome) -> Array:
+    known = {int(part["world"][0]): part[name][0] for part in parts if name in part}
     worlds = 1 + max(int(part["world"][0]) for part in parts)
-    filler = np.full_like(next(iter(found.values())), OUTCOMES[name].fill)
-    return np.stack([found.get(world, filler) for world in range(worlds)])
+    filler = np.full_like(next(iter(known.values())), outcome.fill)
+    return np.stack([known.get(world, filler) for world in range(worlds)])
 
 
 def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int) -> Array:
     """Lay an outcome of a cell out on all replicates (worlds) and systems (pairs) of the grid."""
-    kind = OUTCOMES[name]
-    padded = np.full([grid.sizes[dim] for dim in kind.dims], kind.fill, kind.dtype)
+    outcome = grid.outcomes[name]
+    padded = np.full([grid.sizes[dim] for dim in outcome.dims], outcome.fill, outcome.dtype)
     array = outcomes[name]
-    rows = np.arange(len(array)) if name in PER_WORLD else outcomes["world"] * grid.studies + outcomes["study"]
-    places = [
+    of_world = per_world(grid.outcomes, name)
+    rows = np.arange(len(array)) if of_world else outcomes["world"] * grid.studies + outcomes["study"]
+    columns_of = [
         columns(dim, n_systems, grid.sizes[dim])[:length]
-        for dim, length in zip(kind.dims[1:], array.shape[1:], strict=True)
+        for dim, length in zip(outcome.dims[1:], array.shape[1:], strict=True)
     ]
-    padded[np.ix_(rows, *places)] = array
+    padded[np.ix_(rows, *columns_of)] = array
     return padded
 
 
 def depth(grid: Grid, names: Iterable[str]) -> int:
     """Count the leading axes along which chunks hold one value each, so that a chunk stays small."""
-    sizes = grid.sizes
-    widest = max(
-        np.dtype(OUTCOMES[name].dtype).itemsize * math.prod(sizes[dim] for dim in OUTCOMES[name].dims) for name in names
-    )
+    widest = max(_bytes(grid.outcomes[name], grid.sizes) for name in names)
     fits = (k for k in range(len(grid.shape)) if math.prod(grid.shape[k:]) * widest <= CHUNK_BYTES)
     return next(fits, len(grid.shape))
 
 
+def _bytes(outcome: Outcome, sizes: Mapping[str, int]) -> int:
+    return np.dtype(outcome.dtype).itemsize * math.prod(sizes[dim] for dim in outcome.dims)
+
+
 def slabs(book: Ledger, grid: Grid, names: Sequence[str]) -> Iterator[tuple[tuple[int, ...], dict[str, Array]]]:
     """Yield outcomes chunk by chunk: the place on the leading axes, and there each outcome on all other dimensions."""
-    split, sizes = depth(grid, names), grid.sizes
+    split = depth(grid, names)
     for prefix in _places(grid.shape[:split]):
-        slab = {
-            name: np.full(
-                (*grid.shape[split:], *(sizes[dim] for dim in OUTCOMES[name].dims)),
-                OUTCOMES[name].fill,
-                OUTCOMES[name].dtype,
-            )
-            for name in names
-        }
+        slab = {name: _empty(grid, grid.outcomes[name], split) for name in names}
         for rest in _places(grid.shape[split:]):
             entry = grid.entries.get(prefix + rest)
-            outcomes = gather(book.blocks(entry.cell), entry.config) if entry else {}
+            outcomes = gather(book.blocks(entry.cell), entry.config, grid.outcomes) if entry else {}
             for name in outcomes.keys() & slab.keys():
                 slab[name][rest] = spread(outcomes, name, grid, len(entry.systems) if entry else 0)
         yield prefix, slab
+
+
+def _empty(grid: Grid, outcome: Outcome, split: int) -> Array:
+    return np.full((*grid.shape[split:], *(grid.sizes[dim] for dim in outcome.dims)), outcome.fill, outcome.dtype)
 
 
 def _places(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -9,8 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simlab.parts import bind
-from simlab.studies.outcomes import OK
-from simlab.types import Array, Estimate, Outcomes
+from simlab.types import OK, Array, Estimate, Outcomes
 
 SUFFIXES = ("_mcse", "_n", "_influence", "_low_if_failed", "_high_if_failed")
 

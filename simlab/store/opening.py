@@ -14,8 +14,8 @@ from simlab.store.folder import valid_store
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
 from simlab.store.writing import SCHEMA
-from simlab.studies.outcomes import OUTCOMES, PER_WORLD, UNRUN
-from simlab.types import Array, InputError
+from simlab.studies.outcomes import IDENTITY
+from simlab.types import UNRUN, Array, InputError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,16 +59,22 @@ def outcomes_of_cell(dataset: xr.Dataset, index: Sequence[int]) -> dict[str, Arr
     cell = dataset.isel(dict(zip(axes_of(dataset), index, strict=True)))
     ran = np.flatnonzero(cell["status"].values != UNRUN)
     outcomes = {name: cell[name].values[ran] for name in ("world", "study")}
-    for name in (name for name in OUTCOMES if name in cell):
+    for name in outcome_names(dataset):
         if list(index) not in dataset[name].attrs.get("absent", []):
             outcomes[name] = _cut(cell, name, ran)
     return outcomes
 
 
+def outcome_names(dataset: xr.Dataset) -> list[str]:
+    """Name the outcomes that a store keeps: what has a row per campaign, or per world, beside where these live."""
+    along = ("replicate", "of_world")
+    return [str(n) for n in dataset.variables if n not in IDENTITY and any(dim in along for dim in dataset[n].dims)]
+
+
 def _cut(cell: xr.Dataset, name: str, ran: Array) -> Array:
-    rows = np.arange(cell["world"].values[ran].max(initial=-1) + 1) if name in PER_WORLD else ran
+    rows = np.arange(cell["world"].values[ran].max(initial=-1) + 1) if "of_world" in cell[name].dims else ran
     n_systems = int(cell["n_systems"])
-    places = [columns(dim, n_systems, cell.sizes[dim]) for dim in OUTCOMES[name].dims[1:]]
+    places = [columns(str(dim), n_systems, cell.sizes[dim]) for dim in cell[name].dims[1:]]
     taken: Array = cell[name].values[np.ix_(rows, *places)]
     return taken
 

@@ -20,13 +20,17 @@ from simlab.engine.ledger import STORE, Ledger
 from simlab.store.folder import NEW, settle, take_place
 from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, slabs, spread
 from simlab.store.measures import Labels, Measures, Position, Variables, bounds_if_failed, estimate, set_out
-from simlab.studies.outcomes import OK, OUTCOMES
-from simlab.types import Array, Estimate
+from simlab.types import OK, Array, Estimate, Outcome
 
 if TYPE_CHECKING:
     import zarr
 
 SCHEMA = 1
+
+DIMENSIONS = {"preference": "outcome of a comparison", "round": "batches collected"}
+"""What lies along the dimensions that some kinds of studies have beside replicates, systems and pairs."""
+
+_ALWAYS = ("replicate", "of_world", "system", "pair")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +87,24 @@ def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:
     present: dict[str, list[Position]] = {"status": []}
     estimates, failed, sets = {}, {}, []
     for position, entry in size.entries.items():
-        outcomes = gather(book.blocks(entry.cell), entry.config)
+        outcomes = gather(book.blocks(entry.cell), entry.config, size.outcomes)
         if not outcomes:
             continue
         estimates[position] = estimate(measures, outcomes)
         failed[position] = float(np.mean(outcomes["status"] != OK))
         sets.append(spread(outcomes, "document_set", size, len(entry.systems)))
-        for name in outcomes.keys() & OUTCOMES.keys():
+        for name in outcomes.keys() & size.outcomes.keys():
             present.setdefault(name, []).append(position)
     listed = {name: tuple(present[name]) for name in sorted(present)}
-    return Survey(listed, _agreed(sets, size.sizes["replicate"]), estimates, failed)
+    return Survey(listed, _agreed(sets, size.sizes["replicate"], size.outcomes["document_set"]), estimates, failed)
 
 
-def _agreed(sets: Sequence[Array], replicates: int) -> Array | None:
+def _agreed(sets: Sequence[Array], replicates: int, outcome: Outcome) -> Array | None:
     """Return the document sets on which all cells agree that know them."""
-    agreed = np.full(replicates, OUTCOMES["document_set"].fill, OUTCOMES["document_set"].dtype)
+    agreed = np.full(replicates, outcome.fill, outcome.dtype)
     for found in sets:
-        known = found != OUTCOMES["document_set"].fill
-        if np.any(known & (agreed != OUTCOMES["document_set"].fill) & (agreed != found)):
+        known = found != outcome.fill
+        if np.any(known & (agreed != outcome.fill) & (agreed != found)):
             return None
         agreed = np.where(known, found, agreed)
     return agreed
@@ -135,14 +139,16 @@ def coordinates(size: Grid, survey: Survey) -> Variables:
     found["world"] = (("replicate",), replicate // size.studies, {"label": "index of the world"})
     found["study"] = (("replicate",), replicate % size.studies, {"label": "index of the study in its world"})
     if survey.document_set is not None:
-        about = {"label": OUTCOMES["document_set"].label}
+        about = {"label": size.outcomes["document_set"].label}
         found["document_set"] = (("replicate",), survey.document_set, about)
     found["system"] = (("system",), named, {})
     found["pair_first"] = (("pair",), first.astype(np.int32), {"label": "index of the first system of a pair"})
     found["pair_second"] = (("pair",), second.astype(np.int32), {"label": "index of the second system of a pair"})
-    if size.sizes["round"]:
-        found["preference"] = (("preference",), np.array([">", "=", "<"]), {"label": "outcome of a comparison"})
-        found["round"] = (("round",), np.arange(size.sizes["round"], dtype=np.int32), {"label": "batches collected"})
+    for dim, names in size.along.items():
+        found[dim] = ((dim,), np.array(names), {"label": DIMENSIONS.get(dim, dim)})
+    for dim in size.sizes.keys() - {*_ALWAYS, *size.along}:
+        counted = np.arange(size.sizes[dim], dtype=np.int32)
+        found[dim] = ((dim,), counted, {"label": DIMENSIONS.get(dim, dim)})
     n_systems = np.zeros(size.shape, np.int32)
     for position, entry in size.entries.items():
         n_systems[position] = len(entry.systems)
@@ -173,13 +179,12 @@ def _add_outcomes(root: zarr.Group, book: Ledger, size: Grid, survey: Survey) ->
     split = depth(size, names)
     arrays = {}
     for name in names:
+        outcome = size.outcomes[name]
         absent = [position for position in survey.failed if position not in survey.present[name]]
-        about = {"label": OUTCOMES[name].label} | ({"absent": absent} if absent else {})
-        dims = (*size.names, *OUTCOMES[name].dims)
-        shape = (*size.shape, *(size.sizes[dim] for dim in OUTCOMES[name].dims))
-        arrays[name] = _create(
-            root, name, dims, shape, np.dtype(OUTCOMES[name].dtype), OUTCOMES[name].fill, about, split
-        )
+        about = {"label": outcome.label} | ({"absent": absent} if absent else {})
+        dims = (*size.names, *outcome.dims)
+        shape = (*size.shape, *(size.sizes[dim] for dim in outcome.dims))
+        arrays[name] = _create(root, name, dims, shape, np.dtype(outcome.dtype), outcome.fill, about, split)
     for prefix, slab in slabs(book, size, names):
         for name, array in slab.items():
             arrays[name][prefix] = array

@@ -1,23 +1,27 @@
-"""Carry out a block of campaigns: a pure function of the config and of addresses."""
+"""Carry out a block of campaigns: a pure function of the config and of places."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simlab.studies.judgements import campaigns as judgement_campaigns
-from simlab.studies.preferences import campaigns as preference_campaigns
-from simlab.studies.ratings import campaigns as rating_campaigns
+import numpy as np
+
+from simlab.studies.kind import Kind
+from simlab.studies.layouts import laid_out
+from simlab.studies.outcomes import IDENTITY
+from simlab.studies.questions import kind_of
 from simlab.studies.worlds import draw_world
-from simlab.types import Array, JudgementWorld, PreferenceWorld
+from simlab.types import DESIGN_FAILED, OK, Array, Campaign, DesignFailure, Outcome, Place, World
 
 
 @dataclass(frozen=True)
 class Block:
-    """Hold the outcomes of consecutive studies of one world.
+    """Hold the outcomes of studies.
 
-    `arrays[name]` has the studies first (names that begin with `true_`: one row, the world); `failures`
+    `arrays[name]` has the studies first (names that begin with `true_`: one row per world, as they came); `failures`
     lists (index in the block, reason) of the studies whose design could not be carried out.
     """
 
@@ -25,14 +29,85 @@ class Block:
     failures: list[tuple[int, str]]
 
 
-def run_block(config: Mapping[str, Any], world: int, first: int, count: int) -> Block:
-    """Carry out the studies `first`, ..., `first + count - 1` of a world.
+def run_block(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    """Carry out the studies at these places, of one world or of several.
 
-    A study run alone gives the same bits as within any block.
+    A study run alone gives the same bits as within any block. Raises ValueError where a kind of study gives an outcome
+    that it does not declare, or in another type.
     """
-    drawn = draw_world(config, world)
-    if isinstance(drawn, PreferenceWorld):
-        return Block(preference_campaigns.carry_out(config, drawn, world, first, count), [])
-    if isinstance(drawn, JudgementWorld):
-        return Block(judgement_campaigns.carry_out(config, drawn, world, first, count), [])
-    return Block(*rating_campaigns.carry_out(config, drawn, world, first, count))
+    kind = kind_of(config)
+    prepared = kind.prepare(config)
+    parts: list[Block] = []
+    for _, group in itertools.groupby(enumerate(places), key=lambda entry: entry[1][:3]):
+        numbered = list(group)
+        world = draw_world(config, numbered[0][1].world)
+        laid = laid_out(kind, config, prepared, world, numbered[0][1])
+        for batch in _batches(numbered, kind.batch):
+            parts.append(_carry_out(kind, prepared, world, laid, batch))
+        parts.append(Block(kind.truth(prepared, world, laid), []))
+    arrays = _joined([part.arrays for part in parts])
+    return Block(_declared(kind, arrays), [failure for part in parts for failure in part.failures])
+
+
+def _batches(places: Sequence[tuple[int, Place]], size: int | None) -> Iterator[Sequence[tuple[int, Place]]]:
+    step = size or len(places)
+    return (places[start : start + step] for start in range(0, len(places), step))
+
+
+def _carry_out(kind: Kind, prepared: Any, world: World, laid: Any, numbered: Sequence[tuple[int, Place]]) -> Block:
+    """Collect, conclude and appraise; a campaign whose design failed is filled in."""
+    places = [place for _, place in numbered]
+    noise = (kind.draw(prepared, world, laid, place) for place in places)
+    gathered = kind.collect(prepared, world, laid, noise, places)
+    campaigns = [one for one in gathered if isinstance(one, Campaign)]
+    failures = [(k, str(one)) for (k, _), one in zip(numbered, gathered, strict=True) if isinstance(one, DesignFailure)]
+    outcomes: dict[str, Array] = {}
+    if campaigns:
+        outcomes = kind.conclude(prepared, [campaign.collected for campaign in campaigns])
+        outcomes |= kind.appraise(prepared, world, laid, campaigns, outcomes)
+    if failures:
+        failed = np.array([isinstance(one, DesignFailure) for one in gathered])
+        outcomes = _filled(kind.blank(prepared, world, laid), outcomes, failed)
+    status = np.array([OK if isinstance(one, Campaign) else DESIGN_FAILED for one in gathered], np.int8)
+    return Block({**_identity(kind, prepared, world, places), **outcomes, "status": status}, failures)
+
+
+def _identity(kind: Kind, prepared: Any, world: World, places: Sequence[Place]) -> dict[str, Array]:
+    return {
+        "world": np.array([place.world for place in places], np.int32),
+        "study": np.array([place.study for place in places], np.int32),
+        "document_set": np.array([kind.document_set(prepared, world, place.study) for place in places], np.int32),
+    }
+
+
+def _filled(blank: Mapping[str, Array], outcomes: Mapping[str, Array], failed: Array) -> dict[str, Array]:
+    """Put the outcomes of campaigns that were carried out among blanks for those that were not."""
+    filled = {}
+    for name in outcomes or blank:
+        # Where nothing was carried out, where and when is not among the outcomes.
+        if name in ("status", "document_set"):
+            continue
+        filled[name] = np.repeat(np.asarray(blank[name])[None], len(failed), axis=0)
+        if name in outcomes:
+            filled[name][~failed] = outcomes[name]
+    return filled
+
+
+def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: np.concatenate([part[name] for part in parts if name in part]) for name in names}
+
+
+def _declared(kind: Kind, arrays: dict[str, Array]) -> dict[str, Array]:
+    """Hold what a block gives against what its kind declares: a value that is cast would be another value."""
+    for name, array in arrays.items():
+        if name not in IDENTITY:
+            _check(kind, name, kind.outcomes.get(name), array)
+    return arrays
+
+
+def _check(kind: Kind, name: str, outcome: Outcome | None, array: Array) -> None:
+    if outcome is None:
+        raise ValueError(f"studies of {kind.name} give the outcome {name}, which they do not declare")
+    if array.dtype != np.dtype(outcome.dtype):
+        raise ValueError(f"studies of {kind.name} give {name} as {array.dtype}, and declare {outcome.dtype}")

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, get_type_hints
 
-from simlab.parts import bind, resolve
+from simlab.parts import bind, name_of, resolve
 from simlab.rng import stream
-from simlab.types import Contest, InputError, JudgementWorld, Outputs, PreferenceWorld, World
+from simlab.types import COMPARE, JUDGE, RATE, Contest, InputError, Outputs, World
+
+_ASK = {RATE: "rate outputs", COMPARE: "compare outputs", JUDGE: "judge single outputs"}
 
 
-def draw_world(config: Mapping[str, Any], world: int) -> World | PreferenceWorld | JudgementWorld:
+def draw_world(config: Mapping[str, Any], world: int) -> World:
     """Draw a world; the same for every design (the last ones are kept)."""
-    drawn: World | PreferenceWorld | JudgementWorld = drawn_at(address(config), world)
+    drawn: World = drawn_at(address(config), world)
     return drawn
 
 
@@ -26,7 +28,7 @@ def address(config: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4)
 def drawn_at(written: str, world: int) -> Any:
-    """Draw the world of an address, of the kind that its raters make: who rate, compare or judge outputs."""
+    """Draw the world of an address; its raters decide which questions it answers."""
     at = json.loads(written)
     drawn = bind(at["systems"], at["plugins"])(stream(at["seed"], "world", world, "systems"))
     if "_target_" in at["raters"]:
@@ -39,10 +41,10 @@ def drawn_at(written: str, world: int) -> Any:
 
 def _refuse_other_raters(drawn: Outputs | World | Contest, at: Mapping[str, Any]) -> None:
     """Raise InputError where the raters rate outputs and the systems are compared, or the other way round."""
-    target = at["raters"]["_target_"]
-    made = get_type_hints(resolve(target, at["plugins"])).get("return")
-    if (made in (PreferenceWorld, JudgementWorld)) == isinstance(drawn, Outputs):
-        kinds: dict[Any, str] = {PreferenceWorld: "compare outputs", JudgementWorld: "judge single outputs"}
-        kind = kinds.get(made, "rate outputs")
-        name = target.rpartition(".")[2]
-        raise InputError(f"raters={name} {kind}, which these systems do not offer; choose other raters or systems")
+    returned = get_type_hints(resolve(at["raters"]["_target_"], at["plugins"]), include_extras=True).get("return")
+    question = getattr(returned, "__metadata__", (RATE,))[0]
+    if question in _ASK and (question == RATE) != isinstance(drawn, Outputs):
+        name = name_of(at["raters"])
+        raise InputError(
+            f"raters={name} {_ASK[question]}, which these systems do not offer; choose other raters or systems"
+        )

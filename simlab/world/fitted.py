@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Le
 
-from simlab.types import Frame, InputError, Ints, World
+from simlab.types import Frame, InputError, Ints, RatedWorld
 from simlab.world.files.fitted_world import FittedWorld, read_fitted
 from simlab.world.files.table_lines import shown
 from simlab.world.laws.fitted import Effects, world_on
@@ -31,7 +31,7 @@ def fitted(
     raters_per_bucket: Annotated[int, Ge(1)] | None,
     rater_pool: Literal["pilot", "new"],
     noise: Literal["fresh", "potential"],
-) -> World:
+) -> RatedWorld:
     """Draw a world of a pilot's systems and raters with documents that the pilot did not see.
 
     The file is what `simlab fit` wrote (`path=None`: the fit that is built in). A world takes one draw of the

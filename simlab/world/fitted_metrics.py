@@ -20,7 +20,16 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from annotated_types import Ge
 
-from simlab.types import Floats, InputError, JudgementWorld, MetricLaw, OutputMetric, PreferenceWorld
+from simlab.types import (
+    ComparedWorld,
+    Floats,
+    InputError,
+    JudgedWorld,
+    KnownCorrelation,
+    KnownRates,
+    MetricLaw,
+    OutputMetric,
+)
 from simlab.world.files.table_lines import shown
 from simlab.world.metrics import dirichlet_columns
 from simlab.world.output_metrics import around
@@ -47,14 +56,14 @@ class _File(NamedTuple):
 
 def fitted_mu(
     rng: np.random.Generator,
-    world: PreferenceWorld,
+    world: ComparedWorld,
     *,
     path: str | None,
     sha256: str | None,
     parameters: Parameters,
     pairs: Spread,
     n_outputs: Annotated[int, Ge(1)],
-) -> PreferenceWorld:
+) -> ComparedWorld:
     """Add a metric whose mixture matrix was estimated; each world draws its own from the posterior.
 
     Columns are Dirichlet(counts + prior); of a `mirrored` matrix, where the order of the systems means nothing, the
@@ -74,7 +83,7 @@ def fitted_mu(
     if not isinstance(section.get("mirrored"), bool):
         raise InputError(f"{where}.mirrored={_said(section.get('mirrored'))} must be true or false")
     drawn = _columns(rng, weight, mirrored=section["mirrored"], parameters=parameters)
-    n = len(world.contest.system_names)
+    n = world.frame.n_systems
     every = np.repeat(drawn[None], n * (n - 1) // 2, axis=0)
     concentration = _optional(section, where, "concentration")
     if pairs == "own" and concentration is not None:
@@ -84,13 +93,13 @@ def fitted_mu(
 
 def fitted_rho_eta(
     rng: np.random.Generator,
-    world: JudgementWorld,
+    world: JudgedWorld,
     *,
     path: str | None,
     sha256: str | None,
     parameters: Parameters,
     systems: Spread,
-) -> JudgementWorld:
+) -> JudgedWorld:
     """Add a metric that says adequate or not, with rho and eta of its own in each world.
 
     rho ~ Beta(TP + 1, P - TP + 1), eta ~ Beta(TN + 1, N - TN + 1); with `parameters=estimated` all worlds take the
@@ -110,23 +119,23 @@ def fitted_rho_eta(
                 f"{where}: {part}={counts[part]:g} exceeds {whole}={counts[whole]:g}, which it is a part of"
             )
     shapes = [(counts[a] + 1, counts[b] - counts[a] + 1) for a, b in (("TP", "P"), ("TN", "N"))]
-    nominal = tuple(a / (a + b) for a, b in shapes)
+    nominal = KnownRates(*(a / (a + b) for a, b in shapes))
     true = [float(rng.beta(*shape)) for shape in shapes] if parameters == "drawn" else list(nominal)
     concentration = _optional(section, where, "concentration")
-    n = len(world.contest.system_names)
+    n = world.frame.n_systems
     own = [around(rng, share, concentration if systems == "own" else None, n) for share in true]
     return replace(world, metric=OutputMetric(nominal, rho=own[0], eta=own[1]))
 
 
 def fitted_correlation(
     rng: np.random.Generator,
-    world: JudgementWorld,
+    world: JudgedWorld,
     *,
     path: str | None,
     sha256: str | None,
     parameters: Parameters,
     systems: Spread,
-) -> JudgementWorld:
+) -> JudgedWorld:
     """Add a metric that scores outputs, with a correlation of its own in each world.
 
     Fisher's z of the correlation is drawn normally with the standard error that the file has on that scale; with
@@ -142,8 +151,8 @@ def fitted_correlation(
     error, between = (_number(section, where, name, 0, 10) for name in ("z_error", "system_sd"))
     value = float(np.clip(value, -_LARGEST_CORRELATION, _LARGEST_CORRELATION))
     drawn = math.tanh(math.atanh(value) + error * rng.standard_normal()) if parameters == "drawn" else value
-    spread = (between if systems == "own" else 0.0) * rng.standard_normal(len(world.contest.system_names))
-    return replace(world, metric=OutputMetric((value,), correlation=np.clip(drawn + spread, -1, 1)))
+    spread = (between if systems == "own" else 0.0) * rng.standard_normal(world.frame.n_systems)
+    return replace(world, metric=OutputMetric(KnownCorrelation(value), correlation=np.clip(drawn + spread, -1, 1)))
 
 
 def posterior_mean(weight: Floats, *, mirrored: bool) -> Floats:

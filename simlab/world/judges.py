@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
-from scipy.special import log_ndtr
 
-from simlab.types import Contest, Floats, InputError, JudgementWorld, Judges, Latent
-from simlab.world.alphas import alphas_of, spread_of
+from simlab.types import JUDGE, Contest, InputError, JudgedWorld, World
+from simlab.world.alphas import spread_of
+from simlab.world.laws.comparisons import contest_frame
+from simlab.world.laws.judgements import Judgements, Judges
 
 
 def judges(
@@ -22,7 +23,7 @@ def judges(
     leniency: float,
     noise: Annotated[float, Ge(0)],
     gamma: Annotated[float, Ge(0)] | None,
-) -> JudgementWorld:
+) -> JudgedWorld:
     """Let raters judge single outputs: adequate or not (`scale=binary`), or by a score.
 
     Raters' leniencies are drawn N(leniency, leniency_sd): on the binary scale they shift the threshold, so that each
@@ -45,28 +46,4 @@ def judges(
     drawn = leniency + leniency_sd * rng.standard_normal(n_raters)
     if gamma is not None:
         noise = float(np.sqrt(gamma * np.mean(spread_of(law) ** 2)))
-    return JudgementWorld(contest, law, Judges(scale, drawn, noise), None)
-
-
-def human_scores(scale: str, latent: Floats, law: Latent) -> Floats:
-    """Turn latent scores `[system, item]` into what is judged on a scale, before leniency and noise."""
-    if scale != "skewed_score":
-        return latent
-    return law.quality[:, None] + spread_of(law)[:, None] * skewed(deviations(latent, law))
-
-
-def deviations(latent: Floats, law: Latent) -> Floats:
-    """Standardise latent scores within each system; nothing deviates where all are adequate, or none."""
-    quality = np.where(np.isfinite(law.quality), law.quality, 0.0)[:, None]
-    finite = np.where(np.isfinite(latent), latent, 0.0)
-    return np.asarray((finite - quality) / spread_of(law)[:, None])
-
-
-def skewed(normal: Floats) -> Floats:
-    """Turn standard normal deviations into exponential ones of mean 0 and standard deviation 1, in the same order."""
-    return np.asarray(-log_ndtr(-normal) - 1)
-
-
-def true_means(world: JudgementWorld) -> Floats:
-    """Return each system's mean over all its outputs on the scale of the judges, as an oracle would judge."""
-    return alphas_of(world.latent) if world.judges.scale == "binary" else world.latent.quality
+    return World(contest_frame(contest), {JUDGE: Judgements(contest, law, Judges(scale, drawn, noise))})

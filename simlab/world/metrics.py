@@ -9,18 +9,19 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from simlab.types import Floats, InputError, MetricLaw, PreferenceWorld
+from simlab.types import ComparedWorld, Floats, InputError, MetricLaw
+from simlab.world.laws.comparisons import contest_of
 
 
 def mu_matrix(
     rng: np.random.Generator,
-    world: PreferenceWorld,
+    world: ComparedWorld,
     *,
     mu: list[list[float]],
     sharpness: Annotated[float, Ge(0), Le(1)],
     concentration: Annotated[float, Gt(0)] | None,
     n_outputs: Annotated[int, Ge(1)],
-) -> PreferenceWorld:
+) -> ComparedWorld:
     """Add a metric whose preferences are the oracle's, confused by a mixture matrix.
 
     `mu` lists the rows `mu[metric outcome][oracle outcome]`, outcomes in the order `>`, `=`, `<`; columns sum to one.
@@ -32,7 +33,7 @@ def mu_matrix(
     """
     given = stochastic(mu, "metric.mu")
     mean = sharpness * given + (1 - sharpness) * given.mean(axis=1, keepdims=True)
-    n_pairs = len(world.contest.system_names) * (len(world.contest.system_names) - 1) // 2
+    n_pairs = world.frame.n_systems * (world.frame.n_systems - 1) // 2
     drawn = np.repeat(mean[None], n_pairs, axis=0)
     if concentration is not None:
         drawn = dirichlet_columns(rng, concentration * drawn)
@@ -41,13 +42,13 @@ def mu_matrix(
 
 def scalar(
     rng: np.random.Generator,
-    world: PreferenceWorld,
+    world: ComparedWorld,
     *,
     correlation: Annotated[float, Ge(-1), Le(1)],
     correlation_sd: Annotated[float, Ge(0)],
     margin: Annotated[float, Ge(0)],
     n_outputs: Annotated[int, Ge(1)],
-) -> PreferenceWorld:
+) -> ComparedWorld:
     """Add a metric that scores outputs and prefers the higher score.
 
     The score of an output is `correlation * s + sqrt(1 - correlation^2) * noise`, where s is its latent score,
@@ -58,10 +59,9 @@ def scalar(
 
     Raises InputError for systems without a latent quality.
     """
-    if world.contest.latent is None:
+    if contest_of(world).latent is None:
         raise InputError("metric=scalar scores outputs by their latent quality, which only systems=preference has")
-    n_systems = len(world.contest.system_names)
-    own = np.clip(correlation + correlation_sd * rng.standard_normal(n_systems), -1, 1)
+    own = np.clip(correlation + correlation_sd * rng.standard_normal(world.frame.n_systems), -1, 1)
     return replace(world, metric=MetricLaw(n_outputs, correlation=own, margin=margin))
 
 

@@ -7,38 +7,45 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from simlab.types import Contest, InputError, PreferenceWorld, World
-from simlab.world.laws.comparisons import compare
+from simlab.types import COMPARE, ComparedWorld, Contest, Floats, InputError, RatedWorld, World
+from simlab.world.laws.comparisons import Comparisons, compare, contest_frame
+from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.metrics import stochastic
 
 
-def oracle(rng: np.random.Generator, contest: Contest) -> PreferenceWorld:
+def oracle(rng: np.random.Generator, contest: Contest) -> ComparedWorld:
     """Let human raters be the oracle, as Deriu et al. 2023 assume."""
-    return PreferenceWorld(_contest(contest, "oracle"), None, None)
+    return compared_world(_contest(contest, "oracle"), None)
 
 
-def noisy_oracle(rng: np.random.Generator, contest: Contest, *, confusion: list[list[float]]) -> PreferenceWorld:
+def noisy_oracle(rng: np.random.Generator, contest: Contest, *, confusion: list[list[float]]) -> ComparedWorld:
     """Let raters confuse the oracle's outcomes: `confusion[human outcome][oracle outcome]`, columns sum to one."""
-    return PreferenceWorld(_contest(contest, "noisy_oracle"), stochastic(confusion, "raters.confusion"), None)
+    return compared_world(_contest(contest, "noisy_oracle"), stochastic(confusion, "raters.confusion"))
 
 
 def compared_scores(
-    rng: np.random.Generator, ratings: World, *, tie_margin: Annotated[float, Ge(0)]
-) -> PreferenceWorld:
+    rng: np.random.Generator, ratings: RatedWorld, *, tie_margin: Annotated[float, Ge(0)]
+) -> ComparedWorld:
     """Prefer the output of the better score, as the raters of a table gave it; ties within a margin.
 
     A segment's score is the mean over its raters; segments that either system lacks are gaps. Source: Deriu et al.
     2023, definition 5 and appendix C.3.
     """
-    if not isinstance(ratings, World) or ratings.ratings is None:
+    fixed = fixed_ratings(ratings) if isinstance(ratings, World) else None
+    if fixed is None:
         raise InputError("raters=compared_scores needs systems=recorded; with systems=preference choose raters=oracle")
-    value = ratings.ratings.value
+    value = fixed.value
     known = ~np.isnan(value)
     total = np.where(known, value, 0.0).sum(2)
     score = np.where(known.any(2), total / np.maximum(known.sum(2), 1), np.nan)
     recorded = compare(-score if ratings.frame.lower_is_better else score, tie_margin)
     contest = Contest(ratings.frame.system_names, recorded.shape[1], None, recorded=recorded, fixed=True)
-    return PreferenceWorld(contest, None, None)
+    return compared_world(contest, None)
+
+
+def compared_world(contest: Contest, rater: Floats | None) -> World:
+    """Make the world of a contest whose outputs raters compare; see `Comparisons`."""
+    return World(contest_frame(contest), {COMPARE: Comparisons(contest, rater)})
 
 
 def _contest(contest: Contest, name: str) -> Contest:

@@ -9,21 +9,22 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 
 from simlab.formulas import best_threshold, threshold_rates
-from simlab.types import Floats, InputError, JudgementWorld, OutputMetric
+from simlab.types import Floats, InputError, JudgedWorld, KnownCorrelation, KnownRates, OutputMetric
 from simlab.world.alphas import alphas_of
+from simlab.world.laws.judgements import judgements_of
 
 Share = Annotated[float, Ge(0), Le(1)]
 
 
 def rho_eta(
     rng: np.random.Generator,
-    world: JudgementWorld,
+    world: JudgedWorld,
     *,
     rho: Share | list[Share],
     eta: Share | list[Share],
     concentration: Annotated[float, Gt(0)] | None,
     system_concentration: Annotated[float, Gt(0)] | None,
-) -> JudgementWorld:
+) -> JudgedWorld:
     """Add a metric that says adequate of adequate outputs with probability rho, inadequate of others with eta.
 
     With a `concentration` c a world's rho is drawn Beta(c rho, c (1 - rho)), eta alike (rho = .5, c = 2 is the uniform
@@ -33,7 +34,7 @@ def rho_eta(
 
     Raises InputError for a list that does not have one number per system, or that is to be drawn, too.
     """
-    n = len(world.contest.system_names)
+    n = world.frame.n_systems
     known, own = [], []
     for name, share in (("rho", rho), ("eta", eta)):
         if isinstance(share, list):
@@ -49,34 +50,34 @@ def rho_eta(
     for k, share in enumerate((rho, eta)):
         if not isinstance(share, list):
             own.insert(k, around(rng, known[k], system_concentration, n))
-    return replace(world, metric=OutputMetric(tuple(known), rho=own[0], eta=own[1]))
+    return replace(world, metric=OutputMetric(KnownRates(*known), rho=own[0], eta=own[1]))
 
 
 def correlated(
     rng: np.random.Generator,
-    world: JudgementWorld,
+    world: JudgedWorld,
     *,
     correlation: Annotated[float, Ge(-1), Le(1)],
     correlation_sd: Annotated[float, Ge(0)],
-) -> JudgementWorld:
+) -> JudgedWorld:
     """Add a metric that scores outputs: `correlation * f + sqrt(1 - correlation^2) * noise`.
 
     f is the human score of an output before leniency and noise, standardised within its system. With `correlation_sd`
     each system has its own correlation, clipped to [-1, 1]. Source: Chaganty et al. 2018, section 4.
     """
-    n = len(world.contest.system_names)
+    n = world.frame.n_systems
     own = np.clip(correlation + correlation_sd * rng.standard_normal(n), -1, 1)
-    return replace(world, metric=OutputMetric((correlation,), correlation=own))
+    return replace(world, metric=OutputMetric(KnownCorrelation(correlation), correlation=own))
 
 
 def thresholded(
     rng: np.random.Generator,
-    world: JudgementWorld,
+    world: JudgedWorld,
     *,
     correlation: Annotated[float, Ge(-1), Le(1)],
     correlation_sd: Annotated[float, Ge(0)],
     threshold: float | None,
-) -> JudgementWorld:
+) -> JudgedWorld:
     """Add a binary metric made from a score (see `correlated`): it says adequate above a threshold.
 
     `threshold` is in standard deviations of the score around its mean; null: the best one for the systems' mean alpha,
@@ -85,15 +86,16 @@ def thresholded(
 
     Raises InputError where latent scores are not normal within a system.
     """
-    if world.latent.item_sd > 0:
+    latent = judgements_of(world).latent
+    if latent.item_sd > 0:
         raise InputError("metric=thresholded needs latent scores that are normal: systems.item_sd=0")
     scored = correlated(rng, world, correlation=correlation, correlation_sd=correlation_sd).metric
     if scored is None or scored.correlation is None:
         raise ValueError("a correlated metric has correlations")
-    alpha = alphas_of(world.latent)
+    alpha = alphas_of(latent)
     mean = float(np.mean(alpha))
     at = float(best_threshold(correlation, mean)) if threshold is None else threshold
-    nominal = tuple(float(share) for share in threshold_rates(correlation, mean, at))
+    nominal = KnownRates(*(float(share) for share in threshold_rates(correlation, mean, at)))
     rho, eta = threshold_rates(scored.correlation, alpha, np.full(len(alpha), at))
     return replace(world, metric=replace(scored, nominal=nominal, threshold=at, rho=rho, eta=eta))
 

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit
 
-from simlab.types import Floats, Frame, InputError, Ints, Outputs, RatingLaw, Ratings, World
+from simlab.types import RATE, Floats, Frame, InputError, Ints, Outputs, RatedWorld, World
+from simlab.world.laws.error_counts import ErrorCounts, potential_ratings
 from simlab.world.systems import lognormal
 
 
@@ -33,7 +34,7 @@ def mqm_raters(
     major_share: Annotated[float, Gt(0), Le(0.99)],
     minor_weight: Annotated[float, Gt(0)],
     major_weight: Annotated[float, Gt(0)],
-) -> World:
+) -> RatedWorld:
     """Seat a pool of raters who mark minor and major errors in every output of their buckets.
 
     A rater marks `leniency` times as many errors as the average rater and calls them major with odds multiplied by
@@ -62,16 +63,14 @@ def mqm_raters(
     major = expit(logit(major_share) + np.log(severity))[rater]
     marked = (outputs.quality / points)[:, :, None] * leniency[rater]
     marked = marked * np.take_along_axis(taste[:, frame.document], frame.rater, axis=2)
-    law = RatingLaw(
-        expected=np.stack([marked * (1 - major), marked * major]),
+    law = ErrorCounts(
+        mean=np.stack([marked * (1 - major), marked * major]),
         shared=rng.standard_normal((2, *outputs.quality.shape)),
         own_share=noise_share,
         dispersion=dispersion,
         weight=np.array([minor_weight, major_weight]),
     )
-    if noise == "fresh":
-        return World(frame, outputs.truth, None, law)
-    return World(frame, outputs.truth, potential_ratings(rng, law), None)
+    return World(frame, {RATE: law if noise == "fresh" else potential_ratings(rng, law)}, outputs.truth)
 
 
 def level_taste(taste: Floats, outputs: Outputs, bucket: Ints) -> Floats:
@@ -83,65 +82,6 @@ def level_taste(taste: Floats, outputs: Outputs, bucket: Ints) -> Floats:
     found = np.einsum("bd,sd,sdr->sbr", in_bucket, total, taste)
     scale = np.divide(wanted[:, :, None], found, out=np.ones_like(found), where=found > 0)
     return np.asarray(taste * scale[:, bucket])
-
-
-def potential_ratings(rng: np.random.Generator, law: RatingLaw) -> Ratings:
-    """Let every rater rate every output of their buckets once."""
-    where = np.indices(law.expected.shape[1:]).reshape(3, -1)
-    value, errors = rate(rng, law, where[0], where[1], where[2])
-    shape = law.expected.shape[1:]
-    return Ratings(value.reshape(shape), errors.reshape(shape))
-
-
-def rate(rng: np.random.Generator, law: RatingLaw, system: Ints, item: Ints, slot: Ints) -> tuple[Floats, Ints]:
-    """Let the raters in the given slots rate the given outputs; return score and number of errors of each.
-
-    Noise is drawn for every potential rating, asked for or not, so that designs are compared on the same answers.
-    """
-    n_kinds, _, n_items, n_slots = law.expected.shape
-    # Flat indices gather several times faster than three index arrays.
-    output = system * n_items + item
-    rating = output * n_slots + slot
-    normal = rng.standard_normal(law.expected.shape).reshape(n_kinds, -1).take(rating, axis=1)
-    normal *= np.sqrt(law.own_share)
-    normal += np.sqrt(1 - law.own_share) * law.shared.reshape(n_kinds, -1).take(output, axis=1)
-    expected = law.expected.reshape(n_kinds, -1).take(rating, axis=1)
-    count = count_quantile(ndtr(normal, out=normal), expected, law.dispersion)
-    return law.weight @ count, count.sum(0)
-
-
-def count_quantile(probability: Floats, mean: Floats, dispersion: float) -> Ints:
-    """Invert the distribution function of a gamma-Poisson (negative binomial) count.
-
-    `dispersion` is the variance of the gamma multiplier of the mean; 0 gives the Poisson law. Values walk up from 0
-    together, and leave once their probability is covered.
-
-    >>> count_quantile(np.array([0.3, 0.7, 0.95]), np.array([1.0, 1.0, 1.0]), 0.0)
-    array([0, 1, 3])
-    """
-    count = np.zeros(probability.size, np.int64)
-    where = np.arange(probability.size)
-    left, mu = np.minimum(probability.ravel(), 1 - 1e-13), mean.ravel()
-    pmf = np.exp(-mu) if dispersion == 0 else (1 + dispersion * mu) ** (-1 / dispersion)
-    if (huge := pmf < 1e-280).any():  # the walk would start from an underflow; there the count is nearly normal
-        spread = np.sqrt(mu + dispersion * mu**2)
-        count[huge] = np.rint(np.maximum(mu + ndtri(left) * spread, 0))[huge]
-        where, left, mu, pmf = where[~huge], left[~huge], mu[~huge], pmf[~huge]
-    ratio, k, stride = mu / (1 + dispersion * mu), 0, 2
-    while len(where):
-        reached = np.zeros(len(where), np.int64)
-        for _ in range(stride):
-            left -= pmf
-            reached += left > 0
-            pmf *= ratio
-            pmf *= (1 + dispersion * k) / (k + 1)
-            k += 1
-        count[where] += reached
-        # Dropping what is covered costs more than a step, so it is done ever more seldom.
-        keep = np.flatnonzero(left > 0)
-        where, left, ratio, pmf = where.take(keep), left.take(keep), ratio.take(keep), pmf.take(keep)
-        stride *= 2
-    return count.reshape(probability.shape)
 
 
 def _seat(

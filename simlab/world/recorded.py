@@ -21,17 +21,18 @@ from pathlib import Path
 
 import numpy as np
 
-from simlab.types import Array, Frame, InputError, Ints, Ratings, World
+from simlab.types import RATE, Array, Floats, Frame, InputError, Ints, RatedWorld, World
 from simlab.world.files import segment_scores
 from simlab.world.files.mqm_table import Rated, Unit, read_ratings
 from simlab.world.files.table_lines import refuse_non_file, shown
+from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 
 BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
 # A world is dense in (system, item, slot): a table of outputs that hardly share a system would not fit in memory.
 MAX_CELLS = 50_000_000
 
 
-def recorded(rng: np.random.Generator, *, path: str | None, sha256: str | None, names: list[str] | None) -> World:
+def recorded(rng: np.random.Generator, *, path: str | None, sha256: str | None, names: list[str] | None) -> RatedWorld:
     """Use the ratings of a table as a world; `path=None` is the table built into simlab, `names=None` all its systems.
 
     `rng` is not used: nothing is drawn. A bucket is the set of documents that the same raters rated. The
@@ -61,7 +62,8 @@ def holds_averages(world: World) -> bool:
 
 def _named(world: World, names: Sequence[str] | None) -> World:
     """Keep the named systems, in the order of the names."""
-    if names is None or world.ratings is None:
+    ratings = fixed_ratings(world)
+    if names is None or ratings is None:
         return world
     known, frame = world.frame.system_names, world.frame
     for name in names:
@@ -73,15 +75,13 @@ def _named(world: World, names: Sequence[str] | None) -> World:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
     at = [known.index(name) for name in names]
     kept = replace(frame, rater=_fixed(frame.rater[at]), system_names=tuple(names))
-    ratings = Ratings(_fixed(world.ratings.value[at]), _fixed(world.ratings.errors[at]))
-    return (
-        _rated_segments(World(kept, None, ratings, None)) if holds_averages(world) else World(kept, None, ratings, None)
-    )
+    chosen = _recorded(kept, _fixed(ratings.value[at]), _fixed(ratings.errors[at]))
+    return _rated_segments(chosen) if holds_averages(world) else chosen
 
 
 def _rated_segments(world: World) -> World:
     """Drop segments without any score from a table of averages, where each is a document of its own."""
-    frame, ratings = world.frame, world.ratings
+    frame, ratings = world.frame, fixed_ratings(world)
     rated = np.any(frame.rater >= 0, axis=(0, 2))
     if ratings is None or rated.all():
         return world
@@ -92,7 +92,11 @@ def _rated_segments(world: World) -> World:
         rater=_fixed(frame.rater[:, rated]),
         document_names=tuple(itertools.compress(frame.document_names, rated)),
     )
-    return World(kept, None, Ratings(_fixed(ratings.value[:, rated]), _fixed(ratings.errors[:, rated])), None)
+    return _recorded(kept, _fixed(ratings.value[:, rated]), _fixed(ratings.errors[:, rated]))
+
+
+def _recorded(frame: Frame, value: Floats, errors: Ints) -> World:
+    return World(frame, {RATE: FixedRatings(value, errors)})
 
 
 @lru_cache(maxsize=1)
@@ -133,7 +137,7 @@ def _world(ratings: Mapping[Unit, Rated], where: str, *, lower_is_better: bool =
     )
     value = _filled(shape, at, np.nan, [rated.score for rated in ratings.values()])
     errors = _filled(shape, at, _unmarked(ratings.values()), [rated.errors for rated in ratings.values()])
-    return World(frame, None, Ratings(_fixed(value), _fixed(errors)), None)
+    return _recorded(frame, _fixed(value), _fixed(errors))
 
 
 def _indexed(names: Iterable[str]) -> dict[str, int]:

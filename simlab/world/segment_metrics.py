@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Le
 
-from simlab.types import Floats, World
+from simlab.types import RATE, Floats, RatedWorld, World
 
 
 def segment_metric(
     rng: np.random.Generator,
-    world: World,
+    world: RatedWorld,
     *,
     correlation: Annotated[float, Ge(-1), Le(1)],
     correlation_sd: Annotated[float, Ge(0)],
-) -> World:
+) -> RatedWorld:
     """Add a metric whose score of an output has a `correlation` with the quality that its raters agree on.
 
     The correlation is within systems; with `correlation_sd` each system has its own, clipped to [-1, 1]. Quality is
@@ -37,12 +37,8 @@ def segment_metric(
 
 def agreed_quality(world: World) -> Floats:
     """Average over the raters of a segment what they expect, or gave: `[system, item]`; gaps are the system's mean."""
-    if world.law is not None:
-        by_rater = np.tensordot(world.law.weight, world.law.expected, axes=1)
-    elif world.ratings is not None:
-        by_rater = world.ratings.value
-    else:
-        raise ValueError("a world has ratings, or a law of ratings")
+    law: Any = world.answers[RATE]
+    by_rater = law.expected()
     known = np.isfinite(by_rater) & (world.frame.rater >= 0)
     n = known.sum(2)
     mean = np.where(known, by_rater, 0.0).sum(2) / np.maximum(n, 1)

@@ -1,47 +1,96 @@
-"""Draw test sets: what an oracle, the raters and the metric would say about each output of each pair."""
+"""Comparisons: what an oracle, the raters and the metric would say about each output of each pair."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.types import Array, Bools, Contest, Floats, Latent, MetricLaw, PreferenceWorld, TestSet
+from simlab.formulas import sign
+from simlab.types import (
+    COMPARE,
+    Answers,
+    Array,
+    Bools,
+    Contest,
+    Floats,
+    Frame,
+    Ints,
+    Latent,
+    MetricLaw,
+    TestSet,
+    World,
+)
 
 GAP = -1
 
 
-def draw_test_set(rng: np.random.Generator, world: PreferenceWorld) -> TestSet:
-    """Draw the outcomes of every pair on every output that humans or the metric can rate.
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """Say how raters compare the outputs of a contest.
 
-    The oracle, the raters and the metric have streams of their own: another metric changes no human rating. Of a
-    recorded contest the ratings are given; outputs beyond them, and gaps, get an oracle outcome by the pair's recorded
-    rates, as the ideal metric of Deriu et al. 2023 (appendix E) does.
+    `rater[human outcome, oracle outcome]` is their confusion (columns sum to one); None: they are the oracle.
     """
-    contest, metric = world.contest, world.metric
-    for_oracle, for_others, for_raters, for_metric = rng.spawn(4)
-    n_outputs = metric.n_outputs if metric else 0
-    oracle, score = _oracle(for_oracle, contest, contest.n_items, contest.recorded)
-    if n_outputs > contest.n_items:
-        more, other = _oracle(for_others, contest, n_outputs - contest.n_items, None)
-        oracle = np.concatenate([oracle, more], axis=1)
-        score = None if score is None or other is None else np.concatenate([score, other], axis=1)
-    human = oracle[:, : contest.n_items]
-    if contest.recorded is not None:
-        human = contest.recorded
-    if world.rater is not None:
-        human = _through(for_raters, human, world.rater[None])
-    said = None
-    if metric is not None:
-        said = _metric(for_metric, metric, oracle[:, :n_outputs], None if score is None else score[:, :n_outputs])
-    return TestSet(human, said)
+
+    contest: Contest
+    rater: Floats | None
+
+    def draw(self, rng: np.random.Generator, needs: MetricLaw | None) -> TestSet:
+        """Draw the outcomes of every pair on every output that humans or the metric (`needs`, None: none) can rate.
+
+        The oracle, the raters and the metric have streams of their own: another metric changes no human rating. Of a
+        recorded contest the ratings are given; outputs beyond them, and gaps, get an oracle outcome by the pair's
+        recorded rates, as the ideal metric of Deriu et al. 2023 (appendix E) does.
+        """
+        contest, metric = self.contest, needs
+        for_oracle, for_others, for_raters, for_metric = rng.spawn(4)
+        n_outputs = metric.n_outputs if metric else 0
+        oracle, score = _oracle(for_oracle, contest, contest.n_items, contest.recorded)
+        if n_outputs > contest.n_items:
+            more, other = _oracle(for_others, contest, n_outputs - contest.n_items, None)
+            oracle = np.concatenate([oracle, more], axis=1)
+            score = None if score is None or other is None else np.concatenate([score, other], axis=1)
+        human = oracle[:, : contest.n_items] if contest.recorded is None else contest.recorded
+        if self.rater is not None:
+            human = _through(for_raters, human, self.rater[None])
+        if metric is None:
+            return TestSet(human, None)
+        score = None if score is None else score[:, :n_outputs]
+        return TestSet(human, _metric(for_metric, metric, oracle[:, :n_outputs], score))
+
+    def answer(self, noise: TestSet, unit: Ints, item: Ints, slot: Ints) -> Answers:
+        """Look up how the outputs of a pair (`unit`) compare on an item; nobody marks errors."""
+        return Answers(noise.human[unit, item], None)
+
+
+def contest_of(world: World) -> Contest:
+    """Return the contest whose outputs the raters of a world compare."""
+    law = world.answers[COMPARE]
+    if not isinstance(law, Comparisons):
+        raise TypeError("a metric of pairs needs outputs that are compared by the law of Comparisons")
+    return law.contest
+
+
+def contest_frame(contest: Contest) -> Frame:
+    """Say what can be compared: every item is an input of its own, and raters are all alike."""
+    n_systems, n_items = len(contest.system_names), contest.n_items
+    return Frame(
+        document=np.arange(n_items),
+        bucket=np.zeros(n_items, np.int64),
+        rater=np.broadcast_to(np.zeros((), np.int64), (n_systems, n_items, 1)),
+        system_names=contest.system_names,
+        document_names=(),
+        rater_names=(),
+        lower_is_better=False,
+    )
 
 
 def preference_direction(contest: Contest) -> Array | None:
     """Say who truly wins more often: `[pair]` +1, 0, -1; None where nobody knows."""
     if contest.p is None:
         return None
-    difference = contest.p[:, 0] - contest.p[:, 2]
-    return np.sign(np.where(np.abs(difference) < 1e-12, 0.0, difference)).astype(np.int8)
+    return sign(contest.p[:, 0] - contest.p[:, 2])
 
 
 def outcome_rates(recorded: Array) -> Floats:

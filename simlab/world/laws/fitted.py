@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, logit
 
-from simlab.types import Floats, Frame, Ints, RatingLaw, World
-from simlab.world.raters import potential_ratings
+from simlab.types import RATE, Floats, Frame, Ints, World
+from simlab.world.laws.error_counts import ErrorCounts, potential_ratings
 from simlab.world.systems import lognormal
 
 PUNCTUATION_WEIGHT = 0.1
@@ -128,16 +128,16 @@ def world_on(rng: np.random.Generator, effects: Effects, frame: Frame, *, potent
     factors = draw_factors(rng, effects, frame.document)
     system, item = np.arange(frame.n_systems)[:, None, None], np.arange(len(frame.document))[:, None]
     expected = expected_errors(effects, factors, frame.document, system, item, frame.rater)
-    law = RatingLaw(
-        expected=expected,
+    law = ErrorCounts(
+        mean=expected,
         shared=rng.standard_normal((len(expected), frame.n_systems, len(frame.document))),
         own_share=effects.noise_share,
         dispersion=effects.dispersion,
         weight=weights(effects),
     )
     if not potential:
-        return World(frame, truth, None, law)
+        return World(frame, {RATE: law}, truth)
     ratings = potential_ratings(rng, law)
     gap = frame.rater < 0
     ratings.value[gap], ratings.errors[gap] = np.nan, 0
-    return World(frame, truth, ratings, None)
+    return World(frame, {RATE: ratings}, truth)

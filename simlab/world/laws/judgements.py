@@ -1,19 +1,34 @@
-"""Draw outputs, what raters judge of them, and what a metric says."""
+"""Judgements of single outputs: which outputs there are, what raters judge of them, and what a metric says."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from simlab.formulas import threshold_rates
-from simlab.types import Floats, Ints, JudgementWorld, Judges, OutputMetric
+from simlab.types import JUDGE, Answers, Contest, Floats, Ints, Latent, OutputMetric, World
 from simlab.world.alphas import alphas_of, spread_of
-from simlab.world.judges import deviations, human_scores, skewed
 from simlab.world.laws.comparisons import latent_scores
+from simlab.world.laws.scores import deviations, human_scores, skewed
 
 
-class Drawn(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Say how raters judge single outputs.
+
+    A rater perceives the latent score plus `leniency[rater]` plus normal noise of standard deviation `noise`, new with
+    every judgement. On the scale `binary` the answer is 1 (adequate) if that is positive, else 0; on `score` it is what
+    is perceived; on `skewed_score` the score is first turned into one with exponential tails, of equal mean and spread.
+    """
+
+    scale: str
+    leniency: Floats
+    noise: float
+
+
+class Sample(NamedTuple):
     """Hold outputs `[system, output]`: the human score, whether it is adequate or not, and what the metric says.
 
     `score` is on the scale that the judges perceive: latent, or skewed. `said` is None without a metric.
@@ -22,51 +37,163 @@ class Drawn(NamedTuple):
     score: Floats
     said: Floats | None
 
-    def take(self, chosen: Ints) -> Drawn:
+    def take(self, chosen: Ints) -> Sample:
         """Take outputs `[system, k]`."""
         said = None if self.said is None else np.take_along_axis(self.said, chosen, axis=1)
-        return Drawn(np.take_along_axis(self.score, chosen, axis=1), said)
+        return Sample(np.take_along_axis(self.score, chosen, axis=1), said)
 
 
-def draw_outputs(rng: np.random.Generator, world: JudgementWorld, n: int, *, shared: bool) -> Drawn:
-    """Draw n outputs of each system, of the same inputs (`shared`) or each system's of its own."""
-    law, n_systems = world.latent, len(world.contest.system_names)
-    if shared or (law.item_sd == 0 and law.shared_sd == 0):
-        latent = latent_scores(rng, law, n)
-    else:
-        own = latent_scores(rng, law, n * n_systems).reshape(n_systems, n_systems, n)
-        latent = own[np.arange(n_systems), np.arange(n_systems)]
-    said = None if world.metric is None else _say(rng, world.metric, latent, world)
-    return Drawn(human_scores(world.judges.scale, latent, law), said)
+class Needs(NamedTuple):
+    """Say what must be known before judgements are drawn: how many outputs, and whether they are shared.
 
-
-def judge(rng: np.random.Generator, judges: Judges, score: Floats, *, shared: bool) -> Floats:
-    """Draw human judgements of outputs `[system, n]`, dealt to the raters evenly and at random.
-
-    Where inputs are shared, the outputs of all systems for an input go to the same rater.
+    Of each system `human` outputs are judged, `metric` have the metric's word only, `calibration` are rated by both to
+    learn about the metric; `payers` systems share the calibration (1: each has its own). `shared`: all systems answer
+    the same inputs. Outputs come from the `test_set` (with `replacement` or without), or anew from the population.
     """
-    n_systems, n = score.shape
-    deals = [rng.permutation(n) % len(judges.leniency) for _ in range(1 if shared else n_systems)]
-    # Which raters get one more than others is random, too.
-    rater = rng.permutation(len(judges.leniency))[np.stack(deals)]
-    perceived = score + judges.leniency[rater]
-    if judges.noise > 0:
-        perceived = perceived + judges.noise * rng.standard_normal(score.shape)
-    return np.asarray(perceived > 0, float) if judges.scale == "binary" else perceived
+
+    human: int
+    metric: int
+    calibration: int
+    payers: int
+    shared: bool
+    replacement: bool
+    test_set: Sample | None
+    law_of_metric: OutputMetric | None
 
 
-def _say(rng: np.random.Generator, metric: OutputMetric, latent: Floats, world: JudgementWorld) -> Floats:
-    if metric.correlation is None:
-        if metric.rho is None or metric.eta is None:
-            raise ValueError("a metric needs rho and eta, or correlations")
-        says = np.where(latent > 0, metric.rho[:, None], 1 - metric.eta[:, None])
-        return np.asarray(rng.random(latent.shape) < says, float)
-    followed = deviations(latent, world.latent)
-    if world.judges.scale == "skewed_score":
-        followed = skewed(followed)
-    rho = metric.correlation[:, None]
-    score = rho * followed + np.sqrt(1 - rho**2) * rng.standard_normal(latent.shape)
-    return score if metric.threshold is None else np.asarray(score > metric.threshold, float)
+class Potential(NamedTuple):
+    """Hold all that would be said in a study: judgements `y[system, n]`, and `said[system, n]` by the metric.
+
+    `rest` are number, mean and variance `[system]` of what the metric says of other outputs (None: it says nothing, or
+    speaks of the whole test set), `calibration[system, 4]` TP of P, TN of N among outputs that both rated.
+    """
+
+    y: Floats
+    said: Floats | None
+    rest: tuple[int, Floats, Floats] | None
+    calibration: Floats | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """Say how raters judge the outputs of a contest whose quality is latent.
+
+    Outputs come from a population, anew for every study, or (`contest.fixed`) from a test set of `contest.n_items`.
+    """
+
+    contest: Contest
+    latent: Latent
+    judges: Judges
+
+    def draw(self, rng: np.random.Generator, needs: Needs) -> Potential:
+        """Draw outputs, what the judges say of them, and what the metric says.
+
+        Outputs, judges, the metric's other outputs and the calibration have streams of their own.
+        """
+        for_outputs, for_judges, for_rest, for_calibration = rng.spawn(4)
+        if needs.test_set is not None:
+            outputs = needs.test_set.take(_chosen(for_outputs, needs, needs.test_set))
+        else:
+            outputs = self.outputs(for_outputs, needs.human, needs.law_of_metric, shared=needs.shared)
+        anew = outputs.said is not None and needs.test_set is None
+        return Potential(
+            y=self.judge(for_judges, outputs.score, shared=needs.shared),
+            said=outputs.said,
+            rest=_summed_up(for_rest, self, needs) if anew else None,
+            calibration=_calibration(for_calibration, self, needs) if needs.calibration else None,
+        )
+
+    def answer(self, noise: Potential, unit: Ints, item: Ints, slot: Ints) -> Answers:
+        """Look up what is judged of an output of a system (`unit`); nobody marks errors."""
+        return Answers(noise.y[unit, item], None)
+
+    def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> Sample:
+        """Draw n outputs of each system, of the same inputs (`shared`) or each system's of its own."""
+        law, n_systems = self.latent, len(self.contest.system_names)
+        if shared or (law.item_sd == 0 and law.shared_sd == 0):
+            latent = latent_scores(rng, law, n)
+        else:
+            own = latent_scores(rng, law, n * n_systems).reshape(n_systems, n_systems, n)
+            latent = own[np.arange(n_systems), np.arange(n_systems)]
+        said = None if metric is None else self._say(rng, metric, latent)
+        return Sample(human_scores(self.judges.scale, latent, law), said)
+
+    def judge(self, rng: np.random.Generator, score: Floats, *, shared: bool) -> Floats:
+        """Draw human judgements of outputs `[system, n]`, dealt to the raters evenly and at random.
+
+        Where inputs are shared, the outputs of all systems for an input go to the same rater.
+        """
+        judges, (n_systems, n) = self.judges, score.shape
+        deals = [rng.permutation(n) % len(judges.leniency) for _ in range(1 if shared else n_systems)]
+        # Which raters get one more than others is random, too.
+        rater = rng.permutation(len(judges.leniency))[np.stack(deals)]
+        perceived = score + judges.leniency[rater]
+        if judges.noise > 0:
+            perceived = perceived + judges.noise * rng.standard_normal(score.shape)
+        return np.asarray(perceived > 0, float) if judges.scale == "binary" else perceived
+
+    def _say(self, rng: np.random.Generator, metric: OutputMetric, latent: Floats) -> Floats:
+        if metric.correlation is None:
+            if metric.rho is None or metric.eta is None:
+                raise ValueError("a metric needs rho and eta, or correlations")
+            says = np.where(latent > 0, metric.rho[:, None], 1 - metric.eta[:, None])
+            return np.asarray(rng.random(latent.shape) < says, float)
+        followed = deviations(latent, self.latent)
+        if self.judges.scale == "skewed_score":
+            followed = skewed(followed)
+        rho = metric.correlation[:, None]
+        score = rho * followed + np.sqrt(1 - rho**2) * rng.standard_normal(latent.shape)
+        return score if metric.threshold is None else np.asarray(score > metric.threshold, float)
+
+
+def judgements_of(world: World) -> Judgements:
+    """Return the law by which single outputs of a world are judged."""
+    law = world.answers[JUDGE]
+    if not isinstance(law, Judgements):
+        raise TypeError("a metric of single outputs needs outputs that are judged by the law of Judgements")
+    return law
+
+
+def true_means(law: Judgements) -> Floats:
+    """Return each system's mean over all its outputs on the scale of the judges, as an oracle would judge."""
+    return alphas_of(law.latent) if law.judges.scale == "binary" else law.latent.quality
+
+
+def _chosen(rng: np.random.Generator, needs: Needs, test_set: Sample) -> Ints:
+    """Choose outputs of the test set for the judges: `[system, n]`, the same inputs for all systems if they share."""
+    n_systems, n_items = test_set.score.shape
+    n, draws = needs.human, 1 if needs.shared else n_systems
+    chosen = [
+        rng.integers(n_items, size=n) if needs.replacement else rng.permutation(n_items)[:n] for _ in range(draws)
+    ]
+    return np.broadcast_to(np.stack(chosen), (n_systems, n))
+
+
+def _summed_up(rng: np.random.Generator, law: Judgements, needs: Needs) -> tuple[int, Floats, Floats]:
+    """Return number, mean and variance of what the metric says of outputs that no human sees."""
+    n, nothing = needs.metric, np.zeros(len(law.contest.system_names))
+    said = law.outputs(rng, n, needs.law_of_metric, shared=needs.shared).said if n else None
+    if said is None:
+        return 0, nothing, nothing
+    return n, said.mean(1), said.var(1, ddof=1) if n > 1 else nothing
+
+
+def _calibration(rng: np.random.Generator, law: Judgements, needs: Needs) -> Floats:
+    """Count TP of P, TN of N among outputs that both rated, each system's own or those of all together."""
+    n_systems = len(law.contest.system_names)
+    outputs = law.outputs(rng, needs.calibration, needs.law_of_metric, shared=needs.shared)
+    if outputs.said is None:
+        raise ValueError("a calibration needs a metric")
+    adequate = law.judge(rng, outputs.score, shared=needs.shared) > 0
+    says = outputs.said > 0
+    counts = np.stack([(adequate & says).sum(1), adequate.sum(1), (~adequate & ~says).sum(1), (~adequate).sum(1)], 1)
+    if needs.payers > 1:
+        # As many outputs as one system has, taken from all: the first ones of each.
+        part = np.array_split(np.arange(needs.calibration), n_systems)
+        a = np.concatenate([adequate[k, own] for k, own in enumerate(part)])
+        s = np.concatenate([says[k, own] for k, own in enumerate(part)])
+        counts = np.tile([(a & s).sum(), a.sum(), (~a & ~s).sum(), (~a).sum()], (n_systems, 1))
+    return counts.astype(float)
 
 
 class Quality(NamedTuple):
@@ -83,25 +210,24 @@ class Quality(NamedTuple):
     human_eta: Floats
 
 
-def quality(world: JudgementWorld) -> Quality:
+def quality(law: Judgements, metric: OutputMetric | None) -> Quality:
     """Work out how good judgements and metric are; gamma and correlation as in Chaganty et al. 2018."""
-    none = np.full(len(world.contest.system_names), np.nan)
-    judges, spread = world.judges, spread_of(world.latent)
+    none = np.full(len(law.contest.system_names), np.nan)
+    judges, spread = law.judges, spread_of(law.latent)
     if judges.scale != "binary":
         gamma = (judges.noise**2 + float(np.var(judges.leniency))) / spread**2
-        scores = world.metric is not None and world.metric.threshold is None
-        follows = world.metric.correlation if scores and world.metric is not None else None
+        follows = metric.correlation if metric is not None and metric.threshold is None else None
         follows = none if follows is None else follows
         return Quality(gamma, follows, follows * spread, none, none)
-    alpha = alphas_of(world.latent)
+    alpha = alphas_of(law.latent)
     if judges.noise == 0 and not judges.leniency.any():
-        phi, slope = _of_binary(world.metric, alpha) if world.metric is not None else (none, none)
+        phi, slope = _of_binary(metric, alpha) if metric is not None else (none, none)
         return Quality(0 * alpha, phi, slope, 0 * alpha + 1, 0 * alpha + 1)
-    if world.latent.item_sd > 0:
+    if law.latent.item_sd > 0:
         return Quality(none, none, none, none, none)
     # A rater says adequate where latent score + leniency + noise > 0: a score with a threshold, again.
     perceived = np.hypot(spread, judges.noise)[:, None]
-    finite = np.where(np.isfinite(world.latent.quality), world.latent.quality, 0.0)[:, None]
+    finite = np.where(np.isfinite(law.latent.quality), law.latent.quality, 0.0)[:, None]
     rates = threshold_rates(spread[:, None] / perceived, alpha[:, None], -(finite + judges.leniency) / perceived)
     return Quality(none, none, none, *(share.mean(1) for share in rates))
 

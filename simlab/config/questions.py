@@ -1,0 +1,89 @@
+"""Find the kind of study that the chosen options belong to.
+
+Each kind has its own file of defaults in conf/, which names its question. An option says by what its part returns, or
+by its keys, which kinds it belongs to; an option of several leaves it to the others, and `question` settles it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from simlab.config.groups import QUESTION, Options
+from simlab.config.overrides import Setting
+from simlab.messages import shown
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.studies.kind import Kind
+
+
+def combinations(settings: Iterable[Setting], options: Options) -> list[dict[str, Any]]:
+    """List the options that each combination of the axes of options chooses; measures are none of them."""
+    chosen = [setting for setting in settings if setting.key in options and setting.key != "measure"]
+    return [
+        dict(zip((setting.key for setting in chosen), values, strict=True))
+        for values in itertools.product(*(setting.values for setting in chosen))
+    ]
+
+
+def kinds_among(settings: Iterable[Setting], options: Options, plugins: Sequence[str]) -> tuple[Kind, ...]:
+    """List the kinds of studies of the cells of a sweep; raise InputError where no kind has all options of a cell."""
+    every = [kind_choosing(choices, options, plugins) for choices in combinations(settings, options)]
+    return tuple({kind.question: kind for kind in every}.values())
+
+
+def kind_choosing(choices: Mapping[str, Any], options: Options, plugins: Sequence[str]) -> Kind:
+    """Return the kind of study that the chosen options belong to.
+
+    Where they leave it open, it is the kind that has one of them among its defaults, else the first that is possible.
+    Raises InputError where no kind has them all.
+    """
+    from simlab.studies.kinds import kinds
+
+    every = kinds(plugins)
+    possible, home, said = list(every), [], ""
+    for group, option in choices.items():
+        of = kinds_of_option(group, str(option), options, plugins)
+        choice = f"{group}={shown(option)}"
+        if not any(kind in of for kind in possible):
+            raise InputError(f"{said} belongs to {_named(possible)}, {choice} to {_named(of)}; choose one")
+        left = [kind for kind in possible if kind in of]
+        said = choice if len(left) < len(possible) or not said else said
+        possible = left
+        home += [kind for kind in every if _defaults(options[QUESTION][kind.question]).get(group) == option]
+    return next(kind for kind in (*home, *every) if kind in possible)
+
+
+def kinds_of_option(group: str, option: str, options: Options, plugins: Sequence[str]) -> tuple[Kind, ...]:
+    """List the kinds of studies that an option can belong to."""
+    from simlab.studies.kinds import kind_asking, kinds
+    from simlab.studies.questions import kinds_with
+
+    if group == QUESTION:
+        return (kind_asking(option, plugins),)
+    file = options[group].get(option)
+    return kinds_with(group, _content(file), plugins) if file else kinds(plugins)
+
+
+def _named(kinds: Sequence[Kind]) -> str:
+    """Name kinds of studies as users know them."""
+    return "studies of " + " or ".join(kind.name for kind in kinds)
+
+
+@functools.cache
+def _defaults(file: Path) -> dict[str, str]:
+    """Return the option of each group that a kind of study has unless another is chosen."""
+    listed = [entry for entry in _content(file)["defaults"] if isinstance(entry, dict)]
+    return {key.replace("/", "."): value for entry in listed for key, value in entry.items() if isinstance(value, str)}
+
+
+@functools.cache
+def _content(file: Path) -> dict[str, Any]:
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,84 @@
+"""Say what the campaigns of a sweep conclude, and how large that is.
+
+The kinds that are built in are known to every simlab. What a plug-in's kind declares is written into the sweep's own
+declaration, so that its folder can be read without the plug-in: nothing that a file names is imported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.studies.kind import Kind
+from simlab.studies.kinds import BUILT_IN, outcomes
+from simlab.studies.questions import kind_of
+from simlab.types import Outcome
+
+FOREIGN = "foreign"
+
+Config = Mapping[str, Any]
+
+
+class Conclusions(NamedTuple):
+    """Hold the outcomes that campaigns can have, the sizes of their dimensions, and the names along these."""
+
+    outcomes: Mapping[str, Outcome]
+    sizes: Mapping[str, int]
+    along: Mapping[str, tuple[str, ...]]
+
+
+def conclusions_of(declared: Mapping[str, Any], configs: Sequence[Config]) -> Conclusions:
+    """Return what the campaigns of a declared sweep, whose cells have these configs, conclude."""
+    foreign = declared.get(FOREIGN)
+    if foreign is None:
+        return _conclusions([(kind_of(config), config) for config in configs])
+    own = {name: _outcome(about) for name, about in foreign["outcomes"].items()}
+    along = {dim: tuple(names) for dim, names in foreign["along"].items()}
+    return Conclusions({**outcomes(), **own}, foreign["sizes"], along)
+
+
+def foreign(configs: Sequence[Config]) -> dict[str, Any]:
+    """Write down what the kinds of plug-ins among the cells conclude; nothing where all kinds are built in."""
+    of_cells = [(kind_of(config), config) for config in configs]
+    if all(kind in BUILT_IN for kind, _ in of_cells):
+        return {}
+    about = _conclusions(of_cells)
+    own = {name: _written(outcome) for kind, _ in of_cells for name, outcome in kind.outcomes.items()}
+    return {
+        FOREIGN: {"outcomes": own, "sizes": dict(about.sizes), "along": {k: list(v) for k, v in about.along.items()}}
+    }
+
+
+def campaign_bytes(config: Config, n_systems: int) -> int:
+    """Estimate the size of the outcomes of one campaign, uncompressed."""
+    kind = kind_of(config)
+    sizes = {"replicate": 1, "of_world": 0, "system": n_systems, "pair": n_systems * (n_systems - 1) // 2}
+    sizes |= kind.sizes(config)
+    width = (np.dtype(o.dtype).itemsize * math.prod(sizes[dim] for dim in o.dims) for o in kind.outcomes.values())
+    return 8 + sum(width)
+
+
+def _conclusions(of_cells: Sequence[tuple[Kind, Config]]) -> Conclusions:
+    sizes: dict[str, int] = {}
+    along: dict[str, tuple[str, ...]] = {}
+    every = dict(outcomes())
+    for kind, config in of_cells:
+        every |= kind.outcomes
+        along |= kind.names
+        for dim, size in kind.sizes(config).items():
+            sizes[dim] = max(size, sizes.get(dim, 0))
+    return Conclusions(every, sizes, along)
+
+
+def _written(outcome: Outcome) -> dict[str, Any]:
+    fill = None if outcome.fill != outcome.fill else outcome.fill  # JSON has no NaN
+    return {**asdict(outcome), "dims": list(outcome.dims), "fill": fill}
+
+
+def _outcome(about: Mapping[str, Any]) -> Outcome:
+    fill = float("nan") if about["fill"] is None else about["fill"]
+    return Outcome(tuple(about["dims"]), about["dtype"], fill, about["label"])

@@ -1,0 +1,22 @@
+"""Hold the keys of a cell against each other, once the shape of its world is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simlab.studies.kind import Shape
+from simlab.studies.questions import kind_of
+from simlab.studies.worlds import draw_world
+from simlab.types import InputError
+
+
+def check(config: Mapping[str, Any]) -> Shape:
+    """Return the shape of a cell's worlds; raise InputError where its keys contradict each other or its world."""
+    kind, world = kind_of(config), draw_world(config, 0)
+    if not kind.accepts(world):
+        offered = " or ".join(sorted(world.answers))
+        raise InputError(
+            f"question={kind.question}: outputs of this world are there to {offered}; choose other raters or systems"
+        )
+    return kind.check(config, world)

@@ -1,0 +1,59 @@
+"""Say what no analyst of judgements can know: what is true of systems, judges and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlab.analysis.means.planning import data_efficiency
+from simlab.formulas import differences, sign
+from simlab.studies.judgements.collecting import Laid
+from simlab.studies.judgements.preparing import Prepared
+from simlab.types import Array, Campaign, Floats, Outcomes, World
+from simlab.world.laws.judgements import judgements_of, true_means
+
+
+def appraise(
+    prepared: Prepared, world: World, laid: Laid, campaigns: Sequence[Campaign], outcomes: Outcomes
+) -> dict[str, Array]:
+    """Add nothing: all that is true of a campaign of judgements is true of its world."""
+    return {}
+
+
+def truth(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
+    """Say what is true of the population, or of the test set where that is what is judged."""
+    law, quality, test_set = judgements_of(world), laid.quality, laid.needs.test_set
+    value, fraction = true_means(law), None
+    if test_set is not None:
+        value = (test_set.score > 0).mean(1) if law.judges.scale == "binary" else test_set.score.mean(1)
+        fraction = None if prepared.design["replacement"] else laid.needs.human / law.contest.n_items
+    known = {
+        "true_value": value,
+        "true_direction": sign(differences(value)),
+        "true_gamma": quality.gamma,
+        "true_correlation": quality.correlation,
+        "true_efficiency": _efficiency(quality.correlation, quality.gamma, fraction),
+        "true_human_rho": quality.human_rho,
+        "true_human_eta": quality.human_eta,
+    }
+    metric = world.metric
+    if metric is not None and metric.rho is not None and metric.eta is not None:
+        known |= {"true_metric_rho": metric.rho, "true_metric_eta": metric.eta}
+    return {name: np.asarray(array)[None] for name, array in known.items()}
+
+
+def _efficiency(correlation: Floats, gamma: Floats, fraction: float | None) -> Floats:
+    """Apply the formula of data efficiency where it has a value: not for a perfect metric without noise."""
+    known = np.isfinite(correlation) & np.isfinite(gamma)
+    rest = 1.0 if fraction is None else 1 - fraction
+    known &= rest * (1 - np.where(known, correlation, 0.0) ** 2) + np.where(known, gamma, 0.0) > 1e-12
+    efficiency = np.full(len(correlation), np.nan)
+    if known.any():
+        efficiency[known] = data_efficiency(correlation[known], gamma[known], fraction)
+    return efficiency
+
+
+def blank(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
+    """Fail: judgements can always be collected."""
+    raise ValueError("a campaign of judgements has no design that could fail")

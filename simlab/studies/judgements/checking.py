@@ -1,0 +1,41 @@
+"""Hold the keys of a study of judgements against each other and against its world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simlab.studies.judgements.collecting import collect, draw, lay, plan
+from simlab.studies.judgements.concluding import conclude
+from simlab.studies.judgements.preparing import prepare
+from simlab.studies.kind import Shape
+from simlab.types import Campaign, InputError, Place, World
+from simlab.world.laws.judgements import judgements_of
+
+ENOUGH = 100
+"""Ratings that suffice for the parts to say what they cannot work with."""
+
+
+def check(config: Mapping[str, Any], world: World) -> Shape:
+    """Carry out one small campaign, so that the parts say what they cannot work with; return the world's shape."""
+    needs, law = plan(prepare(config), world), judgements_of(world)
+    if "_target_" in config["decision"]:
+        raise InputError("decision: studies of judgements are decided by a z test; choose decision=significance")
+    small = {
+        "human_ratings": min(needs.human, ENOUGH),
+        "metric_ratings": config["budget"]["metric_ratings"] if law.contest.fixed else min(needs.metric, ENOUGH),
+        "calibration_ratings": min(needs.calibration, ENOUGH),
+        "cost": None,
+    }
+    _try({**config, "budget": {**config["budget"], **small}}, world)
+    frame, n_items = world.frame, law.contest.n_items
+    return Shape(frame.n_systems, n_items, n_items, len(law.judges.leniency), frame.system_names)
+
+
+def _try(config: Mapping[str, Any], world: World) -> None:
+    prepared, place = prepare(config), Place(0)
+    laid = lay(prepared, world, place)
+    noise = iter([draw(prepared, world, laid, place)])
+    conclude(
+        prepared, [one.collected for one in collect(prepared, world, laid, noise, [place]) if isinstance(one, Campaign)]
+    )

@@ -1,0 +1,163 @@
+"""Collect judgements of single outputs, and what a metric says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.rng import stream
+from simlab.studies.judgements.preparing import Prepared
+from simlab.types import (
+    JUDGE,
+    Campaign,
+    Collected,
+    DesignFailure,
+    Floats,
+    InputError,
+    Place,
+    Seen,
+    Streams,
+    World,
+)
+from simlab.world.laws.judgements import Needs, Potential, Quality, Sample, judgements_of, quality
+
+
+class Laid(NamedTuple):
+    """Hold what all studies of a world share: how much is judged, and how good judges and metric truly are."""
+
+    needs: Needs
+    quality: Quality
+
+
+def lay(prepared: Prepared, world: World, place: Place) -> Laid:
+    """Work out the numbers of ratings, and draw the test set if it is finite.
+
+    Raises InputError where the budget pays none, or outputs lack.
+    """
+    law = judgements_of(world)
+    needs = plan(prepared, world)
+    if law.contest.fixed:
+        rng = stream(prepared.seed, *place.of_world, "test_set")
+        needs = needs._replace(test_set=law.outputs(rng, law.contest.n_items, world.metric, shared=needs.shared))
+    return Laid(needs, quality(law, world.metric))
+
+
+def plan(prepared: Prepared, world: World) -> Needs:
+    """Read the numbers of ratings from the budget; raise InputError where it pays none, or outputs lack."""
+    budget, design, contest = prepared.budget, prepared.design, judgements_of(world).contest
+    # What an estimator does not look at is not paid.
+    metric = world.metric is not None and not prepared.human_only
+    calibration = budget["calibration_ratings"] if metric and prepared.calibrates else 0
+    payers = world.frame.n_systems if design["calibration"] == "shared" else 1
+    rest = budget["metric_ratings"]
+    if contest.fixed != (rest is None) and metric:
+        raise InputError(
+            "budget.metric_ratings: with systems.test_set=fixed the metric rates all outputs; set it to null"
+            if contest.fixed
+            else "budget.metric_ratings=null needs systems.test_set=fixed; give a number of outputs"
+        )
+    rated = (contest.n_items if rest is None else rest) if metric else 0
+    human = budget["human_ratings"] if budget["cost"] is None else _paid(prepared, rated, calibration / payers)
+    if contest.fixed and not design["replacement"] and human > contest.n_items:
+        raise InputError(
+            f"budget.human_ratings={human} exceeds the {contest.n_items} outputs of the test set; lower it, "
+            "raise systems.n_items or set design.replacement=true"
+        )
+    return Needs(human, rated, calibration, payers, design["shared_inputs"], design["replacement"], None, world.metric)
+
+
+def _paid(prepared: Prepared, rated: int, calibration: float) -> int:
+    """Count the human judgements that are left to pay once metric and calibration are paid."""
+    budget = prepared.budget
+    left = budget["cost"] - rated * budget["price_per_metric_rating"]
+    left -= calibration * budget["price_per_rating"]
+    if budget["price_per_rating"] == 0:
+        raise InputError("budget.cost: human ratings that cost nothing use up no budget; raise price_per_rating")
+    human = int(left / budget["price_per_rating"] + 1e-9)
+    if human < 1:
+        raise InputError(f"budget.cost={budget['cost']:g} leaves nothing for human ratings; raise it")
+    return human
+
+
+def draw(prepared: Prepared, world: World, laid: Laid, place: Place) -> Potential:
+    """Draw as many outputs as the budget asks, their judgements, and what the metric says."""
+    potential: Potential = world.answers[JUDGE].draw(stream(prepared.seed, *place.of_study, "outputs"), laid.needs)
+    return potential
+
+
+def document_set(prepared: Prepared, world: World, study: int) -> int:
+    """Return the index of a study's test set."""
+    return 0 if judgements_of(world).contest.fixed else study
+
+
+def collect(
+    prepared: Prepared, world: World, laid: Laid, noise: Iterator[Potential], places: Sequence[Place]
+) -> list[Campaign | DesignFailure]:
+    """Reveal judgements, what the metric says, and what an analyst is told beforehand."""
+    return [
+        Campaign(_collected(prepared, world, laid, potential, place), None)
+        for potential, place in zip(noise, places, strict=True)
+    ]
+
+
+def _collected(prepared: Prepared, world: World, laid: Laid, potential: Potential, place: Place) -> Collected:
+    g, slope = potential.said, laid.quality.slope
+    if laid.needs.test_set is not None and laid.needs.test_set.said is not None and g is not None:
+        g, slope = _standardised(g, slope, laid.needs.test_set)
+    return Collected(
+        frame=world.frame,
+        documents=None,
+        asked=None,
+        seen=_seen(world, laid.needs, potential),
+        metric=g,
+        known=_told(prepared, world, laid, potential) | {"slope": slope},
+        paid=_prices(prepared, laid.needs, world.frame.n_systems),
+        streams=Streams(prepared.seed, place.of_study),
+    )
+
+
+def _seen(world: World, needs: Needs, potential: Potential) -> Seen:
+    n_systems, n = potential.y.shape
+    unit, item = (index.ravel() for index in np.indices((n_systems, n)))
+    answers = world.answers[JUDGE].answer(potential, unit, item, np.zeros_like(item))
+    none = np.full(len(unit), -1)
+    return Seen(unit, item, none, answers.value, none)
+
+
+def _standardised(g: Floats, slope: Floats, test_set: Sample) -> tuple[Floats, Floats]:
+    """Standardise what the metric says over the test set, all of which it has rated; the slope follows."""
+    if test_set.said is None:
+        raise ValueError("a metric that rates a test set has said something")
+    spread = test_set.said.std(1)
+    centred = g - test_set.said.mean(1)[:, None]
+    return centred / np.where(spread > 0, spread, 1.0)[:, None], slope * spread
+
+
+def _told(prepared: Prepared, world: World, laid: Laid, potential: Potential) -> dict[str, Any]:
+    """Say what an analyst is told beside the judgements; see `Judged`."""
+    law = judgements_of(world)
+    binary = law.judges.scale == "binary"
+    noise = law.judges.noise**2 + float(np.var(law.judges.leniency))
+    finite = laid.needs.test_set is not None and not prepared.design["replacement"]
+    return {
+        "binary": binary,
+        "rest": potential.rest,
+        "calibration": potential.calibration,
+        "nominal": world.metric.nominal if world.metric is not None else None,
+        "annotator_variance": np.full(world.frame.n_systems, 0.0 if binary else noise),
+        "test_set": law.contest.n_items if finite else None,
+    }
+
+
+def _prices(prepared: Prepared, needs: Needs, n_systems: int) -> dict[str, float]:
+    price = prepared.budget
+    judgements = n_systems * needs.human + n_systems // needs.payers * needs.calibration
+    paid = judgements * price["price_per_rating"] + n_systems * needs.metric * price["price_per_metric_rating"]
+    return {
+        "ratings": judgements,
+        "metric": n_systems * needs.metric,
+        "cost": paid,
+        "human_cost": n_systems * needs.human * price["price_per_rating"],
+    }

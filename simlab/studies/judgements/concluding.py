@@ -1,0 +1,98 @@
+"""Conclude from judgements: estimate every system, hold each two against each other. No world is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import ndtr
+
+from simlab.analysis.estimators import sample_mean
+from simlab.formulas import SLACK, differences, passes, sign
+from simlab.studies.judgements.preparing import Prepared
+from simlab.types import Array, Collected, Estimates, Floats, Ints, Judged, Seen
+
+
+def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
+    """Return the outcomes of campaigns, `[campaign, ...]`."""
+    outcomes = [_conclude(prepared, collected) for collected in campaigns]
+    return {name: np.stack([outcome[name] for outcome in outcomes]) for name in outcomes[0]}
+
+
+def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
+    judged, paid = judged_of(prepared, collected), collected.paid
+    estimates = prepared.estimate(collected.streams("estimator"), judged)
+    return {
+        "ratings_used": np.array(paid["ratings"], np.int32),
+        "metric_used": np.array(paid["metric"]),
+        "cost": np.array(paid["cost"], float),
+        "human_cost": np.array(paid["human_cost"], float),
+        "estimate": estimates.value,
+        "standard_error": estimates.sd,
+        "low": estimates.low,
+        "high": estimates.high,
+        **_baseline(prepared, judged, collected.streams("estimator")),
+        **_contrasts(prepared, estimates),
+    }
+
+
+def judged_of(prepared: Prepared, collected: Collected) -> Judged:
+    """Lay judgements out as `y[system, n]`, with what the metric says of the same outputs.
+
+    An output whose judgement never came is left out: for all systems where these share their inputs, else each system
+    keeps as many as the one that has fewest.
+    """
+    known = collected.known
+    y, g = _laid_out(collected.seen, collected.metric, collected.frame.n_systems)
+    came = ~np.isnan(y)
+    if not came.all():
+        kept = _kept(came, shared=prepared.design["shared_inputs"])
+        y, g = np.take_along_axis(y, kept, 1), None if g is None else np.take_along_axis(g, kept, 1)
+    return Judged(
+        y=y,
+        g=g,
+        binary=known["binary"],
+        rest=known["rest"],
+        calibration=known["calibration"],
+        nominal=known["nominal"],
+        slope=known["slope"],
+        annotator_variance=known["annotator_variance"],
+        test_set=known["test_set"],
+    )
+
+
+def _laid_out(seen: Seen, metric: Floats | None, n_systems: int) -> tuple[Floats, Floats | None]:
+    n = int(seen.item.max(initial=-1)) + 1 if metric is None else metric.shape[1]
+    y = np.full((n_systems, n), np.nan)
+    y[seen.unit, seen.item] = seen.value
+    return y, metric
+
+
+def _kept(came: Array, *, shared: bool) -> Ints:
+    """Choose the outputs `[system, k]` that are kept where some judgements never came."""
+    if shared:
+        return np.broadcast_to(np.flatnonzero(came.all(0)), (len(came), int(came.all(0).sum())))
+    return np.argsort(~came, axis=1, kind="stable")[:, : int(came.sum(1).min())]
+
+
+def _baseline(prepared: Prepared, judged: Judged, rng: np.random.Generator) -> dict[str, Array]:
+    """Estimate from the human judgements alone, with the same kind of interval: what the metric is held against."""
+    if judged.y.shape[1] < 3:
+        return {}
+    mean = sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level)
+    return {"baseline": mean.value, "baseline_width": mean.high - mean.low}
+
+
+def _contrasts(prepared: Prepared, estimates: Estimates) -> dict[str, Array]:
+    """Hold each two systems against each other: a z test, paired where they were judged on the same inputs."""
+    first, second = np.triu_indices(len(estimates.value), 1)
+    gap = differences(estimates.value)
+    gap[np.abs(gap) < SLACK] = 0.0
+    variance = estimates.sd[first] ** 2 + estimates.sd[second] ** 2
+    if prepared.design["shared_inputs"] and estimates.influence is not None and estimates.own is not None:
+        apart = estimates.influence[first] - estimates.influence[second]
+        variance = apart.var(1, ddof=1) / apart.shape[1] + estimates.own[first] ** 2 + estimates.own[second] ** 2
+    z = np.divide(np.abs(gap), np.sqrt(variance), out=np.where(gap != 0, np.inf, 0.0), where=variance > 0)
+    p_value, direction = 2 * ndtr(-z), sign(gap)
+    significant = passes(p_value, prepared.level) & (direction != 0)
+    return {"direction": direction, "significant": significant, "p_value": p_value, "difference_se": np.sqrt(variance)}

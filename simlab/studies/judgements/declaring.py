@@ -1,0 +1,65 @@
+"""Declare studies of judgements: their keys, parts and outcomes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypedDict
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from simlab.studies.judgements.appraising import appraise, blank, truth
+from simlab.studies.judgements.checking import check
+from simlab.studies.judgements.collecting import collect, document_set, draw, lay
+from simlab.studies.judgements.concluding import conclude
+from simlab.studies.judgements.outcomes import OUTCOMES
+from simlab.studies.judgements.preparing import prepare, same_layout
+from simlab.studies.kind import Kind
+from simlab.types import JUDGE, Contest, JudgedWorld, RatedWorld
+
+
+class Design(TypedDict):
+    """Keys of what is asked where single outputs are judged."""
+
+    shared_inputs: bool
+    replacement: bool
+    calibration: Literal["own", "shared"]
+
+
+class Budget(TypedDict):
+    """Keys of how many outputs are judged, and what it costs."""
+
+    human_ratings: Annotated[int, Ge(0), Le(10**7)]
+    metric_ratings: Annotated[int, Ge(0), Le(10**7)] | None
+    calibration_ratings: Annotated[int, Ge(0), Le(10**7)]
+    cost: Annotated[float, Gt(0)] | None
+    price_per_rating: Annotated[float, Ge(0)]
+    price_per_metric_rating: Annotated[float, Ge(0)]
+
+
+class Decision(TypedDict):
+    """Keys of when a difference counts as found."""
+
+    level: Annotated[float, Gt(0), Lt(1)]
+
+
+KIND = Kind(
+    name="judgements",
+    question=JUDGE,
+    defaults="judgements",
+    groups=frozenset({"analysis.estimator"}),
+    sections={"design": Design, "budget": Budget, "decision": Decision},
+    # A table is let through here, so that whoever asks for it is told why it cannot be judged anew.
+    parts={"systems": (Contest, RatedWorld), "raters": (JudgedWorld,), "metric": (JudgedWorld,), "decision": ()},
+    brings={},
+    outcomes=OUTCOMES,
+    check=check,
+    prepare=prepare,
+    lay=lay,
+    draw=draw,
+    collect=collect,
+    conclude=conclude,
+    appraise=appraise,
+    truth=truth,
+    blank=blank,
+    document_set=document_set,
+    same_layout=same_layout,
+)

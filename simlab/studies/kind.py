@@ -1,0 +1,87 @@
+"""Say what a kind of study is: what it asks, which keys it has, and how a campaign of it is carried out.
+
+A kind is one frozen record of functions. Everything that differs between kinds stands in it, so that nothing else has
+to guess: the config chooses one by its `question`, blocks are carried out by its functions, stores are laid by its
+outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le
+
+from simlab.types import Array, Campaign, Collected, DesignFailure, Outcome, Outcomes, Place, World
+
+Count = Annotated[int, Ge(1), Le(10**9)]
+"""A number of worlds, studies, documents, ...; outcomes are indexed with 32 bits."""
+
+Config = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Say how large the worlds of a cell are; all its worlds have the same shape."""
+
+    n_systems: int
+    n_documents: int
+    n_items: int
+    n_raters: int
+    system_names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Declare a kind of study.
+
+    What a config of it looks like: `defaults` names its file in conf/, `groups` the groups of options that only it
+    has, `sections` the keys of its sections that are no parts, `parts` what the parts of a group may return (a group
+    that is not named is open to all), `brings` which raters a group of systems brings along (None: it cannot be had).
+
+    What its campaigns conclude: `outcomes`; `sizes(config)` counts their dimensions beside system and pair, `names`
+    says what lies along them.
+
+    How one is carried out, from the world to the outcomes, in one straight line:
+
+    `check(config, world)` raises InputError where keys contradict each other or the world;
+    `prepare(config)` binds the parts once a cell; nothing of a world is in it, and it can be pickled;
+    `lay(prepared, world, place)` works out what all studies of a world share;
+    `draw(prepared, world, laid, place)` draws all noise of a study;
+    `collect(prepared, world, laid, noise, places)` deals and reveals: for each place a campaign, or why it failed;
+    `conclude(prepared, collected)` analyses: outcomes, campaigns first. It never sees a world;
+    `appraise(prepared, world, laid, campaigns, outcomes)` adds what no analyst can know;
+    `truth(prepared, world, laid)` says what is true, one row for the world;
+    `blank(prepared, world, laid)` fills in the outcomes of one campaign that could not be carried out.
+
+    `same_layout(prepared)` writes down what a layout depends on beside the world, so that cells can share it; `batch`
+    campaigns are carried out at a time (None: all of a block).
+    """
+
+    name: str
+    question: str
+    defaults: str
+    groups: frozenset[str]
+    sections: Mapping[str, type]
+    parts: Mapping[str, tuple[Any, ...]]
+    brings: Mapping[str, str]
+    outcomes: Mapping[str, Outcome]
+    check: Callable[[Config, World], Shape]
+    prepare: Callable[[Config], Any]
+    lay: Callable[[Any, World, Place], Any]
+    draw: Callable[[Any, World, Any, Place], Any]
+    collect: Callable[[Any, World, Any, Iterator[Any], Sequence[Place]], list[Campaign | DesignFailure]]
+    conclude: Callable[[Any, Sequence[Collected]], dict[str, Array]]
+    appraise: Callable[[Any, World, Any, Sequence[Campaign], Outcomes], dict[str, Array]]
+    truth: Callable[[Any, World, Any], dict[str, Array]]
+    blank: Callable[[Any, World, Any], dict[str, Array]]
+    document_set: Callable[[Any, World, int], int]
+    same_layout: Callable[[Any], str]
+    batch: int | None = None
+    sizes: Callable[[Config], Mapping[str, int]] = field(default=lambda config: {})
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def accepts(self, world: World) -> bool:
+        """Tell whether a world answers what this kind of study asks."""
+        return self.question in world.answers

@@ -1,0 +1,60 @@
+"""Say what no analyst of comparisons can know: the truth, and what all raters together would have said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlab.formulas import passes
+from simlab.studies.preferences.collecting import Backstage
+from simlab.studies.preferences.concluding import count_outputs
+from simlab.studies.preferences.preparing import Prepared
+from simlab.types import Array, Campaign, Outcomes, TestSet, World
+from simlab.world.laws.comparisons import contest_of, preference_direction
+
+SMOOTHING = 0.5
+"""Added to each count of a pair whose human evaluation never has some outcome, so that a KLD is finite."""
+
+
+def appraise(
+    prepared: Prepared, world: World, shared: TestSet | None, campaigns: Sequence[Campaign], outcomes: Outcomes
+) -> dict[str, Array]:
+    """Judge each pair by all human ratings of its test set, and count these."""
+    backstage: list[Backstage] = [campaign.backstage for campaign in campaigns]
+    human = [one.test_set.human for one in backstage]
+    possible = [np.nonzero(ratings >= 0) for ratings in human]
+    n = world.frame.n_systems
+    return {
+        "item_ratings_possible": np.array([count_outputs(pair, item, n) for pair, item in possible], np.int32),
+        "ratings_possible": np.array([len(pair) for pair, _ in possible], np.int32),
+        **_reference(prepared, human),
+    }
+
+
+def _reference(prepared: Prepared, human: Sequence[Array]) -> dict[str, Array]:
+    """Return verdict of the sign test on all human ratings, and the share of each outcome."""
+    counts = np.stack([(np.concatenate(human) == outcome).sum(1) for outcome in range(3)], axis=1)
+    significant = passes(prepared.judge_reference(counts), prepared.level)
+    smoothed = counts.min(axis=1) == 0
+    share = counts + SMOOTHING * smoothed[:, None]
+    reference = {
+        "reference_verdict": (significant * np.sign(counts[:, 0] - counts[:, 2])).astype(np.int8),
+        "reference_p": share / share.sum(1, keepdims=True),
+        "reference_smoothed": smoothed,
+    }
+    return {name: array.reshape(len(human), -1, *array.shape[1:]) for name, array in reference.items()}
+
+
+def truth(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str, Array]:
+    """Say how often each system truly wins, and who of each two wins more often; nothing where nobody knows."""
+    contest = contest_of(world)
+    direction = preference_direction(contest)
+    if direction is None or contest.p is None:
+        return {}
+    return {"true_p": contest.p[None], "true_direction": direction[None]}
+
+
+def blank(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str, Array]:
+    """Fail: a protocol of comparisons can always be carried out."""
+    raise ValueError("a campaign of comparisons has no design that could fail")

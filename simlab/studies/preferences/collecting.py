@@ -1,0 +1,128 @@
+"""Collect comparisons in batches: an order of the items, a decision rule that is asked after each batch, a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.design.protocol import gather, last_looks, looks, order_items
+from simlab.rng import stream
+from simlab.studies.preferences.evidence import Said, joined
+from simlab.studies.preferences.preparing import Prepared
+from simlab.types import (
+    COMPARE,
+    Array,
+    Campaign,
+    Collected,
+    DesignFailure,
+    Evidence,
+    Ints,
+    Place,
+    Seen,
+    Streams,
+    TestSet,
+    Verdicts,
+    World,
+)
+from simlab.world.laws.comparisons import contest_of
+
+
+class Backstage(NamedTuple):
+    """Hold all that raters would have said, and the order in which they were to be asked."""
+
+    test_set: TestSet
+    order: Ints
+
+
+def lay(prepared: Prepared, world: World, place: Place) -> TestSet | None:
+    """Draw the test set that all studies of a world share; None where each has its own."""
+    if not contest_of(world).fixed:
+        return None
+    drawn: TestSet = world.answers[COMPARE].draw(stream(prepared.seed, *place.of_world, "test_set"), world.metric)
+    return drawn
+
+
+def draw(prepared: Prepared, world: World, shared: TestSet | None, place: Place) -> TestSet:
+    """Draw what raters and metric would say of the test set of a study."""
+    if shared is not None:
+        return shared
+    drawn: TestSet = world.answers[COMPARE].draw(stream(prepared.seed, *place.of_study, "test_set"), world.metric)
+    return drawn
+
+
+def document_set(prepared: Prepared, world: World, study: int) -> int:
+    """Return the index of a study's test set."""
+    return 0 if contest_of(world).fixed else study
+
+
+def collect(
+    prepared: Prepared, world: World, shared: TestSet | None, noise: Iterator[TestSet], places: Sequence[Place]
+) -> list[Campaign | DesignFailure]:
+    """Follow the protocol in all studies together, since decisions are cheaper together; see `last_looks`.
+
+    Source: Deriu et al. 2023, algorithm 2.
+    """
+    annotations = planned_looks(prepared, world.frame.document.size)
+    backstage = [
+        Backstage(test_set, _order(prepared, test_set, place)) for test_set, place in zip(noise, places, strict=True)
+    ]
+    evidence = joined([gather(b.test_set, b.order, annotations) for b in backstage])
+    verdicts = prepared.decide(evidence)
+    end = _play(prepared, places, verdicts, evidence).reshape(len(places), -1)
+    said = Said.at(verdicts, end.ravel())
+    return [
+        Campaign(_collected(prepared, world, b, annotations, end[k], said.of(k, len(places)), place), b)
+        for k, (b, place) in enumerate(zip(backstage, places, strict=True))
+    ]
+
+
+def planned_looks(prepared: Prepared, n_items: int) -> Ints:
+    """List how many annotations a pair has at each look."""
+    return looks(prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], n_items)
+
+
+def _order(prepared: Prepared, test_set: TestSet, place: Place) -> Ints:
+    rng = stream(prepared.seed, *place.of_study, "order")
+    return order_items(rng, test_set.human, shared=prepared.design["shared_order"])
+
+
+def _play(prepared: Prepared, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence) -> Ints:
+    """Find the last look of each row under the budget."""
+    n_pairs = len(evidence.human) // len(places)
+    order = np.tile(np.arange(n_pairs), (len(places), 1))
+    if prepared.design["pair_order"] == "random":
+        for row, place in zip(order, places, strict=True):
+            stream(prepared.seed, *place.of_study, "pairs").shuffle(row)
+    cost = np.diff(evidence.human.sum(-1), axis=1, prepend=0).reshape(len(places), n_pairs, -1)
+    stop = verdicts.stop.reshape(cost.shape)
+    return last_looks(stop, cost, prepared.budget["annotations"], order)
+
+
+def _collected(
+    prepared: Prepared, world: World, backstage: Backstage, annotations: Ints, end: Ints, said: Said, place: Place
+) -> Collected:
+    """Reveal the comparisons of each pair up to its last look."""
+    seen = _seen(world, backstage, annotations[end])
+    return Collected(
+        frame=world.frame,
+        documents=None,
+        asked=None,
+        seen=seen,
+        metric=backstage.test_set.metric,
+        known={"rounds": end, "said": said},
+        paid={"ratings": len(seen.value), "cost": len(seen.value) * float(prepared.budget["price_per_rating"])},
+        streams=Streams(prepared.seed, place.of_study),
+    )
+
+
+def _seen(world: World, backstage: Backstage, asked: Ints) -> Seen:
+    """List the comparisons of the first items of each pair's order that can be compared."""
+    rank = np.broadcast_to(np.arange(backstage.order.shape[1]), backstage.order.shape)
+    pair, at = np.nonzero(rank < asked[:, None])
+    item = backstage.order[pair, at]
+    answers = world.answers[COMPARE].answer(backstage.test_set, pair, item, np.zeros_like(item))
+    came: Array = answers.value >= 0
+    none = np.full(int(came.sum()), -1)
+    return Seen(pair[came], item[came], none, answers.value[came], none, order=at[came])

@@ -1,0 +1,88 @@
+"""Conclude from comparisons: verdicts, estimates, a partial order. No world is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlab.analysis.preferences.partial_order import cyclic
+from simlab.studies.preferences.evidence import Said, evidence_of, joined, last_look
+from simlab.studies.preferences.preparing import Prepared
+from simlab.types import Array, Bools, Collected, Evidence, Floats, Ints
+
+
+def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
+    """Return the outcomes of campaigns, `[campaign, ...]`; within, a row is a pair in a campaign."""
+    parts = [evidence_of(prepared, collected) for collected in campaigns]
+    evidence = joined(parts)
+    end = np.concatenate([last_look(part, collected) for part, collected in zip(parts, campaigns, strict=True)])
+    said = _said(prepared, campaigns, evidence, end)
+    rows, count = np.arange(len(end)), len(campaigns)
+    human, confusion, metric = (counts[rows, end] for counts in (evidence.human, evidence.confusion, evidence.metric))
+    summary = said.summarise(human, confusion, metric)
+    by_pair = {
+        "verdict": said.verdict.astype(np.int8),
+        "decided": said.stop,
+        "theta": said.theta,
+        "used": human.sum(-1).astype(np.int32),
+        "rounds": end.astype(np.int32),
+        "direction": np.sign(summary.mean[:, 0] - summary.mean[:, 2]).astype(np.int8),
+        "p_mean": summary.mean,
+        "p_low": summary.low,
+        "p_high": summary.high,
+    }
+    outcome = {name: array.reshape(count, -1, *array.shape[1:]) for name, array in by_pair.items()}
+    n_systems = campaigns[0].frame.n_systems
+    return {
+        "ratings_used": np.array([collected.paid["ratings"] for collected in campaigns], np.int32),
+        "cost": np.array([collected.paid["cost"] for collected in campaigns], float),
+        "item_ratings_used": np.array([outputs_read(collected) for collected in campaigns], np.int32),
+        **outcome,
+        "significant": outcome["verdict"] != 0,
+        "estimate": _win_rates(outcome["p_mean"], n_systems),
+        "cyclic": cyclic(outcome["verdict"]),
+        **_trace(prepared, said.stop, evidence, end, count),
+    }
+
+
+def outputs_read(collected: Collected) -> int:
+    """Count the single outputs that raters had to read: an output compared with several others is read once."""
+    return count_outputs(collected.seen.unit, collected.seen.item, collected.frame.n_systems)
+
+
+def count_outputs(pair: Ints, item: Ints, n_systems: int) -> int:
+    """Count the outputs (system and item) in comparisons of pairs."""
+    first, second = np.triu_indices(n_systems, 1)
+    return len(np.unique(np.concatenate([item * n_systems + first[pair], item * n_systems + second[pair]])))
+
+
+def _said(prepared: Prepared, campaigns: Sequence[Collected], evidence: Evidence, end: Ints) -> Said:
+    """Return what the rule said where collecting ended: as noted while collecting, else asked now."""
+    noted = [collected.known["said"] for collected in campaigns if "said" in collected.known]
+    if len(noted) < len(campaigns):
+        return Said.at(prepared.decide(evidence), end)
+    verdict, stop, theta = (
+        np.concatenate([getattr(one, name) for one in noted]) for name in ("verdict", "stop", "theta")
+    )
+    return Said(verdict, stop, theta, noted[0].summarise)
+
+
+def _win_rates(p: Floats, n_systems: int) -> Floats:
+    """Average over its opponents how often each system wins, draws counted half: `[campaign, system]`."""
+    first, second = np.triu_indices(n_systems, 1)
+    rate = np.zeros((len(p), n_systems, n_systems))
+    rate[:, first, second] = p[:, :, 0] + p[:, :, 1] / 2
+    rate[:, second, first] = p[:, :, 2] + p[:, :, 1] / 2
+    return np.asarray(rate.sum(2) / (n_systems - 1))
+
+
+def _trace(prepared: Prepared, stop: Bools, evidence: Evidence, end: Ints, count: int) -> dict[str, Array]:
+    """Follow each campaign round by round: annotations collected and pairs undecided; -1 after the last look."""
+    undecided, collected = (np.full((count, prepared.rounds), -1, np.int32) for _ in range(2))
+    rows, total = np.arange(len(end)), evidence.human.sum(-1)
+    for look in range(len(evidence.annotations)):
+        closed = stop & (end <= look)
+        undecided[:, look] = (~closed).reshape(count, -1).sum(1)
+        collected[:, look] = total[rows, np.minimum(end, look)].reshape(count, -1).sum(1)
+    return {"undecided": undecided, "collected": collected}

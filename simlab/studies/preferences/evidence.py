@@ -1,0 +1,82 @@
+"""Count what is known of each pair at each look, from what was collected; hold what a decision rule said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.design.protocol import count_looks, looks
+from simlab.studies.preferences.preparing import Prepared
+from simlab.types import Array, Bools, Collected, Evidence, Floats, Ints, Summary, Verdicts
+
+
+class Said(NamedTuple):
+    """Hold what a rule said of rows (pairs) where collecting ended: see `Verdicts`."""
+
+    verdict: Array
+    stop: Bools
+    theta: Floats
+    summarise: Callable[[Ints, Ints, Ints], Summary]
+
+    @staticmethod
+    def at(verdicts: Verdicts, end: Ints) -> Said:
+        """Take what was said at the last look of each row."""
+        rows = np.arange(len(end))
+        verdict, theta = verdicts.verdict[rows, end], verdicts.theta[rows, end]
+        return Said(verdict, verdicts.stop[rows, end], theta, verdicts.summarise)
+
+    def of(self, k: int, n: int) -> Said:
+        """Take the rows of the k-th of n campaigns."""
+        size = len(self.verdict) // n
+        rows = slice(k * size, (k + 1) * size)
+        return Said(self.verdict[rows], self.stop[rows], self.theta[rows], self.summarise)
+
+
+def joined(parts: Sequence[Evidence]) -> Evidence:
+    """Put the evidence of several campaigns, each with the same looks, one below the other."""
+    human, confusion, metric = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("human", "confusion", "metric")
+    )
+    return Evidence(parts[0].annotations, human, confusion, metric)
+
+
+def evidence_of(prepared: Prepared, collected: Collected) -> Evidence:
+    """Count the comparisons that came, and what the metric says, at every planned look; rows are pairs.
+
+    After the last comparison of a pair its counts stay as they are.
+    """
+    n_systems, seen = collected.frame.n_systems, collected.seen
+    n_pairs = n_systems * (n_systems - 1) // 2
+    annotations = looks(
+        prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], len(collected.frame.document)
+    )
+    order = seen.order if seen.order is not None else _as_they_came(seen.unit)
+    human = np.full((n_pairs, annotations[-1]), -1)
+    human[seen.unit, order] = seen.value
+    if collected.metric is None:
+        return count_looks(human, None, None, annotations)
+    n_rated = collected.metric.shape[1]
+    metric = np.full_like(human, -1)
+    rated = seen.item < n_rated
+    metric[seen.unit[rated], order[rated]] = collected.metric[seen.unit[rated], seen.item[rated]]
+    return count_looks(human, metric, collected.metric, annotations)
+
+
+def last_look(evidence: Evidence, collected: Collected) -> Ints:
+    """Return the look of each pair at which collecting ended: as one is told, else the first that has all that came."""
+    if "rounds" in collected.known:
+        told: Ints = collected.known["rounds"]
+        return told
+    total = evidence.human.sum(-1)
+    return np.asarray((total == total[:, -1:]).argmax(axis=1))
+
+
+def _as_they_came(unit: Ints) -> Ints:
+    """Number the entries of each unit from 0, in the order in which they stand."""
+    by_unit = np.argsort(unit, kind="stable")
+    start = np.searchsorted(unit[by_unit], unit[by_unit])
+    order = np.empty(len(unit), np.int64)
+    order[by_unit] = np.arange(len(unit)) - start
+    return order

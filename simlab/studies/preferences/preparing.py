@@ -1,0 +1,41 @@
+"""Bind the parts of a study of preferences, once a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from simlab.parts import bind
+from simlab.studies.preferences.outcomes import n_rounds
+from simlab.types import Array, Evidence, Floats, Verdicts
+
+
+class Prepared(NamedTuple):
+    """Hold what a cell asks: its protocol and budget, and the bound rules."""
+
+    seed: int
+    design: Mapping[str, Any]
+    budget: Mapping[str, Any]
+    decide: Callable[[Evidence], Verdicts]
+    judge_reference: Callable[[Array], Floats]
+    level: float
+    rounds: int
+
+
+def prepare(config: Mapping[str, Any]) -> Prepared:
+    """Bind the decision rule and the test of the full human evaluation."""
+    plugins = config.get("plugins", ())
+    return Prepared(
+        seed=config["seed"],
+        design=config["design"],
+        budget=config["budget"],
+        decide=bind(config["decision"], plugins),
+        judge_reference=bind(config["analysis"]["reference"], plugins),
+        level=config["decision"]["level"],
+        rounds=n_rounds(config),
+    )
+
+
+def same_layout(prepared: Prepared) -> str:
+    """Say that what studies of a world share does not depend on the design."""
+    return ""

@@ -1,0 +1,85 @@
+"""Tell which kind of study a config declares: what it says itself, else what its options imply.
+
+An option belongs to the kinds that its part's return type, or its keys, name. `question` stands in a config only where
+it differs from what the other options imply, so that folders filled before there was such a key continue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, get_type_hints
+
+from simlab import parts
+from simlab.studies.kind import Kind
+from simlab.studies.kinds import kind_asking, kinds
+from simlab.types import World
+
+QUESTION = "question"
+
+_OPEN = ("measure", "engine")
+"""Groups that say nothing about the kind of study."""
+
+
+def kind_of(config: Mapping[str, Any]) -> Kind:
+    """Return the kind of study that a config declares; raise InputError where its question is unknown."""
+    plugins = tuple(config.get("plugins", ()))
+    if QUESTION in config:
+        return kind_asking(config[QUESTION], plugins)
+    return _implied(tuple(_signature(config)), plugins)
+
+
+def implied(config: Mapping[str, Any]) -> Kind:
+    """Return the kind of study that the options of a config imply, whatever it says itself."""
+    return _implied(tuple(_signature(config)), tuple(config.get("plugins", ())))
+
+
+def kinds_with(group: str, section: Mapping[str, Any], plugins: Sequence[str] = ()) -> tuple[Kind, ...]:
+    """List the kinds of studies that a section of a group can belong to."""
+    keys = tuple(key for key, value in section.items() if not isinstance(value, Mapping) and key != "_target_")
+    return _kinds_with(group, section.get("_target_"), keys, tuple(plugins))
+
+
+@cache
+def _implied(signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], plugins: tuple[str, ...]) -> Kind:
+    every = kinds(plugins)
+    possible = [kind for kind in every if all(kind in _kinds_with(*section, plugins) for section in signature)]
+    return (possible or list(every))[0]
+
+
+def _signature(config: Mapping[str, Any]) -> Iterator[tuple[str, str | None, tuple[str, ...]]]:
+    for name, section in config.items():
+        if not isinstance(section, Mapping) or name in _OPEN:
+            continue
+        keys = tuple(key for key, value in section.items() if not isinstance(value, Mapping) and key != "_target_")
+        yield name, section.get("_target_"), keys
+        for inner, below in section.items():
+            if isinstance(below, Mapping):
+                yield f"{name}.{inner}", below.get("_target_"), tuple(key for key in below if key != "_target_")
+
+
+@cache
+def _kinds_with(group: str, target: str | None, keys: tuple[str, ...], plugins: tuple[str, ...]) -> tuple[Kind, ...]:
+    every = kinds(plugins)
+    if group in _OPEN:
+        return every
+    if own := tuple(kind for kind in every if group in kind.groups):
+        return own
+    if target is not None:
+        return _returning(group, target, plugins)
+    if not keys or not any(group in kind.sections for kind in every):
+        return every
+    return tuple(kind for kind in every if group in kind.sections and set(keys) <= _keys(kind.sections[group]))
+
+
+def _returning(group: str, target: str, plugins: tuple[str, ...]) -> tuple[Kind, ...]:
+    """List the kinds that take what a part returns; what nobody has heard of is left to all."""
+    returned = get_type_hints(parts.resolve(target, plugins), include_extras=True).get("return")
+    every = kinds(plugins)
+    if returned is World or not any(returned in kind.parts.get(group, ()) for kind in every):
+        return every
+    return tuple(kind for kind in every if group not in kind.parts or returned in kind.parts[group])
+
+
+def _keys(section: type) -> set[str]:
+    return set(get_type_hints(section))

@@ -1,0 +1,78 @@
+"""Say what no analyst of ratings can know: the truth, and what other raters would have led to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlab.design.balance import Table, deal_twin, without
+from simlab.formulas import differences, sign
+from simlab.studies.outcomes import blank as filled
+from simlab.studies.ratings.collecting import collected, deal
+from simlab.studies.ratings.concluding import compare_systems
+from simlab.studies.ratings.outcomes import OUTCOMES
+from simlab.studies.ratings.preparing import Prepared
+from simlab.types import NO_TWIN, Array, Asked, Campaign, Collected, DesignFailure, Outcomes, Place, World
+from simlab.world.laws.fixed import fixed_ratings
+
+
+def appraise(
+    prepared: Prepared, world: World, table: Table, campaigns: Sequence[Campaign], outcomes: Outcomes
+) -> dict[str, Array]:
+    """Repeat campaigns with other raters for every output, where ratings are fixed and there are enough raters."""
+    if not twins_possible(world, table):
+        return {}
+    twins = [_twin(prepared, world, table, campaign) for campaign in campaigns]
+    return {name: np.stack([twin[name] for twin in twins]) for name in twins[0]}
+
+
+def twins_possible(world: World, table: Table) -> bool:
+    """Tell whether every output can be rated by somebody else."""
+    enough = bool((table.n_choices > 1).all()) and table.slots.shape[2] == 1
+    complete = enough and bool(table.possible.sum(1).min() == table.n_choices.min())
+    return complete and fixed_ratings(world) is not None
+
+
+def _twin(prepared: Prepared, world: World, table: Table, campaign: Campaign) -> dict[str, Array]:
+    first, rng = campaign.collected, campaign.backstage.deal
+    try:
+        asked = _other_deal(rng, prepared, table, first)
+    except DesignFailure:
+        return _no_twin(world)
+    if first.documents is None:
+        raise ValueError("a campaign that was dealt has documents")
+    repeated = collected(prepared, world, first.documents, asked, None, Place(0))
+    concluded = compare_systems(prepared, repeated, rng)
+    return {"twin_direction": concluded["direction"], "twin_significant": concluded["significant"]}
+
+
+def _other_deal(rng: np.random.Generator, prepared: Prepared, table: Table, first: Collected) -> Asked:
+    if first.asked is None or first.documents is None:
+        raise ValueError("a campaign that was dealt says whom it asked")
+    if prepared.design["load_entropy"] is None:
+        return deal_twin(rng, table, first.documents, first.asked)
+    return deal(rng, prepared, without(table, first.asked), first.documents)
+
+
+def _no_twin(world: World) -> dict[str, Array]:
+    n_pairs = world.frame.n_systems * (world.frame.n_systems - 1) // 2
+    return {"twin_direction": np.full(n_pairs, NO_TWIN, np.int8), "twin_significant": np.zeros(n_pairs, bool)}
+
+
+def truth(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
+    """Say how good systems are, and which of each two is better; nothing where nobody knows."""
+    if world.truth is None:
+        return {}
+    better = -1 if world.frame.lower_is_better else 1
+    return {"true_value": world.truth[None], "true_direction": sign(better * differences(world.truth))[None]}
+
+
+def blank(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
+    """Fill in the outcome of a campaign whose design could not be carried out: it asked nothing and cost nothing."""
+    n = world.frame.n_systems
+    names = [name for name, outcome in OUTCOMES.items() if outcome.dims[0] == "replicate"]
+    if not twins_possible(world, table):
+        names = [name for name in names if not name.startswith("twin_")]
+    sizes = {"system": n, "pair": n * (n - 1) // 2}
+    return filled(OUTCOMES, tuple(names), sizes) | {"cost": np.array(0.0)}

@@ -1,0 +1,105 @@
+"""Hold the keys of a study of ratings against each other and against its world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from simlab.analysis.normalization import error
+from simlab.design.balance import Table
+from simlab.design.documents import spread_over_buckets
+from simlab.formulas import least_entropy
+from simlab.parts import chosen, name_of
+from simlab.studies.kind import Shape
+from simlab.studies.ratings.collecting import lay
+from simlab.studies.ratings.preparing import prepare
+from simlab.types import Frame, InputError, Place, World
+from simlab.world.laws.fixed import fixed_ratings
+from simlab.world.recorded import holds_averages
+
+
+def check(config: Mapping[str, Any], world: World) -> Shape:
+    """Return the shape of the world; raise InputError where the keys of a cell contradict each other or the world."""
+    if holds_averages(world):
+        raise InputError(
+            "systems.path: this table holds averaged scores without raters, and a study of ratings is re-rated from "
+            "ratings per rater; give the table that has them, or compare scores: decision=human_only"
+        )
+    if world.truth is None and config["worlds"] > 1:
+        raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
+    _check_ratings_per_item(config["design"], world.frame)
+    table = lay(prepare(config), world, Place(0))
+    _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
+    _check_load_entropy(config["design"], world.frame, table)
+    _check_error_counts(config["analysis"]["normalization"], world, config.get("plugins", ()))
+    frame = world.frame
+    return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
+
+
+def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:
+    seats = np.any(frame.rater >= 0, axis=0)
+    bucket = frame.bucket[frame.document]
+    most = min(int(np.any(seats[bucket == b], axis=0).sum()) for b in np.unique(bucket))
+    if design["ratings_per_item"] > most:
+        raise InputError(
+            f"design.ratings_per_item={design['ratings_per_item']} exceeds the {most} raters of a bucket; "
+            f"lower it to at most {most}"
+        )
+
+
+def _check_documents(design: Mapping[str, Any], frame: Frame, table: Table, *, recorded: bool) -> None:
+    asked, rateable = design["documents"], int(table.rateable.sum())
+    if asked > frame.n_documents:
+        more = "" if recorded else " or raise systems.n_documents"
+        raise InputError(
+            f"design.documents={asked} exceeds the {frame.n_documents} documents of this world; "
+            f"lower design.documents{more}"
+        )
+    if rateable == 0:
+        raise InputError(
+            "systems.path: in this table no document was rated throughout by one rater, as every grouping needs; "
+            "such ratings cannot be dealt again"
+        )
+    if asked > rateable:
+        rule = name_of(design["grouping"])
+        raise InputError(
+            f"design.documents={asked}: under design.grouping={rule} only {rateable} of {frame.n_documents} documents "
+            "can be asked about, for the others nobody rated all outputs that go together; lower design.documents "
+            "or choose design.grouping=ungrouped"
+        )
+    if asked < design["min_documents"]:
+        raise InputError(
+            f"design.documents={asked} is fewer than {design['min_documents']}: with so few documents hardly anything "
+            "can be significant and SRP is 1 by emptiness; raise design.documents, or set "
+            f"design.min_documents={asked} if you mean it"
+        )
+
+
+def _check_load_entropy(design: Mapping[str, Any], frame: Frame, table: Table) -> None:
+    target = design["load_entropy"]
+    if target is None:
+        return
+    sizes = np.bincount(frame.bucket[table.rateable], minlength=len(table.n_choices))
+    quota = spread_over_buckets(sizes, design["documents"], np.arange(len(sizes)))
+    choices = [raters[:n] for raters, n in zip(table.raters, table.n_choices, strict=True)]
+    least = least_entropy(choices, quota, frame.n_raters)
+    if target < least - design["load_tolerance"]:
+        raise InputError(
+            f"design.load_entropy={target} is below {least:.3f}, the least that the buckets of this world allow; "
+            "raise it, or set design.load_entropy=null for a balanced load"
+        )
+
+
+def _check_error_counts(normalization: Mapping[str, Any], world: World, plugins: Sequence[str]) -> None:
+    if chosen(normalization, error, plugins) and _lacks_error_counts(world):
+        raise InputError(
+            "analysis.normalization=error needs the number of errors of each rating, which this table lacks; "
+            "add a column `errors` or choose another normalization"
+        )
+
+
+def _lacks_error_counts(world: World) -> bool:
+    ratings = fixed_ratings(world)
+    return ratings is not None and int(ratings.errors.min()) < 0

@@ -1,0 +1,101 @@
+"""Collect ratings: draw the documents, deal them to raters, reveal what these say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.design.balance import Table, deal_evenly, deal_to_entropy, lay_table
+from simlab.design.documents import draw_documents
+from simlab.rng import stream
+from simlab.studies.ratings.preparing import Prepared
+from simlab.types import RATE, Asked, Bools, Campaign, Collected, DesignFailure, Place, Seen, Streams, World
+
+UNMARKED = -1
+"""Number of errors where raters mark none."""
+
+
+class Backstage(NamedTuple):
+    """Hold the generator of the deal, where the deal left it: a repetition with other raters goes on from there."""
+
+    deal: np.random.Generator
+
+
+def lay(prepared: Prepared, world: World, place: Place) -> Table:
+    """Work out for a world whom the design's grouping can ask about what."""
+    return lay_table(world.frame, prepared.group(world.frame), prepared.design["ratings_per_item"])
+
+
+def draw(prepared: Prepared, world: World, table: Table, place: Place) -> Any:
+    """Draw the noise of every potential rating of a study."""
+    return world.answers[RATE].draw(stream(prepared.seed, *place.of_study, "noise"), None)
+
+
+def document_set(prepared: Prepared, world: World, study: int) -> int:
+    """Return the index of the draw of documents that a study has."""
+    return int(study // prepared.design["studies_per_document_set"])
+
+
+def collect(
+    prepared: Prepared, world: World, table: Table, noise: Iterator[Any], places: Sequence[Place]
+) -> list[Campaign | DesignFailure]:
+    """Carry out the asking of each study; a design that cannot be carried out says why."""
+    return [_campaign(prepared, world, table, own, place) for own, place in zip(noise, places, strict=True)]
+
+
+def _campaign(prepared: Prepared, world: World, table: Table, noise: Any, place: Place) -> Campaign | DesignFailure:
+    documents = chosen_documents(prepared, world, table, place)
+    rng = stream(prepared.seed, *place.of_study, "deal")
+    try:
+        asked = deal(rng, prepared, table, documents)
+    except DesignFailure as failure:
+        return failure
+    return Campaign(collected(prepared, world, documents, asked, noise, place), Backstage(rng))
+
+
+def chosen_documents(prepared: Prepared, world: World, table: Table, place: Place) -> Bools:
+    """Draw the documents of a study; studies of a document set have the same."""
+    rng = stream(prepared.seed, *place.of_world, "documents", document_set(prepared, world, place.study))
+    return draw_documents(rng, world.frame.bucket, table.rateable, prepared.design["documents"])
+
+
+def deal(rng: np.random.Generator, prepared: Prepared, table: Table, documents: Bools) -> Asked:
+    """Deal the documents to raters: with equal loads, or to a wanted entropy of the loads."""
+    design = prepared.design
+    if design["load_entropy"] is None:
+        return deal_evenly(rng, table, documents)
+    return deal_to_entropy(
+        rng,
+        table,
+        documents,
+        target=design["load_entropy"],
+        tolerance=design["load_tolerance"],
+        tries=design["load_tries"],
+    )
+
+
+def collected(prepared: Prepared, world: World, documents: Bools, asked: Asked, noise: Any, place: Place) -> Collected:
+    """Reveal what a design asks for, and pay for it."""
+    seen = reveal(world, asked, noise)
+    return Collected(
+        frame=world.frame,
+        documents=documents,
+        asked=asked,
+        seen=seen,
+        metric=world.metric,
+        known={},
+        paid={"ratings": len(seen.value), "cost": len(seen.value) * prepared.price_per_rating},
+        streams=Streams(prepared.seed, place.of_study),
+    )
+
+
+def reveal(world: World, asked: Asked, noise: Any = None) -> Seen:
+    """Let the raters whom a design asks answer."""
+    by_item = asked.slot[:, world.frame.document, :]
+    system, item, k = np.nonzero(by_item >= 0)
+    slot = by_item[system, item, k]
+    value, errors = world.answers[RATE].answer(noise, system, item, slot)
+    marked = np.full(len(value), UNMARKED) if errors is None else errors
+    return Seen(system, item, world.frame.rater[system, item, slot], value, marked)

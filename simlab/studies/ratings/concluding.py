@@ -1,0 +1,106 @@
+"""Conclude from ratings: normalise, add up by document, test every pair of systems. No world is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlab.analysis.means.metric_correction import corrected
+from simlab.analysis.significance import RELATIVE_TOLERANCE
+from simlab.formulas import differences, normalized_entropy, passes
+from simlab.studies.ratings.preparing import Prepared
+from simlab.types import Array, Collected, Floats, Ints, Seen
+
+
+def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
+    """Return the outcomes of campaigns, `[campaign, ...]`."""
+    outcomes = [_conclude(prepared, collected) for collected in campaigns]
+    return {name: np.stack([outcome[name] for outcome in outcomes]) for name in outcomes[0]}
+
+
+def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
+    frame, seen = collected.frame, collected.seen
+    loads = np.bincount(seen.rater, minlength=frame.n_raters)
+    return {
+        "ratings_used": np.array(collected.paid["ratings"], np.int32),
+        "cost": np.array(collected.paid["cost"]),
+        "load_entropy_reached": np.array(normalized_entropy(loads)),
+        "human_count": np.bincount(seen.unit, minlength=frame.n_systems).astype(np.int32),
+        **compare_systems(prepared, collected, collected.streams("test")),
+    }
+
+
+def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Generator) -> dict[str, Array]:
+    """Estimate every system and test every pair, documents being the unit that is drawn."""
+    total = document_totals(prepared, collected)
+    p_value = prepared.test(rng, total)
+    direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
+    return {
+        "estimate": np.nansum(total, axis=0) / _segments(collected, total),
+        "direction": direction,
+        "significant": passes(p_value, prepared.level) & (direction != 0),
+        "p_value": p_value,
+    }
+
+
+def document_totals(prepared: Prepared, collected: Collected) -> Floats:
+    """Normalise, correct by the metric, then add up segment scores per document: `total[document, system]`.
+
+    Where a planned rating did not come, a segment's score is the mean of those that came; a document of which a
+    system's segment has none is missing for that system (NaN).
+    """
+    frame = collected.frame
+    seen = prepared.normalise(collected.seen)
+    if collected.metric is not None:
+        seen = corrected(seen, collected.metric)
+    cell = frame.document[seen.item] * frame.n_systems + seen.unit
+    size = frame.n_documents * frame.n_systems
+    per_item = prepared.design["ratings_per_item"]
+    if len(seen.value) == _planned(collected, per_item):
+        total = np.bincount(cell, weights=seen.value, minlength=size) / per_item
+    else:
+        total = _of_what_came(seen, cell, size, collected)
+    by_document: Floats = total.reshape(-1, frame.n_systems)[_documents(collected)]
+    return by_document
+
+
+def _of_what_came(seen: Seen, cell: Ints, size: int, collected: Collected) -> Floats:
+    """Add up the mean scores of segments, `[document and system]`; NaN where a segment has none."""
+    frame = collected.frame
+    output = seen.item * frame.n_systems + seen.unit
+    n_outputs = len(frame.document) * frame.n_systems
+    count = np.bincount(output, minlength=n_outputs)
+    mean = np.bincount(output, weights=seen.value, minlength=n_outputs) / np.where(count > 0, count, np.nan)
+    of_output = (frame.document[:, None] * frame.n_systems + np.arange(frame.n_systems)).ravel()
+    return np.asarray(np.bincount(of_output, weights=mean, minlength=size), float)
+
+
+def _planned(collected: Collected, per_item: int) -> int:
+    """Count the ratings that were asked for: as the design says, else every segment of the documents alike."""
+    frame = collected.frame
+    if collected.asked is not None:
+        return int((collected.asked.slot[:, frame.document, :] >= 0).sum())
+    return int(np.count_nonzero(_documents(collected)[frame.document])) * frame.n_systems * per_item
+
+
+def _documents(collected: Collected) -> Array:
+    return np.ones(collected.frame.n_documents, bool) if collected.documents is None else collected.documents
+
+
+def _segments(collected: Collected, total: Floats) -> Array:
+    """Count the segments that each system's estimate rests on."""
+    chosen = np.flatnonzero(_documents(collected))
+    size = np.bincount(collected.frame.document, minlength=collected.frame.n_documents)[chosen]
+    return np.asarray(size @ ~np.isnan(total))
+
+
+def _direction(total: Floats, *, lower_is_better: bool) -> Array:
+    """Say which of each two systems came out better; means that differ by rounding only are equal.
+
+    A document counts for a pair if both systems came.
+    """
+    gap = np.nansum(differences(total), axis=0) if np.isnan(total).any() else differences(total.sum(0))
+    gap[np.abs(gap) <= RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)] = 0.0
+    direction: Array = np.sign(-gap if lower_is_better else gap).astype(np.int8)
+    return direction

@@ -1,0 +1,65 @@
+"""Declare studies of ratings: their keys, parts and outcomes."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypedDict
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from simlab.studies.kind import Count, Kind
+from simlab.studies.ratings.appraising import appraise, blank, truth
+from simlab.studies.ratings.checking import check
+from simlab.studies.ratings.collecting import collect, document_set, draw, lay
+from simlab.studies.ratings.concluding import conclude
+from simlab.studies.ratings.outcomes import OUTCOMES
+from simlab.studies.ratings.preparing import prepare, same_layout
+from simlab.types import RATE, Outputs, RatedWorld
+
+
+class Design(TypedDict):
+    """Keys of what is asked, beside the grouping."""
+
+    documents: Count
+    ratings_per_item: Count
+    load_entropy: Annotated[float, Ge(0), Le(1)] | None
+    load_tolerance: Annotated[float, Gt(0), Le(1)]
+    load_tries: Count
+    studies_per_document_set: Count
+    min_documents: Count
+
+
+class Budget(TypedDict):
+    """Keys of what ratings cost."""
+
+    price_per_rating: Annotated[float, Ge(0)]
+
+
+class Decision(TypedDict):
+    """Keys of when a difference counts as found."""
+
+    level: Annotated[float, Gt(0), Lt(1)]
+
+
+KIND = Kind(
+    name="ratings",
+    question=RATE,
+    defaults="study",
+    groups=frozenset({"design.grouping", "analysis.normalization", "analysis.test"}),
+    sections={"design": Design, "budget": Budget, "decision": Decision},
+    parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": ()},
+    brings={"recorded": "recorded", "fitted": "fitted"},
+    outcomes=OUTCOMES,
+    check=check,
+    prepare=prepare,
+    lay=lay,
+    draw=draw,
+    collect=collect,
+    conclude=conclude,
+    appraise=appraise,
+    truth=truth,
+    blank=blank,
+    document_set=document_set,
+    same_layout=same_layout,
+    # The noise of one study is large, so that one is carried out after the other.
+    batch=1,
+)

@@ -1,0 +1,105 @@
+"""Name what a campaign collects: all that an analyst may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.rng import stream
+from simlab.types.arrays import Array, Bools, Floats, Ints
+from simlab.types.worlds import Frame, KnownCorrelation, KnownRates
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Say whom a design asks: `slot[system, document, k]`, -1 = not asked; all items of a document go together."""
+
+    slot: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Hold the answers that came: flat arrays of equal length, one entry per rating, comparison or judgement.
+
+    `unit[k]` is the system that was rated (of a comparison: the pair), `item[k]` the input, `rater[k]` who answered.
+    `order[k]` counts the answers about a unit as they came, `at[k]` is the time; None where neither is known.
+    """
+
+    unit: Ints
+    item: Ints
+    rater: Ints
+    value: Array
+    errors: Ints
+    order: Ints | None = None
+    at: Floats | None = None
+
+    @property
+    def system(self) -> Ints:
+        """Name the systems that were rated."""
+        return self.unit
+
+
+class Streams(NamedTuple):
+    """Hold the address of a study's random numbers; each word leads to a generator of its own, always the same."""
+
+    seed: int
+    path: tuple[str | int, ...]
+
+    def __call__(self, word: str) -> np.random.Generator:
+        """Return the generator for a purpose, such as a test."""
+        return stream(self.seed, *self.path, word)
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Hold one campaign as an analyst has it: no world, whatever came of it.
+
+    `frame` says what could be rated, `documents` which documents the study has and `asked` whom the design asked
+    (None where a kind of study knows no such thing); `seen` is what came. `metric` is what the metric says, `known`
+    what one is told beside it, `paid` how many of what was paid for and what all of it cost, `streams` where the
+    analysis finds its random numbers.
+    """
+
+    frame: Frame
+    documents: Bools | None
+    asked: Asked | None
+    seen: Seen
+    metric: Any
+    known: Mapping[str, Any]
+    paid: Mapping[str, float]
+    streams: Streams
+
+
+class Campaign(NamedTuple):
+    """Hold what was collected, and `backstage` what no analyst may see and an appraiser needs."""
+
+    collected: Collected
+    backstage: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Hold all that an analyst may use of single judgements; a row is a system in a campaign.
+
+    `y[row, n]` human judgements, `g[row, n]` what the metric says of the same outputs (None: no metric), `binary` or
+    scores. `rest` tells of outputs with the metric's word only: their number, and `mean[row]` and `variance[row]` of
+    what it says (ddof 1); it is None, and g standardised over the test set, where the metric rated all of a finite one.
+    `calibration[row, 4]` counts TP of P, TN of N outputs rated by both for the metric's sake (None: there are none).
+
+    What may be known beforehand: `nominal` of the metric (None without one), the `slope[row]` of y on g,
+    `annotator_variance[row]` of repeated judgements of an output. `test_set` counts its outputs where judged ones were
+    drawn from it without replacement (None otherwise).
+    """
+
+    y: Floats
+    g: Floats | None
+    binary: bool
+    rest: tuple[int, Floats, Floats] | None
+    calibration: Floats | None
+    nominal: KnownRates | KnownCorrelation | None
+    slope: Floats
+    annotator_variance: Floats
+    test_set: int | None

@@ -1,0 +1,110 @@
+"""Name what is concluded: estimates, evidence, verdicts, outcomes and how good they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from simlab.types.arrays import Array, Bools, Floats, Ints
+
+Outcomes: TypeAlias = Mapping[str, Array]
+"""Outcome arrays of one cell, replicates first (see the outcome table in CONTRIBUTING.md)."""
+
+OK, DESIGN_FAILED, BLOCK_FAILED, UNRUN = 0, 1, 2, 3
+"""Status of a campaign: carried out; its design could not be carried out; its block failed; not run."""
+
+NO_TWIN = -128
+"""Fills `twin_direction` where no deal with other raters was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Declare an outcome: its dimensions after the axes, its type, what fills gaps, and its meaning.
+
+    On the dimension `of_world` an outcome has one row per world (`world` itself is a coordinate of replicates).
+    """
+
+    dims: tuple[str, ...]
+    dtype: str
+    fill: Any
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Hold what is concluded about each row's mean: `value`, `sd` (its standard error), `low` and `high` `[row]`.
+
+    `influence[row, n]` is what each judgement contributes, so that systems judged on the same inputs can be compared
+    pair by pair: `sd**2 = var(influence) / n + own**2`, `own[row]` from what no judgement says. Both are None where an
+    estimator cannot tell.
+    """
+
+    value: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+    influence: Floats | None = None
+    own: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Hold what would be known of each pair at each look, had it been followed so far.
+
+    `annotations[look]` human ratings per pair, 0 at look 0; `human[row, look, outcome]` their counts (`>`, `=`, `<`);
+    `confusion[row, look, metric outcome, human outcome]` the counts of the outputs that both rated, and
+    `metric[row, look, outcome]` those of outputs with the metric's rating only; both zero without a metric. A row is
+    a pair in a campaign. Integers.
+    """
+
+    annotations: Ints
+    human: Ints
+    confusion: Ints
+    metric: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Hold what a posterior says of p: `mean`, `low`, `high` `[row, outcome]`, bounds of 95 % intervals."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Hold what a decision rule says at each look: `verdict[row, look]` +1, 0 or -1 if collecting ended there.
+
+    `stop[row, look]` says whether the rule itself ends it; what is said after the first stop counts for nothing.
+    `theta[row, look]` is the probability that the first system wins more often (NaN where a rule has none).
+    `summarise(human, confusion, metric)` (counts `[row, ...]` of one look) estimates p from what the rule uses.
+    """
+
+    verdict: Array
+    stop: Bools
+    theta: Floats
+    summarise: Callable[[Ints, Ints, Ints], Summary]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Hold a performance measure with what its error needs.
+
+    `influence[cluster]` are jackknife influence values (cluster = world, document set or replicate), so
+    `mcse = sqrt(sum(influence**2) / (K (K - 1)))`; `n` is the number of campaigns the value rests on.
+    """
+
+    value: float
+    influence: Floats
+    cluster: str
+    n: int
+
+    @property
+    def mcse(self) -> float:
+        """Give the Monte-Carlo standard error; NaN with fewer than two clusters."""
+        k = len(self.influence)
+        return float(np.sqrt(np.sum(self.influence**2) / (k * (k - 1)))) if k > 1 else float("nan")

@@ -1,0 +1,11 @@
+"""Name what goes wrong: a user's mistake, or a design that could not be carried out."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """Report what a user can mend, in one line: where, which value, which rule, what to do."""
+
+
+class DesignFailure(RuntimeError):
+    """Report a replicate whose design could not be carried out; it is stored, not raised to the user."""

@@ -1,0 +1,229 @@
+"""Name what is true: systems, who would answer what about every output, and what the metric says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from simlab.types.arrays import Array, Floats, Ints
+
+RATE, COMPARE, JUDGE = "rate", "compare", "judge"
+"""Questions that are built in: give a rating, compare two outputs, judge one output."""
+
+
+class Place(NamedTuple):
+    """Say where a study lives: its world, the pool of raters and the draw of documents in it, the study itself."""
+
+    world: int
+    pool: int = 0
+    draw: int = 0
+    study: int = 0
+
+    @property
+    def of_world(self) -> tuple[str | int, ...]:
+        """Write the address of all that the studies here share; pool 0 and draw 0 leave no word in it."""
+        more = (("pool", self.pool), ("draw", self.draw))
+        return ("world", self.world, *(word for pair in more if pair[1] for word in pair))
+
+    @property
+    def of_study(self) -> tuple[str | int, ...]:
+        """Write the address of the study."""
+        return (*self.of_world, "study", self.study)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Say what can be rated and by whom.
+
+    An item is one segment of the input. `document[item]` and `bucket[document]` are indices from 0;
+    `rater[system, item, slot]` is the index of the rater who sits in a slot of the item's bucket, -1 where
+    that rater never rated the output (a gap) or the bucket has fewer raters than others. Slot j of a bucket
+    is the same rater throughout the bucket.
+    """
+
+    document: Ints
+    bucket: Ints
+    rater: Ints
+    system_names: tuple[str, ...]
+    document_names: tuple[str, ...]
+    rater_names: tuple[str, ...]
+    lower_is_better: bool
+
+    @property
+    def n_systems(self) -> int:
+        """Count the systems."""
+        return len(self.system_names)
+
+    @property
+    def n_documents(self) -> int:
+        """Count the documents."""
+        return len(self.bucket)
+
+    @property
+    def n_raters(self) -> int:
+        """Count the raters of the pool, idle ones included."""
+        return len(self.rater_names)
+
+
+class Answers(NamedTuple):
+    """Hold answers: `value[k]`, and `errors[k]`, the number of errors marked (None where nobody marks errors)."""
+
+    value: Array
+    errors: Ints | None
+
+
+class Law(Protocol):
+    """Say how the answers to a question come about.
+
+    All noise is drawn at once, whoever will be asked, so that designs are compared on the same answers.
+    """
+
+    def draw(self, rng: np.random.Generator, needs: Any) -> Any:
+        """Draw all potential noise of a study; `needs` is what the kind of study must say beforehand."""
+
+    def answer(self, noise: Any, unit: Ints, item: Ints, slot: Ints) -> Answers:
+        """Answer about `item[k]` of `unit[k]` (a system, or a pair) as whoever sits in `slot[k]`; nothing is drawn."""
+
+
+class RatingLaw(Law, Protocol):
+    """Say how ratings come about, and what they are on average."""
+
+    def expected(self) -> Floats:
+        """Return the rating that each rater gives, or is expected to give: `[system, item, slot]`, NaN in gaps."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Hold one draw of all that is true, unasked answers included.
+
+    `answers[question]` is the law of the answers to a question; `truth[system]` is None where nobody knows it, or where
+    it follows from the law. `metric` is what an automatic metric says: scores `[system, item]`, a `MetricLaw`, an
+    `OutputMetric`; None without one.
+    """
+
+    frame: Frame
+    answers: Mapping[str, Law]
+    truth: Floats | None = None
+    metric: Any = None
+
+    def answering(self, question: str, law: Law) -> World:
+        """Return the world with another law of the answers to a question."""
+        return replace(self, answers={**self.answers, question: law})
+
+
+RatedWorld: TypeAlias = Annotated[World, RATE]
+ComparedWorld: TypeAlias = Annotated[World, COMPARE]
+JudgedWorld: TypeAlias = Annotated[World, JUDGE]
+"""What a part returns (or takes) names the question that its world answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Hold what a system model draws: the expected quality of every output for an average rater.
+
+    `quality[system, item]`, `document[item]`, and `truth[system]`, the mean quality over all inputs that the
+    documents were drawn from.
+    """
+
+    quality: Floats
+    document: Ints
+    truth: Floats
+    lower_is_better: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Say how the outputs of each two systems compare, as an oracle sees it.
+
+    `p[pair, outcome]` are the probabilities of win, draw and loss (`>`, `=`, `<`; pairs ordered i < j, "win" means that
+    the first system's output is preferred); None where nobody knows them. Exactly one of three says where outcomes
+    come from: `recorded[pair, item]` (0, 1, 2 = `>`, `=`, `<`; -1 = never rated), a `latent` quality, or neither: then
+    they are drawn from `p`, draws correlated between the pairs of an item by `difficulty` in [0, 1).
+    `n_items` outputs per system can be rated by humans. `fixed`: all studies of a world share one test set.
+    """
+
+    system_names: tuple[str, ...]
+    n_items: int
+    p: Floats | None
+    recorded: Array | None = None
+    latent: Latent | None = None
+    difficulty: float = 0.0
+    fixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Latent:
+    """Say how quality comes about: an output scores `quality[system] * f[item] + shared_sd * d[item] + output_sd * z`.
+
+    `f` is a lognormal factor with mean 1 and logarithm's standard deviation `item_sd` (easy items tell systems apart,
+    hard ones do not), `d` standard normal (easy items are done well by every system); items are shared by all systems.
+    Three readings: an output is preferred if its score is higher by more than `tie_margin`; it is adequate if its score
+    is positive; and the score may itself be judged.
+    """
+
+    quality: Floats
+    output_sd: float
+    item_sd: float
+    tie_margin: float
+    shared_sd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MetricLaw:
+    """Say what a metric says of pairs: by a mixture matrix, or by a score that is compared.
+
+    `mu[pair, metric outcome, oracle outcome]` has columns that sum to one. Otherwise the metric scores outputs with
+    `correlation[system]` to their latent score, and prefers by the sign of the difference beyond `margin` (in standard
+    deviations of the metric's score). It rates the first `n_outputs` outputs, those that humans can rate first.
+    """
+
+    n_outputs: int
+    mu: Floats | None = None
+    correlation: Floats | None = None
+    margin: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TestSet:
+    """Hold the potential answers about a test set: outcomes 0, 1, 2 = `>`, `=`, `<`, -1 = a gap.
+
+    `human[pair, item]` for the outputs that humans can rate, `metric[pair, item]` for those that the metric rates
+    (the same first), None without a metric.
+    """
+
+    __test__ = False
+
+    human: Array
+    metric: Array | None
+
+
+class KnownRates(NamedTuple):
+    """Hold what an analyst takes for known of a binary metric: true positive and true negative rate."""
+
+    rho: float
+    eta: float
+
+
+class KnownCorrelation(NamedTuple):
+    """Hold what an analyst takes for known of a metric's scores: their correlation with the human score."""
+
+    correlation: float
+
+
+@dataclass(frozen=True, slots=True)
+class OutputMetric:
+    """Say what a metric says of single outputs, system by system.
+
+    Binary: it says adequate of adequate outputs with `rho[system]`, inadequate of others with `eta[system]`. Otherwise
+    it scores them with `correlation[system]` to the human score of a system's outputs, in standard deviations; with a
+    `threshold` it says adequate above it. `nominal` is what an analyst takes for known, the same for all systems.
+    """
+
+    nominal: KnownRates | KnownCorrelation
+    rho: Floats | None = None
+    eta: Floats | None = None
+    correlation: Floats | None = None
+    threshold: float | None = None

@@ -1,0 +1,37 @@
+"""Ratings that are what they are: recorded in a table, or drawn once for a world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.types import RATE, Answers, Floats, Ints, World
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRatings:
+    """Hold what raters answer: `value[system, item, slot]` (NaN = gap), `errors` the number of errors marked.
+
+    Studies re-reveal these ratings: they have no noise of their own.
+    """
+
+    value: Floats
+    errors: Ints
+
+    def draw(self, rng: np.random.Generator, needs: None = None) -> None:
+        """Draw nothing."""
+
+    def answer(self, noise: None, unit: Ints, item: Ints, slot: Ints) -> Answers:
+        """Look the ratings up."""
+        return Answers(self.value[unit, item, slot], self.errors[unit, item, slot])
+
+    def expected(self) -> Floats:
+        """Return what every rater says: `[system, item, slot]`, NaN in gaps."""
+        return self.value
+
+
+def fixed_ratings(world: World) -> FixedRatings | None:
+    """Return the ratings of a world where they are fixed."""
+    law = world.answers.get(RATE)
+    return law if isinstance(law, FixedRatings) else None
