@@ -29,6 +29,19 @@ def shown(value: object, limit: int = 60) -> str:
     return shortened(text, limit)
 
 
+def flat(section: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any]]:
+    """Go through a nested config: every key in full, with its value.
+
+    >>> list(flat({"seed": 1, "design": {"documents": 5}}))
+    [('seed', 1), ('design.documents', 5)]
+    """
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{where}{key}.")
+        else:
+            yield f"{where}{key}", value
+
+
 def shortened(text: str, limit: int = 60) -> str:
     """Cut a text to a length."""
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,7 +1,8 @@
 """Test all pairs of systems at once, documents being the unit that is permuted.
 
-Both tests take `total[document, system]`, each system's summed score per document, every system on every
-document, and return `p_value[pair]`, two-sided, pairs i < j in the order of `np.triu_indices`.
+Both tests take `total[document, system]`, each system's summed score per document (NaN: missing), and return
+`p_value[pair]`, two-sided, pairs i < j in the order of `np.triu_indices`. A document counts for a pair if both systems
+came.
 """
 
 from __future__ import annotations
@@ -35,13 +36,16 @@ def permutation(
     first, second = np.triu_indices(n_systems, 1)
     exact = n_documents < 63 and 2**n_documents <= permutations
     signs = _all_signs(n_documents) if exact else _random_signs(rng, permutations, n_documents)
-    permuted = signs @ total
-    observed = np.abs(total.sum(0)[first] - total.sum(0)[second])
-    tolerance = RELATIVE_TOLERANCE * np.abs(total).sum(0).max(initial=0.0)
-    # One row per pair keeps the two gathers and the comparison contiguous.
-    columns = np.ascontiguousarray(permuted.T)
-    difference = columns[first]
-    difference -= columns[second]
+    tolerance = RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)
+    if np.isnan(total).any():
+        gap = np.nan_to_num(total[:, first] - total[:, second])
+        observed, difference = np.abs(gap.sum(0)), np.ascontiguousarray((signs @ gap).T)
+    else:
+        observed = np.abs(total.sum(0)[first] - total.sum(0)[second])
+        # One row per pair keeps the two gathers and the comparison contiguous.
+        columns = np.ascontiguousarray((signs @ total).T)
+        difference = columns[first]
+        difference -= columns[second]
     np.abs(difference, out=difference)
     extreme = np.count_nonzero(difference >= (observed - tolerance)[:, None], axis=1)
     if exact or p_value == "published":
@@ -57,7 +61,7 @@ def normal(rng: np.random.Generator, total: Floats) -> Floats:
     from scipy.special import erfc
 
     first, second = np.triu_indices(total.shape[1], 1)
-    difference = total[:, first] - total[:, second]
+    difference = np.nan_to_num(total[:, first] - total[:, second])
     spread = np.sqrt(np.sum(difference**2, axis=0))
     z = np.divide(np.abs(difference.sum(0)), spread, out=np.zeros_like(spread), where=spread > 0)
     return np.asarray(erfc(z / np.sqrt(2.0)))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from simlab.config.neutral import without_neutral
 from simlab.config.recorded import identify
 
 Config = dict[str, Any]
@@ -101,7 +102,7 @@ def canonical(config: Mapping[str, Any]) -> str:
     >>> canonical({"studies": 9, "seed": 1, "design": {"documents": 5}})
     '{"design":{"documents":5},"seed":1}'
     """
-    kept = {key: value for key, value in config.items() if key not in NO_NUMBER}
+    kept = {key: value for key, value in without_neutral(config).items() if key not in NO_NUMBER}
     return json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

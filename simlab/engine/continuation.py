@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 from simlab.config.sweep import Sweep, canonical
 from simlab.messages import flat, shown
 from simlab.types import InputError
+
+Placed: TypeAlias = tuple[tuple[int, ...], Mapping[str, Any]]
+"""Where a cell stands on the axes, and its config."""
+
+_ABSENT = object()
 
 Declaration = Mapping[str, Any]
 """JSON-ready: `base` (what all cells share and what determines numbers), `axes`, `worlds`, `studies`, and views."""
@@ -74,7 +79,7 @@ def position(grown: Declaration, asked: Declaration, values: Sequence[Any]) -> t
 def refuse_difference(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:
     """Raise InputError naming the first key in which two configs differ."""
     old, new = dict(flat(stored)), dict(flat(asked))
-    differing = sorted(key for key in old.keys() | new.keys() if old.get(key, flat) != new.get(key, flat))
+    differing = sorted(key for key in old.keys() | new.keys() if old.get(key, _ABSENT) != new.get(key, _ABSENT))
     if not differing:
         return
     key = differing[0]
@@ -82,6 +87,42 @@ def refuse_difference(stored: Mapping[str, Any], asked: Mapping[str, Any], where
     raise InputError(
         f"{where} holds another sweep: {_said(key, old)} there, {_said(key, new)} asked{more}; give another --out"
     )
+
+
+def refuse_mixture(
+    axes: Sequence[Mapping[str, Any]], stored: Sequence[Placed], asked: Sequence[Placed], where: str
+) -> None:
+    """Raise InputError where cells asked for differ from stored ones in more than the values on the axes.
+
+    A default that has changed since a folder was filled would otherwise enter its new cells only, and the folder would
+    hold a mixture that no fresh one gives. Sections differ where the option on an axis differs: systems bring their own
+    raters, and a question everything.
+    """
+    old, new = (_residuals(axes, cells) for cells in (stored, asked))
+    for before, first in old.items():
+        for now, second in new.items():
+            free = {axis["key"] for axis, a, b in zip(axes, before, now, strict=True) if a != b}
+            if "question" not in free:
+                free |= {"raters"} if "systems" in free else set()
+                refuse_difference(_outside(first, free), _outside(second, free), where)
+
+
+def _residuals(axes: Sequence[Mapping[str, Any]], cells: Sequence[Placed]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Return what determines numbers beside the values that are patched in, for each combination of options."""
+    residuals: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for position, config in cells:
+        own = dict(flat(determining(config)))
+        patched = {axis["key"] for axis in axes if axis["key"] in own}
+        options = tuple(
+            None if axis["key"] in patched else axis["values"][k] for axis, k in zip(axes, position, strict=True)
+        )
+        digests = {f"{key.removesuffix('path')}sha256" for key in patched if key.endswith(".path")}
+        residuals.setdefault(options, {key: own[key] for key in own.keys() - patched - digests})
+    return residuals
+
+
+def _outside(config: Mapping[str, Any], groups: set[str]) -> dict[str, Any]:
+    return {key: value for key, value in config.items() if not any(key.startswith(f"{group}.") for group in groups)}
 
 
 def _same_axes(stored: Sequence[Mapping[str, Any]], asked: Sequence[Mapping[str, Any]], where: str) -> None:
@@ -105,5 +146,5 @@ def _union(stored: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
     return [*stored, *(value for value in asked if value not in stored)]
 
 
-def _said(key: str, values: Mapping[str, Any]) -> str:
-    return f"{key}={shown(values[key])}" if key in values else f"no {key}"
+def _said(key: str, config: Mapping[str, Any]) -> str:
+    return f"{key}={shown(config[key])}" if key in config else f"no {key}"

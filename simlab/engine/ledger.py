@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.engine.addresses import Address, Finished, gaps
-from simlab.engine.continuation import grow, refuse_difference
+from simlab.engine.continuation import determining, grow, refuse_difference, refuse_mixture
 from simlab.types import InputError
 
 FILE = "ledger.sqlite"
@@ -114,12 +114,16 @@ class Ledger:
         stored = self.declaration()
         return dict(asked) if stored is None else grow(stored, asked, str(self.folder))
 
-    def check(self, entries: Sequence[Entry]) -> None:
-        """Raise InputError where a cell's place is taken by another config (an option's default has changed)."""
+    def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> None:
+        """Raise InputError where a cell's place is taken by another config, or a default has changed since."""
         stored = {entry.position: entry for entry in self.entries()}
         for entry in entries:
             if entry.position in stored and stored[entry.position].cell != entry.cell:
-                refuse_difference(stored[entry.position].config, entry.config, str(self.folder))
+                refuse_difference(
+                    determining(stored[entry.position].config), determining(entry.config), str(self.folder)
+                )
+        held, new = ([(entry.position, entry.config) for entry in cells] for cells in (stored.values(), entries))
+        refuse_mixture(axes, held, new, str(self.folder))
 
     def admit(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> None:
         """Take in what the folder will declare, and that `worlds` times `studies` are wanted of these cells."""

@@ -128,7 +128,7 @@ def place(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
     """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
     grown = book.grown(job.asked)
     entries = [cell.at(position(grown, job.asked, cell.values)) for cell in job.cells]
-    book.check(entries)
+    book.check(grown["axes"], entries)
     return grown, entries
 
 

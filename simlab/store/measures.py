@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,15 +25,27 @@ Variables = dict[str, tuple[tuple[str, ...], Array, Mapping[str, Any]]]
 Estimates = Mapping[Position, Mapping[str, Estimate]]
 
 
-def estimate(measures: Measures, outcomes: Outcomes) -> dict[str, Estimate]:
+def estimate(measures: Measures, outcomes: Outcomes, declared: Container[str] = ()) -> dict[str, Estimate]:
     """Compute the measures of a cell; none where no campaign of it was carried out.
 
-    On one thread, as the blocks are: the last bits of a matrix product depend on how many.
+    A measure of an outcome that is `declared`, and that this kind of study lacks, has no value here. On one thread, as
+    the blocks are: the last bits of a matrix product depend on how many.
     """
     if not np.any(outcomes["status"] == OK):
         return {}
     with threadpool_limits(1):
-        return {name: measure(outcomes) for name, measure in measures.items()}
+        computed = {name: _computed(measure, outcomes, declared) for name, measure in measures.items()}
+    return {name: value for name, value in computed.items() if value is not None}
+
+
+def _computed(measure: Callable[[Outcomes], Estimate], outcomes: Outcomes, declared: Container[str]) -> Estimate | None:
+    try:
+        return measure(outcomes)
+    except KeyError as error:
+        lacking = error.args[0]
+        if lacking in outcomes or lacking not in declared:
+            raise
+        return None
 
 
 def n_clusters(estimates: Estimates) -> int:

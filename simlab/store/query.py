@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.messages import or_nearest, shown
 from simlab.store.measures import Measures, estimate, n_clusters, set_out
-from simlab.store.opening import axes_of, measures_of, open_results, outcomes_of_cell
+from simlab.store.opening import axes_of, measures_of, open_results, outcome_names, outcomes_of_cell
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def add_measures(dataset: xr.Dataset, measures: Measures) -> xr.Dataset:
         return dataset
     axes = axes_of(dataset)
     shape = tuple(dataset.sizes[axis] for axis in axes)
-    estimates = {place: estimate(wanted, outcomes_of_cell(dataset, place)) for place in np.ndindex(*shape)}
+    declared = outcome_names(dataset)
+    estimates = {place: estimate(wanted, outcomes_of_cell(dataset, place), declared) for place in np.ndindex(*shape)}
     added = set_out(axes, shape, estimates, {name: {} for name in wanted})
     return _padded(dataset, n_clusters(estimates)).assign(_padded(xr.Dataset(added), dataset.sizes.get("cluster", 0)))
 

@@ -90,7 +90,7 @@ def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:
         outcomes = gather(book.blocks(entry.cell), entry.config, size.outcomes)
         if not outcomes:
             continue
-        estimates[position] = estimate(measures, outcomes)
+        estimates[position] = estimate(measures, outcomes, size.outcomes)
         failed[position] = float(np.mean(outcomes["status"] != OK))
         sets.append(spread(outcomes, "document_set", size, len(entry.systems)))
         for name in outcomes.keys() & size.outcomes.keys():

@@ -36,8 +36,8 @@ class Shape:
 class Kind:
     """Declare a kind of study.
 
-    What a config of it looks like: `defaults` names its file in conf/, `groups` the groups of options that only it
-    has, `sections` the keys of its sections that are no parts, `parts` what the parts of a group may return (a group
+    What a config of it looks like (its file of defaults in conf/ names its `question`): `groups` of options that only
+    it has, `sections` the keys of its sections that are no parts, `parts` what the parts of a group may return (a group
     that is not named is open to all), `brings` which raters a group of systems brings along (None: it cannot be had).
 
     What its campaigns conclude: `outcomes`; `sizes(config)` counts their dimensions beside system and pair, `names`
@@ -61,7 +61,6 @@ class Kind:
 
     name: str
     question: str
-    defaults: str
     groups: frozenset[str]
     sections: Mapping[str, type]
     parts: Mapping[str, tuple[Any, ...]]

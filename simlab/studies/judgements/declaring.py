@@ -44,7 +44,6 @@ class Decision(TypedDict):
 KIND = Kind(
     name="judgements",
     question=JUDGE,
-    defaults="judgements",
     groups=frozenset({"analysis.estimator"}),
     sections={"design": Design, "budget": Budget, "decision": Decision},
     # A table is let through here, so that whoever asks for it is told why it cannot be judged anew.

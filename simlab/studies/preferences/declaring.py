@@ -41,7 +41,6 @@ def sizes(config: Mapping[str, Any]) -> dict[str, int]:
 KIND = Kind(
     name="preferences",
     question=COMPARE,
-    defaults="preferences",
     groups=frozenset({"analysis.reference"}),
     sections={"design": Design, "budget": Budget},
     parts={

@@ -43,7 +43,6 @@ class Decision(TypedDict):
 KIND = Kind(
     name="ratings",
     question=RATE,
-    defaults="study",
     groups=frozenset({"design.grouping", "analysis.normalization", "analysis.test"}),
     sections={"design": Design, "budget": Budget, "decision": Decision},
     parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": ()},

@@ -1,0 +1,49 @@
+"""Tell which keys change nothing: those that came later and have the value that stands for how things were before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simlab.config.groups import folder, plugin_folder
+from simlab.types import InputError
+
+FILE = "neutral.yaml"
+
+
+def without_neutral(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a config without the keys that have their neutral value; the config itself stays as it is."""
+    return _without(config, neutral(tuple(config.get("plugins", ()))))
+
+
+@cache
+def neutral(plugins: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """Return the neutral value of every key that has one: `{"design.documents": 40}`."""
+    values: dict[str, Any] = {}
+    for file in _files(plugins):
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if not isinstance(content, Mapping):
+            raise InputError(f"{file} must hold lines such as `design.documents: 40`, a key with its neutral value")
+        values |= content
+    return values
+
+
+def _files(plugins: Sequence[str]) -> Iterator[Path]:
+    for place in (folder("conf"), *map(plugin_folder, plugins)):
+        if (place / FILE).is_file():
+            yield place / FILE
+
+
+def _without(config: Mapping[str, Any], values: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for name, value in config.items():
+        key = f"{where}{name}"
+        if isinstance(value, Mapping):
+            kept[name] = _without(value, values, f"{key}.")
+        elif key not in values or values[key] != value:
+            kept[name] = value
+    return kept

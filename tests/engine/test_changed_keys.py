@@ -1,0 +1,100 @@
+"""Let a plug-in's part change after a folder was filled: by a key that changes nothing, by another default."""
+
+from __future__ import annotations
+
+import importlib
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from simlab.cli import answer
+from simlab.config import neutral
+from simlab.studies import questions
+
+PART = """
+import numpy as np
+from simlab.types import Outputs
+from simlab.world.systems import mqm
+
+def {name}(rng: np.random.Generator, *, n_systems: int, spread: float{more}) -> Outputs:
+    return mqm(rng, n_systems=n_systems, n_documents=42, n_segments=42, max_segments=3, mean_score=5.0,
+               system_sd=spread, document_sd=0.4, segment_sd=0.5, system_document_sd=0.3)
+"""
+SMALL = ["worlds=2", "studies=5", "design.documents=10", "--jobs", "1", "--plugins", "growing"]
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "growing"]:
+        del sys.modules[name]
+
+
+def plug_in(options: dict[str, str], more: str = "", neutral_keys: str = "") -> None:
+    """Write the package `growing`, a system model with these YAML keys for each of its options."""
+    conf = Path("growing/conf")
+    (conf / "systems").mkdir(parents=True, exist_ok=True)
+    Path("growing/__init__.py").write_text("")
+    Path("growing/parts.py").write_text("".join(PART.format(name=name, more=more) for name in options))
+    for name, keys in options.items():
+        (conf / f"systems/{name}.yaml").write_text(f"_target_: growing.parts.{name}\nn_systems: 4\n{keys}")
+    (conf / "neutral.yaml").write_text(neutral_keys or "{}")
+    forget()
+
+
+def forget() -> None:
+    """Start anew, as another process would."""
+    from simlab import parts
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "growing"]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    for cached in (neutral.neutral, questions._implied, questions._kinds_with, parts._model_of_part):
+        cached.cache_clear()
+
+
+def cells(folder: str) -> set[str]:
+    with closing(sqlite3.connect(f"{folder}/ledger.sqlite")) as database:
+        return {key for (key,) in database.execute("SELECT cell FROM cells")}
+
+
+def test_a_new_key_with_its_neutral_value_continues_an_old_folder() -> None:
+    plug_in({"mine": "spread: 0.3\n"})
+    assert answer(["run", "systems=mine", *SMALL, "--out", "f"]) == 0
+    before = cells("f")
+    plug_in({"mine": "spread: 0.3\nshift: 0.0\n"}, ", shift: float", "systems.shift: 0.0")
+    assert answer(["run", "systems=mine", "studies=8", *[w for w in SMALL if w != "studies=5"], "--out", "f"]) == 0
+    assert cells("f") == before
+    assert answer(["run", "systems=mine", "systems.shift=1", *SMALL, "--out", "other"]) == 0
+    assert cells("other") != before
+
+
+def test_without_a_neutral_value_a_new_key_makes_another_study(capsys: pytest.CaptureFixture[str]) -> None:
+    plug_in({"mine": "spread: 0.3\n"})
+    assert answer(["run", "systems=mine", *SMALL, "--out", "f"]) == 0
+    plug_in({"mine": "spread: 0.3\nshift: 0.0\n"}, ", shift: float")
+    capsys.readouterr()
+    assert answer(["run", "systems=mine", *SMALL, "--out", "f"]) == 2
+    assert "systems.shift" in capsys.readouterr().err
+
+
+def test_a_changed_default_never_makes_a_mixture(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ask for new values of another axis only: no cell of the old default is asked for again."""
+    sweep = "axes:\n  systems: [mine, yours]\n  design.documents: [{}]\nset: {{worlds: 2, studies: 5}}\n"
+    plug_in({"mine": "spread: 0.3\n", "yours": "spread: 0.6\n"})
+    Path("grid.yaml").write_text(sweep.format("10"))
+    words = ["sweep", "grid.yaml", "--jobs", "1", "--plugins", "growing", "--out", "f"]
+    assert answer(words) == 0
+    Path("grid.yaml").write_text(sweep.format("20"))
+    plug_in({"mine": "spread: 0.3\n", "yours": "spread: 0.7\n"})
+    capsys.readouterr()
+    assert answer(words) == 2
+    assert "systems.spread" in capsys.readouterr().err
+    plug_in({"mine": "spread: 0.3\n", "yours": "spread: 0.6\n"})
+    assert answer(words) == 0
