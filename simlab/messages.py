@@ -67,19 +67,6 @@ def or_nearest(word: str, choices: Iterable[str]) -> str:
     return f"did you mean {found}?" if found else f"choose from {', '.join(listed)}"
 
 
-def flat(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of nested mappings with their dotted keys.
-
-    >>> dict(flat({"design": {"documents": 20}, "seed": 1}))
-    {'design.documents': 20, 'seed': 1}
-    """
-    for key, value in section.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
 def in_quotes(key: str, text: str) -> str:
     """Write `key=text` so that a shell and the override grammar both take the text literally.
 

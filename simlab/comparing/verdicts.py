@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simlab.studies.outcomes import OK
-from simlab.types import Array, Floats, Ints
+from simlab.types import OK, Array, Floats, Ints
 
 if TYPE_CHECKING:
     import xarray as xr
