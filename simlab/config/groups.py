@@ -46,12 +46,12 @@ def plugin_folder(plugin: str) -> Path:
     if not re.fullmatch(r"[A-Za-z]\w*(\.[A-Za-z]\w*)*", plugin, re.ASCII):
         raise InputError(f"plug-in {shown(plugin)} is no package name; write --plugins with names such as my_parts")
     try:
-        found = importlib.util.find_spec(plugin)
+        spec = importlib.util.find_spec(plugin)
     except ModuleNotFoundError:
-        found = None
-    if found is None or not found.submodule_search_locations:
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
         raise InputError(f"plug-in {plugin} is no package that is installed here; install it or correct --plugins")
-    for location in found.submodule_search_locations:
+    for location in spec.submodule_search_locations:
         if (Path(location) / "conf").is_dir():
             return Path(location) / "conf"
     raise InputError(f"plug-in {plugin} has no folder conf; a plug-in offers its parts as conf/GROUP/OPTION.yaml")
@@ -75,7 +75,7 @@ def compose_options(choices: Mapping[str, Any], defaults: Path, plugins: Sequenc
     from omegaconf import OmegaConf
 
     overrides = [f"{group.replace('.', '/')}={_option(choice)}" for group, choice in choices.items()]
-    others = [place for place in (folder("conf"), *map(plugin_folder, plugins)) if place != defaults.parent]
+    others = [source for source in (folder("conf"), *map(plugin_folder, plugins)) if source != defaults.parent]
     if others:
         overrides.append(f"hydra.searchpath=[{','.join(map(_quoted, others))}]")
     try:
@@ -98,7 +98,7 @@ def _quoted(path: Path) -> str:
 
 
 @contextmanager
-def _hydra(place: Path) -> Iterator[None]:
+def _hydra(options: Path) -> Iterator[None]:
     """Start Hydra on a folder of options; a program that runs under Hydra itself keeps its own."""
     from hydra import initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
@@ -106,7 +106,7 @@ def _hydra(place: Path) -> Iterator[None]:
     held = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
-        with initialize_config_dir(str(place), version_base="1.3"):
+        with initialize_config_dir(str(options), version_base="1.3"):
             yield
     finally:
         GlobalHydra.instance().hydra = held

@@ -33,9 +33,9 @@ def neutral(plugins: tuple[str, ...] = ()) -> Mapping[str, Any]:
 
 
 def _files(plugins: Sequence[str]) -> Iterator[Path]:
-    for place in (folder("conf"), *map(plugin_folder, plugins)):
-        if (place / FILE).is_file():
-            yield place / FILE
+    for source in (folder("conf"), *map(plugin_folder, plugins)):
+        if (source / FILE).is_file():
+            yield source / FILE
 
 
 def _without(config: Mapping[str, Any], values: Mapping[str, Any], where: str = "") -> dict[str, Any]:

@@ -84,17 +84,17 @@ def deal_to_entropy(
 
     Start from random raters; in random order re-assign each unit to the rater that brings the entropy closest
     to the target; begin again if it ends more than `tolerance` off. Where a bucket has several piles (system-balanced),
-    the piles are laid side by side and units of the same place move together, so that all systems burden the
+    the piles are laid side by side and units of the same piece move together, so that all systems burden the
     raters alike. Raises DesignFailure after `tries` beginnings. Source: Riley et al. 2024, appendix 10.3.
     """
     units = _units(table, documents)
     reached = []
     for _ in range(tries):
         rank = _rank_in_pile(table, units, rng.random(len(units)))
-        place = np.unique(table.bucket[units] * (rank.max() + 1) + rank, return_inverse=True)[1]
-        choice, entropy = _walk(rng, table, units, place, target)
+        piece = np.unique(table.bucket[units] * (rank.max() + 1) + rank, return_inverse=True)[1]
+        choice, entropy = _walk(rng, table, units, piece, target)
         if abs(entropy - target) <= tolerance:
-            return _asked(table, units, choice[place], documents)
+            return _asked(table, units, choice[piece], documents)
         reached.append(entropy)
     closest = min(reached, key=lambda entropy: abs(entropy - target))
     raise DesignFailure(
@@ -109,10 +109,10 @@ def load(frame: Frame, asked: Asked) -> Ints:
     return np.bincount(frame.rater[system, item, slot[system, item, k]], minlength=frame.n_raters)
 
 
-def _walk(rng: np.random.Generator, table: Table, units: Ints, place: Ints, target: float) -> tuple[Ints, float]:
-    """Re-assign every place once, in random order; return the choice per place and the entropy reached."""
-    options = _options(rng, table, units, place)
-    weight = np.bincount(place, weights=table.weight[units]).astype(int).tolist()
+def _walk(rng: np.random.Generator, table: Table, units: Ints, piece: Ints, target: float) -> tuple[Ints, float]:
+    """Re-assign every piece once, in random order; return the choice per piece and the entropy reached."""
+    options = _options(rng, table, units, piece)
+    weight = np.bincount(piece, weights=table.weight[units]).astype(int).tolist()
     total = sum(weight) * table.slots.shape[2]
     n_log_n = _n_log_n(total)
     scale = np.log(max(table.n_raters, 2))
@@ -138,15 +138,15 @@ def _walk(rng: np.random.Generator, table: Table, units: Ints, place: Ints, targ
     return np.array(choice), normalized_entropy(np.array(loads))
 
 
-def _options(rng: np.random.Generator, table: Table, units: Ints, place: Ints) -> list[list[tuple[int, list[int]]]]:
-    """List for each place its possible choices with their raters, in random order (so ties fall at random)."""
-    n_places = int(place.max()) + 1
-    possible = np.ones((n_places, table.possible.shape[1]), bool)
-    np.logical_and.at(possible, place, table.possible[units])
+def _options(rng: np.random.Generator, table: Table, units: Ints, piece: Ints) -> list[list[tuple[int, list[int]]]]:
+    """List for each piece its possible choices with their raters, in random order (so ties fall at random)."""
+    n_pieces = int(piece.max()) + 1
+    possible = np.ones((n_pieces, table.possible.shape[1]), bool)
+    np.logical_and.at(possible, piece, table.possible[units])
     if not possible.any(1).all():
         raise DesignFailure("no rater rated all outputs that share a place in this deal; use design.load_entropy=null")
-    bucket = np.empty(n_places, np.int64)
-    bucket[place] = table.bucket[units]
+    bucket = np.empty(n_pieces, np.int64)
+    bucket[piece] = table.bucket[units]
     order = rng.random(possible.shape).argsort(1).tolist()
     raters = table.raters.tolist()
     allowed = possible.tolist()

@@ -43,19 +43,19 @@ def gather(test_set: TestSet, order: Ints, annotations: Ints) -> Evidence:
     Metric ratings of outputs that have a human rating count as confusions, never as metric ratings.
     Source: Deriu et al. 2023, appendix A.
     """
-    asked = order[:, : annotations[-1]]
-    human = np.take_along_axis(test_set.human, asked, axis=1)
+    items = order[:, : annotations[-1]]
+    human = np.take_along_axis(test_set.human, items, axis=1)
     if test_set.metric is None:
         return count_looks(human, None, None, annotations)
     n_rated = test_set.metric.shape[1]
-    metric = np.take_along_axis(test_set.metric, np.minimum(asked, n_rated - 1), axis=1)
-    return count_looks(human, np.where(asked < n_rated, metric, -1), test_set.metric, annotations)
+    metric = np.take_along_axis(test_set.metric, np.minimum(items, n_rated - 1), axis=1)
+    return count_looks(human, np.where(items < n_rated, metric, -1), test_set.metric, annotations)
 
 
 def count_looks(human: Array, metric: Array | None, said: Array | None, annotations: Ints) -> Evidence:
     """Count outcomes of the first annotations of each pair at each look.
 
-    `human[pair, k]` and `metric[pair, k]` are the outcomes of the k-th item asked about (negative: none), and
+    `human[pair, k]` and `metric[pair, k]` are the outcomes of the k-th item items about (negative: none), and
     `said[pair, item]` is what the metric says of all items; the last two are None without a metric.
     """
     counts = _cumulated(human, 3, annotations)
@@ -87,11 +87,11 @@ def last_looks(stop: Bools, cost: Ints, budget: int | None, order: Ints) -> Ints
     open_ = ~stop[:, :, 0]
     left = np.full(len(stop), np.iinfo(np.int64).max if budget is None else budget)
     for look in range(1, stop.shape[2]):
-        asked = np.where(open_, cost[:, :, look], 0)
-        spent = np.take_along_axis(np.cumsum(np.take_along_axis(asked, order, 1), axis=1), np.argsort(order, axis=1), 1)
+        batch = np.where(open_, cost[:, :, look], 0)
+        spent = np.take_along_axis(np.cumsum(np.take_along_axis(batch, order, 1), axis=1), np.argsort(order, axis=1), 1)
         paid = open_ & (spent <= left[:, None])
         end[paid] = look
-        left = left - np.where(paid, asked, 0).sum(1)
+        left = left - np.where(paid, batch, 0).sum(1)
         ended = np.any(open_ & ~paid, axis=1, keepdims=True)
         open_ = paid & ~stop[:, :, look] & ~ended
     return end

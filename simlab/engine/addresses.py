@@ -33,8 +33,8 @@ class Address:
     def __str__(self) -> str:
         """Name the world and the studies, the last one included."""
         last = self.first + self.count - 1
-        drawn = "".join(f"{word} {k}, " for word, k in (("pool", self.pool), ("draw", self.draw)) if k)
-        return f"world {self.world}, {drawn}{f'studies {self.first} to {last}' if self.count > 1 else f'study {last}'}"
+        nested = "".join(f"{word} {k}, " for word, k in (("pool", self.pool), ("draw", self.draw)) if k)
+        return f"world {self.world}, {nested}{f'studies {self.first} to {last}' if self.count > 1 else f'study {last}'}"
 
 
 @dataclass(frozen=True, slots=True)

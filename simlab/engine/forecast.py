@@ -13,9 +13,9 @@ from simlab.engine.dispatch import Task
 from simlab.engine.run import (
     CheckFunction,
     default_jobs,
+    fit_in,
     missing,
     outcome_bytes,
-    place,
     prepare,
     refuse_too_large,
     study_block,
@@ -52,7 +52,7 @@ def forecast(
     refuse_too_large(sweep, job)
     if (folder / ledger.FILE).exists():
         with ledger.reading(folder) as book:
-            tasks = missing(sweep, book, place(job, book)[1])
+            tasks = missing(sweep, book, fit_in(job, book)[1])
     else:
         tasks = missing(sweep, None, [cell.at(()) for cell in job.cells])
     processes = jobs or default_jobs(sweep)

@@ -106,8 +106,8 @@ class Ledger:
 
     def declaration(self) -> dict[str, Any] | None:
         """Return what the folder's sweep has come to declare; None for a new folder."""
-        found: dict[str, Any] | None = self._get("sweep")
-        return found
+        declared: dict[str, Any] | None = self._get("sweep")
+        return declared
 
     def grown(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the folder will declare once it has taken in what is asked; raise InputError if it cannot."""
@@ -136,11 +136,11 @@ class Ledger:
     def entries(self) -> list[Entry]:
         """List the cells of the grid that were ever asked for, in the grid's order."""
         rows = self._database.execute("SELECT position, cell, config, systems FROM cells")
-        found = [
+        entries = [
             Entry(tuple(json.loads(position)), cell, json.loads(config), tuple(json.loads(systems)))
             for position, cell, config, systems in rows
         ]
-        return sorted(found, key=lambda entry: entry.position)
+        return sorted(entries, key=lambda entry: entry.position)
 
     def missing(self, cell: str, world: int, studies: int, *, failed: bool = True) -> list[tuple[int, int]]:
         """List the studies of a world that are not finished, as (first, count); `failed` ones are among them."""
@@ -217,8 +217,8 @@ class Ledger:
 
     def complaints(self) -> list[str]:
         """Ask SQLite whether its file is whole."""
-        found = [str(row[0]) for row in self._database.execute("PRAGMA integrity_check")]
-        return [] if found == ["ok"] else found
+        complaints = [str(row[0]) for row in self._database.execute("PRAGMA integrity_check")]
+        return [] if complaints == ["ok"] else complaints
 
     def _get(self, key: str) -> Any:
         row = self._database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -301,12 +301,12 @@ def _plain_errors(path: Path) -> Iterator[None]:
 
 
 def _said(path: Path, error: sqlite3.Error) -> str:
-    kind = getattr(error, "sqlite_errorname", "")
-    if kind.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+    code = getattr(error, "sqlite_errorname", "")
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"{path.parent} is in use by another run; wait until it ends or give another --out"
-    if kind == "SQLITE_NOTADB":
+    if code == "SQLITE_NOTADB":
         return f"{path} is not a simlab ledger; give another --out"
-    if kind.startswith("SQLITE_CORRUPT"):
+    if code.startswith("SQLITE_CORRUPT"):
         return f"{path} is damaged ({error}); bring back a copy or give another --out"
     return f"{path}: {error}"
 

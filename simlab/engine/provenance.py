@@ -17,8 +17,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 @cache
 def provenance() -> dict[str, str]:
     """Name the versions that a number depends on; the same for every run of one installation."""
-    found = {name: _version(name) for name in PACKAGES}
-    return found | {"python": platform.python_version(), "commit": _commit(), "lock": _lock()}
+    versions = {name: _version(name) for name in PACKAGES}
+    return versions | {"python": platform.python_version(), "commit": _commit(), "lock": _lock()}
 
 
 def _version(package: str) -> str:

@@ -98,7 +98,7 @@ def run(
     job = prepare(sweep, check)
     refuse_too_large(sweep, job)
     with ledger.writing(folder) as book:
-        grown, entries = place(job, book)
+        grown, entries = fit_in(job, book)
         torn = book.discard_torn()
         book.admit(grown, entries, sweep.worlds, sweep.studies)
         tasks = missing(sweep, book, entries)
@@ -124,7 +124,7 @@ def prepare(sweep: Sweep, check: CheckFunction | None = None) -> Job:
     return Job(declare(sweep) | foreign([cell.config for cell in cells]), tuple(cells))
 
 
-def place(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
+def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
     """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
     grown = book.grown(job.asked)
     entries = [cell.at(position(grown, job.asked, cell.values)) for cell in job.cells]
@@ -161,7 +161,7 @@ def cell_names(book: Ledger) -> dict[str, str]:
     axes = (book.declaration() or {})["axes"]
     return {
         entry.cell: "".join(
-            f"{axis['name']}={shown(axis['values'][place])}, " for axis, place in zip(axes, entry.position, strict=True)
+            f"{axis['name']}={shown(axis['values'][k])}, " for axis, k in zip(axes, entry.position, strict=True)
         )
         for entry in book.entries()
     }

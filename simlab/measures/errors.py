@@ -42,8 +42,8 @@ def best_system_found(outcomes: Outcomes) -> Estimate:
         return unknown()
     first = _unbeaten(outcomes["direction"])
     best = _unbeaten(of_campaign(outcomes, "true_direction"))
-    found = (first & best).sum(1) / np.maximum(first.sum(1), 1)
-    return ratio_over_campaigns(outcomes, found, np.ones(len(found)))
+    share = (first & best).sum(1) / np.maximum(first.sum(1), 1)
+    return ratio_over_campaigns(outcomes, share, np.ones(len(share)))
 
 
 def _unbeaten(direction: Array) -> Bools:

@@ -16,10 +16,10 @@ from simlab.types import OK, Array, Bools, Estimate, Floats, Ints, Outcomes
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Say what is left out at a time: `label[campaign]` counted from 0, and the kind of cluster."""
+    """Say what is left out at a time: `label[campaign]` counted from 0, and what a cluster is."""
 
     label: Ints
-    kind: str
+    cluster: str
     n: int
 
 
@@ -34,11 +34,11 @@ def clusters(outcomes: Outcomes) -> Clusters:
 
     Levels are judged on all campaigns, failed ones included, so that designs compared keep the same clusters.
     """
-    for kind in ("world", "document_set"):
-        values, label = np.unique(outcomes[kind], return_inverse=True)
-        shared = kind == "world" or len(values) < len(label)
+    for cluster in ("world", "document_set"):
+        values, label = np.unique(outcomes[cluster], return_inverse=True)
+        shared = cluster == "world" or len(values) < len(label)
         if len(values) > 1 and shared:
-            return Clusters(label, kind, len(values))
+            return Clusters(label, cluster, len(values))
     return Clusters(np.arange(len(outcomes["world"])), "replicate", len(outcomes["world"]))
 
 
@@ -73,7 +73,7 @@ def ratio_over_campaigns(outcomes: Outcomes, numerator: Array, denominator: Arra
     group = clusters(outcomes)
     top = np.bincount(group.label, weights=np.where(ok, numerator, 0.0), minlength=group.n)
     below = np.bincount(group.label, weights=np.where(ok, denominator, 0.0), minlength=group.n)
-    return _jackknife(top.sum(), below.sum(), top.sum() - top, below.sum() - below, group.kind, int(ok.sum()))
+    return _jackknife(top.sum(), below.sum(), top.sum() - top, below.sum() - below, group.cluster, int(ok.sum()))
 
 
 def ratio_over_pairs(outcomes: Outcomes, pairs: list[tuple[Ints, Floats, Floats]]) -> Estimate:
@@ -90,21 +90,21 @@ def ratio_over_pairs(outcomes: Outcomes, pairs: list[tuple[Ints, Floats, Floats]
             off_diagonal = matrix - np.diag(np.diag(matrix))
             total[side] += off_diagonal.sum()
             # Within one cluster a pair is lost once; across campaigns as clusters it is lost with either of the two.
-            per_campaign = off_diagonal.sum(1) + (off_diagonal.sum(0) if group.kind == "replicate" else 0)
+            per_campaign = off_diagonal.sum(1) + (off_diagonal.sum(0) if group.cluster == "replicate" else 0)
             lost[side] += np.bincount(group.label[campaigns], weights=per_campaign, minlength=group.n)
     n = sum(len(campaigns) for campaigns, *_ in pairs)
-    return _jackknife(total[0], total[1], total[0] - lost[0], total[1] - lost[1], group.kind, n)
+    return _jackknife(total[0], total[1], total[0] - lost[0], total[1] - lost[1], group.cluster, n)
 
 
-def _jackknife(top: float, below: float, top_without: Floats, below_without: Floats, kind: str, n: int) -> Estimate:
+def _jackknife(top: float, below: float, top_without: Floats, below_without: Floats, cluster: str, n: int) -> Estimate:
     """Estimate a ratio from its sums and from the sums with each cluster left out.
 
     Exact for a mean; for a ratio the influence is the jackknife's, clusters without denominator having none.
     """
     k = len(top_without)
     if below == 0:
-        return Estimate(float("nan"), np.full(k, np.nan), kind, n)
+        return Estimate(float("nan"), np.full(k, np.nan), cluster, n)
     value = top / below
     without = np.divide(top_without, below_without, out=np.full(k, value), where=below_without != 0)
     pseudo = k * value - (k - 1) * without
-    return Estimate(float(value), pseudo - pseudo.mean(), kind, n)
+    return Estimate(float(value), pseudo - pseudo.mean(), cluster, n)

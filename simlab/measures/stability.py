@@ -21,11 +21,11 @@ def srp(outcomes: Outcomes) -> Estimate:
 
 
 def srp_given_any(outcomes: Outcomes) -> Estimate:
-    """Estimate SRP over those first campaigns that found anything significant at all."""
+    """Estimate SRP over those first campaigns that claimed anything significant at all."""
 
     def kernel(significant: Floats, direction: Floats) -> tuple[Floats, Floats]:
-        found = np.repeat(significant.max(axis=1, keepdims=True), len(significant), axis=1)
-        return _stable(significant, direction) * found, found
+        claimed = np.repeat(significant.max(axis=1, keepdims=True), len(significant), axis=1)
+        return _stable(significant, direction) * claimed, claimed
 
     return _over_pairs(outcomes, kernel)
 
