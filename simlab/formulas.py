@@ -1,13 +1,17 @@
-"""Closed forms that several rooms need."""
+"""Closed forms and checks of numbers that several rooms need.
+
+scipy is imported where it is used: laying out a store needs a count, not special functions.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtr, ndtri, owens_t
+from numpy.typing import ArrayLike
 
-from simlab.types import Array, Bools, Floats, Ints
+from simlab.types import Array, Bools, Floats, InputError, Ints
 
 ENUMERABLE = 2**18
 
@@ -58,6 +62,44 @@ def _majorising_load(choices: Sequence[Ints], size: Floats, n_raters: int) -> Fl
     return np.diff(np.minimum(np.cumsum(np.sort(capacity)[::-1]), total), prepend=0.0)
 
 
+def systems_of_pairs(n_pairs: int) -> int:
+    """Return how many systems have so many pairs, i < j; one has none.
+
+    >>> [systems_of_pairs(n) for n in (0, 1, 3, 6)]
+    [1, 2, 3, 4]
+    """
+    return math.isqrt(2 * n_pairs) + 1
+
+
+def stochastic(given: ArrayLike, name: str, *, one: bool = False) -> Floats:
+    """Return matrices `(..., 3, 3)` whose columns sum to one, exactly so; `one`: a single matrix.
+
+    Rows are what is said, columns what the oracle says, in the order `>`, `=`, `<`. Raises InputError naming the key or
+    argument where that is not so.
+    """
+    try:
+        matrix = np.asarray(given, float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be 3 x 3: three rows of three probabilities") from error
+    if matrix.shape[-2:] != (3, 3) or (one and matrix.ndim != 2):
+        raise InputError(
+            f"{name} has shape {matrix.shape}; it must be 3 x 3, three rows of three probabilities, "
+            "outcomes in the order >, =, <"
+        )
+    wrong = ~(np.isfinite(matrix) & (matrix >= 0))
+    if wrong.any():
+        raise InputError(f"{name} holds {matrix[wrong][0]:g}, which is no probability; entries lie in [0, 1]")
+    sums = matrix.sum(-2)
+    off = np.abs(sums - 1)
+    if off.max() > 1e-6:
+        worst = np.unravel_index(off.argmax(), sums.shape)
+        raise InputError(
+            f"{name}: column {worst[-1] + 1} (what is said when the oracle says {'>=<'[worst[-1]]}) sums to "
+            f"{sums[worst]:g}, not 1; give rows of what is said, columns of what the oracle says"
+        )
+    return np.asarray(matrix / sums[..., None, :])
+
+
 def normal_orthant(h: Floats | float, k: Floats | float, correlation: Floats | float) -> Floats:
     """Return P(X <= h, Y <= k) of standard normal X, Y with a correlation; all broadcast.
 
@@ -66,17 +108,19 @@ def normal_orthant(h: Floats | float, k: Floats | float, correlation: Floats | f
     >>> float(normal_orthant(0.0, 0.0, 0.5).round(12)) == round(1 / 3, 12)
     True
     """
+    from scipy.special import ndtr, owens_t
+
     # Infinite and zero bounds are met by large and tiny ones, where T has the right limits.
     h, k = (np.clip(np.asarray(x, float), -40, 40) for x in (h, k))
     h, k = (np.where(x == 0, 1e-200, x) for x in (h, k))
     rho = np.clip(np.asarray(correlation, float), -1 + 1e-14, 1 - 1e-14)
     across = np.sqrt(1 - rho**2)
     apart = np.where(h * np.sign(k) > 0, 0.0, 0.5)
-    found = (ndtr(h) + ndtr(k)) / 2 - apart
-    found = found - owens_t(h, (k - rho * h) / (h * across)) - owens_t(k, (h - rho * k) / (k * across))
-    found = np.where(np.asarray(correlation) == 1, ndtr(np.minimum(h, k)), found)
+    below = (ndtr(h) + ndtr(k)) / 2 - apart
+    below = below - owens_t(h, (k - rho * h) / (h * across)) - owens_t(k, (h - rho * k) / (k * across))
+    below = np.where(np.asarray(correlation) == 1, ndtr(np.minimum(h, k)), below)
     opposed = np.maximum(ndtr(h) - ndtr(-k), 0.0)
-    return np.asarray(np.where(np.asarray(correlation) == -1, opposed, np.clip(found, 0.0, 1.0)))
+    return np.asarray(np.where(np.asarray(correlation) == -1, opposed, np.clip(below, 0.0, 1.0)))
 
 
 def threshold_rates(
@@ -90,6 +134,8 @@ def threshold_rates(
     >>> [float(share.round(3)) for share in threshold_rates(0.5, 0.5, 0.0)]
     [0.667, 0.667]
     """
+    from scipy.special import ndtr, ndtri
+
     alpha = np.clip(np.asarray(alpha, float), 1e-9, 1 - 1e-9)
     poor = ndtri(1 - alpha)
     eta = normal_orthant(poor, threshold, correlation) / (1 - alpha)
@@ -106,6 +152,8 @@ def best_threshold(correlation: Floats | float, alpha: Floats | float) -> Floats
     >>> float(best_threshold(0.5, 0.5))
     0.0
     """
+    from scipy.special import ndtri
+
     rho, quality = np.asarray(correlation, float), ndtri(np.clip(np.asarray(alpha, float), 1e-9, 1 - 1e-9))
     gain = np.divide(np.sqrt(1 - rho**2) - 1, rho, out=np.zeros(np.broadcast(rho, quality).shape), where=rho != 0)
     return np.asarray(quality * gain + 0.0)

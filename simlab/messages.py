@@ -1,4 +1,4 @@
-"""Say things to the user on one line: values as typed, the nearest name, the quoting that works."""
+"""Say things to the user on one line: values as typed, names in order, the nearest name, the quoting that works."""
 
 from __future__ import annotations
 
@@ -47,6 +47,12 @@ def shortened(text: str, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def legible(text: object, limit: int = 300) -> str:
+    """Give a path, or what stands in a user's file, in a form that fits in one line of an error."""
+    said = str(text)
+    return shortened(said if said.isprintable() else ascii(said), limit)
+
+
 def nearest(word: str, choices: Iterable[str]) -> str | None:
     """Find the choice that was probably meant: same last part, else similar letters.
 
@@ -56,15 +62,45 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
     listed = list(choices)
     same_end = [choice for choice in listed if choice.rpartition(".")[2] == word.rpartition(".")[2]]
     folded = {choice.lower(): choice for choice in same_end or listed}
-    found = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.0 if same_end else 0.6)
-    return folded[found[0]] if found else None
+    close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.0 if same_end else 0.6)
+    return folded[close[0]] if close else None
 
 
-def or_nearest(word: str, choices: Iterable[str]) -> str:
-    """Suggest the nearest choice, or list them all where none is near."""
+def or_nearest(word: str, choices: Iterable[str], otherwise: str = "choose from", limit: int = 10_000) -> str:
+    """Suggest the nearest choice, or list them all where none is near: `otherwise` and their names, up to a length.
+
+    >>> or_nearest("sytems", ["systems", "raters"]), or_nearest("x", ["systems", "raters"], "it has")
+    ('did you mean systems?', 'it has systems, raters')
+    """
     listed = list(choices)
-    found = nearest(word, listed)
-    return f"did you mean {found}?" if found else f"choose from {', '.join(listed)}"
+    close = nearest(word, listed)
+    return f"did you mean {legible(close, 100)}?" if close else f"{otherwise} {legible(', '.join(listed), limit)}"
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return the key that sorts names in natural order.
+
+    >>> sorted(["rater10", "rater2", "rater1"], key=natural)
+    ['rater1', 'rater2', 'rater10']
+    """
+    # Runs of digits compare by length, then digit by digit: as numbers, however long. The name breaks ties ("01", "1").
+    words = re.split(r"([0-9]+)", name)
+    digits = [(len(run.lstrip("0")), run.lstrip("0")) for run in words[1::2]]
+    return [pair for word, run in zip(words[::2], [*digits, (0, name)], strict=True) for pair in ((0, word), run)]
+
+
+def in_natural_order(names: Iterable[str]) -> dict[str, int]:
+    """Number different names from 0 in natural order."""
+    return {name: index for index, name in enumerate(sorted(set(names), key=natural))}
+
+
+def numbered(word: str, n: int) -> tuple[str, ...]:
+    """Name n things by a word and a number, all of one length.
+
+    >>> numbered("system", 2)
+    ('system1', 'system2')
+    """
+    return tuple(f"{word}{i + 1:0{len(str(n))}d}" for i in range(n))
 
 
 def in_quotes(key: str, text: str) -> str:

@@ -15,6 +15,7 @@ from scipy.special import betainc, betaincinv, betaln, xlog1py
 
 from simlab.analysis import sign_test
 from simlab.analysis.preferences.sequential import betting_evidence, mixture_evidence, spending_boundary_crossed
+from simlab.formulas import stochastic
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Summary, Verdicts
 
 Level = Annotated[float, Gt(0), Lt(1)]
@@ -65,13 +66,12 @@ def bayes(evidence: Evidence, *, level: Level, two_outcomes: bool, rater: list[l
     alike on all outputs of a pair, and that humans are the oracle or err as `rater[human][oracle]` says.
     `two_outcomes`: the metric cannot draw. Source: Deriu et al. 2023, algorithm 1.
     """
-    from simlab.analysis.preferences.checks import stochastic
     from simlab.analysis.preferences.posterior import posterior_summary, win_decisions
 
     if two_outcomes and (evidence.metric[..., 1].any() or evidence.confusion[..., 1, :].any()):
         raise InputError("decision.two_outcomes=true: this metric draws; set it to false or choose another metric")
     if rater is not None:
-        stochastic(rater, "decision.rater")
+        stochastic(rater, "decision.rater", one=True)
     model: dict[str, Any] = {"two_outcomes": two_outcomes, "rater": rater}
     verdict = np.zeros(evidence.human.shape[:2], np.int8)
     theta = np.full(verdict.shape, np.nan)

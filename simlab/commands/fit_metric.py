@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
 from simlab.commands.notes import program
 from simlab.drawing.text import fitted_metrics as text
+from simlab.files import digest as digest_of
 from simlab.fitting_metrics import files, fitting, report
 from simlab.fitting_metrics import tables as given
 from simlab.fitting_metrics.correlations import Correlation
@@ -40,7 +40,7 @@ def answer(
 
 
 def _texts(fit: Fit, file: Path, options: Options) -> dict[str, str]:
-    digest = sha256(file.read_bytes()).hexdigest()
+    digest = digest_of(file)
     useful = [learned for learned in fit.metrics if learned.useful]
     texts = {held.name: files.text(held, fit, file.name, digest, signs=options.signs) for held in useful}
     return texts or {"systems": files.systems_text(fit, file.name, digest)}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import file_digest
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlab import files
 from simlab.config.overrides import Setting
 from simlab.types import InputError
 
@@ -74,10 +73,9 @@ def identify(config: dict[str, Any]) -> None:
     for section in (config["systems"], config.get("metric", {})):
         if section.get("path") is None or section.get("sha256", "") is not None:
             continue
-        file = Path(section["path"]).expanduser()
+        file = files.expanded(section["path"])
         if file.is_file():  # what else it may be is refused, with its reason, where it is read
-            with file.open("rb") as content:
-                section["sha256"] = file_digest(content, "sha256").hexdigest()
+            section["sha256"] = files.digest(file)
 
 
 _REFUSED = {

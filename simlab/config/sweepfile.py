@@ -14,8 +14,9 @@ from typing import Any
 
 import yaml
 
+from simlab import files
 from simlab.config.overrides import Setting, check_key, check_values, element, plain, read
-from simlab.messages import or_nearest, shown
+from simlab.messages import legible, or_nearest, shown
 from simlab.types import InputError
 
 MAX_BYTES = 1_000_000
@@ -52,30 +53,12 @@ def is_path(name: str) -> bool:
 
 def load(path: Path) -> Declared:
     """Read and check a sweep file; complaints begin with its path."""
+    where = legible(path, 200)
+    text = files.text(files.content(path, where, most=MAX_BYTES, remedy="name a YAML file"), where)
     try:
-        return _declared(path.stem, _parse(_text(path)))
+        return _declared(path.stem, _parse(text))
     except InputError as error:
-        raise InputError(f"{shown(str(path), 200)}: {error}") from error
-
-
-def _text(path: Path) -> str:
-    if path.is_dir():
-        raise InputError("is a folder; name a YAML file")
-    # A pipe or a device could hang the reader.
-    if path.exists() and not path.is_file():
-        raise InputError("is no regular file; name a YAML file")
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot be read ({reason})") from error
-    if len(content) > MAX_BYTES:
-        raise InputError(f"is larger than {MAX_BYTES} bytes; this is no sweep")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8 text; name a YAML file") from error
+        raise InputError(f"{where}: {error}") from error
 
 
 def _parse(text: str) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simlab import files
 from simlab.fitting.fast import Fit
 from simlab.fitting.pilot import Pilot
 from simlab.types import Array
@@ -75,8 +75,7 @@ def write(path: Path, held: Mapping[str, Any]) -> None:
 def _about(pilot: Pilot, table: Path | None) -> dict[str, Any]:
     source: dict[str, Any] = {"table": "built-in" if table is None else table.name}
     if table is not None:
-        with table.open("rb") as file:
-            source["sha256"] = file_digest(file, "sha256").hexdigest()
+        source["sha256"] = files.digest(table)
     return source | {
         "ratings": len(pilot.score),
         "systems": pilot.n_systems,

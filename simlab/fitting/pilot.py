@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
@@ -10,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from simlab.messages import in_natural_order, legible
 from simlab.types import Bools, Floats, InputError, Ints, World
 from simlab.world.files.mqm_table import Rated, read_ratings
-from simlab.world.files.table_lines import shown
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import BUILT_IN
 
@@ -73,7 +72,7 @@ def read(path: Path | None) -> Pilot:
             return read(built_in)
     ratings = read_ratings(path)
     if len(ratings) > MAX_RATINGS:
-        raise InputError(f"{shown(path)}: holds {len(ratings):,} ratings; a fit takes at most {MAX_RATINGS:,}")
+        raise InputError(f"{legible(path)}: holds {len(ratings):,} ratings; a fit takes at most {MAX_RATINGS:,}")
     system_names, system = _indexed([unit.system for unit in ratings])
     rater_names, rater = _indexed([unit.rater for unit in ratings])
     _, document = _indexed([unit.document for unit in ratings])
@@ -161,13 +160,5 @@ def _weights(score: Floats, counts: Ints, counted: bool) -> tuple[float, float]:
 
 
 def _indexed(names: Sequence[str]) -> tuple[list[str], Ints]:
-    """Number names in natural order (rater2 before rater10)."""
-    known = sorted(set(names), key=_natural)
-    place = {name: index for index, name in enumerate(known)}
-    return known, np.array([place[name] for name in names])
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    # Splitting at runs of digits alternates: every second piece is a number, and compares by length, then by digits.
-    pieces = [piece.lstrip("0") if k % 2 else piece for k, piece in enumerate(re.split(r"([0-9]+)", name))]
-    return [(len(piece) if k % 2 else 0, piece) for k, piece in enumerate(pieces)] + [(0, name)]
+    index = in_natural_order(names)
+    return list(index), np.array([index[name] for name in names])

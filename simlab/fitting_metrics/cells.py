@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from simlab.fitting_metrics.data import MOST_SYSTEMS
+from simlab.messages import legible, or_nearest
 from simlab.types import InputError
-from simlab.world.files.table_lines import numbered_lines, shown
+from simlab.world.files.table_lines import numbered_lines
 
 FORMS = (
     "outputs (columns system, item, human and one or more metrics), preferences (item, system_a and system_b or pair, "
@@ -46,7 +46,7 @@ class Table:
 
 def load(path: Path) -> Table:
     """Read a table: tabs or commas, as its first line has them; raises InputError for lines that do not fit it."""
-    where = shown(path)
+    where = legible(path)
     lines = numbered_lines(path)
     _, first = next(lines, (0, ""))
     if not first.strip():
@@ -54,7 +54,7 @@ def load(path: Path) -> Table:
     tabbed = "\t" in first
     header = tuple(cell.strip() for cell in next(_split([first], tabbed, where)))
     if twice := next((name for name in header if header.count(name) > 1), None):
-        raise InputError(f"{where}, line 1: the column {shown(twice, 40)!r} is there twice; name each once")
+        raise InputError(f"{where}, line 1: the column {legible(twice, 40)!r} is there twice; name each once")
     rows = []
     for at, line in lines:
         if not line.strip():
@@ -90,14 +90,14 @@ def metric_columns(table: Table, asked: Sequence[str]) -> dict[str, int]:
     there = {table.header[k]: k for k in others if table.header[k] and table.header[k] not in _NOT_METRICS}
     for name in asked:
         if name not in there:
-            raise InputError(f"--metrics {shown(name, 40)}: {table.where} has no such metric; {or_one_of(name, there)}")
+            raise no_metric(name, table, there)
     return {name: there[name] for name in dict.fromkeys(asked)} if asked else there
 
 
-def or_one_of(name: str, there: Mapping[str, Any]) -> str:
-    """Suggest the nearest name, else name them all."""
-    close = difflib.get_close_matches(name, there, 1)
-    return f"did you mean {close[0]}?" if close else f"it has {shown(', '.join(there) or 'none', 200)}"
+def no_metric(name: str, table: Table, there: Collection[str]) -> InputError:
+    """Say that a table lacks a metric that was asked for, and which it has."""
+    advice = or_nearest(name, there or ["none"], "it has", 200)
+    return InputError(f"--metrics {legible(name, 40)}: {table.where} has no such metric; {advice}")
 
 
 def number(text: str, where: str, column: str) -> float:
@@ -109,11 +109,11 @@ def number(text: str, where: str, column: str) -> float:
         value = float(text)
     except ValueError:
         raise InputError(
-            f"{where}: {column}={shown(text, 40)!r} is no number; mend it, leave it empty, or name the metrics "
+            f"{where}: {column}={legible(text, 40)!r} is no number; mend it, leave it empty, or name the metrics "
             "with --metrics"
         ) from None
     if math.isfinite(value) and abs(value) > LARGEST:
-        raise InputError(f"{where}: {column}={shown(text, 40)} is larger than {LARGEST:g}; rescale this column")
+        raise InputError(f"{where}: {column}={legible(text, 40)} is larger than {LARGEST:g}; rescale this column")
     return value if math.isfinite(value) else math.nan
 
 

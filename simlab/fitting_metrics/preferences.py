@@ -9,8 +9,8 @@ import numpy as np
 
 from simlab.fitting_metrics.cells import MISSING, Numbers, Table, check_systems, metric_columns, named
 from simlab.fitting_metrics.data import OUTCOMES, Preferences
+from simlab.messages import legible
 from simlab.types import Floats, InputError
-from simlab.world.files.table_lines import shown
 
 
 def preferences(table: Table, asked: Sequence[str]) -> Preferences:
@@ -80,7 +80,7 @@ def _pair_reader(table: Table) -> Callable[[Sequence[str], int], tuple[str, str]
         first, second = (named(table, cells, line, column) for column in ("system_a", "system_b"))
         if first == second:
             raise InputError(
-                f"{table.at(line)}: system_a and system_b are both {shown(first, 40)}; compare two systems"
+                f"{table.at(line)}: system_a and system_b are both {legible(first, 40)}; compare two systems"
             )
         return first, second
 
@@ -89,7 +89,7 @@ def _pair_reader(table: Table) -> Callable[[Sequence[str], int], tuple[str, str]
         parts = [part.strip() for part in name.split("|")]
         if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
             raise InputError(
-                f"{table.at(line)}: pair={shown(name, 40)!r} must name two systems, as in A|B; or give "
+                f"{table.at(line)}: pair={legible(name, 40)!r} must name two systems, as in A|B; or give "
                 "columns system_a and system_b"
             )
         return parts[0], parts[1]
@@ -102,7 +102,7 @@ def _outcome(text: str, where: str, column: str, *, turned: bool) -> int:
         return -1
     if text not in OUTCOMES:
         raise InputError(
-            f"{where}: {column}={shown(text, 40)!r} must be >, = or < (or empty); name the metrics' columns with "
+            f"{where}: {column}={legible(text, 40)!r} must be >, = or < (or empty); name the metrics' columns with "
             "--metrics"
         )
     outcome = OUTCOMES.index(text)

@@ -17,13 +17,13 @@ from simlab.fitting_metrics.cells import (
     load,
     metric_columns,
     named,
+    no_metric,
     number,
-    or_one_of,
 )  # fmt: skip
 from simlab.fitting_metrics.data import Data, Outputs, Trials
 from simlab.fitting_metrics.preferences import preferences
+from simlab.messages import legible
 from simlab.types import Floats, InputError
-from simlab.world.files.table_lines import shown
 
 
 def read(path: Path, metrics: Sequence[str] = (), references: int | None = None) -> Data:
@@ -46,7 +46,7 @@ def read(path: Path, metrics: Sequence[str] = (), references: int | None = None)
         return preferences(table, metrics)
     if {"system", "item"} <= names and human_columns(table):
         return _outputs(table, metrics)
-    raise InputError(f"{table.where}: columns {shown(', '.join(table.header), 120)} are no table of {FORMS}")
+    raise InputError(f"{table.where}: columns {legible(', '.join(table.header), 120)} are no table of {FORMS}")
 
 
 class _Collected:
@@ -109,7 +109,7 @@ def _trials(table: Table, asked: Sequence[str], references: int | None) -> tuple
         names.setdefault(named(table, cells, line, "metric"), []).append((line, cells))
     for name in asked:
         if name not in names:
-            raise InputError(f"--metrics {shown(name, 40)}: {table.where} has no such metric; {or_one_of(name, names)}")
+            raise no_metric(name, table, names)
     return tuple(_trials_of(table, name, names[name]) for name in asked or names)
 
 
@@ -119,12 +119,12 @@ def _with_references(table: Table, wanted: int | None) -> Table:
     there = list(dict.fromkeys(cells[at] for _, cells in table.rows))
     if wanted is None and len(there) > 1:
         raise InputError(
-            f"{table.where}: trials have {shown(', '.join(there), 60)} references, and a metric is another with each; "
-            f"choose --references {there[0]}"
+            f"{table.where}: trials have {legible(', '.join(there), 60)} references, and a metric is another with "
+            f"each; choose --references {there[0]}"
         )
     if wanted is not None and str(wanted) not in there:
         raise InputError(
-            f"--references {wanted}: {table.where} has trials with {shown(', '.join(there), 60)}; choose one"
+            f"--references {wanted}: {table.where} has trials with {legible(', '.join(there), 60)}; choose one"
         )
     chosen = there[0] if wanted is None else str(wanted)
     return Table(table.where, table.header, [row for row in table.rows if row[1][at] == chosen])
@@ -136,15 +136,15 @@ def _trials_of(table: Table, name: str, rows: Sequence[tuple[int, list[str]]]) -
     for line, cells in rows:
         kind = cells[table.column("kind")]
         if kind not in ("altering", "disrupting", "preserving"):
-            raise InputError(f"{table.at(line)}: kind={shown(kind, 40)!r} must be altering, disrupting or preserving")
+            raise InputError(f"{table.at(line)}: kind={legible(kind, 40)!r} must be altering, disrupting or preserving")
         preserving.append(kind == "preserving")
         corruption.append(kinds[cells[table.column("corruption")] if "corruption" in table.header else kind])
         scores.append([number(cells[table.column(c)], table.at(line), c) for c in ("original", "corrupted")])
         lower.add(cells[table.column("lower_is_better")].lower() if "lower_is_better" in table.header else "false")
     if len(lower) > 1 or not lower <= {"true", "false"}:
         raise InputError(
-            f"{table.where}: lower_is_better of {shown(name, 40)} is {shown(', '.join(sorted(lower)), 60)}; it must be "
-            "True or False, the same in all its rows"
+            f"{table.where}: lower_is_better of {legible(name, 40)} is {legible(', '.join(sorted(lower)), 60)}; it "
+            "must be True or False, the same in all its rows"
         )
     both = np.array(scores)
     return Trials(name, lower == {"true"}, np.array(corruption), np.array(preserving), both[:, 0], both[:, 1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from simlab.formulas import systems_of_pairs
 from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, unknown
 from simlab.types import Array, Bools, Estimate, Outcomes
 
@@ -48,8 +49,7 @@ def best_system_found(outcomes: Outcomes) -> Estimate:
 
 def _unbeaten(direction: Array) -> Bools:
     """Mark the systems that no other beats: `[campaign, system]` from `direction[campaign, pair]`."""
-    n_pairs = direction.shape[1]
-    n_systems = int((1 + np.sqrt(1 + 8 * n_pairs)) / 2)
+    n_systems = systems_of_pairs(direction.shape[1])
     first, second = np.triu_indices(n_systems, 1)
     beats = np.zeros((len(direction), n_systems, n_systems), bool)
     beats[:, first, second] = direction > 0

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simlab.mutt.trials import KNOWN, Collected, Kind, Trials, check_named, without_blanks
+from simlab.mutt.trials import KNOWN, Collected, Kind, Trials, check_named, read_text, without_blanks
 from simlab.types import InputError
 
 _NAME = re.compile(r"(?P<corruption>.+)_(?P<part>a|b|r(?P<n>[1-9]\d*))\.json")
@@ -45,8 +45,8 @@ def _parts(folder: Path) -> tuple[dict[str, dict[str, Path]], list[str]]:
     parts: dict[str, dict[str, Path]] = {}
     ignored = []
     for file in sorted(folder.iterdir()):
-        if found := _NAME.fullmatch(file.name):
-            parts.setdefault(found["corruption"], {})[found["part"]] = file
+        if named := _NAME.fullmatch(file.name):
+            parts.setdefault(named["corruption"], {})[named["part"]] = file
         elif not file.name.startswith("."):
             ignored.append(file.name)
     for corruption, files in parts.items():
@@ -163,11 +163,9 @@ def _field(file: Path, k: int, record: Any, key: str) -> Any:
 
 
 def _records(file: Path) -> list[Any]:
+    text = read_text(file)
     try:
-        text = file.read_text(encoding="utf-8-sig")
         held = json.loads(text)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
     except json.JSONDecodeError as error:
         raise InputError(_broken(file, text, error)) from error
     except (ValueError, RecursionError) as error:

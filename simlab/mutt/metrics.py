@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from simlab.mutt.trials import or_one_of
+from simlab.messages import or_nearest
 from simlab.types import InputError
 
 Candidates: TypeAlias = list[str]
@@ -72,7 +72,7 @@ def built_in(names: Sequence[str]) -> list[Metric]:
         family = next((family for family, members in FAMILIES.items() if name in (family, *members)), None)
         if family is None:
             known = dict.fromkeys(name for family, members in FAMILIES.items() for name in (family, *members))
-            raise InputError(f"--metrics {name}: there is no such metric; {or_one_of(name, tuple(known))}")
+            raise InputError(f"--metrics {name}: there is no such metric; {or_nearest(name, known)}")
         wanted.setdefault(family, []).extend(FAMILIES[family] if name == family else [name])
     # In the order of the family, each once, however they were asked for.
     return [

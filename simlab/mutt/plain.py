@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simlab.mutt.trials import Collected, Kind, Trials, check_named, kind_of, or_one_of, without_blanks
+from simlab.messages import nearest
+from simlab.mutt.trials import Collected, Kind, Trials, check_named, kind_of, read_text, without_blanks
 from simlab.types import InputError
 
 NEEDED = ("original", "corruption", "kind", "references")
@@ -96,8 +97,8 @@ def _check_enough(trials: Sequence[_Trial], n: int) -> None:
 def _trial(where: str, record: Mapping[str, Any], kinds: Mapping[str, Kind]) -> _Trial:
     for key in NEEDED:
         if key not in record:
-            close = or_one_of(key, [str(name) for name in record])
-            raise InputError(f"{where}: {key} is missing; {close if 'mean' in close else 'a trial needs it'}")
+            close = nearest(key, map(str, record))
+            raise InputError(f"{where}: {key} is missing; {f'did you mean {close}?' if close else 'a trial needs it'}")
     kind = _text(where, record, "kind").strip()
     corruption = " ".join(_text(where, record, "type").split()) if record.get("type") not in (None, "") else kind
     references = _references(where, record["references"])
@@ -135,10 +136,7 @@ def _records(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         raise InputError(
             f"{file}: trials are read from .jsonl or .tsv, or from a folder of COCO caption JSON; name one"
         )
-    try:
-        lines = file.read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
+    lines = read_text(file).split("\n")
     numbered = [(f"{file} line {k}", line.rstrip("\r")) for k, line in enumerate(lines, start=1) if line.strip()]
     return readers[file.suffix.lower()](numbered)
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
 
+from simlab import files
+from simlab.messages import legible, or_nearest
 from simlab.types import InputError
 
 Kind: TypeAlias = Literal["altering", "disrupting", "preserving"]
 
 KINDS: tuple[Kind, ...] = ("altering", "disrupting", "preserving")
 """A corruption alters the meaning, disrupts the fluency, or preserves both."""
+
+MAX_BYTES = 1 << 28
+"""The published trials are some hundred kilobytes a file; what is read here is held in memory."""
 
 KNOWN: Mapping[str, Kind] = {
     "neg_subj": "altering", "neg_verb": "altering", "sem_opps": "altering", "shuffled": "altering",
@@ -54,20 +59,20 @@ def kind_of(word: str, where: str) -> Kind:
             return kind
     if word in KNOWN:
         return KNOWN[word]
-    raise InputError(f"{where}: the kind {word[:40]!r} is none; {or_one_of(word, (*KINDS, *KNOWN))}")
-
-
-def or_one_of(word: str, choices: Collection[str]) -> str:
-    """Suggest the nearest choice, else name them all."""
-    close = difflib.get_close_matches(word, choices, 1)
-    return f"did you mean {close[0]}?" if close else f"it is one of {', '.join(choices)}"
+    raise InputError(f"{where}: the kind {word[:40]!r} is none; {or_nearest(word, (*KINDS, *KNOWN))}")
 
 
 def check_named(named: Mapping[str, Kind], corruptions: Collection[str]) -> None:
     """Raise InputError where a kind is given for a corruption that has no trials."""
     for corruption in named:
         if corruption not in corruptions:
-            raise InputError(f"--kind {corruption}=...: no trials are of it; {or_one_of(corruption, corruptions)}")
+            raise InputError(f"--kind {corruption}=...: no trials are of it; {or_nearest(corruption, corruptions)}")
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a file of trials; raises InputError for what is no file, too large, or not UTF-8."""
+    where = legible(file)
+    return files.text(files.content(file, where, most=MAX_BYTES, remedy="give trials as text"), where)
 
 
 def without_blanks(references: Sequence[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from simlab.engine.addresses import unpack
 from simlab.engine.conclusions import conclusions_of
 from simlab.engine.ledger import Entry, Ledger, Row
+from simlab.formulas import systems_of_pairs
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import BLOCK_FAILED, Array, InputError, Ints, Outcome
 
@@ -70,8 +71,7 @@ def columns(dim: str, n_systems: int, size: int) -> Ints:
     """
     if dim != "pair":
         return np.arange(n_systems if dim == "system" else size)
-    largest = math.isqrt(2 * size) + 1
-    return np.flatnonzero(np.triu_indices(largest, 1)[1] < n_systems)
+    return np.flatnonzero(np.triu_indices(systems_of_pairs(size), 1)[1] < n_systems)
 
 
 def gather(rows: Iterable[Row], config: Mapping[str, Any], declared: Mapping[str, Outcome]) -> dict[str, Array]:

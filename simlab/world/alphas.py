@@ -8,8 +8,9 @@ import numpy as np
 from annotated_types import Ge, Le
 from scipy.special import ndtr, ndtri
 
+from simlab.messages import numbered
 from simlab.types import Contest, Floats, InputError, Latent
-from simlab.world.preferences import item_factors, names, probabilities
+from simlab.world.preferences import item_factors, probabilities
 
 
 def alpha_optimal(
@@ -56,7 +57,7 @@ def alpha_optimal(
     law = Latent(quality, float(np.sqrt(1 - item_agreement)), 0.0, tie_margin, float(np.sqrt(item_agreement)))
     comparable = np.isfinite(quality).all() and item_agreement < 1
     p = probabilities(law) if comparable else None
-    return Contest(names(n_systems), n_items, p, latent=law, fixed=test_set == "fixed")
+    return Contest(numbered("system", n_systems), n_items, p, latent=law, fixed=test_set == "fixed")
 
 
 def alphas_of(law: Latent) -> Floats:

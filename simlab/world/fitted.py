@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -10,9 +9,9 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Le
 
+from simlab.messages import legible, or_nearest
 from simlab.types import Frame, InputError, Ints, RatedWorld
 from simlab.world.files.fitted_world import FittedWorld, read_fitted
-from simlab.world.files.table_lines import shown
 from simlab.world.laws.fitted import Effects, world_on
 from simlab.world.raters import seat_raters
 from simlab.world.systems import lognormal
@@ -59,9 +58,8 @@ def _named(held: FittedWorld, effects: Effects, names: Sequence[str] | None) -> 
         return effects
     for name in names:
         if name not in held.system_names:
-            near = difflib.get_close_matches(name, held.system_names, 1)
-            hint = f"did you mean {shown(near[0], 60)}?" if near else f"it has {shown(', '.join(held.system_names))}"
-            raise InputError(f"systems.names: the fitted world has no system {shown(name, 60)}; {hint}")
+            hint = or_nearest(name, held.system_names, "it has", 300)
+            raise InputError(f"systems.names: the fitted world has no system {legible(name, 60)}; {hint}")
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
     at = [held.system_names.index(name) for name in names]

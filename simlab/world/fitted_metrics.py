@@ -6,10 +6,7 @@ standard error. Nothing in it is run; it is read up to a size, and held against 
 
 from __future__ import annotations
 
-import difflib
 import math
-import os
-import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -20,6 +17,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from annotated_types import Ge
 
+from simlab import files
+from simlab.messages import legible, or_nearest
 from simlab.types import (
     ComparedWorld,
     Floats,
@@ -30,11 +29,11 @@ from simlab.types import (
     MetricLaw,
     OutputMetric,
 )
-from simlab.world.files.table_lines import shown
 from simlab.world.metrics import dirichlet_columns
 from simlab.world.output_metrics import around
 
 FORMAT = "simlab fitted metric 1"
+REMEDY = "give what `simlab fit-metric TABLE` wrote"
 MAX_BYTES = 1 << 20
 """A file of 60 systems takes some hundred kilobytes; reading a megabyte of YAML takes seconds."""
 
@@ -178,46 +177,34 @@ def _columns(rng: np.random.Generator, weight: Floats, *, mirrored: bool, parame
 def _read(path: str | None, digest: str | None) -> _File:
     if path is None or not path.strip():
         raise InputError("metric.path names no file; give what `simlab fit-metric TABLE` wrote: metric.path=FILE.yaml")
-    file = Path(os.path.expanduser(path))
-    where = f"metric.path={shown(path)}"
-    try:
-        status = file.stat()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{where} cannot be opened ({shown(reason or 'no reason given')})") from error
-    if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{where} is no regular file; give what `simlab fit-metric TABLE` wrote")
-    return _read_at(file.absolute(), (status.st_mtime_ns, status.st_size, status.st_ino), digest, where)
+    file, where = files.expanded(path), f"metric.path={legible(path)}"
+    return _read_at(file.absolute(), files.regular(file, where, remedy=REMEDY), digest, where)
 
 
 @lru_cache(maxsize=8)
-def _read_at(file: Path, stamp: tuple[int, ...], digest: str | None, where: str) -> _File:
+def _read_at(file: Path, state: files.State, digest: str | None, where: str) -> _File:
     """Read a file once per process and state: blocks of a study ask for the same metric again and again."""
-    with file.open("rb") as stream:
-        raw = stream.read(MAX_BYTES + 1)
-    if len(raw) > MAX_BYTES:
-        raise InputError(f"{where} is larger than {MAX_BYTES:,} bytes; give what `simlab fit-metric TABLE` wrote")
-    if digest is not None and digest != digest_of(raw).hexdigest():
-        raise InputError(f"{where} has changed since the sweep began: its digest is not {shown(digest, 80)}")
-    return _File(where, _parsed(raw, where))
+    raw = files.content(file, where, most=MAX_BYTES, remedy=REMEDY)
+    files.refuse_change(digest_of(raw).hexdigest(), digest, where)
+    return _File(where, _parsed(files.text(raw, where), where))
 
 
-def _parsed(raw: bytes, where: str) -> Section:
+def _parsed(text: str, where: str) -> Section:
     import yaml
 
     try:
         # What repeats itself by reference can grow beyond any memory when merged.
-        aliased = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(raw, yaml.SafeLoader))
-        content = None if aliased else yaml.safe_load(raw)
+        aliased = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, yaml.SafeLoader))
+        content = None if aliased else yaml.safe_load(text)
     # A constructor may also raise ValueError (an impossible date), and deep nesting exhausts the stack.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        raise InputError(f"{where}{line} is no YAML; give what `simlab fit-metric TABLE` wrote") from error
+        raise InputError(f"{where}{line} is no YAML; {REMEDY}") from error
     if aliased:
         raise InputError(f"{where} refers to itself by an alias (*name); write values out")
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise InputError(f"{where} lacks the line `format: {FORMAT}`; give what `simlab fit-metric TABLE` wrote")
+        raise InputError(f"{where} lacks the line `format: {FORMAT}`; {REMEDY}")
     return content
 
 
@@ -236,9 +223,7 @@ def _section(file: _File, name: str) -> Section:
 def _known(section: Section, where: str, keys: tuple[str, ...]) -> None:
     for key in section:
         if key not in keys:
-            close = difflib.get_close_matches(_said(key), keys, 1)
-            hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(keys)}"
-            raise InputError(f"{where}: {_said(key)} is no key; {hint}")
+            raise InputError(f"{where}: {_said(key)} is no key; {or_nearest(_said(key), keys, 'it has')}")
 
 
 def _number(section: Section, where: str, name: str, low: float, high: float) -> float:
@@ -273,5 +258,5 @@ def _said(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _MOST:
         return "a number that large"
     if isinstance(value, str | int | float) or value is None:
-        return shown("null" if value is None else str(value).lower() if isinstance(value, bool) else str(value), 40)
+        return legible("null" if value is None else str(value).lower() if isinstance(value, bool) else str(value), 40)
     return f"a {type(value).__name__}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
+from simlab.formulas import stochastic
 from simlab.types import ComparedWorld, Floats, InputError, MetricLaw
 from simlab.world.laws.comparisons import contest_of
 
@@ -31,7 +31,7 @@ def mu_matrix(
 
     Raises InputError unless mu is column-stochastic.
     """
-    given = stochastic(mu, "metric.mu")
+    given = stochastic(mu, "metric.mu", one=True)
     mean = sharpness * given + (1 - sharpness) * given.mean(axis=1, keepdims=True)
     n_pairs = world.frame.n_systems * (world.frame.n_systems - 1) // 2
     drawn = np.repeat(mean[None], n_pairs, axis=0)
@@ -72,20 +72,3 @@ def dirichlet_columns(rng: np.random.Generator, weight: Floats) -> Floats:
     mean = weight / weight.sum(-2, keepdims=True)
     # Of tiny weights all draws may be 0; such columns keep their mean.
     return np.asarray(np.where(total > 0, drawn / np.where(total > 0, total, 1.0), mean))
-
-
-def stochastic(rows: Sequence[Sequence[float]], key: str) -> Floats:
-    """Return a 3 x 3 matrix whose columns sum to one; raise InputError naming the key where it is none."""
-    if len(rows) != 3 or any(len(row) != 3 for row in rows):
-        raise InputError(f"{key} must have three rows of three probabilities, outcomes in the order >, =, <")
-    matrix = np.asarray(rows, float)
-    if not np.isfinite(matrix).all() or matrix.min() < 0:
-        raise InputError(f"{key} holds {matrix.min():g}, which is no probability; entries lie in [0, 1]")
-    sums = matrix.sum(0)
-    if np.abs(sums - 1).max() > 1e-6:
-        worst = int(np.abs(sums - 1).argmax())
-        raise InputError(
-            f"{key}: column {worst + 1} (what is said when the oracle says {'>=<'[worst]}) sums to {sums[worst]:g}, "
-            "not 1; give rows of what is said, columns of what the oracle says"
-        )
-    return np.asarray(matrix / sums)

@@ -7,10 +7,10 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
+from simlab.formulas import stochastic
 from simlab.types import COMPARE, ComparedWorld, Contest, Floats, InputError, RatedWorld, World
 from simlab.world.laws.comparisons import Comparisons, compare, contest_frame
 from simlab.world.laws.fixed import fixed_ratings
-from simlab.world.metrics import stochastic
 
 
 def oracle(rng: np.random.Generator, contest: Contest) -> ComparedWorld:
@@ -20,7 +20,7 @@ def oracle(rng: np.random.Generator, contest: Contest) -> ComparedWorld:
 
 def noisy_oracle(rng: np.random.Generator, contest: Contest, *, confusion: list[list[float]]) -> ComparedWorld:
     """Let raters confuse the oracle's outcomes: `confusion[human outcome][oracle outcome]`, columns sum to one."""
-    return compared_world(_contest(contest, "noisy_oracle"), stochastic(confusion, "raters.confusion"))
+    return compared_world(_contest(contest, "noisy_oracle"), stochastic(confusion, "raters.confusion", one=True))
 
 
 def compared_scores(

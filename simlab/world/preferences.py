@@ -8,6 +8,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 from scipy.special import ndtr
 
+from simlab.messages import numbered
 from simlab.types import Contest, Floats, InputError, Latent
 
 # Nodes cover the item factor to 9 standard deviations; more are used where a pair turns from draw to win abruptly.
@@ -37,7 +38,7 @@ def latent(
         raise InputError(f"systems.quality has {len(quality)} numbers for systems.n_systems={n_systems}; give one each")
     drawn = system_sd * rng.standard_normal(n_systems)
     law = Latent(drawn if quality is None else np.asarray(quality, float), output_sd, item_sd, tie_margin)
-    return Contest(names(n_systems), n_items, probabilities(law), latent=law, fixed=test_set == "fixed")
+    return Contest(numbered("system", n_systems), n_items, probabilities(law), latent=law, fixed=test_set == "fixed")
 
 
 def free(
@@ -55,7 +56,7 @@ def free(
     Each pair's are Dirichlet(concentration * mean). Draws correlate between the pairs of an item by `difficulty`.
     """
     p = rng.dirichlet(concentration * _probabilities(mean, "systems.mean") + 1e-12, n_systems * (n_systems - 1) // 2)
-    return Contest(names(n_systems), n_items, p, difficulty=difficulty, fixed=test_set == "fixed")
+    return Contest(numbered("system", n_systems), n_items, p, difficulty=difficulty, fixed=test_set == "fixed")
 
 
 def given(
@@ -83,7 +84,7 @@ def given(
         raise InputError(f"systems.p has {len(p)} triples; {n_systems} systems have {n_pairs} pairs: give one, or each")
     triples = np.stack([_probabilities(triple, "systems.p") for triple in p])
     every = np.repeat(triples, n_pairs // len(triples), axis=0)
-    return Contest(names(n_systems), n_items, every, difficulty=difficulty, fixed=test_set == "fixed")
+    return Contest(numbered("system", n_systems), n_items, every, difficulty=difficulty, fixed=test_set == "fixed")
 
 
 def probabilities(law: Latent) -> Floats:
@@ -130,8 +131,3 @@ def _probabilities(triple: list[float], key: str) -> Floats:
     if p.shape != (3,) or not np.isfinite(p).all() or p.min() < 0 or abs(p.sum() - 1) > 1e-6:
         raise InputError(f"{key}: {triple} are no probabilities of win, draw and loss; give three that sum to 1")
     return np.asarray(p / p.sum())
-
-
-def names(n: int) -> tuple[str, ...]:
-    """Name n systems."""
-    return tuple(f"system{i + 1:0{len(str(n))}d}" for i in range(n))

@@ -9,6 +9,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from scipy.special import expit, logit
 
+from simlab.messages import numbered
 from simlab.types import RATE, Floats, Frame, InputError, Ints, Outputs, RatedWorld, World
 from simlab.world.laws.error_counts import ErrorCounts, potential_ratings
 from simlab.world.systems import lognormal
@@ -96,9 +97,9 @@ def _seat(
         document=outputs.document,
         bucket=bucket,
         rater=rater,
-        system_names=_names("system", n_systems),
-        document_names=_names("document", n_documents),
-        rater_names=_names("rater", pool_size),
+        system_names=numbered("system", n_systems),
+        document_names=numbered("document", n_documents),
+        rater_names=numbered("rater", pool_size),
         lower_is_better=outputs.lower_is_better,
     )
 
@@ -143,7 +144,3 @@ def seat_raters(n_buckets: int, pool_size: int, raters_per_bucket: int) -> Ints:
     b = np.arange(n_buckets)[:, None]
     turn = b // (pool_size // gcd(pool_size, raters_per_bucket))
     return np.sort((b * raters_per_bucket + turn + np.arange(raters_per_bucket)) % pool_size, axis=1)
-
-
-def _names(word: str, n: int) -> tuple[str, ...]:
-    return tuple(f"{word}{i + 1:0{len(str(n))}d}" for i in range(n))

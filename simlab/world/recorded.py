@@ -7,24 +7,24 @@ google/wmt-mqm-human-evaluation under the Apache License 2.0; see data/README.md
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
-import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from hashlib import sha256 as digest_of
-from importlib.resources import as_file, files
+from importlib.resources import as_file
+from importlib.resources import files as packaged
 from pathlib import Path
 
 import numpy as np
 
+from simlab import files
+from simlab.messages import in_natural_order, legible, natural, or_nearest
 from simlab.types import RATE, Array, Floats, Frame, InputError, Ints, RatedWorld, World
 from simlab.world.files import segment_scores
+from simlab.world.files.chosen import chosen_file
 from simlab.world.files.mqm_table import Rated, Unit, read_ratings
-from simlab.world.files.table_lines import refuse_non_file, shown
+from simlab.world.files.table_lines import REMEDY
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 
 BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
@@ -43,16 +43,8 @@ def recorded(rng: np.random.Generator, *, path: str | None, sha256: str | None, 
     Raises InputError for a file that is not a table of ratings, or whose digest is not `sha256` (None: any), and for
     names that are not in it.
     """
-    if path is None:
-        if sha256 is not None:
-            raise InputError("systems.sha256 is the digest of a file; give systems.path, too, or leave it out")
-        return _named(_built_in(), names)
-    if not path.strip():
-        raise InputError("systems.path is empty; give a table of ratings, or null for the built-in one")
-    file = Path(os.path.expanduser(path))
-    refuse_non_file(file)
-    status = file.stat()
-    return _named(_world_of(file.absolute(), (status.st_mtime_ns, status.st_size, status.st_ino), sha256), names)
+    chosen = chosen_file(path, sha256, empty="give a table of ratings, or null for the built-in one", remedy=REMEDY)
+    return _named(_built_in() if chosen is None else _world_of(*chosen, sha256), names)
 
 
 def holds_averages(world: World) -> bool:
@@ -68,9 +60,8 @@ def _named(world: World, names: Sequence[str] | None) -> World:
     known, frame = world.frame.system_names, world.frame
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {shown(near[0], 60)}?" if near else f"it has {shown(', '.join(known[:20]))}"
-            raise InputError(f"systems.names: the table has no ratings of {shown(name, 60)}; {hint}")
+            hint = or_nearest(name, known, "it has", 300)
+            raise InputError(f"systems.names: the table has no ratings of {legible(name, 60)}; {hint}")
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
     at = [known.index(name) for name in names]
@@ -101,25 +92,25 @@ def _recorded(frame: Frame, value: Floats, errors: Ints) -> World:
 
 @lru_cache(maxsize=1)
 def _built_in() -> World:
-    with as_file(files("simlab.world").joinpath("data", BUILT_IN)) as path:
+    with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as path:
         return _world(read_ratings(path), "the built-in table")
 
 
 @lru_cache(maxsize=4)
-def _world_of(path: Path, stamp: tuple[int, ...], digest: str | None) -> World:
+def _world_of(path: Path, state: files.State, digest: str | None) -> World:
     """Read a file once per process and state: blocks of a study ask for the same world again and again."""
-    if digest is not None and digest != digest_of(path.read_bytes()).hexdigest():
-        raise InputError(f"{shown(path)} has changed since the sweep began: its digest is not {shown(digest)}")
+    if digest is not None:
+        files.refuse_change(files.digest(path), digest, legible(path))
     if segment_scores.is_table(path):
-        return _world(segment_scores.read_averages(path), shown(path), lower_is_better=False)
-    return _world(read_ratings(path), shown(path))
+        return _world(segment_scores.read_averages(path), legible(path), lower_is_better=False)
+    return _world(read_ratings(path), legible(path))
 
 
 def _world(ratings: Mapping[Unit, Rated], where: str, *, lower_is_better: bool = True) -> World:
-    system = _indexed(unit.system for unit in ratings)
-    document = _indexed(unit.document for unit in ratings)
-    rater = _indexed(unit.rater for unit in ratings)
-    segments = sorted({unit[1:3] for unit in ratings}, key=lambda pair: (document[pair[0]], _natural(pair[1])))
+    system = in_natural_order(unit.system for unit in ratings)
+    document = in_natural_order(unit.document for unit in ratings)
+    rater = in_natural_order(unit.rater for unit in ratings)
+    segments = sorted({unit[1:3] for unit in ratings}, key=lambda pair: (document[pair[0]], natural(pair[1])))
     item = {pair: index for index, pair in enumerate(segments)}
     seats = _seats(ratings, document, rater)
     shape = len(system), len(item), max(map(len, seats))
@@ -138,18 +129,6 @@ def _world(ratings: Mapping[Unit, Rated], where: str, *, lower_is_better: bool =
     value = _filled(shape, at, np.nan, [rated.score for rated in ratings.values()])
     errors = _filled(shape, at, _unmarked(ratings.values()), [rated.errors for rated in ratings.values()])
     return _recorded(frame, _fixed(value), _fixed(errors))
-
-
-def _indexed(names: Iterable[str]) -> dict[str, int]:
-    """Number names in natural order: rater2 before rater10."""
-    return {name: index for index, name in enumerate(sorted(set(names), key=_natural))}
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    # Runs of digits compare by length, then digit by digit: as numbers, however long. The name breaks ties ("01", "1").
-    words = re.split(r"([0-9]+)", name)
-    digits = [(len(run.lstrip("0")), run.lstrip("0")) for run in words[1::2]]
-    return [pair for word, run in zip(words[::2], [*digits, (0, name)], strict=True) for pair in ((0, word), run)]
 
 
 def _seats(ratings: Iterable[Unit], document: Mapping[str, int], rater: Mapping[str, int]) -> list[tuple[int, ...]]:

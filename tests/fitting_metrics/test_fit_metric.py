@@ -325,7 +325,7 @@ def test_a_file_that_is_none_is_one_line(capsys: pytest.CaptureFixture[str], pat
     reasons = {
         "null": "names no file; give what `simlab fit-metric",
         "nothing.yaml": "cannot be opened",
-        ".": "no regular",
+        ".": "is a directory; give what `simlab fit-metric",
     }
     assert reasons[path] in said(capsys, "run", "metric=fitted_mu", f"metric.path={path}", code=2)
 

@@ -223,7 +223,7 @@ def test_malformed_captions_are_named(changed: dict[str, Any], named: str, capsy
             "did you mean refrences?",
         ),
         (json.dumps({**TRIAL, "kind": "preserving", "type": "altering"}), "line 2: altering is preserving here"),
-        ("\xff", "t.jsonl: byte"),
+        ("\xff", "t.jsonl, line 2: byte 0xff is not UTF-8"),
     ],
 )
 def test_malformed_records_are_named_with_their_line(line: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:

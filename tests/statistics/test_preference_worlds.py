@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from simlab.formulas import stochastic
 from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import Contest, InputError, Latent, MetricLaw, PreferenceWorld, World
@@ -21,7 +22,7 @@ from simlab.world.laws.comparisons import (
     preference_direction,
     standardised,
 )
-from simlab.world.metrics import mu_matrix, scalar, stochastic
+from simlab.world.metrics import mu_matrix, scalar
 from simlab.world.oracles import compared_scores, noisy_oracle, oracle
 from simlab.world.preferences import free, given, latent, probabilities
 from simlab.world.recorded import recorded
@@ -291,7 +292,7 @@ def test_gaps_and_ties_of_scores() -> None:
         (lambda: given(stream(0), **GIVEN | {"p": [[0.4, 0.2, 0.4]] * 2}), "2 triples"),
         (lambda: given(stream(0), **GIVEN | {"difference": 0.9}), "systems.difference=0.9 exceeds 0.7"),
         (lambda: latent(stream(0), **LATENT | {"quality": [1.0]}), "systems.quality has 1"),
-        (lambda: stochastic([[1, 0], [0, 1]], "metric.mu"), "metric.mu must have three rows"),
+        (lambda: stochastic([[1, 0], [0, 1]], "metric.mu"), "metric.mu has shape .2, 2.; it must be 3 x 3, three rows"),
         (lambda: stochastic((MU * 0.9).tolist(), "metric.mu"), "sums to 0.9"),
         (lambda: stochastic([[1.2, 0, 0], [-0.2, 1, 0], [0, 0, 1]], "metric.mu"), "no probability"),
         (

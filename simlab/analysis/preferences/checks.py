@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simlab.formulas import stochastic
 from simlab.types import Array, Floats, InputError
 
 
@@ -86,25 +87,6 @@ def _counts(given: ArrayLike, name: str, last: tuple[int, ...]) -> Floats:
     if wrong.any():
         raise InputError(f"{name} holds {counts[wrong][0]:g}; counts are whole numbers from 0 up")
     return counts
-
-
-def stochastic(given: ArrayLike, name: str, *, one: bool = False) -> Floats:
-    """Return matrices `(..., 3, 3)` whose columns sum to one; raise InputError naming the argument otherwise."""
-    try:
-        matrix = np.asarray(given, float)
-    except ValueError as error:
-        raise InputError(f"{name} must hold three rows of three numbers") from error
-    if matrix.shape[-2:] != (3, 3) or (one and matrix.ndim != 2):
-        raise InputError(f"{name} has shape {matrix.shape}; it must be 3 x 3, columns by what the oracle says")
-    if not np.isfinite(matrix).all() or (matrix < 0).any():
-        raise InputError(f"{name} holds an entry that is no probability; entries lie in [0, 1]")
-    sums = matrix.sum(-2)
-    if np.abs(sums - 1).max() > 1e-6:
-        worst = sums.ravel()[np.abs(sums - 1).argmax()]
-        raise InputError(
-            f"{name} has a column that sums to {worst:g}, not 1; columns say what is said for each oracle outcome"
-        )
-    return np.asarray(matrix / sums[..., None, :])
 
 
 def _refuse_excess(human: Floats, confusion: Floats) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simlab.formulas import systems_of_pairs
 from simlab.types import Array, Bools, Ints
 
 
@@ -51,7 +52,7 @@ def partial_order(verdict: Sequence[int] | Array, names: Sequence[str]) -> Parti
 
 def matrix(verdict: Array) -> Bools:
     """Mark who beats whom: `[campaign, system, system]` from `verdict[campaign, pair]`."""
-    n_systems = int((1 + np.sqrt(1 + 8 * verdict.shape[1])) / 2)
+    n_systems = systems_of_pairs(verdict.shape[1])
     first, second = np.triu_indices(n_systems, 1)
     beats = np.zeros((len(verdict), n_systems, n_systems), bool)
     beats[:, first, second] = verdict > 0

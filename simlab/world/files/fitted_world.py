@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256 as digest_of
-from importlib.resources import as_file, files
+from importlib.resources import as_file
+from importlib.resources import files as packaged
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,14 +17,17 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 # pydantic takes typing's own only from Python 3.12.
 from typing_extensions import NotRequired, TypedDict  # noqa: UP035
 
+from simlab import files
+from simlab.messages import legible
 from simlab.types import Floats, InputError
-from simlab.world.files.table_lines import refuse_non_file, shown
+from simlab.world.files.chosen import chosen_file
 from simlab.world.laws.fitted import Effects
 
 FORMAT = "simlab fitted world 1"
 BUILT_IN = "fitted_sxs_mqm_generalMT2023_ende.yaml"
 MAX_BYTES = 20_000_000
 MAX_DEPTH = 12
+REMEDY = "give what `simlab fit TABLE --out FILE.yaml` wrote"
 
 Spread = Annotated[float, Ge(0), Le(10)]
 Positive = Annotated[float, Gt(0), Le(1e9)]
@@ -104,32 +108,24 @@ def read_fitted(path: str | None, sha256: str | None) -> FittedWorld:
     Raises InputError, naming the file and what is wrong in it, for anything else than such a file, and where its
     digest is not `sha256` (None: any).
     """
-    if path is None:
-        if sha256 is not None:
-            raise InputError("systems.sha256 is the digest of a file; give systems.path, too, or leave it out")
-        return _built_in()
-    if not path.strip():
-        raise InputError("systems.path is empty; give what `simlab fit` wrote, or null for the built-in fit")
-    file = Path(path).expanduser()
-    refuse_non_file(file)
-    status = file.stat()
-    return _read(file.absolute(), (status.st_mtime_ns, status.st_size, status.st_ino), sha256)
+    chosen = chosen_file(
+        path, sha256, empty="give what `simlab fit` wrote, or null for the built-in fit", remedy=REMEDY
+    )
+    return _built_in() if chosen is None else _read(*chosen, sha256)
 
 
 @lru_cache(maxsize=1)
 def _built_in() -> FittedWorld:
-    with as_file(files("simlab.world").joinpath("data", BUILT_IN)) as path:
+    with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as path:
         return _checked(path.read_bytes(), "the built-in fit")
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, stamp: tuple[int, ...], digest: str | None) -> FittedWorld:
-    if stamp[1] > MAX_BYTES:
-        raise InputError(f"{shown(path)}: has more than {MAX_BYTES:,} bytes; not a fitted world")
-    content = path.read_bytes()
-    if digest is not None and digest != digest_of(content).hexdigest():
-        raise InputError(f"{shown(path)} has changed since the sweep began: its digest is not {shown(digest)}")
-    return _checked(content, shown(path))
+def _read(path: Path, state: files.State, digest: str | None) -> FittedWorld:
+    """Read a file once per process and state: blocks of a study ask for the same worlds again and again."""
+    content = files.content(path, legible(path), most=MAX_BYTES, remedy=REMEDY)
+    files.refuse_change(digest_of(content).hexdigest(), digest, legible(path))
+    return _checked(content, legible(path))
 
 
 def _checked(content: bytes, where: str) -> FittedWorld:
@@ -137,22 +133,23 @@ def _checked(content: bytes, where: str) -> FittedWorld:
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = files.text(content, where)
     try:
-        _refuse_tricks(yaml.scan(content, loader), where)
-        found = yaml.load(content, loader)  # noqa: S506 (a safe loader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        _refuse_tricks(yaml.scan(text, loader), where)
+        held = yaml.load(text, loader)  # noqa: S506 (a safe loader)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{where}: is not YAML ({' '.join(str(error).split())[:120]})") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"{where}: is no fitted world; give what `simlab fit TABLE --out FILE.yaml` wrote")
+    if not isinstance(held, dict) or held.get("format") != FORMAT:
+        raise InputError(f"{where}: is no fitted world; {REMEDY}")
     Content.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
     try:
-        return _fitted(TypeAdapter(Content).validate_python(found), where)
+        return _fitted(TypeAdapter(Content).validate_python(held), where)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{where}: {place}: {first['msg'].lower()}, found {shown(repr(first['input']), 60)}") from None
+        key = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{where}: {key}: {first['msg'].lower()}, found {legible(repr(first['input']), 60)}") from None
 
 
 def _refuse_tricks(tokens: Iterator[Any], where: str) -> None:

@@ -6,15 +6,15 @@ Fluency/Punctuation 0.1, major Non-translation 25, neutral and no-error 0.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from simlab.messages import legible, nearest
 from simlab.types import InputError
-from simlab.world.files.table_lines import numbered_lines, shown
+from simlab.world.files.table_lines import numbered_lines
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "system": ("system",),
@@ -73,7 +73,7 @@ def read_ratings(path: Path) -> dict[Unit, Rated]:
 
     Raises InputError naming file and line for what is not a table of ratings per rater.
     """
-    where = shown(path)
+    where = legible(path)
     lines = numbered_lines(path)
     header = next(lines, None)
     if header is None:
@@ -124,13 +124,12 @@ def _first_known(known: Iterable[str], names: Sequence[str]) -> str | None:
 
 def _missing_message(missing: Sequence[str], names: Sequence[str]) -> str:
     wanted = [" or ".join(COLUMNS[key]) for key in missing]
-    found = ", ".join(shown(name, 40) for name in names[:12]) + (", ..." if len(names) > 12 else "")
-    lower = {name.lower(): name for name in names}
-    near = [difflib.get_close_matches(name.lower(), lower, n=1) for key in missing for name in COLUMNS[key]]
-    hints = list(dict.fromkeys(shown(lower[match[0]], 40) for match in near if match))
+    there = ", ".join(legible(name, 40) for name in names[:12]) + (", ..." if len(names) > 12 else "")
+    close = (nearest(name, names) for key in missing for name in COLUMNS[key])
+    hints = list(dict.fromkeys(legible(name, 40) for name in close if name))
     hint = f"; did you mean {', '.join(hints)}?" if hints else ""
     tabs = "; columns must be separated by tabs" if len(names) == 1 else ""
-    return f"no column {', no column '.join(wanted)}; found {found or 'an empty line'}{hint}{tabs}"
+    return f"no column {', no column '.join(wanted)}; found {there or 'an empty line'}{hint}{tabs}"
 
 
 def _rows(lines: Iterable[tuple[int, str]], columns: Mapping[str, int], widths: range, where: str) -> Iterator[Row]:
@@ -174,7 +173,7 @@ def _from_errors(rows: Iterable[Row]) -> dict[Unit, Rated]:
 def _severity(row: Row) -> str:
     severity, category = _word(row.field["severity"]), _word(row.field["category"])
     if severity not in SEVERITIES:
-        given = shown(ascii(row.field["severity"]), 40)
+        given = legible(ascii(row.field["severity"]), 40)
         raise InputError(f"{row.where}: unknown severity {given}; known are {', '.join(SEVERITIES)}")
     if category == "no-error" and severity in ("major", "minor"):
         raise InputError(f"{row.where}: category No-error contradicts severity {row.field['severity']}")
@@ -200,7 +199,7 @@ def _from_ratings(rows: Iterable[Row]) -> dict[Unit, Rated]:
     for row in rows:
         unit = _unit(row)
         if unit in first:
-            rated = shown(f"{unit.rater} rated {unit.system} on segment {unit.segment} of {unit.document}", 200)
+            rated = legible(f"{unit.rater} rated {unit.system} on segment {unit.segment} of {unit.document}", 200)
             raise InputError(f"{row.where}: {rated} before, on line {first[unit]}; keep one of the two")
         first[unit] = row.number
         ratings[unit] = Rated(_score(row), _errors(row))
@@ -211,10 +210,10 @@ def _score(row: Row) -> float:
     text = row.field["score"]
     score = float(text) if NUMBER.fullmatch(text) else math.nan
     if math.isnan(score):
-        raise InputError(f"{row.where}: score {shown(ascii(text), 40)} is not a number")
+        raise InputError(f"{row.where}: score {legible(ascii(text), 40)} is not a number")
     if not 0 <= score <= MAX_SCORE:
         raise InputError(
-            f"{row.where}: score {shown(text, 40)} is not within 0 and {MAX_SCORE:,.0f}; scores add up errors, "
+            f"{row.where}: score {legible(text, 40)} is not within 0 and {MAX_SCORE:,.0f}; scores add up errors, "
             "lower is better, so negate scores that were negated"
         )
     return abs(score)
@@ -225,6 +224,6 @@ def _errors(row: Row) -> int:
     keys = ("errors",) if "errors" in row.field else tuple(key for key in ("minor", "major") if key in row.field)
     for key in keys:
         if not _COUNT.fullmatch(row.field[key]):
-            given = shown(ascii(row.field[key]), 40)
+            given = legible(ascii(row.field[key]), 40)
             raise InputError(f"{row.where}: {key} {given} is not a count of errors (a whole number from 0)")
     return sum(int(row.field[key]) for key in keys) if keys else -1

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from simlab.messages import legible
 from simlab.types import InputError
 from simlab.world.files.mqm_table import MAX_SCORE, NUMBER, Rated, Unit
-from simlab.world.files.table_lines import numbered_lines, shown
+from simlab.world.files.table_lines import numbered_lines
 
 RATER = "average"
 """Stands for all raters of a segment, whose scores were averaged."""
@@ -29,7 +30,7 @@ def read_averages(path: Path) -> dict[Unit, Rated]:
 
     Systems and segments without any score are left out. Raises InputError naming file and line for what is no score.
     """
-    where, lines = shown(path), numbered_lines(path)
+    where, lines = legible(path), numbered_lines(path)
     names = next(lines)[1].lower().split()
     system_at, segment_at = names.index("system"), names.index("seg_id")
     score_at = 3 - system_at - segment_at
@@ -43,7 +44,7 @@ def read_averages(path: Path) -> dict[Unit, Rated]:
             raise InputError(f"{where}, line {number}: has {len(fields)} fields; a line is a system, score and segment")
         unit = Unit(fields[system_at], fields[segment_at], fields[segment_at], RATER)
         if unit in first:
-            what = shown(f"system {unit.system} has segment {unit.segment}", 200)
+            what = legible(f"system {unit.system} has segment {unit.segment}", 200)
             raise InputError(f"{where}, line {number}: {what} before, on line {first[unit]}; keep one of the two")
         first[unit] = number
         if fields[score_at] != _UNRATED:
@@ -55,8 +56,8 @@ def read_averages(path: Path) -> dict[Unit, Rated]:
 
 def _score(text: str, where: str) -> float:
     if not NUMBER.fullmatch(text):
-        raise InputError(f"{where}: score {shown(ascii(text), 40)} is not a number; unrated segments say {_UNRATED}")
+        raise InputError(f"{where}: score {legible(ascii(text), 40)} is not a number; unrated segments say {_UNRATED}")
     score = float(text)
     if abs(score) > MAX_SCORE:
-        raise InputError(f"{where}: score {shown(text, 40)} is not within -{MAX_SCORE:,.0f} and {MAX_SCORE:,.0f}")
+        raise InputError(f"{where}: score {legible(text, 40)} is not within -{MAX_SCORE:,.0f} and {MAX_SCORE:,.0f}")
     return score + 0.0  # -0.0 would be another zero

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import stat
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -12,6 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from simlab import files
+from simlab.messages import legible
 from simlab.types import InputError
 
 # A line of the published tables holds a paragraph, its translation and the rater's key log: tens of kilobytes.
@@ -19,6 +20,7 @@ MAX_LINE = 1 << 22
 # A few kilobytes can unpack to terabytes; the largest published table is some tens of megabytes.
 MAX_BYTES = 1 << 30
 TABLE_ENDINGS = (".tsv", ".txt")
+REMEDY = "give the file of ratings"
 
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -31,8 +33,8 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     The content decides, not the name: plain text, gzip, tar and tar.gz (one table inside) are read, without
     unpacking to disk. Raises InputError naming the file, and the line where there is one.
     """
-    where = shown(path)
-    refuse_non_file(path)
+    where = legible(path)
+    files.regular(path, where, remedy=REMEDY)
     try:
         with ExitStack() as stack:
             file = stack.enter_context(path.open("rb"))
@@ -42,26 +44,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     except InputError:
         raise
     except _BROKEN as error:
-        raise InputError(f"{where}: cannot be read to its end ({_reason(error)})") from error
-
-
-def refuse_non_file(path: Path) -> None:
-    """Raise InputError unless a path names a regular file, so that a pipe or a device cannot hang a study."""
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError) as error:
-        raise InputError(f"{shown(path)}: cannot be opened ({_reason(error)})") from error
-    if stat.S_ISDIR(mode):
-        raise InputError(f"{shown(path)}: is a directory; give the file of ratings")
-    if not stat.S_ISREG(mode):
-        raise InputError(f"{shown(path)}: is not a regular file; save the ratings to a file first")
-
-
-def shown(path: Path | str, limit: int = 300) -> str:
-    """Give a path or value in a form that fits in one line of an error."""
-    text = str(path)
-    text = text if text.isprintable() else ascii(text)
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+        raise InputError(f"{where}: cannot be read to its end ({files.reason(error)})") from error
 
 
 class _Bounded(io.RawIOBase):
@@ -95,17 +78,17 @@ def _content_lines(content: io.BufferedReader, where: str) -> Iterator[tuple[int
 
 
 def _archive_lines(archive: tarfile.TarFile, where: str) -> Iterator[tuple[int, str]]:
-    found = ""
+    table = ""
     for member in archive:
         if not _is_table(member):
             continue
-        if found:
-            raise InputError(f"{where}: holds several tables ({found}, {shown(member.name)}); pack or unpack one")
-        found = shown(member.name)
+        if table:
+            raise InputError(f"{where}: holds several tables ({table}, {legible(member.name)}); pack or unpack one")
+        table = legible(member.name)
         stream = archive.extractfile(member)
         if stream is not None:
             yield from _text_lines(stream, where)
-    if not found:
+    if not table:
         raise InputError(f"{where}: holds no table (no member ending in {' or '.join(TABLE_ENDINGS)})")
 
 
@@ -130,10 +113,4 @@ def _text(raw: bytes, where: str) -> str:
     try:
         return raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        byte = raw[error.start]
-        raise InputError(f"{where}: byte 0x{byte:02x} is not UTF-8; save the table as UTF-8 text") from error
-
-
-def _reason(error: Exception) -> str:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return shown(reason or type(error).__name__)
+        raise InputError(f"{where}: {files.not_utf8(raw[error.start])}") from error
