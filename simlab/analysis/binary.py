@@ -4,7 +4,7 @@ All that a user of von Däniken et al. 2022 needs, gathered from the rooms in wh
 """
 
 from simlab.analysis.adequacy.grid import PUBLISHED, measurable_grid
-from simlab.analysis.adequacy.inverse import Mix, Plan, Prices, cheapest_mix, smallest
+from simlab.analysis.adequacy.inverse import Mix, Prices, cheapest_mix, smallest
 from simlab.analysis.adequacy.measurable_difference import (
     Joint,
     Measurable,
@@ -14,7 +14,9 @@ from simlab.analysis.adequacy.measurable_difference import (
     measurable_difference,
     power_of,
 )
-from simlab.analysis.adequacy.posterior import Posterior, alpha_posterior
+from simlab.analysis.adequacy.plans import Plan
+from simlab.analysis.adequacy.posterior import alpha_posterior
+from simlab.analysis.adequacy.quadrature import Posterior
 from simlab.analysis.adequacy.thresholds import at_threshold, best_threshold, tuned_threshold
 
 __all__ = [

@@ -114,10 +114,10 @@ def _mixer(given: Row, prices: str | None, joint: bool) -> Callable[[Row, float]
     return find
 
 
-def _plan(row: Row) -> inverse.Plan:
+def _plan(row: Row) -> Plan[float]:
     n = row["n_calibration"]
     rho, eta = (1.0 if row[name] is None else row[name] for name in ("rho", "eta"))
-    return inverse.Plan(row["n_human"], row["n_metric"], rho, eta, row["alpha"], n)
+    return Plan(row["n_human"], row["n_metric"], rho, eta, row["alpha"], n)
 
 
 def _prices(given: str | None) -> inverse.Prices:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from simlab.analysis.adequacy.thresholds import best_threshold
+from simlab.messages import or_nearest
 from simlab.types import InputError
 
 Row = dict[str, Any]
@@ -29,8 +29,7 @@ def parsed(words: Sequence[str]) -> Given:
         if not sign:
             raise InputError(f"{word} is not KEY=VALUE; keys are {', '.join(KEYS)}")
         if key not in KEYS:
-            close = difflib.get_close_matches(key, KEYS, 1)
-            raise InputError(f"there is no key {key}; {f'did you mean {close[0]}?' if close else ', '.join(KEYS)}")
+            raise InputError(f"there is no key {key}; {or_nearest(key, KEYS)}")
         if key in given:
             raise InputError(f"{key} is given twice; write its values with commas, as {key}=1,2")
         given[key] = [_value(key, part.strip()) for part in text.split(",")]

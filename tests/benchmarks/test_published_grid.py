@@ -9,6 +9,7 @@ import pytest
 
 from simlab.analysis.adequacy.grid import PUBLISHED, measurable_grid
 from simlab.analysis.adequacy.measurable_difference import measurable_difference
+from simlab.analysis.adequacy.plans import Plan
 
 SETTINGS: dict[str, tuple[float, ...]] = {
     "n_human": tuple(PUBLISHED["n_human"]),
@@ -43,10 +44,10 @@ def test_measurable_difference(benchmark) -> None:
     epsilon = benchmark(measurable_grid, **SETTINGS)
     per_setting = benchmark.stats.stats.median / epsilon.size
     # The two speak of the same posterior.
-    plain = float(measurable_difference(100, 10_000, 0.7, 0.7, 0.6, 1000).epsilon)
+    plain = float(measurable_difference(Plan(100, 10_000, 0.7, 0.7, 0.6, 1000)).epsilon)
     assert abs(plain / (1.96 * np.sqrt(2) * sd) - 1) < 0.03
     began = time.perf_counter()
-    measurable_difference(*np.meshgrid(*SETTINGS.values(), indexing="ij"))
+    measurable_difference(Plan(*np.meshgrid(*SETTINGS.values(), indexing="ij")))
     single = (time.perf_counter() - began) / epsilon.size
     benchmark.extra_info |= {
         "settings": epsilon.size,

@@ -15,6 +15,7 @@ from simlab.analysis.adequacy.measurable_difference import (
     joint_difference,
     measurable_difference,
 )
+from simlab.analysis.adequacy.plans import Plan
 from tests.commands.test_cli import said
 
 PLAN = ["rho=.7", "eta=.7", "alpha=.6"]
@@ -33,9 +34,9 @@ def test_a_table_over_all_combinations(capsys: pytest.CaptureFixture[str]) -> No
     assert [(row["n_human"], row["n_metric"]) for row in found] == at
     for row, (human, metric) in zip(found, at, strict=True):
         setting = (human, metric, 0.7, 0.7, 0.6)
-        assert row["epsilon"] == pytest.approx(float(measurable_difference(*setting).epsilon))
-        assert row["epsilon_joint"] == pytest.approx(float(joint_difference(*setting).epsilon))
-        assert row["detectable"] == pytest.approx(float(detectable_difference(*setting)))
+        assert row["epsilon"] == pytest.approx(float(measurable_difference(Plan(*setting)).epsilon))
+        assert row["epsilon_joint"] == pytest.approx(float(joint_difference(Plan(*setting)).epsilon))
+        assert row["detectable"] == pytest.approx(float(detectable_difference(Plan(*setting))))
         assert row["n_calibration"] is None
     table = said(capsys, "detect", *words)
     assert "epsilon_joint" in table

@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from simlab.analysis.adequacy.inverse import Mix, Plan, Prices, cheapest_mix, epsilon_of, smallest
+from simlab.analysis.adequacy.inverse import Mix, Prices, cheapest_mix, epsilon_of, smallest
 from simlab.analysis.adequacy.measurable_difference import joint_difference, measurable_difference
+from simlab.analysis.adequacy.plans import Plan
 from simlab.rng import stream
 from simlab.types import InputError
 
@@ -45,7 +46,7 @@ def test_n_is_enough_and_one_less_is_not(unknown: str, plan: Plan, difference: f
 
 def test_rounded_counts_are_near() -> None:
     n = int(smallest("n_human", Plan(0, 1000, 0.7, 0.7, 0.6), 0.05))
-    published = measurable_difference(np.arange(n - 3, n + 4), 1000, 0.7, 0.7, 0.6).epsilon
+    published = measurable_difference(Plan(np.arange(n - 3, n + 4), 1000, 0.7, 0.7, 0.6)).epsilon
     assert np.abs(published - 0.05).max() < 0.0003
 
 
@@ -59,7 +60,7 @@ def test_a_shared_calibration_needs_fewer_ratings() -> None:
     plan = Plan(0, 0, 0.7, 0.7, 0.6, 1000)
     found = smallest("n_metric", plan, 0.04, joint=True)
     assert found < 10_000
-    near = joint_difference(0, [found - 20, found + 20], 0.7, 0.7, 0.6, 1000).epsilon
+    near = joint_difference(Plan(0, [found - 20, found + 20], 0.7, 0.7, 0.6, 1000)).epsilon
     assert near[0] > 0.04 > near[1]
     with pytest.raises(InputError, match="out of reach"):
         smallest("n_metric", plan, 0.04)
@@ -102,7 +103,7 @@ def test_no_mix_is_cheaper(prices: Prices, rho: float) -> None:
     alone = int(smallest("n_human", plan, difference))
     grid = [plan._replace(n_human=h, n_metric=m) for h, m in product(range(0, alone, 3), range(0, 400, 8))]
     rows = np.array([(p.n_human, p.n_metric) for p in grid])
-    enough = measurable_difference(rows[:, 0], rows[:, 1], rho, 0.8, 0.4).epsilon <= difference - 0.001
+    enough = measurable_difference(Plan(rows[:, 0], rows[:, 1], rho, 0.8, 0.4)).epsilon <= difference - 0.001
     least = min(cost(p, prices) for p, e in zip(grid, enough, strict=True) if e)
     assert found.price <= 1.01 * least
 
@@ -114,7 +115,7 @@ def test_no_mix_with_a_calibration_is_cheaper(prices: Prices) -> None:
     assert found.epsilon <= difference
     axes = [range(0, 90, 10), range(0, 1200, 100), range(0, 140, 10)]
     h, m, c = (x.ravel() for x in np.meshgrid(*axes, indexing="ij"))
-    enough = measurable_difference(h, m, 0.9, 0.9, 0.6, c).epsilon <= difference
+    enough = measurable_difference(Plan(h, m, 0.9, 0.9, 0.6, c)).epsilon <= difference
     human, metric, calibration = prices.each
     assert found.price <= 1.02 * (h * human + m * metric + c * calibration)[enough].min()
 

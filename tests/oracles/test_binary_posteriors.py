@@ -15,6 +15,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 from simlab.analysis.adequacy.grid import PUBLISHED
 from simlab.analysis.adequacy.measurable_difference import measurable_difference
 from simlab.analysis.adequacy.nuts import sampler
+from simlab.analysis.adequacy.plans import Plan
 from simlab.analysis.binary import Posterior, alpha_posterior
 from simlab.rng import stream
 from simlab.types import InputError
@@ -136,7 +137,7 @@ def worst_errors(settings: list[dict[str, float]], constrain: bool, n_nodes: int
         human, metric, calibration = expected_counts(setting)
         truth = brute_force(human, metric, calibration, constrain, n_nodes)
         found = alpha_posterior(*human, *metric, calibration=calibration, constrain=constrain)
-        epsilon = measurable_difference(**setting, constrain=constrain).epsilon
+        epsilon = measurable_difference(Plan(**setting), constrain=constrain).epsilon
         tails = truth.below(found.low) - 0.025, truth.below(found.high) - 0.975
         errors.append([found.mean - truth.mean, found.sd - truth.sd, epsilon - Z * truth.sd, *tails])
     return np.asarray(np.abs(errors).max(0))

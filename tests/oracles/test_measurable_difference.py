@@ -18,7 +18,7 @@ from simlab.analysis.adequacy.measurable_difference import (
     other_alpha,
     power_of,
 )
-from simlab.analysis.adequacy.plans import check, drawn
+from simlab.analysis.adequacy.plans import Plan, check, drawn, each, ravel
 from simlab.analysis.binary import alpha_posterior
 from simlab.rng import stream
 from simlab.types import InputError
@@ -40,7 +40,7 @@ MISPRINT = 4, 3  # exact integration gives .0213 where the table says .020
 
 def test_the_published_table() -> None:
     rows = np.array([[float(word) for word in line.split()] for line in TABLE_1.split("\n") if line])
-    found = measurable_difference(rows[:, :1], [0, 1000, 5000, 10_000, 50_000], 0.7, 0.7, 0.6).epsilon
+    found = measurable_difference(Plan(rows[:, :1], [0, 1000, 5000, 10_000, 50_000], 0.7, 0.7, 0.6)).epsilon
     units = np.abs(np.round(found, 3) - rows[:, 1:])
     assert abs(found[MISPRINT] - 0.0213) < 0.0001
     units[MISPRINT] = 0
@@ -49,24 +49,24 @@ def test_the_published_table() -> None:
 
 
 def test_without_any_rating_everything_may_differ_and_only_there() -> None:
-    found = measurable_difference([0, 1, 0, 0], [0, 0, 1, 1], 0.7, 0.7, 0.6, [0, 0, 0, 100]).epsilon
+    found = measurable_difference(Plan([0, 1, 0, 0], [0, 0, 1, 1], 0.7, 0.7, 0.6, [0, 0, 0, 100])).epsilon
     assert found[0] == 1
     assert (found[1:] < 1).all()
-    assert measurable_difference(0, 0, 0.7, 0.7, 0.6, 1000).epsilon == 1  # a calibration says nothing of alpha
-    assert measurable_difference(0, 0, 0.7, 0.7, 0.6, 1000, calibration_counts=True).epsilon < 0.1
-    assert np.isnan(joint_difference(0, 0, 0.7, 0.7, 0.6).detectable)
-    assert joint_difference(0, 0, 0.7, 0.7, 0.6, 100).epsilon == 1
+    assert measurable_difference(Plan(0, 0, 0.7, 0.7, 0.6, 1000)).epsilon == 1  # a calibration says nothing of alpha
+    assert measurable_difference(Plan(0, 0, 0.7, 0.7, 0.6, 1000), calibration_counts=True).epsilon < 0.1
+    assert np.isnan(joint_difference(Plan(0, 0, 0.7, 0.7, 0.6)).detectable)
+    assert joint_difference(Plan(0, 0, 0.7, 0.7, 0.6, 100)).epsilon == 1
 
 
 def test_counts_are_rounded_half_to_even() -> None:
-    half = measurable_difference([5, 25], 0, 0.7, 0.7, 0.5).epsilon
+    half = measurable_difference(Plan([5, 25], 0, 0.7, 0.7, 0.5)).epsilon
     for found, plus, n in zip(half, (2, 12), (5, 25), strict=True):
         a, b = plus + 1, n - plus + 1
         assert abs(found - Z * np.sqrt(2 * a * b / ((a + b) ** 2 * (a + b + 1)))) < 1e-9
 
 
 def test_a_metric_that_is_mostly_wrong_is_turned_round() -> None:
-    found = measurable_difference(10, 1000, [0.3, 0.7, 0.2], [0.3, 0.7, 0.6], 0.6, 100)
+    found = measurable_difference(Plan(10, 1000, [0.3, 0.7, 0.2], [0.3, 0.7, 0.6], 0.6, 100))
     assert found.flipped.tolist() == [True, False, True]
     assert abs(found.epsilon[0] - found.epsilon[1]) < 1e-9
 
@@ -116,7 +116,7 @@ def test_the_joint_posterior_is_what_a_sum_says(n_human: int, n_metric: int, n_c
     calibration = round(0.7 * p), p, round(0.7 * (n_calibration - p)), n_calibration - p
     one = round(0.6 * n_human), n_human, round(0.54 * n_metric), n_metric
     mean, sd = joint_sum(one, one, calibration)
-    found = joint_difference(n_human, n_metric, 0.7, 0.7, 0.6, n_calibration)
+    found = joint_difference(Plan(n_human, n_metric, 0.7, 0.7, 0.6, n_calibration))
     assert abs(mean) < 1e-9
     assert abs(found.epsilon - Z * sd) < 3e-4
     mean, _ = joint_sum(one, (*one[:2], round(0.55 * n_metric), n_metric), calibration)
@@ -128,19 +128,19 @@ def test_the_joint_posterior_is_what_a_sum_says(n_human: int, n_metric: int, n_c
 )
 def test_a_shared_calibration_mostly_cancels(n_calibration: int | None, published: float, joint: float) -> None:
     setting = (0, 10_000, 0.7, 0.7, 0.6, n_calibration)
-    found = joint_difference(*setting)
-    assert abs(measurable_difference(*setting).epsilon - published) < 0.0006
+    found = joint_difference(Plan(*setting))
+    assert abs(measurable_difference(Plan(*setting)).epsilon - published) < 0.0006
     assert abs(found.epsilon - joint) < 0.0005
     assert abs(found.detectable / found.epsilon - 1.4294) < 0.0001
 
 
 def test_a_metric_that_favours_a_system_biases_the_difference() -> None:
     """It says 'adequate' by .01 more often of the second system's outputs: .01 / (rho + eta - 1) in alpha."""
-    assert abs(joint_difference(0, 10_000, 0.7, 0.7, 0.6).bias + 0.025) < 0.0003
-    alike = joint_difference(0, 10_000, 0.7, 0.7, 0.6, 500, rho_other=0.7, eta_other=0.7)
+    assert abs(joint_difference(Plan(0, 10_000, 0.7, 0.7, 0.6)).bias + 0.025) < 0.0003
+    alike = joint_difference(Plan(0, 10_000, 0.7, 0.7, 0.6, 500), rho_other=0.7, eta_other=0.7)
     assert abs(alike.bias) < 1e-9
-    turned = joint_difference(0, 10_000, 0.3, 0.3, 0.6, 500, rho_other=0.25, eta_other=0.3)
-    straight = joint_difference(0, 10_000, 0.7, 0.7, 0.6, 500, rho_other=0.75, eta_other=0.7)
+    turned = joint_difference(Plan(0, 10_000, 0.3, 0.3, 0.6, 500), rho_other=0.25, eta_other=0.3)
+    straight = joint_difference(Plan(0, 10_000, 0.7, 0.7, 0.6, 500), rho_other=0.75, eta_other=0.7)
     assert abs(turned.bias - straight.bias) < 1e-9
 
 
@@ -158,7 +158,7 @@ def test_shared_inputs_make_a_difference_easier_to_see(correlation: float) -> No
         says = rng.binomial(adequate, rho) + rng.binomial(m - adequate, 1 - eta)
         means.append(alpha_posterior(plus, n, says, m, rho=rho, eta=eta).mean)
     seen = (means[0] - means[1]).std(ddof=1)
-    foretold = joint_difference(n, m, rho, eta, alpha, correlation=correlation).epsilon / Z
+    foretold = joint_difference(Plan(n, m, rho, eta, alpha), correlation=correlation).epsilon / Z
     assert abs(seen / foretold - 1) < 5 / np.sqrt(2 * many) + 0.01
 
 
@@ -168,22 +168,22 @@ POWERED = [(0, 5000, 0.7, 0.7, 0.6, None), (300, 0, 0.7, 0.7, 0.8, None), (200, 
 @pytest.mark.parametrize("setting", POWERED)
 @pytest.mark.parametrize("power", [0.5, 0.8])
 def test_the_detectable_difference_is_found_as_often_as_wanted(setting: tuple[float, ...], power: float) -> None:
-    detectable = detectable_difference(*setting, power=power)
+    detectable = detectable_difference(Plan(*setting), power=power)
     draws = 4000
-    found = measurable_difference(*setting, counts="drawn", difference=float(detectable), draws=draws)
+    found = measurable_difference(Plan(*setting), counts="drawn", difference=float(detectable), draws=draws)
     assert abs(found.power - power) < 3 * found.power_mcse + 0.02
-    assert abs(power_of(float(detectable), *setting) - power) < 1e-4
+    assert abs(power_of(Plan(*setting), float(detectable)) - power) < 1e-4
     # What is called measurable is found about half the time only; near 0 and 1 the other system spreads more.
-    ratio = detectable / measurable_difference(*setting).epsilon
+    ratio = detectable / measurable_difference(Plan(*setting)).epsilon
     assert abs(ratio - (1.43 if power == 0.8 else 1)) < (0.02 if setting[4] == 0.6 else 0.13)
-    control = measurable_difference(*setting, counts="drawn", difference=float(detectable / 1.43), draws=draws)
+    control = measurable_difference(Plan(*setting), counts="drawn", difference=float(detectable / 1.43), draws=draws)
     assert control.power < found.power - 0.1
 
 
 def test_a_well_calibrated_metric_finds_what_it_says() -> None:
     setting = (0, 5000, 0.8, 0.8, 0.6, 2000)
-    detectable = float(detectable_difference(*setting))
-    found = measurable_difference(*setting, counts="drawn", difference=detectable, draws=1500)
+    detectable = float(detectable_difference(Plan(*setting)))
+    found = measurable_difference(Plan(*setting), counts="drawn", difference=detectable, draws=1500)
     assert abs(found.power - 0.8) < 3 * found.power_mcse + 0.03
 
 
@@ -191,8 +191,8 @@ def test_a_well_calibrated_metric_finds_what_it_says() -> None:
 def test_the_joint_detectable_difference_is_found_as_often_as_wanted() -> None:
     draws, n_calibration = 1500, 2000
     setting = (0, 5000, 0.8, 0.8, 0.6, n_calibration)
-    detectable = float(joint_difference(*setting).detectable)
-    rows = check(*setting, 0.05)[0].ravel().repeat(draws)
+    detectable = float(joint_difference(Plan(*setting)).detectable)
+    rows = each(ravel(check(Plan(*setting), 0.05)[0]), lambda x: np.repeat(x, draws))
     rng = stream(9, "joint power")
     one = drawn(rng, rows)
     two = drawn(rng, rows._replace(alpha=other_alpha(rows.alpha, detectable))).counts
@@ -203,25 +203,26 @@ def test_the_joint_detectable_difference_is_found_as_often_as_wanted() -> None:
 
 def test_drawn_counts_spread_about_the_expected_ones() -> None:
     setting = ([0, 100], 1000, 0.7, 0.7, 0.6)
-    found = measurable_difference(*setting, counts="drawn", draws=400)
+    found = measurable_difference(Plan(*setting), counts="drawn", draws=400)
     assert found.n == 400
     assert found.quantiles.shape == (2, 5)
     assert (np.diff(found.quantiles) > 0).all()
-    np.testing.assert_allclose(found.epsilon, measurable_difference(*setting).epsilon, rtol=0.03)
-    again = measurable_difference(*setting, counts="drawn", draws=400)
+    np.testing.assert_allclose(found.epsilon, measurable_difference(Plan(*setting)).epsilon, rtol=0.03)
+    again = measurable_difference(Plan(*setting), counts="drawn", draws=400)
     np.testing.assert_array_equal(found.epsilon, again.epsilon)
-    other = measurable_difference(*setting, counts="drawn", draws=400, seed=1)
+    other = measurable_difference(Plan(*setting), counts="drawn", draws=400, seed=1)
     assert (np.abs(other.epsilon - found.epsilon) < 5 * np.hypot(other.mcse, found.mcse)).all()
 
 
 def test_no_difference_is_detectable_where_none_is_large_enough() -> None:
-    assert np.isnan(detectable_difference(3, 0, 0.7, 0.7, 0.5))
-    assert np.isnan(joint_difference(3, 0, 0.7, 0.7, 0.5).detectable)
-    assert detectable_difference(3000, 0, 0.7, 0.7, 0.5) > 0
+    assert np.isnan(detectable_difference(Plan(3, 0, 0.7, 0.7, 0.5)))
+    assert np.isnan(joint_difference(Plan(3, 0, 0.7, 0.7, 0.5)).detectable)
+    assert detectable_difference(Plan(3000, 0, 0.7, 0.7, 0.5)) > 0
 
 
 def test_a_prior_that_knows_the_metric_helps_narrows_epsilon() -> None:
-    free, constrained = (measurable_difference(0, 1000, 0.6, 0.6, 0.6, 10, constrain=c).epsilon for c in (False, True))
+    plan = Plan(0, 1000, 0.6, 0.6, 0.6, 10)
+    free, constrained = (measurable_difference(plan, constrain=c).epsilon for c in (False, True))
     assert constrained < free
 
 
@@ -232,7 +233,7 @@ def some_of_the_grid(n: int) -> dict[str, tuple[float, ...]]:
 
 def agree_with_single_settings(axes: dict[str, tuple[float, ...]]) -> None:
     grid = measurable_grid(**axes)
-    single = measurable_difference(*np.meshgrid(*axes.values(), indexing="ij")).epsilon
+    single = measurable_difference(Plan(*np.meshgrid(*axes.values(), indexing="ij"))).epsilon
     assert grid.shape == tuple(map(len, axes.values()))
     assert np.abs(grid - single).max() < 1e-4
 
@@ -273,7 +274,10 @@ MISTAKES = {
 
 @pytest.mark.parametrize("says", MISTAKES)
 def test_a_mistake_is_one_line(says: str) -> None:
-    setting = {"n_human": 10, "n_metric": 1000, "rho": 0.7, "eta": 0.7, "alpha": 0.6} | MISTAKES[says]
+    plan = {"n_human": 10, "n_metric": 1000, "rho": 0.7, "eta": 0.7, "alpha": 0.6}
+    wrong = MISTAKES[says]
+    plan |= {name: value for name, value in wrong.items() if name in Plan._fields}
+    options = {name: value for name, value in wrong.items() if name not in Plan._fields}
     with pytest.raises(InputError, match=re.escape(says)) as raised:
-        measurable_difference(**setting)
+        measurable_difference(Plan(**plan), **options)
     assert "\n" not in str(raised.value)

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis.adequacy.measurable_difference import joint_difference, measurable_difference
+from simlab.analysis.adequacy.plans import Plan
 from simlab.config import compose
 from simlab.measures import estimates
 from simlab.measures.preferences import coverage
@@ -147,8 +148,8 @@ def test_the_plug_in_coefficient_is_biased_in_a_skewed_world_only(scale: str, th
 def test_a_shared_calibration_errs_alike_for_both_systems() -> None:
     alike = {"systems": "alpha_optimal", "systems.n_systems": 2, "systems.spacing": 0, "metric": "rho_eta"}
     size = {"budget.human_ratings": 0, "budget.metric_ratings": 10_000, "budget.calibration_ratings": 100}
-    joint = joint_difference(0, 10_000, 0.7, 0.7, 0.6, 100).epsilon
-    published = measurable_difference(0, 10_000, 0.7, 0.7, 0.6, 100).epsilon
+    joint = joint_difference(Plan(0, 10_000, 0.7, 0.7, 0.6, 100)).epsilon
+    published = measurable_difference(Plan(0, 10_000, 0.7, 0.7, 0.6, 100)).epsilon
     assert (joint.round(3), published.round(3)) == (0.072, 0.393)
     apart = []
     for calibration in ("shared", "own"):

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from simlab.analysis.adequacy import likelihood, posterior
+from simlab.analysis.adequacy import likelihood, quadrature
 from simlab.analysis.adequacy.nodes import Nodes
-from simlab.analysis.adequacy.plans import Settings, check, critical, expected, settings
+from simlab.analysis.adequacy.plans import Plan, check, critical, each, expected, ravel
 from simlab.types import Floats
 
 PUBLISHED: Mapping[str, Sequence[float]] = {
@@ -47,36 +47,34 @@ def measurable_grid(
     The likelihood of the metric's ratings is computed once for all numbers of human ratings. Blocks of settings run in
     `jobs` threads, by default one per core.
 
-    >>> found = measurable_grid(n_human=[0, 10], n_metric=[1000], rho=[.7], eta=[.7], alpha=[.6], n_calibration=None)
-    >>> found.ravel().round(3).tolist()
+    >>> grid = measurable_grid(n_human=[0, 10], n_metric=[1000], rho=[.7], eta=[.7], alpha=[.6], n_calibration=None)
+    >>> grid.ravel().round(3).tolist()
     [0.109, 0.106]
     """
     axes = [
         np.asarray(x, float) for x in (n_metric, rho, eta, alpha, *([] if n_calibration is None else [n_calibration]))
     ]
     rest = np.meshgrid(*axes, indexing="ij")
-    checked, _ = check(
-        np.max(n_human), rest[0], rest[1], rest[2], rest[3], rest[4] if n_calibration is not None else None, level
-    )
-    rows, human = checked.ravel(), np.asarray(n_human, float)
-    found = np.empty((len(human), len(rows.alpha)))
+    checked, _ = check(Plan(np.max(n_human), *rest), level)
+    rows, human = ravel(checked), np.asarray(n_human, float)
+    epsilon = np.empty((len(human), len(rows.alpha)))
 
     def fill(start: int) -> None:
         some = slice(start, start + BLOCK)
-        found[:, some] = _block(settings([x[some] for x in rows if x is not None]), human, level, constrain).T
+        epsilon[:, some] = _block(each(rows, lambda x: x[some]), human, level, constrain).T
 
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         list(pool.map(fill, range(0, len(rows.alpha), BLOCK)))
-    return found.reshape(len(human), *rest[0].shape)
+    return epsilon.reshape(len(human), *rest[0].shape)
 
 
-def _block(rows: Settings, human: Floats, level: float, constrain: bool) -> Floats:
+def _block(rows: Plan[Floats], human: Floats, level: float, constrain: bool) -> Floats:
     """Return epsilon `[row, human]` of settings that each meet all numbers of human ratings."""
     each = [expected(rows._replace(n_human=np.full_like(rows.alpha, n))).counts.n_plus for n in human]
     plan = expected(rows)
     n_plus, n = np.stack(each, axis=1), np.broadcast_to(human, (len(rows.alpha), len(human)))
     metric = [plan.counts.m_plus, plan.counts.m, *(plan.calibration or plan.quality)]
-    sd = posterior.exact(n_plus, n, level).sd
+    sd = quadrature.exact(n_plus, n, level).sd
     rated = np.flatnonzero(plan.counts.m > 0)
     if len(rated):
         sd[rated] = spread([x[rated] for x in metric], n_plus[rated], n[rated], constrain)
@@ -85,11 +83,11 @@ def _block(rows: Settings, human: Floats, level: float, constrain: bool) -> Floa
 
 def spread(metric: list[Floats], n_plus: Floats, n: Floats, constrain: bool) -> Floats:
     """Return the posterior standard deviation for each of several human counts `[row, variant]`."""
-    rule, log_likelihood = posterior.ratings(metric, n_plus, n, constrain, PANELS, PER_PANEL, SIZES)
+    rule, log_likelihood = quadrature.ratings(metric, n_plus, n, constrain, PANELS, PER_PANEL, SIZES)
     log_density = log_likelihood[:, None] + likelihood.human(
         rule.alpha[:, None], n_plus[..., None, None], n[..., None, None]
     )
-    share = posterior.shares(Nodes(rule.alpha[:, None], rule.weight[:, None]), log_density)
+    share = quadrature.shares(Nodes(rule.alpha[:, None], rule.weight[:, None]), log_density)
     # Moments as matrix products: shares of all variants meet the same nodes.
     alpha, flat = rule.alpha.reshape(len(n), -1, 1), share.reshape(*n.shape, -1)
     mean = (flat @ alpha)[..., 0]

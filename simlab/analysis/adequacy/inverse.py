@@ -8,14 +8,15 @@ matter of luck; unrounded, it falls smoothly. An answer n reaches the wanted dif
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from simlab.analysis.adequacy.measurable_difference import apart
-from simlab.analysis.adequacy.plans import Settings, check, expected, settings
+from simlab.analysis.adequacy.plans import Plan, check, expected, ravel
 from simlab.types import Floats, InputError
 
+Numbers: TypeAlias = Plan[float]
 Unknown = Literal["n_human", "n_metric", "n_calibration", "accuracy"]
 
 MOST = 10**9
@@ -29,17 +30,6 @@ REMEDIES = {
     "n_calibration": "add human or metric ratings, or take a better metric",
     "accuracy": "add human or metric ratings, or raise n_calibration",
 }
-
-
-class Plan(NamedTuple):
-    """Hold a planned evaluation of one system; `n_calibration` None: rho and eta are known."""
-
-    n_human: int
-    n_metric: int
-    rho: float
-    eta: float
-    alpha: float
-    n_calibration: int | None = None
 
 
 class Prices(NamedTuple):
@@ -58,31 +48,31 @@ class Prices(NamedTuple):
 class Mix(NamedTuple):
     """Hold the cheapest plan, its price per system, and the difference that it measures."""
 
-    plan: Plan
+    plan: Numbers
     price: float
     epsilon: float
 
 
-def epsilon_of(plan: Plan, *, level: float = 0.05, constrain: bool = False, joint: bool = False) -> float:
+def epsilon_of(plan: Numbers, *, level: float = 0.05, constrain: bool = False, joint: bool = False) -> float:
     """Return the measurable difference at expected counts, not rounded: the published one, or the `joint` one.
 
     >>> round(epsilon_of(Plan(100, 1000, 0.7, 0.7, 0.6)), 3)
     0.085
     """
-    rows = check(*plan, level)[0].ravel()
+    rows = ravel(check(plan, level)[0])
     if not joint:
         return float(_epsilon(rows, level, constrain)[0])
     one = expected(rows, whole=False)
     return float(one.measurable(apart(one, None, constrain)[1] / np.sqrt(2), level)[0])
 
 
-def _epsilon(rows: Settings, level: float, constrain: bool) -> Floats:
+def _epsilon(rows: Plan[Floats], level: float, constrain: bool) -> Floats:
     return expected(rows, whole=False).epsilon(level, constrain)
 
 
 def smallest(
     unknown: Unknown,
-    plan: Plan,
+    plan: Numbers,
     difference: float,
     *,
     level: float = 0.05,
@@ -125,7 +115,7 @@ def _bisected(enough: Callable[[int], bool], low: int, high: int) -> int:
     return high
 
 
-def _set(plan: Plan, unknown: Unknown, value: float) -> Plan:
+def _set(plan: Numbers, unknown: Unknown, value: float) -> Numbers:
     if unknown == "accuracy":
         return plan._replace(rho=value, eta=value)
     return plan._replace(**{unknown: int(value)})
@@ -149,7 +139,9 @@ def _out_of_reach(unknown: str, difference: float, limit: float) -> InputError:
     )
 
 
-def cheapest_mix(plan: Plan, difference: float, prices: Prices, *, level: float = 0.05, constrain: bool = False) -> Mix:
+def cheapest_mix(
+    plan: Numbers, difference: float, prices: Prices, *, level: float = 0.05, constrain: bool = False
+) -> Mix:
     """Find the cheapest numbers of human and metric ratings, per system, that measure a `difference`.
 
     The plan's own n_human and n_metric do not count. Where its `n_calibration` is not None, that is chosen, too, and
@@ -178,7 +170,7 @@ def cheapest_mix(plan: Plan, difference: float, prices: Prices, *, level: float 
         points: Floats = np.stack([x.ravel() for x in np.meshgrid(*axes, indexing="ij")], axis=1)
         needed = _humans_needed(plan, points, alone, difference, level, constrain)
         price = needed * human + points @ [metric, calibration][: len(ends)]
-        best = min(best, (float(price.min()), points[price.argmin()]), key=lambda found: found[0])
+        best = min(best, (float(price.min()), points[price.argmin()]), key=lambda priced: priced[0])
         ends = [_around(axis, at, low, high) for axis, at, (low, high) in zip(axes, best[1], ends, strict=True)]
     return _finished(plan, best[1], difference, prices, level, constrain)
 
@@ -186,7 +178,7 @@ def cheapest_mix(plan: Plan, difference: float, prices: Prices, *, level: float 
 _STEPS = {1: (25, 13, 13, 13, 13), 2: (11, 7, 7, 7, 7, 7)}
 
 
-def _none_yet(plan: Plan) -> int | None:
+def _none_yet(plan: Numbers) -> int | None:
     return None if plan.n_calibration is None else 0
 
 
@@ -196,7 +188,9 @@ def _around(axis: Floats, at: float, low: float, high: float) -> Floats:
     return np.array([np.log1p(axis[max(k - 1, 0)]), np.log1p(axis[min(k + 1, len(axis) - 1)])])
 
 
-def _humans_needed(plan: Plan, points: Floats, alone: int, difference: float, level: float, constrain: bool) -> Floats:
+def _humans_needed(
+    plan: Numbers, points: Floats, alone: int, difference: float, level: float, constrain: bool
+) -> Floats:
     """Return for each `points[point]` = (n_metric, n_calibration) how many human ratings are missing, at most `alone`.
 
     The precision 1 / epsilon^2 is nearly linear in the number of human ratings: the Illinois variant of the secant
@@ -207,7 +201,7 @@ def _humans_needed(plan: Plan, points: Floats, alone: int, difference: float, le
     wanted = 1 / difference**2
 
     def short(n_human: Floats) -> Floats:
-        return 1 / _epsilon(settings([n_human, points[:, 0], *known]), level, constrain) ** 2 - wanted
+        return 1 / _epsilon(Plan(n_human, points[:, 0], *known), level, constrain) ** 2 - wanted
 
     low, high = 0 * one, alone * one
     at_low, at_high = short(low), short(high)
@@ -222,17 +216,17 @@ def _humans_needed(plan: Plan, points: Floats, alone: int, difference: float, le
     return np.where(enough, 0.0, np.ceil(high - 1e-9))
 
 
-def _finished(plan: Plan, point: Floats, difference: float, prices: Prices, level: float, constrain: bool) -> Mix:
+def _finished(plan: Numbers, point: Floats, difference: float, prices: Prices, level: float, constrain: bool) -> Mix:
     """Fill up with as many human ratings as are missing, exactly, then drop metric ratings that are not needed."""
     n_calibration = int(point[1]) if len(point) > 1 else None
-    found = plan._replace(n_metric=int(point[0]), n_calibration=n_calibration)
-    found = found._replace(n_human=int(smallest("n_human", found, difference, level=level, constrain=constrain)))
-    if found.n_metric:
+    chosen = plan._replace(n_metric=int(point[0]), n_calibration=n_calibration)
+    chosen = chosen._replace(n_human=int(smallest("n_human", chosen, difference, level=level, constrain=constrain)))
+    if chosen.n_metric:
 
         def enough(n: int) -> bool:
-            return epsilon_of(found._replace(n_metric=n), level=level, constrain=constrain) <= difference
+            return epsilon_of(chosen._replace(n_metric=n), level=level, constrain=constrain) <= difference
 
-        found = found._replace(n_metric=0 if enough(0) else _bisected(enough, 0, found.n_metric))
+        chosen = chosen._replace(n_metric=0 if enough(0) else _bisected(enough, 0, int(chosen.n_metric)))
     human, metric, calibration = prices.each
-    price = found.n_human * human + found.n_metric * metric + (n_calibration or 0) * calibration
-    return Mix(found, price, epsilon_of(found, level=level, constrain=constrain))
+    price = chosen.n_human * human + chosen.n_metric * metric + (n_calibration or 0) * calibration
+    return Mix(chosen, price, epsilon_of(chosen, level=level, constrain=constrain))

@@ -14,7 +14,18 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from simlab.analysis.adequacy.joint import Counts, difference, difference_known, given
-from simlab.analysis.adequacy.plans import Planned, Settings, check, critical, drawn, expected, fraction
+from simlab.analysis.adequacy.plans import (
+    Plan,
+    Planned,
+    called_adequate,
+    check,
+    critical,
+    drawn,
+    each,
+    expected,
+    fraction,
+    ravel,
+)
 from simlab.rng import stream
 from simlab.types import Bools, Floats, InputError
 
@@ -59,12 +70,7 @@ class Joint(NamedTuple):
 
 
 def measurable_difference(
-    n_human: ArrayLike,
-    n_metric: ArrayLike,
-    rho: ArrayLike,
-    eta: ArrayLike,
-    alpha: ArrayLike,
-    n_calibration: ArrayLike | None = None,
+    plan: Plan[ArrayLike],
     *,
     counts: Literal["expected", "drawn"] = "expected",
     level: float = 0.05,
@@ -82,22 +88,22 @@ def measurable_difference(
     expectation; `"drawn"`: counts are drawn, and `difference` asks for the power to find it, the other system being
     better than a system below .5 and worse than one above. Source: von Däniken et al. 2022, sections 3 and 4.
 
-    >>> measurable_difference([0, 100], 1000, 0.7, 0.7, 0.6).epsilon.round(3).tolist()
+    >>> measurable_difference(Plan([0, 100], 1000, 0.7, 0.7, 0.6)).epsilon.round(3).tolist()
     [0.109, 0.085]
     """
-    settings, flipped = check(n_human, n_metric, rho, eta, alpha, n_calibration, level)
-    shape, rows = flipped.shape, settings.ravel()
+    checked, flipped = check(plan, level)
+    shape, rows = flipped.shape, ravel(checked)
     if counts == "expected":
         epsilon = expected(rows, calibration_counts).epsilon(level, constrain)
         return Measurable(epsilon.reshape(shape), flipped)
     if draws < 2:
         raise InputError(f"draws={draws} is fewer than 2; an error needs at least two draws")
-    many = rows.repeat(draws)
+    many = each(rows, lambda x: np.repeat(x, draws))
     rng = stream(seed, "measurable_difference")
     first = drawn(rng, many, calibration_counts)
     mean, sd = first.sd(constrain)
     epsilon = first.measurable(sd, level).reshape(*shape, draws)
-    found = Measurable(
+    over_draws = Measurable(
         epsilon.mean(-1),
         flipped,
         np.moveaxis(np.quantile(epsilon, QUANTILES, axis=-1), 0, -1),
@@ -105,22 +111,17 @@ def measurable_difference(
         draws,
     )
     if difference is None:
-        return found
+        return over_draws
     other = drawn(rng, many._replace(alpha=other_alpha(many.alpha, difference)), calibration_counts).sd(constrain)
     claims = (np.abs(mean - other[0]) > critical(level) * np.hypot(sd, other[1])) & first.rated
     power = claims.reshape(*shape, draws).mean(-1)
     # Adding a success and a failure keeps the error of a share of 0 or 1 from being nothing.
     smooth = (power * draws + 1) / (draws + 2)
-    return found._replace(power=power, power_mcse=np.sqrt(smooth * (1 - smooth) / draws))
+    return over_draws._replace(power=power, power_mcse=np.sqrt(smooth * (1 - smooth) / draws))
 
 
 def joint_difference(
-    n_human: ArrayLike,
-    n_metric: ArrayLike,
-    rho: ArrayLike,
-    eta: ArrayLike,
-    alpha: ArrayLike,
-    n_calibration: ArrayLike | None = None,
+    plan: Plan[ArrayLike],
     *,
     rho_other: ArrayLike | None = None,
     eta_other: ArrayLike | None = None,
@@ -138,10 +139,10 @@ def joint_difference(
     `detectable = (1 + z(power) / z(1 - level/2)) epsilon`: a difference is found when the posterior means differ by
     more than the epsilon of two equal systems with the mean of their counts.
     """
-    settings, flipped = check(n_human, n_metric, rho, eta, alpha, n_calibration, level)
+    checked, flipped = check(plan, level)
     if not -1 <= correlation <= 1:
         raise InputError(f"correlation={correlation:g} is not between -1 and 1")
-    shape, rows = flipped.shape, settings.ravel()
+    shape, rows = flipped.shape, ravel(checked)
     one = expected(rows)
     _, sd = apart(one, None, constrain, correlation)
     epsilon = one.measurable(sd / np.sqrt(2), level)
@@ -152,26 +153,21 @@ def joint_difference(
     return Joint(*(x.reshape(shape) for x in (epsilon, bias, detectable)))
 
 
-def _other(rows: Settings, flipped: Bools, rho: ArrayLike | None, eta: ArrayLike | None) -> tuple[Floats, Floats]:
+def _other(rows: Plan[Floats], flipped: Bools, rho: ArrayLike | None, eta: ArrayLike | None) -> tuple[Floats, Floats]:
     """Return the metric's rho and eta on the second system, turned round where they are for the first."""
     if (rho is None) != (eta is None):
         raise InputError("rho_other and eta_other go together; give both or neither")
     if rho is None or eta is None:
         return np.minimum(rows.rho + LENIENCE, 1.0), np.maximum(rows.eta - LENIENCE, 0.0)
-    found = [np.broadcast_to(np.asarray(x, float), flipped.shape) for x in (rho, eta)]
-    for name, value in zip(("rho_other", "eta_other"), found, strict=True):
+    other = [np.broadcast_to(np.asarray(x, float), flipped.shape) for x in (rho, eta)]
+    for name, value in zip(("rho_other", "eta_other"), other, strict=True):
         fraction(name, value)
-    turned = [np.where(flipped, 1 - x, x).ravel() for x in found]
+    turned = [np.where(flipped, 1 - x, x).ravel() for x in other]
     return turned[0], turned[1]
 
 
 def epsilon_joint(
-    n_human: ArrayLike,
-    n_metric: ArrayLike,
-    rho: ArrayLike,
-    eta: ArrayLike,
-    alpha: ArrayLike,
-    n_calibration: ArrayLike | None = None,
+    plan: Plan[ArrayLike],
     *,
     level: float = 0.05,
     constrain: bool = False,
@@ -179,13 +175,10 @@ def epsilon_joint(
 ) -> Floats:
     """Return the measurable difference of two systems that share one calibration, or inputs; see `joint_difference`.
 
-    >>> float(epsilon_joint(0, 10_000, 0.7, 0.7, 0.6, 100).round(3))
+    >>> float(epsilon_joint(Plan(0, 10_000, 0.7, 0.7, 0.6, 100)).round(3))
     0.072
     """
-    shared = joint_difference(
-        n_human, n_metric, rho, eta, alpha, n_calibration, level=level, constrain=constrain, correlation=correlation
-    )
-    return shared.epsilon
+    return joint_difference(plan, level=level, constrain=constrain, correlation=correlation).epsilon
 
 
 def apart(one: Planned, second: Counts | None, constrain: bool, correlation: float = 0.0) -> tuple[Floats, Floats]:
@@ -197,22 +190,17 @@ def apart(one: Planned, second: Counts | None, constrain: bool, correlation: flo
 
 def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
     """Put the other system towards the middle: worse than a good system, better than a bad one."""
-    found = np.where(alpha >= 0.5, alpha - difference, alpha + difference)
-    if np.any((found < -1e-12) | (found > 1 + 1e-12)):
+    other = np.where(alpha >= 0.5, alpha - difference, alpha + difference)
+    if np.any((other < -1e-12) | (other > 1 + 1e-12)):
         most = float(np.maximum(alpha, 1 - alpha).min())
         raise InputError(
             f"difference={np.max(difference):g} is more than {most:g}, which is as far as another system's alpha can be"
         )
-    return np.clip(found, 0.0, 1.0)
+    return np.clip(other, 0.0, 1.0)
 
 
 def detectable_difference(
-    n_human: ArrayLike,
-    n_metric: ArrayLike,
-    rho: ArrayLike,
-    eta: ArrayLike,
-    alpha: ArrayLike,
-    n_calibration: ArrayLike | None = None,
+    plan: Plan[ArrayLike],
     *,
     power: float = 0.8,
     level: float = 0.05,
@@ -227,13 +215,13 @@ def detectable_difference(
     expected, unrounded counts. With rho and eta known their variance follows from that of the counts, else it is taken
     to be the posterior's.
     """
-    checked, flipped = check(n_human, n_metric, rho, eta, alpha, n_calibration, level)
+    checked, flipped = check(plan, level)
     if not 0.5 <= power < 1:
         raise InputError(f"power={power:g} is not from .5 to below 1")
-    rows = checked.ravel()
+    rows = ravel(checked)
     farthest = np.maximum(rows.alpha, 1 - rows.alpha)
     z, more = critical(level), float(ndtri(power))
-    found = np.full(flipped.size, np.nan)
+    step = np.full(flipped.size, np.nan)
     apart, known = farthest / 2, rows.n_calibration is None
     # The difference of the means is nearly proportional to that of the alphas, so few steps reach the fixed point.
     for _ in range(12 if known else 4):
@@ -241,20 +229,15 @@ def detectable_difference(
         plans = [expected(x, calibration_counts, whole=False) for x in (rows, away)]
         mean, sd, error = _seen(plans, [rows, away], constrain)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.minimum(apart, farthest) * (z * sd + more * error) / np.abs(mean)
-        apart = np.where(np.isfinite(found), found, farthest)
+            step = np.minimum(apart, farthest) * (z * sd + more * error) / np.abs(mean)
+        apart = np.where(np.isfinite(step), step, farthest)
     rated = rows.n_human + rows.n_metric > 0
-    return np.where(rated & (found <= farthest), found, np.nan).reshape(flipped.shape)
+    return np.where(rated & (step <= farthest), step, np.nan).reshape(flipped.shape)
 
 
 def power_of(
+    plan: Plan[ArrayLike],
     difference: float,
-    n_human: ArrayLike,
-    n_metric: ArrayLike,
-    rho: ArrayLike,
-    eta: ArrayLike,
-    alpha: ArrayLike,
-    n_calibration: ArrayLike | None = None,
     *,
     level: float = 0.05,
     constrain: bool = False,
@@ -263,25 +246,25 @@ def power_of(
 
     NaN where there is no rating; differences found in the wrong direction do not count.
     """
-    checked, flipped = check(n_human, n_metric, rho, eta, alpha, n_calibration, level)
-    rows = checked.ravel()
+    checked, flipped = check(plan, level)
+    rows = ravel(checked)
     away = rows._replace(alpha=other_alpha(rows.alpha, difference))
     mean, sd, error = _seen([expected(x, whole=False) for x in (rows, away)], [rows, away], constrain)
-    found = ndtr((np.abs(mean) - critical(level) * sd) / np.maximum(error, 1e-300))
-    return np.where(rows.n_human + rows.n_metric > 0, found, np.nan).reshape(flipped.shape)
+    power = ndtr((np.abs(mean) - critical(level) * sd) / np.maximum(error, 1e-300))
+    return np.where(rows.n_human + rows.n_metric > 0, power, np.nan).reshape(flipped.shape)
 
 
-def _seen(plans: list[Planned], rows: list[Settings], constrain: bool) -> tuple[Floats, Floats, Floats]:
+def _seen(plans: list[Planned], rows: list[Plan[Floats]], constrain: bool) -> tuple[Floats, Floats, Floats]:
     """Return the mean difference that is seen of two systems, its posterior sd, and its sd over repetitions."""
     if plans[0].calibration is None:
-        found = [given(r.rho[:, None], r.eta[:, None], p.counts) for p, r in zip(plans, rows, strict=True)]
+        posteriors = [given(r.rho[:, None], r.eta[:, None], p.counts) for p, r in zip(plans, rows, strict=True)]
         variance = sum(
             r.n_human * r.alpha * (1 - r.alpha) * g.human[:, 0] ** 2
-            + r.n_metric * r.q * (1 - r.q) * g.metric[:, 0] ** 2
-            for g, r in zip(found, rows, strict=True)
+            + r.n_metric * called_adequate(r) * (1 - called_adequate(r)) * g.metric[:, 0] ** 2
+            for g, r in zip(posteriors, rows, strict=True)
         )
-        sd = np.sqrt(found[0].variance + found[1].variance)[:, 0]
-        return (found[0].mean - found[1].mean)[:, 0], sd, np.sqrt(variance)
+        sd = np.sqrt(posteriors[0].variance + posteriors[1].variance)[:, 0]
+        return (posteriors[0].mean - posteriors[1].mean)[:, 0], sd, np.sqrt(variance)
     one, two = (plan.sd(constrain) for plan in plans)
     sd = np.hypot(one[1], two[1])
     return one[0] - two[0], sd, sd

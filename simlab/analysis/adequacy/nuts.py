@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from simlab.analysis.adequacy.posterior import Posterior
+from simlab.analysis.adequacy.quadrature import Posterior
 from simlab.analysis.chains import chains_of
 from simlab.types import Floats, InputError
 
@@ -31,13 +31,13 @@ def nuts(
     """
     if constrain:
         raise InputError("method=nuts samples the published model, which does not know that rho + eta > 1")
-    found = []
+    summaries = []
     for row in zip(n_plus, n, m_plus, m, *metric, strict=True):
         alpha = sampler(*(float(x) for x in row), chains=chains, warmup=warmup, draws=draws)(seed)
         count, edge = np.histogram(alpha, 50)
         mode = (edge[count.argmax()] + edge[count.argmax() + 1]) / 2
-        found.append((alpha.mean(), alpha.std(), mode, *np.quantile(alpha, [level / 2, 1 - level / 2])))
-    return Posterior(*(np.array(column) for column in zip(*found, strict=True)))
+        summaries.append((alpha.mean(), alpha.std(), mode, *np.quantile(alpha, [level / 2, 1 - level / 2])))
+    return Posterior(*(np.array(column) for column in zip(*summaries, strict=True)))
 
 
 def sampler(

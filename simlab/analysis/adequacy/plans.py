@@ -1,46 +1,51 @@
-"""Turn a planned evaluation into the counts that it gives: expected ones, or drawn."""
+"""Say what a planned evaluation with binary ratings is, and which counts it gives: expected ones, or drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from simlab.analysis.adequacy import posterior
 from simlab.analysis.adequacy.joint import Counts
+from simlab.analysis.adequacy.posterior import check_metric
+from simlab.analysis.adequacy.quadrature import posterior_rows
 from simlab.types import Bools, Floats, InputError
 
-
-class Settings(NamedTuple):
-    """Hold a planned evaluation of a system, arrays that broadcast; `n_calibration` None: rho and eta are known."""
-
-    n_human: Floats
-    n_metric: Floats
-    rho: Floats
-    eta: Floats
-    alpha: Floats
-    n_calibration: Floats | None
-
-    def ravel(self) -> Settings:
-        """Broadcast and flatten."""
-        return settings([x.ravel() for x in np.broadcast_arrays(*(x for x in self if x is not None))])
-
-    def repeat(self, n: int) -> Settings:
-        """Repeat each row n times."""
-        return settings([np.repeat(x, n) for x in self if x is not None])
-
-    @property
-    def q(self) -> Floats:
-        """Give the probability that the metric says adequate."""
-        return self.alpha * (self.rho + self.eta - 1) + 1 - self.eta
+N_co = TypeVar("N_co", covariant=True)
 
 
-def settings(values: Sequence[Floats]) -> Settings:
-    """Put five or six arrays in their places."""
-    return Settings(values[0], values[1], values[2], values[3], values[4], values[5] if len(values) > 5 else None)
+class Plan(NamedTuple, Generic[N_co]):
+    """Hold a planned evaluation of a system: numbers, or arrays that broadcast.
+
+    `n_human` and `n_metric` ratings of outputs that are adequate with probability `alpha`; the metric says adequate of
+    adequate outputs with probability `rho`, inadequate of others with `eta`. `n_calibration` outputs are rated by both
+    to estimate rho and eta (None: these are known).
+    """
+
+    n_human: N_co
+    n_metric: N_co
+    rho: N_co
+    eta: N_co
+    alpha: N_co
+    n_calibration: N_co | None = None
+
+
+def each(plan: Plan[Floats], change: Callable[[Floats], Floats]) -> Plan[Floats]:
+    """Change every array of a plan alike."""
+    return Plan(*(change(x) for x in plan if x is not None))
+
+
+def ravel(plan: Plan[Floats]) -> Plan[Floats]:
+    """Broadcast and flatten."""
+    shape = np.broadcast_shapes(*(x.shape for x in plan if x is not None))
+    return each(plan, lambda x: np.broadcast_to(x, shape).ravel())
+
+
+def called_adequate(plan: Plan[Floats]) -> Floats:
+    """Return the probability that the metric says adequate, q."""
+    return plan.alpha * (plan.rho + plan.eta - 1) + 1 - plan.eta
 
 
 class Planned(NamedTuple):
@@ -65,19 +70,24 @@ class Planned(NamedTuple):
 
     def sd(self, constrain: bool) -> tuple[Floats, Floats]:
         """Return the posterior's mean and standard deviation."""
-        found = posterior.posterior_rows([*self.counts, *(self.calibration or self.quality)], constrain)
-        return found.mean, found.sd
+        inferred = posterior_rows([*self.counts, *(self.calibration or self.quality)], constrain)
+        return inferred.mean, inferred.sd
 
 
 def expected(
-    rows: Settings, calibration_counts: bool = False, *, metric: tuple[Floats, Floats] | None = None, whole: bool = True
+    rows: Plan[Floats],
+    calibration_counts: bool = False,
+    *,
+    metric: tuple[Floats, Floats] | None = None,
+    whole: bool = True,
 ) -> Planned:
     """Set each count to its expectation, rounded half to even as the published calculator does, or not (`whole`).
 
     `metric`: the rho and eta that the metric ratings follow, where these are not those that the calibration finds.
     """
     near = np.round if whole else np.asarray
-    calibration, q = None, rows.q if metric is None else rows._replace(rho=metric[0], eta=metric[1]).q
+    calibration = None
+    q = called_adequate(rows if metric is None else rows._replace(rho=metric[0], eta=metric[1]))
     if rows.n_calibration is not None:
         p = near(rows.alpha * rows.n_calibration)
         n = rows.n_calibration - p
@@ -85,7 +95,7 @@ def expected(
     return _planned(rows, near(rows.alpha * rows.n_human), near(q * rows.n_metric), calibration, calibration_counts)
 
 
-def drawn(rng: np.random.Generator, rows: Settings, calibration_counts: bool = False) -> Planned:
+def drawn(rng: np.random.Generator, rows: Plan[Floats], calibration_counts: bool = False) -> Planned:
     """Draw each count."""
     calibration = None
     if rows.n_calibration is not None:
@@ -93,12 +103,12 @@ def drawn(rng: np.random.Generator, rows: Settings, calibration_counts: bool = F
         n = rows.n_calibration.astype(int) - p
         calibration = tuple(x.astype(float) for x in (rng.binomial(p, rows.rho), p, rng.binomial(n, rows.eta), n))
     n_plus = rng.binomial(rows.n_human.astype(int), rows.alpha).astype(float)
-    m_plus = rng.binomial(rows.n_metric.astype(int), np.clip(rows.q, 0, 1)).astype(float)
+    m_plus = rng.binomial(rows.n_metric.astype(int), np.clip(called_adequate(rows), 0, 1)).astype(float)
     return _planned(rows, n_plus, m_plus, calibration, calibration_counts)  # type: ignore[arg-type]
 
 
 def _planned(
-    rows: Settings,
+    rows: Plan[Floats],
     n_plus: Floats,
     m_plus: Floats,
     calibration: tuple[Floats, Floats, Floats, Floats] | None,
@@ -115,33 +125,25 @@ def critical(level: float) -> float:
     return float(ndtri(1 - level / 2))
 
 
-def check(
-    n_human: ArrayLike,
-    n_metric: ArrayLike,
-    rho: ArrayLike,
-    eta: ArrayLike,
-    alpha: ArrayLike,
-    n_calibration: ArrayLike | None,
-    level: float,
-) -> tuple[Settings, Bools]:
-    """Broadcast settings and turn metrics with rho + eta < 1 round; return them and where that was done.
+def check(plan: Plan[Any], level: float) -> tuple[Plan[Floats], Bools]:
+    """Broadcast a plan and turn metrics with rho + eta < 1 round; return it and where that was done.
 
     Raises InputError for counts, shares or levels that cannot be, and where metric ratings carry no information.
     """
-    given = [n_human, n_metric, rho, eta, alpha] + ([] if n_calibration is None else [n_calibration])
-    arrays = np.broadcast_arrays(*(np.asarray(x, float) for x in given))
-    for name, value in zip(("n_human", "n_metric", "n_calibration"), (*arrays[:2], *arrays[5:]), strict=False):
-        count(name, value)
-    fraction("alpha", arrays[4])
+    laid = Plan(*np.broadcast_arrays(*(np.asarray(x, float) for x in plan if x is not None)))
+    for name in ("n_human", "n_metric", "n_calibration"):
+        if getattr(laid, name) is not None:
+            count(name, getattr(laid, name))
+    fraction("alpha", laid.alpha)
     if not 0 < level < 1:
         raise InputError(f"level={level:g} is not between 0 and 1")
-    used = arrays[1] > 0
-    posterior.check_metric(np.where(used, arrays[2], 1.0), np.where(used, arrays[3], 1.0))
-    fraction("rho", arrays[2])
-    fraction("eta", arrays[3])
-    flipped = arrays[2] + arrays[3] < 1
-    turned = [*arrays[:2], *(np.where(flipped, 1 - x, x) for x in arrays[2:4]), *arrays[4:]]
-    return settings(turned), np.asarray(flipped)
+    used = laid.n_metric > 0
+    check_metric(np.where(used, laid.rho, 1.0), np.where(used, laid.eta, 1.0))
+    fraction("rho", laid.rho)
+    fraction("eta", laid.eta)
+    flipped = np.asarray(laid.rho + laid.eta < 1)
+    rho, eta = (np.where(flipped, 1 - x, x) for x in (laid.rho, laid.eta))
+    return laid._replace(rho=rho, eta=eta), flipped
 
 
 def count(name: str, value: Floats) -> None:

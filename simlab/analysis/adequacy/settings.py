@@ -14,7 +14,7 @@ from simlab.analysis.adequacy.measurable_difference import (
     measurable_difference,
     power_of,
 )
-from simlab.analysis.adequacy.plans import critical
+from simlab.analysis.adequacy.plans import Plan, critical
 
 Row: TypeAlias = dict[str, Any]
 
@@ -45,11 +45,11 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
     names = ["n_human", "n_metric", "rho", "eta", "alpha"]
     names += [] if first["n_calibration"] is None else ["n_calibration"]
     # Without metric ratings any metric will do.
-    setting = [np.array([1.0 if row[name] is None else row[name] for row in rows]) for name in names]
+    plan = Plan(*(np.array([1.0 if row[name] is None else row[name] for row in rows]) for name in names))
     level, power = first["level"], first["power"]
-    detectable = detectable_difference(*setting, level=level, power=power)
-    published = measurable_difference(*setting, level=level)
-    joint = joint_difference(*setting, level=level, power=power)
+    detectable = detectable_difference(plan, level=level, power=power)
+    published = measurable_difference(plan, level=level)
+    joint = joint_difference(plan, level=level, power=power)
     answer = {
         "epsilon": published.epsilon,
         "epsilon_joint": joint.epsilon,
@@ -58,6 +58,6 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
         "flipped": published.flipped,
     }
     if difference is not None:
-        answer["power_published"] = power_of(difference, *setting, level=level)
+        answer["power_published"] = power_of(plan, difference, level=level)
         answer["power_joint"] = np.asarray(ndtr(critical(level) * (difference / joint.epsilon - 1)))
     return answer
