@@ -1,14 +1,17 @@
-"""Posteriors of preferences: a pair of systems compared by humans and a metric.
+"""Preferences: pairs of systems compared by humans and a metric, their posteriors, and how often a rule errs.
 
 All that a user of Deriu et al. 2023 needs, gathered from the rooms in which it is worked out.
 """
 
 from simlab.analysis.preferences.partial_order import PartialOrder, cyclic, partial_order
 from simlab.analysis.preferences.posterior import Posterior, posterior_summary, win_decisions, win_posterior
+from simlab.analysis.preferences.sequential import Claims, claims
 
 __all__ = [
+    "Claims",
     "PartialOrder",
     "Posterior",
+    "claims",
     "cyclic",
     "partial_order",
     "posterior_summary",

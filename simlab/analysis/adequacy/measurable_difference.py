@@ -138,6 +138,11 @@ def joint_difference(
     says by .01 whatever alpha. With rho and eta known the systems only share inputs.
     `detectable = (1 + z(power) / z(1 - level/2)) epsilon`: a difference is found when the posterior means differ by
     more than the epsilon of two equal systems with the mean of their counts.
+
+    Raises InputError for a plan that cannot be, a correlation beyond 1, and one of `rho_other`, `eta_other` alone.
+
+    >>> float(joint_difference(Plan(0, 10_000, 0.7, 0.7, 0.6, 100)).epsilon.round(3))
+    0.072
     """
     checked, flipped = check(plan, level)
     if not -1 <= correlation <= 1:
@@ -164,21 +169,6 @@ def _other(rows: Plan[Floats], flipped: Bools, rho: ArrayLike | None, eta: Array
         fraction(name, value)
     turned = [np.where(flipped, 1 - x, x).ravel() for x in other]
     return turned[0], turned[1]
-
-
-def epsilon_joint(
-    plan: Plan[ArrayLike],
-    *,
-    level: float = 0.05,
-    constrain: bool = False,
-    correlation: float = 0.0,
-) -> Floats:
-    """Return the measurable difference of two systems that share one calibration, or inputs; see `joint_difference`.
-
-    >>> float(epsilon_joint(Plan(0, 10_000, 0.7, 0.7, 0.6, 100)).round(3))
-    0.072
-    """
-    return joint_difference(plan, level=level, constrain=constrain, correlation=correlation).epsilon
 
 
 def apart(one: Planned, second: Counts | None, constrain: bool, correlation: float = 0.0) -> tuple[Floats, Floats]:

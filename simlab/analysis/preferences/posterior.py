@@ -59,10 +59,10 @@ def win_posterior(
 
     Deterministic, a row alike in any company. The error of theta is at most .003, and .0007 within .02 of `level` / 2
     and 1 - `level` / 2; where even the most points do not reach that, `error` says so. `method="nuts"` samples the
-    published model (see `preference_nuts.Reference` for what it returns), "tempering" forces the fallback.
+    published model (see `preferences.nuts.Reference` for what it returns), "tempering" forces the fallback.
 
     Raises InputError for counts, matrices or shapes that cannot be. Source: Deriu et al. 2023; methods in the modules
-    `preference_reversal`, `preference_quadrature` and `preference_tempering`.
+    `preferences.reversal`, `preferences.quadrature` and `preferences.tempering`.
     """
     counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes)
     if method == "nuts":
