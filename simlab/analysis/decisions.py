@@ -65,6 +65,8 @@ def bayes(evidence: Evidence, *, level: Level, two_outcomes: bool, rater: list[l
     The metric's mixture matrix is learned, pair by pair, from the outputs that both rated. Assumes that the metric errs
     alike on all outputs of a pair, and that humans are the oracle or err as `rater[human][oracle]` says.
     `two_outcomes`: the metric cannot draw. Source: Deriu et al. 2023, algorithm 1.
+
+    Raises InputError for a `rater` that is no confusion matrix, and `two_outcomes` where the metric did draw.
     """
     from simlab.analysis.preferences.posterior import posterior_summary, win_decisions
 
@@ -80,8 +82,8 @@ def bayes(evidence: Evidence, *, level: Level, two_outcomes: bool, rater: list[l
         human, confusion, metric = (
             counts[open_, look] for counts in (evidence.human, evidence.confusion, evidence.metric)
         )
-        found, _, said = win_decisions(human, confusion, metric, level=level, **model)
-        theta[open_, look], verdict[open_, look] = found, said
+        theta_there, _, said = win_decisions(human, confusion, metric, level=level, **model)
+        theta[open_, look], verdict[open_, look] = theta_there, said
         open_ = open_[said == 0]
         if not len(open_):
             break

@@ -24,6 +24,8 @@ def sample_mean(rng: np.random.Generator, judged: Judged, *, interval: Interval,
     """Average the human judgements; the metric is not used.
 
     `interval`: normal, or percentiles of a bootstrap (of 1,000 resamples), here and below.
+
+    Raises InputError for fewer than 2 judgements, and a bootstrap of a finite test set.
     """
     _enough(judged, "sample_mean", 3 if interval == "bootstrap" else 2)
     found = estimates.sample_mean(judged.y, _finite(judged))
@@ -42,6 +44,8 @@ def control_variates(
 
     `coefficient=known`: the true slope of judgements on the metric (unbiased); `plug_in`: estimated from the same
     judgements. Source: Chaganty, Mussmann and Liang 2018, algorithm 1.
+
+    Raises InputError for too few judgements, no metric, or a slope that is not known.
     """
     _enough(judged, "control_variates", 3)
     g = _metric(judged, "control_variates")
@@ -60,6 +64,8 @@ def ppi(rng: np.random.Generator, judged: Judged, *, interval: Interval, level: 
     """Correct the mean by prediction-powered inference, power-tuned.
 
     Source: Angelopoulos, Duchi and Zrnic 2023 (PPI++). Needs outputs with the metric's word only: test_set=fresh.
+
+    Raises InputError for fewer than 3 judgements, no metric, or fewer than 2 outputs that only it has seen.
     """
     _enough(judged, "ppi", 3)
     g = _metric(judged, "ppi")
@@ -84,6 +90,9 @@ def binary(
     `quality=known`: the metric's rho and eta are taken for known; `estimated`: from the calibration outputs, with
     uniform priors, or with `constrain` such that rho + eta > 1. The value is the posterior mean, `sd` its standard
     deviation. Source: von Däniken et al. 2022, section 3.
+
+    Raises InputError for judgements or a metric that do not say adequate or not, and what is missing to use the
+    metric.
     """
     if not judged.binary:
         raise InputError("analysis.estimator=binary needs judgements that are adequate or not; set raters.scale=binary")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simlab.analysis.adequacy import inverse
+from simlab.analysis.adequacy.plans import Plan
 from simlab.analysis.adequacy.settings import detected
 from simlab.commands.detect_words import FREE, METRIC, Given, Row, combined, parsed
 from simlab.drawing.text import detection as text

@@ -51,11 +51,11 @@ def checks(fit: Fit, seed: int = 0, n_tables: int = 100) -> Checks:
     rng = stream(seed, "fit", "checks")
     tables = [fit.pilot]
     tables += [simulate(rng, fit.effects[k % len(fit.effects)], fit.pilot) for k in range(n_tables)]
-    found = [traits(table) for table in tables]
+    summaries = [traits(table) for table in tables]
     grid = np.unique(np.quantile(fit.pilot.score, np.linspace(0, 0.999, 60)))
     survival = np.array([[(table.score > at).mean() for at in grid] for table in tables])
     means = [np.array([_means(table, name) for table in tables]) for name in ("rater", "system")]
-    return Checks([_check(name, found) for name in found[0]], grid, survival, *means)
+    return Checks([_check(name, summaries) for name in summaries[0]], grid, survival, *means)
 
 
 def _means(table: Pilot, name: str) -> Floats:
@@ -63,8 +63,8 @@ def _means(table: Pilot, name: str) -> Floats:
     return np.asarray(np.bincount(index, weights=table.score, minlength=n) / np.bincount(index, minlength=n))
 
 
-def _check(name: str, found: Sequence[Mapping[str, float]]) -> Check:
-    real, *simulated = (one[name] for one in found)
+def _check(name: str, summaries: Sequence[Mapping[str, float]]) -> Check:
+    real, *simulated = (one[name] for one in summaries)
     low, middle, high = np.nanquantile(simulated, (INTERVAL[0], 0.5, INTERVAL[1])) if _any(simulated) else [np.nan] * 3
     return Check(name, float(real), float(middle), float(low), float(high))
 

@@ -68,10 +68,10 @@ def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...]
     for number, n in enumerate(rounds or ROUNDS):
         rng = stream(seed, "fit", number)
         tried = _proposals(rng, theta, n)
-        found = [_simulated(rng, pilot, centre, row) for row in tried]
-        used &= np.mean([np.isfinite(one.pairs) for one in found], axis=0) > 0.9
-        theta = _posterior(rng, tried, found, observed, used)
-        units = [estimate(field, observed, centre, found) for field in UNITS]
+        simulated = [_simulated(rng, pilot, centre, row) for row in tried]
+        used &= np.mean([np.isfinite(one.pairs) for one in simulated], axis=0) > 0.9
+        theta = _posterior(rng, tried, simulated, observed, used)
+        units = [estimate(field, observed, centre, simulated) for field in UNITS]
         centre = centre._replace(**dict(zip(UNITS, (unit.shrunk for unit in units), strict=True)))
     return _assemble(stream(seed, "fit", "draws"), pilot, observed, units, theta, draws)
 
@@ -85,10 +85,12 @@ def _proposals(rng: np.random.Generator, theta: Floats, n: int) -> Floats:
     return tried
 
 
-def _posterior(rng: np.random.Generator, tried: Floats, found: list[Margins], observed: Margins, used: Bools) -> Floats:
+def _posterior(
+    rng: np.random.Generator, tried: Floats, tables: list[Margins], observed: Margins, used: Bools
+) -> Floats:
     if not used.any():
         return _prior(rng, 60 * 40)
-    simulated = np.array([one.pairs[used] for one in found])
+    simulated = np.array([one.pairs[used] for one in tables])
     whole = np.isfinite(simulated).all(1)
     surface = synthetic.regress(tried[whole], simulated[whole])
     return synthetic.sample(rng, surface, observed.pairs[used], tried.mean(0))
@@ -102,24 +104,24 @@ def _prior(rng: np.random.Generator, n: int) -> Floats:
     return theta
 
 
-def effects_of(pilot: Pilot, found: Margins, theta: Floats) -> Effects:
+def effects_of(pilot: Pilot, margins: Margins, theta: Floats) -> Effects:
     """Put margins and spreads together to a law.
 
     Margins of raters are those of scores; how many errors they mark follows from these and from how many are major.
     """
-    odds = found.severity - found.severity.mean()
-    major_share = float(np.clip(expit(found.severity.mean()), 0.01, 0.99)) if pilot.counts[1].any() else 0.01
+    odds = margins.severity - margins.severity.mean()
+    major_share = float(np.clip(expit(margins.severity.mean()), 0.01, 0.99)) if pilot.counts[1].any() else 0.01
     # Margins are those of all points; punctuation is drawn beside the law's minor and major errors.
     reduced = 1 - float(0.1 * pilot.counts[2].sum() / pilot.score.sum())
     return Effects(
-        system_mean=np.exp(found.system) * reduced,
-        leniency=np.exp(found.rater) * points(pilot, logit(major_share)) / points(pilot, logit(major_share) + odds),
+        system_mean=np.exp(margins.system) * reduced,
+        leniency=np.exp(margins.rater) * points(pilot, logit(major_share)) / points(pilot, logit(major_share) + odds),
         severity=np.exp(odds),
-        sharpness=np.clip(found.sharpness, *SHARPNESS),
-        punctuation=np.exp(found.punctuation),
+        sharpness=np.clip(margins.sharpness, *SHARPNESS),
+        punctuation=np.exp(margins.punctuation),
         **dict(zip(synthetic.NAMES, theta.tolist(), strict=True)),
         major_share=major_share,
-        minor_sharpness=float(np.clip(found.minor_sharpness[0], 0, 2)),
+        minor_sharpness=float(np.clip(margins.minor_sharpness[0], 0, 2)),
         minor_weight=pilot.minor_weight,
         major_weight=pilot.major_weight,
     )
@@ -156,9 +158,9 @@ class Units:
         return np.asarray(centre + self.weight * (self.corrected - centre))
 
 
-def estimate(field: str, observed: Margins, centre: Margins, found: list[Margins]) -> Units:
+def estimate(field: str, observed: Margins, centre: Margins, tables: list[Margins]) -> Units:
     """Correct and weigh one kind of margins by what became of it in tables whose truth was `centre`."""
-    simulated = np.array([np.atleast_1d(getattr(one, field)) for one in found])
+    simulated = np.array([np.atleast_1d(getattr(one, field)) for one in tables])
     error = simulated - simulated.mean(0)
     corrected = np.atleast_1d(getattr(observed, field)) + np.atleast_1d(getattr(centre, field)) - simulated.mean(0)
     return _weighed(corrected, error)

@@ -101,8 +101,8 @@ def multiplicative_fit(pilot: Pilot) -> tuple[Floats, Floats, Floats]:
     for _ in range(ROUNDS):
         for k, label in enumerate(labels):
             others = np.prod([factors[j][labels[j]] for j in range(3) if j != k], axis=0)
-            found = np.bincount(label, weights=others, minlength=len(totals[k]))
-            factors[k] = np.divide(totals[k], found, out=np.ones_like(found), where=found > 0)
+            others_sum = np.bincount(label, weights=others, minlength=len(totals[k]))
+            factors[k] = np.divide(totals[k], others_sum, out=np.ones_like(others_sum), where=others_sum > 0)
     fitted = factors[0][pilot.system] * factors[1][pilot.rater] * factors[2][pilot.item]
     mean_item = factors[2].mean()
     return factors[0] * mean_item, factors[1], fitted
@@ -127,15 +127,15 @@ def _taste(pilot: Pilot, fitted: Floats) -> Floats:
     """Return log ratios of found to fitted scores per system and rater; 0 where a rater never rated a system."""
     cell = pilot.system * pilot.n_raters + pilot.rater
     n = pilot.n_systems * pilot.n_raters
-    found, expected = (np.bincount(cell, weights=w, minlength=n) for w in (pilot.score, fitted))
+    observed, expected = (np.bincount(cell, weights=w, minlength=n) for w in (pilot.score, fitted))
     small = _small(pilot)
-    return np.asarray(np.log((found + small) / (expected + small))).reshape(pilot.n_systems, -1)
+    return np.asarray(np.log((observed + small) / (expected + small))).reshape(pilot.n_systems, -1)
 
 
 def mean_products(pilot: Pilot, relative: Floats) -> Floats:
     """Return the logarithm of the mean product of pairs of `relative` scores, by kind of pair; see PAIRS."""
-    place = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
-    sums, numbers = zip(*(_by_sharing(pilot, where, relative) for where in place), strict=True)
+    sharing = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
+    sums, numbers = zip(*(_by_sharing(pilot, shared, relative) for shared in sharing), strict=True)
     every, document, segment = (np.array(row) for row in sums)
     n_every, n_document, n_segment = (np.array(row) for row in numbers)
     total = np.concatenate([(document - segment), segment, (every - document)[3:]])
@@ -144,14 +144,14 @@ def mean_products(pilot: Pilot, relative: Floats) -> Floats:
     return np.asarray(np.log(np.divide(total, number, out=np.full(9, np.nan), where=usable)))
 
 
-def _by_sharing(pilot: Pilot, place: Ints, relative: Floats) -> tuple[list[float], list[float]]:
-    """Add up products over ordered pairs in the same place: other system and rater, same rater, same system, both."""
+def _by_sharing(pilot: Pilot, shared: Ints, relative: Floats) -> tuple[list[float], list[float]]:
+    """Add up products over ordered pairs that share as much: other system and rater, same rater, same system, both."""
     n_systems, n_raters = pilot.n_systems, pilot.n_raters
     labels = (
-        place,
-        place * n_raters + pilot.rater,
-        place * n_systems + pilot.system,
-        (place * n_systems + pilot.system) * n_raters + pilot.rater,
+        shared,
+        shared * n_raters + pilot.rater,
+        shared * n_systems + pilot.system,
+        (shared * n_systems + pilot.system) * n_raters + pilot.rater,
     )
     sums, numbers = zip(*(_squares(label, relative) for label in labels), strict=True)
     return _exclusive(sums), _exclusive(numbers)
@@ -169,8 +169,8 @@ def _squares(label: Ints, relative: Floats) -> tuple[float, float]:
 
 def identified(pilot: Pilot) -> Bools:
     """Mark the kinds of pairs that a table has; those of mean products only."""
-    place = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
-    numbers = [np.array(_by_sharing(pilot, where, np.ones(len(pilot.score)))[1]) for where in place]
+    sharing = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
+    numbers = [np.array(_by_sharing(pilot, shared, np.ones(len(pilot.score)))[1]) for shared in sharing]
     number = np.concatenate([numbers[1] - numbers[2], numbers[2], (numbers[0] - numbers[1])[3:]])
     return np.asarray(number > 0)
 

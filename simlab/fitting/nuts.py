@@ -37,23 +37,23 @@ def fit(pilot: Pilot, seed: int = 0, draws: int = fast.DRAWS, *, warmup: int = W
     counts = np.minimum(pilot.counts[: 2 if pilot.counts[1].any() else 1], STEPS[-1])
     with _doubles():
         model = _model(pilot, counts)
-        found, extra = _sampled(model, _start(pilot, len(counts)), seed, warmup, samples)
-    diagnosis = diagnose(found, extra)
+        posterior, extra = _sampled(model, _start(pilot, len(counts)), seed, warmup, samples)
+    diagnosis = diagnose(posterior, extra)
     if diagnosis["r_hat"] > R_HAT_BAD or diagnosis["divergent_share"] > DIVERGENT_SHARE_BAD:
         raise InputError(
             f"--method nuts: chains did not agree (R-hat {diagnosis['r_hat']:.2f}, "
             f"{diagnosis['divergent_share']:.0%} divergent); this pilot asks for --method fast"
         )
-    return _fit_of(pilot, found, diagnosis, draws, seed)
+    return _fit_of(pilot, posterior, diagnosis, draws, seed)
 
 
 def _doubles() -> Any:
     """Let JAX use double precision for a while: differences of probabilities need it."""
     import importlib
 
-    # Its place moved with JAX 0.8.
-    place = "jax" if hasattr(importlib.import_module("jax"), "enable_x64") else "jax.experimental"
-    return importlib.import_module(place).enable_x64(True)
+    # It moved with JAX 0.8.
+    module = "jax" if hasattr(importlib.import_module("jax"), "enable_x64") else "jax.experimental"
+    return importlib.import_module(module).enable_x64(True)
 
 
 def doubts(diagnosis: Mapping[str, float]) -> list[str]:
@@ -80,19 +80,19 @@ def _sampled(
         kernel, num_warmup=warmup, num_samples=samples, num_chains=CHAINS, chain_method="vectorized", progress_bar=False
     )
     mcmc.run(jax.random.PRNGKey(seed), extra_fields=("diverging", "num_steps"))
-    found = {name: np.asarray(values) for name, values in mcmc.get_samples(group_by_chain=True).items()}
+    posterior = {name: np.asarray(values) for name, values in mcmc.get_samples(group_by_chain=True).items()}
     extra = {name: np.asarray(values) for name, values in mcmc.get_extra_fields(group_by_chain=True).items()}
-    return found, extra
+    return posterior, extra
 
 
-def diagnose(found: Mapping[str, Array], extra: Mapping[str, Array]) -> dict[str, float]:
+def diagnose(posterior: Mapping[str, Array], extra: Mapping[str, Array]) -> dict[str, float]:
     """Return the worst R-hat and effective sample of single numbers, systems and raters, and how sampling went."""
     from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
     named = [
-        found[name].reshape(*found[name].shape[:2], -1)
+        posterior[name].reshape(*posterior[name].shape[:2], -1)
         for name in (*SCALARS, "system", "leniency", "severity")
-        if name in found
+        if name in posterior
     ]
     flat = np.concatenate([values for values in named if values.std() > 0], axis=2)
     return {
@@ -158,7 +158,7 @@ def _model(pilot: Pilot, counts: Array) -> Callable[[], None]:
     compact = _places(pilot)
     output = compact["output"]
     n_outputs = int(output.max()) + 1
-    outputs = np.concatenate([kind * n_outputs + output for kind in range(len(counts))])
+    outputs = np.concatenate([severity * n_outputs + output for severity in range(len(counts))])
     likelihood = copula_likelihood(counts.ravel())
 
     def deviations(name: str, sd: Any, n: int) -> Any:
@@ -177,15 +177,15 @@ def _model(pilot: Pilot, counts: Array) -> Callable[[], None]:
         sd = dict(zip(synthetic.NAMES[:7], synthetic.PRIOR_SCALE.tolist(), strict=False)) | POPULATION_SCALE
         sd = {name: numpyro.sample(name, dist.HalfNormal(scale)) for name, scale in sd.items()}
         share = numpyro.sample("noise_share", dist.Uniform(0.0, 1.0))
-        level = numpyro.sample("level", dist.Normal(0.0, 5.0))
+        overall = numpyro.sample("level", dist.Normal(0.0, 5.0))
         odds = numpyro.sample("major_logit", dist.Normal(-1.0, 2.0))
         system = deviations("system", sd["system_sd"], n_systems)[pilot.system]
         rater = deviations("leniency", sd["leniency_sd"], n_raters)[pilot.rater]
         odds = odds + deviations("severity", sd["severity_sd"], n_raters)[pilot.rater]
         sharpness = jnp.exp(sd["sharpness_sd"] * numpyro.sample("sharpness", dist.Normal().expand([n_raters])))
         minor = numpyro.sample("minor_sharpness", dist.TruncatedNormal(1.0, 0.5, low=0.0))
-        by_document = level + sd["document_sd"] * numpyro.sample("document", dist.Normal().expand([n_documents]))
-        place = numpyro.sample("place", dist.Normal(by_document[pilot.document], sd["segment_sd"]))[pilot.item]
+        by_document = overall + sd["document_sd"] * numpyro.sample("document", dist.Normal().expand([n_documents]))
+        by_segment = numpyro.sample("place", dist.Normal(by_document[pilot.document], sd["segment_sd"]))[pilot.item]
         # What many ratings tell is better drawn itself, what few ratings tell in units of its spread.
         own = centred("system_document", sd["system_document_sd"])
         taste = centred("rater_document", sd["rater_document_sd"])
@@ -195,7 +195,7 @@ def _model(pilot: Pilot, counts: Array) -> Callable[[], None]:
             sharp = power * sharpness[pilot.rater]
             shift = sd["system_document_sd"] ** 2 * sharp * (sharp - 1) / 2
             part = -jnp.logaddexp(0.0, sign * odds) if len(counts) == 2 else 0.0
-            logs.append(place + rater + taste + part + sharp * (system + own) - shift)
+            logs.append(by_segment + rater + taste + part + sharp * (system + own) - shift)
         z = numpyro.sample("shared", dist.Normal().expand([len(counts) * n_outputs]))
         mean = jnp.exp(jnp.concatenate(logs))
         numpyro.factor("counts", likelihood(mean, sd["dispersion"], share, z[outputs]))
@@ -249,8 +249,8 @@ def copula_likelihood(counts: Array) -> Callable[[Any, Any, Any, Any], Any]:
     return likelihood
 
 
-def _fit_of(pilot: Pilot, found: Mapping[str, Array], diagnosis: Mapping[str, float], draws: int, seed: int) -> Fit:
-    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in found.items()}
+def _fit_of(pilot: Pilot, posterior: Mapping[str, Array], diagnosis: Mapping[str, float], draws: int, seed: int) -> Fit:
+    flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in posterior.items()}
     pick = np.linspace(0, len(flat["noise_share"]) - 1, draws).round().astype(int)
     rng = stream(seed, "fit", "nuts", "raters at large")
     punctuation = np.exp(moments.margins(pilot).punctuation)
@@ -269,9 +269,9 @@ def _fit_of(pilot: Pilot, found: Mapping[str, Array], diagnosis: Mapping[str, fl
 def _effects(pilot: Pilot, draw: Mapping[str, Array], punctuation: Floats) -> Effects:
     counted, n = bool(pilot.counts[1].any()), pilot.n_raters
     share = float(np.clip(1 / (1 + np.exp(-draw["major_logit"])), 0.001, 0.99)) if counted else 0.01
-    level = draw["level"] + (draw["document_sd"] ** 2 + draw["segment_sd"] ** 2) / 2
+    overall = draw["level"] + (draw["document_sd"] ** 2 + draw["segment_sd"] ** 2) / 2
     return Effects(
-        system_mean=np.exp(level + draw.get("system", np.zeros(1))) * _points(pilot, share),
+        system_mean=np.exp(overall + draw.get("system", np.zeros(1))) * _points(pilot, share),
         leniency=np.exp(draw.get("leniency", np.zeros(n))),
         severity=np.exp(draw.get("severity", np.zeros(n))) if counted else np.ones(n),
         sharpness=np.clip(np.exp(draw["sharpness_sd"] * draw["sharpness"]), *fast.SHARPNESS),

@@ -86,6 +86,8 @@ def of_world(world: World, documents: Bools | None = None) -> Pilot:
     """Take the ratings of a recorded world as a pilot; `documents[document]` keeps some of its documents.
 
     Systems and raters keep their indices, so that what is fitted can be laid on the world's frame.
+
+    Raises InputError for a world without fixed ratings, or whose scores are all 0.
     """
     frame, ratings = world.frame, fixed_ratings(world)
     if ratings is None:

@@ -25,6 +25,8 @@ def speeds(path: Path | None) -> dict[str, dict[str, float | int]]:
 
     A segment's time adds up what its actions took (`timing.*.timeMS`), over all rows that a rater has for an output.
     Rows whose metadata are not such JSON, and segments without a time, are left out. A table without timings gives {}.
+
+    Raises InputError naming file and line for what is no table.
     """
     if path is None:
         return {}
@@ -51,11 +53,11 @@ def _timings(path: Path) -> Iterator[tuple[tuple[str, ...], float]]:
     names = [name.strip() for name in next(lines, (0, ""))[1].split("\t")]
     if COLUMN not in names or "rater" not in names:
         return
-    at, places = names.index(COLUMN), [names.index(key) for key in KEYS if key in names]
+    at, columns = names.index(COLUMN), [names.index(key) for key in KEYS if key in names]
     for _, line in lines:
         fields = line.split("\t")
-        if len(fields) > max(at, *places) and '"timing"' in fields[at]:
-            yield tuple(fields[place].strip() for place in places), _seconds(fields[at])
+        if len(fields) > max(at, *columns) and '"timing"' in fields[at]:
+            yield tuple(fields[column].strip() for column in columns), _seconds(fields[at])
 
 
 def _seconds(metadata: str) -> float:

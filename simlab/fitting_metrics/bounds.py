@@ -37,10 +37,10 @@ def adequacy_of_scores(outputs: Outputs, adequate_from: float, sign: int) -> Ade
     """
     rated: Bools = np.asarray(np.isfinite(outputs.human).any(1))
     human, system = sign * outputs.human[rated], outputs.system[rated]
-    found = noise_within(human, system)
-    if found is None:
+    variances = noise_within(human, system)
+    if variances is None:
         return None
-    signal, noise = found
+    signal, noise = variances
     known = _known(human, system, sign * adequate_from, signal, noise)
     alpha, counts = _alphas(known, system, len(outputs.system_names))
     rho, eta = _rater_rates(alpha, signal / (signal + noise))
@@ -61,10 +61,10 @@ def adequacy_of_scores(outputs: Outputs, adequate_from: float, sign: int) -> Ade
 
 def _known(human: Floats, system: Ints, bound: float, signal: float, noise: float) -> _Known:
     mean = np.nanmean(human, axis=1)
-    level = (np.bincount(system, mean) / np.maximum(np.bincount(system), 1))[system]
+    centre = (np.bincount(system, mean) / np.maximum(np.bincount(system), 1))[system]
     kept = signal / (signal + noise / np.isfinite(human).sum(1))
     sd = np.sqrt(np.maximum(signal * (1 - kept), 1e-12 * signal))
-    return _Known(level + kept * (mean - level) - bound, sd, mean - level, kept)
+    return _Known(centre + kept * (mean - centre) - bound, sd, mean - centre, kept)
 
 
 def _alphas(known: _Known, system: Ints, n_systems: int) -> tuple[Floats, Floats]:
@@ -89,9 +89,9 @@ def _rater_rates(alpha: Floats, reliability: float) -> tuple[float, float]:
 
 def _among(rated: Bools, value: Floats) -> Floats:
     """Lay values of rated outputs out among all, NaN for the others."""
-    found = np.full(len(rated), np.nan)
-    found[rated] = value
-    return found
+    laid = np.full(len(rated), np.nan)
+    laid[rated] = value
+    return laid
 
 
 def _agreement(deviation: Floats, signal: float) -> float:

@@ -84,14 +84,14 @@ def human_columns(table: Table) -> list[int]:
     return [k for k, name in enumerate(table.header) if name == "human" or name.startswith(("human_", "human "))]
 
 
-def metric_columns(table: Table, asked: Sequence[str]) -> dict[str, int]:
+def metric_columns(table: Table, wanted: Sequence[str]) -> dict[str, int]:
     """Return the places of the metrics that are asked for, else of all columns that are nothing else."""
     others = [k for k in range(len(table.header)) if k not in human_columns(table)]
     there = {table.header[k]: k for k in others if table.header[k] and table.header[k] not in _NOT_METRICS}
-    for name in asked:
+    for name in wanted:
         if name not in there:
             raise no_metric(name, table, there)
-    return {name: there[name] for name in dict.fromkeys(asked)} if asked else there
+    return {name: there[name] for name in dict.fromkeys(wanted)} if wanted else there
 
 
 def no_metric(name: str, table: Table, there: Collection[str]) -> InputError:
@@ -101,7 +101,10 @@ def no_metric(name: str, table: Table, there: Collection[str]) -> InputError:
 
 
 def number(text: str, where: str, column: str) -> float:
-    """Read a number; NaN for what is missing or not finite."""
+    """Read a number; NaN for what is missing or not finite.
+
+    Raises InputError for what is no number, and for numbers whose squares would not be.
+    """
     folded = text.lower()
     if folded in MISSING or folded in _INFINITE:
         return math.nan
@@ -118,7 +121,10 @@ def number(text: str, where: str, column: str) -> float:
 
 
 def named(table: Table, cells: Sequence[str], line: int, column: str) -> str:
-    """Return a name that must not be empty."""
+    """Return a name that must not be empty.
+
+    Raises InputError naming the line where it is empty.
+    """
     name = cells[table.column(column)]
     if not name:
         raise InputError(f"{table.at(line)}: {column} is empty; every row needs one")

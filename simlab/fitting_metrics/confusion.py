@@ -67,6 +67,8 @@ def of_outputs(
 
     `signs` turn (human, metric) scores so that more is better. A human score is the mean of an output's ratings; a
     difference up to the margin is a draw. None where no item has outputs of two systems with both scores.
+
+    Raises InputError for more comparisons than fit in memory.
     """
     n_systems = len(outputs.system_names)
     if n_systems * (n_systems - 1) // 2 * outputs.n_items > MOST_CELLS:
@@ -169,7 +171,7 @@ def concentration(counts: Floats, mean: Floats) -> float | None:
 def _several(trials: Trials, scored: Bools) -> Array:
     """Say for (altering and disrupting, preserving) whether there are kinds of corruption enough."""
     kinds = [np.unique(trials.corruption[scored & (trials.preserving == which)]) for which in (False, True)]
-    return np.array([len(found) >= FEW_CLUSTERS for found in kinds])
+    return np.array([len(there) >= FEW_CLUSTERS for there in kinds])
 
 
 def _mixture(

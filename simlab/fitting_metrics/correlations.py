@@ -101,15 +101,15 @@ def _estimate(human: Floats, g: Floats, system: Ints, *, repeated: bool) -> _Est
         norm = math.sqrt(float((y**2).sum() * (metric**2).sum()))
         return _Estimate(float(y @ metric) / norm if norm > 0 else math.nan, None)
     try:
-        found = variance_components(ratings, metric / spread)
+        components = variance_components(ratings, metric / spread)
     except InputError:
         # A part of the outputs may hold no repeat; what it says of noise is nothing.
         return _Estimate(math.nan, None)
-    annotator, signal = float(found.annotator_variance), float(found.signal_variance)
+    annotator, signal = float(components.annotator_variance), float(components.signal_variance)
     true = _signal(signal, annotator, human, freedom)
     if true <= 0 or signal <= 0:
         return _Estimate(math.nan, None)
-    rho = float(found.correlation) * freedom * math.sqrt(signal / true)
+    rho = float(components.correlation) * freedom * math.sqrt(signal / true)
     parts = _components(true, annotator, annotator / true, rho)
     return _Estimate(rho, parts)
 
@@ -120,12 +120,12 @@ def noise_within(human: Floats, system: Ints) -> tuple[float, float] | None:
     `human[output, repeat]`; every output has a rating. None where repeats do not tell.
     """
     try:
-        found = variance_components(human - _means(np.nanmean(human, axis=1), system)[:, None])
+        components = variance_components(human - _means(np.nanmean(human, axis=1), system)[:, None])
     except InputError:
         return None
-    annotator = float(found.annotator_variance)
+    annotator = float(components.annotator_variance)
     freedom = len(human) / max(len(human) - len(np.unique(system)), 1)
-    true = _signal(float(found.signal_variance), annotator, human, freedom)
+    true = _signal(float(components.signal_variance), annotator, human, freedom)
     return (true, annotator) if true > 0 else None
 
 

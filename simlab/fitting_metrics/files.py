@@ -118,19 +118,21 @@ def _mixture(mixture: Mixture) -> Iterator[str]:
     yield from _keys({"margin": mixture.margin, "human_margin": mixture.human_margin})
 
 
-def _correlation(found: Correlation) -> Iterator[str]:
-    low, high = found.interval()
-    kind = "with the human score free of noise" if found.disattenuated else "with single ratings, noise and all"
-    yield f"# Within systems, {kind}: {found.value:.3f} ({low:.3f} to {high:.3f})."
+def _correlation(correlation: Correlation) -> Iterator[str]:
+    low, high = correlation.interval()
+    how = "with the human score free of noise" if correlation.disattenuated else "with single ratings, noise and all"
+    yield f"# Within systems, {how}: {correlation.value:.3f} ({low:.3f} to {high:.3f})."
     yield "# Worlds draw tanh(atanh(value) + z_error * normal); systems' own have a standard deviation of system_sd."
     yield "correlation:"
-    yield from _keys({"value": found.value, "z_error": min(found.z_error, 10.0), "system_sd": found.system_sd})
-    yield from _keys({"disattenuated": found.disattenuated, "outputs": found.n_outputs})
-    if found.components is not None and found.errors is not None:
-        gamma, error = float(found.components.gamma), float(found.errors.gamma)
+    yield from _keys(
+        {"value": correlation.value, "z_error": min(correlation.z_error, 10.0), "system_sd": correlation.system_sd}
+    )
+    yield from _keys({"disattenuated": correlation.disattenuated, "outputs": correlation.n_outputs})
+    if correlation.components is not None and correlation.errors is not None:
+        gamma, error = float(correlation.components.gamma), float(correlation.errors.gamma)
         yield "  # Noise of a rating over spread of the human score, as variances, and their error."
         yield from _keys({"gamma": gamma, "gamma_error": error if math.isfinite(error) else None})
-        signal, noise = (float(part) for part in found.components[:2])
+        signal, noise = (float(part) for part in correlation.components[:2])
         yield f"  components: {{signal_variance: {signal:.6g}, annotator_variance: {noise:.6g}}}"
 
 

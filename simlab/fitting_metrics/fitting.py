@@ -69,18 +69,18 @@ def fit(data: Data, options: Options) -> Fit:
     _check(options)
     if isinstance(data, Outputs):
         _refuse(options, (), "")
-        found = _of_outputs(data, options)
+        fitted = _of_outputs(data, options)
     elif isinstance(data, Preferences):
         _refuse(options, ("keep_order",), "preferences are given; there are no scores to compare")
-        found = _of_preferences(data, options)
+        fitted = _of_preferences(data, options)
     else:
         _refuse(options, ("margin",), "scores of unit tests have their own direction, and no human scores")
-        found = Fit(tuple(_of_trials(trials, options) for trials in data), None, None, ())
-    if found.metrics and not any(learned.useful for learned in found.metrics):
-        first = found.metrics[0]
+        fitted = Fit(tuple(_of_trials(trials, options) for trials in data), None, None, ())
+    if fitted.metrics and not any(learned.useful for learned in fitted.metrics):
+        first = fitted.metrics[0]
         reason = first.notes[0] if first.notes else "its scores and the human ones share no output"
         raise InputError(f"nothing can be learned of a metric from this table; {first.name}: {reason}")
-    return found
+    return fitted
 
 
 def _check(options: Options) -> None:
@@ -110,12 +110,12 @@ def _of_outputs(data: Outputs, options: Options) -> Fit:
     if not len(human):
         raise InputError("no output has a human score; fill the column human")
     labels = bool(np.isin(human, (0.0, 1.0)).all())
-    found = _adequacy(data, options, labels=labels)
-    if found is None and options.threshold is not None:
+    adequacy = _adequacy(data, options, labels=labels)
+    if adequacy is None and options.threshold is not None:
         raise InputError(f"--threshold {options.threshold:g} needs adequate outputs; say which with --adequate-from X")
     contests = humans.contests_of_scores(data, human_margin=options.human_margin, sign=options.signs[0])
-    metrics = tuple(_of_metric(data, name, found, options, labels=labels) for name in data.metrics)
-    return Fit(metrics, contests, found, tuple(notices.on_humans(data, found, labels=labels)))
+    metrics = tuple(_of_metric(data, name, adequacy, options, labels=labels) for name in data.metrics)
+    return Fit(metrics, contests, adequacy, tuple(notices.on_humans(data, adequacy, labels=labels)))
 
 
 def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | None:
@@ -123,9 +123,9 @@ def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | No
     sign, at = options.signs[0], options.adequate_from
     if at is None:
         return humans.adequacy(data, 1 - data.human if sign < 0 else data.human) if labels else None
-    found = None if labels else bounds.adequacy_of_scores(data, at, sign)
-    if found is not None:
-        return found
+    adequacy = None if labels else bounds.adequacy_of_scores(data, at, sign)
+    if adequacy is not None:
+        return adequacy
     return humans.adequacy(data, np.where(np.isfinite(data.human), sign * data.human >= sign * at, np.nan))
 
 
@@ -135,8 +135,8 @@ def _of_metric(data: Outputs, name: str, adequacy: Adequacy | None, options: Opt
     finite = score[np.isfinite(score)]
     if not len(finite) or np.ptp(finite) == 0:
         return Learned(name, False, None, None, None, tuple(notes))
-    found = None if adequacy is None else _rates(data, score, adequacy, options)
-    notes += notices.on_rates(found, adequacy)
+    rates = None if adequacy is None else _rates(data, score, adequacy, options)
+    notes += notices.on_rates(rates, adequacy)
     mixture = None
     if len(data.system_names) > 1:
         margins = {"margin": options.margin, "human_margin": options.human_margin}
@@ -147,7 +147,7 @@ def _of_metric(data: Outputs, name: str, adequacy: Adequacy | None, options: Opt
         follows = correlations.correlation(data, name, signs=options.signs)
         notes += notices.on_correlation(follows)
     known = follows if follows is not None and math.isfinite(follows.z_error) else None
-    return Learned(name, False, found, mixture, known, tuple(notes))
+    return Learned(name, False, rates, mixture, known, tuple(notes))
 
 
 def _rates(data: Outputs, score: Floats, adequacy: Adequacy, options: Options) -> Rates | None:

@@ -20,31 +20,33 @@ FEW = 30
 _USELESS = 1.02
 
 
-def on_humans(data: Outputs, found: Adequacy | None, *, labels: bool) -> Iterator[str]:
+def on_humans(data: Outputs, adequacy: Adequacy | None, *, labels: bool) -> Iterator[str]:
     """Tell about human scores, labels and their repeats."""
     if missing := int((~np.isfinite(data.human).any(1)).sum()):
         yield f"{missing} of {len(data.human)} outputs have no human score; left out"
     if len(data.system_names) < 2:
         yield "one system: no outputs are compared, so mu is not identified"
-    if found is None:
+    if adequacy is None:
         yield "rho and eta are not identified: say from which human score outputs are adequate (--adequate-from X)"
-    elif found.repeated:
-        right = f"{found.human_rho:.3f} of adequate outputs and {found.human_eta:.3f} of others"
-        if found.noise is not None:
+    elif adequacy.repeated:
+        right = f"{adequacy.human_rho:.3f} of adequate outputs and {adequacy.human_eta:.3f} of others"
+        if adequacy.noise is not None:
             yield f"raters are right about {right}: scores and noise of raters are taken to be normal within a system"
         else:
-            yield f"raters are right about {right}: {_errors(found)}"
+            yield f"raters are right about {right}: {_errors(adequacy)}"
     if (np.isfinite(data.human).sum(1) > 1).any():
         return
-    if found is not None:
+    if adequacy is not None:
         yield "no output has repeats: errors of the labels are part of rho and eta"
     if not labels:
         yield "no output has repeats: gamma is not identified, and noise of the raters lowers the correlation"
 
 
-def _errors(found: Adequacy) -> str:
-    kinds = "of both kinds as frequent, since no output has three labels" if found.symmetric else "of all raters alike"
-    return f"errors {kinds}, and independent for the labels of an output"
+def _errors(adequacy: Adequacy) -> str:
+    which = (
+        "of both kinds as frequent, since no output has three labels" if adequacy.symmetric else "of all raters alike"
+    )
+    return f"errors {which}, and independent for the labels of an output"
 
 
 def on_scores(data: Outputs, name: str) -> Iterator[str]:
@@ -84,16 +86,16 @@ def on_trials(trials: Trials, mixture: Mixture | None) -> Iterator[str]:
     yield "corruptions are no outputs of systems; what is learned of them is transported"
 
 
-def on_rates(found: Rates | None, adequacy: Adequacy | None) -> Iterator[str]:
+def on_rates(rates: Rates | None, adequacy: Adequacy | None) -> Iterator[str]:
     """Tell why there is no rho and eta, or that they are worth nothing."""
     if adequacy is None:
         return
-    if found is None:
+    if rates is None:
         known = adequacy.probability[np.isfinite(adequacy.probability)]
         share = f"{known.mean():.0%} of the outputs are adequate" if len(known) else "no output has a label"
         yield f"rho and eta are not identified: {share}, and both kinds are needed"
-    elif found.rho + found.eta <= _USELESS:
-        yield f"rho + eta = {found.rho + found.eta:.2f}: it knows next to nothing of adequacy, or lower is better"
+    elif rates.rho + rates.eta <= _USELESS:
+        yield f"rho + eta = {rates.rho + rates.eta:.2f}: it knows next to nothing of adequacy, or lower is better"
 
 
 def on_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
@@ -117,9 +119,9 @@ def on_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
         yield f"it prefers what humans do in {right:.2f} of the cases, which may be chance"
 
 
-def on_correlation(found: Correlation | None) -> Iterator[str]:
+def on_correlation(correlation: Correlation | None) -> Iterator[str]:
     """Tell why there is no correlation."""
-    if found is None:
+    if correlation is None:
         yield "the correlation is not identified: too few outputs, or no spread beyond noise"
-    elif not math.isfinite(found.z_error):
+    elif not math.isfinite(correlation.z_error):
         yield "too few outputs have repeats to say how certain the correlation is; it is left out"

@@ -13,21 +13,21 @@ from simlab.messages import legible
 from simlab.types import Floats, InputError
 
 
-def preferences(table: Table, asked: Sequence[str]) -> Preferences:
+def preferences(table: Table, wanted: Sequence[str]) -> Preferences:
     """Read pairs of outputs; a comparison of the later system with the earlier one is turned round.
 
     Raises InputError for what is no preference, and for a metric that contradicts itself.
     """
-    columns = metric_columns(table, asked)
+    columns = metric_columns(table, wanted)
     two = _pair_reader(table)
     systems, items = Numbers(), Numbers()
-    found: dict[tuple[int, int, int], _Comparison] = {}
+    comparisons: dict[tuple[int, int, int], _Comparison] = {}
     for line, cells in table.rows:
         first, second = two(cells, line)
         i, j = systems[first], systems[second]
         turned = i > j
         key = (min(i, j), max(i, j), items[named(table, cells, line, "item")])
-        comparison = found.setdefault(key, _Comparison(line, np.zeros(3), dict.fromkeys(columns, -1)))
+        comparison = comparisons.setdefault(key, _Comparison(line, np.zeros(3), dict.fromkeys(columns, -1)))
         human = _outcome(cells[table.column("human")], table.at(line), "human", turned=turned)
         if human >= 0:
             comparison.human[human] += 1
@@ -40,7 +40,7 @@ def preferences(table: Table, asked: Sequence[str]) -> Preferences:
                 )
             comparison.said[name] = max(said, known)
     check_systems(len(systems), table)
-    return _compared(found, systems, items)
+    return _compared(comparisons, systems, items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +51,25 @@ class _Comparison:
 
 
 def _compared(
-    found: Mapping[tuple[int, int, int], _Comparison], systems: Mapping[str, int], items: Mapping[str, int]
+    comparisons: Mapping[tuple[int, int, int], _Comparison], systems: Mapping[str, int], items: Mapping[str, int]
 ) -> Preferences:
     names = tuple(systems)
-    pairs = {key: index for index, key in enumerate(sorted({key[:2] for key in found}))}
-    pair = np.array([pairs[key[:2]] for key in found])
-    count = np.array([comparison.human for comparison in found.values()])
+    pairs = {key: index for index, key in enumerate(sorted({key[:2] for key in comparisons}))}
+    pair = np.array([pairs[key[:2]] for key in comparisons])
+    count = np.array([comparison.human for comparison in comparisons.values()])
     ratings = np.zeros((len(pairs), 3))
     np.add.at(ratings, pair, count)
     total = count.sum(1, keepdims=True)
-    metrics = next(iter(found.values())).said
+    metrics = next(iter(comparisons.values())).said
     return Preferences(
         pair,
-        np.array([key[2] for key in found]),
+        np.array([key[2] for key in comparisons]),
         np.divide(count, total, out=np.zeros_like(count), where=total > 0),
         ratings,
         tuple((names[i], names[j]) for i, j in pairs),
         names,
         len(items),
-        {name: np.array([comparison.said[name] for comparison in found.values()]) for name in metrics},
+        {name: np.array([comparison.said[name] for comparison in comparisons.values()]) for name in metrics},
     )
 
 

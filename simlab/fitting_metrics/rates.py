@@ -90,8 +90,8 @@ def rates(
         share, variance = np.clip(share - excess, 0, 1), variance + excess**2 / 2
     good, bad = _as_counts(share, variance, whole)
     spread = None if noisy else _between(says, adequate > 0.5, system)
-    found = (float(whole[0]), float(whole[1]))
-    return Rates(good[0] * good[1], good[1], (1 - bad[0]) * bad[1], bad[1], at, tuned, found, spread)
+    coefficient = (float(whole[0]), float(whole[1]))
+    return Rates(good[0] * good[1], good[1], (1 - bad[0]) * bad[1], bad[1], at, tuned, coefficient, spread)
 
 
 def best_threshold(score: Floats, adequate: Floats) -> float | None:
@@ -191,19 +191,19 @@ def _rates_by_score(says: Floats, mean: Floats, sd: Floats, start: Floats) -> tu
 
 def _probit(says: Floats, mean: Floats, sd: Floats, start: Floats) -> Floats:
     """Fit P(says) = ndtr(a + b f) by scoring; steps are halved at most, separable data end at a steep slope."""
-    found, spread = start.copy(), float(np.hypot(mean.std(), sd.mean()))
+    coefficient, spread = start.copy(), float(np.hypot(mean.std(), sd.mean()))
     for _ in range(_STEPS):
-        scale = 1 / np.sqrt(1 + (found[1] * sd) ** 2)
+        scale = 1 / np.sqrt(1 + (coefficient[1] * sd) ** 2)
         design = np.stack([scale, scale * mean], axis=1)
-        at = np.clip(design @ found, -6, 6)
+        at = np.clip(design @ coefficient, -6, 6)
         p, density = ndtr(at), np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
         weight = density / (p * (1 - p))
         information = (design * (weight * density)[:, None]).T @ design + 1e-9 * np.eye(2)
         step = np.linalg.solve(information, design.T @ (weight * (says - p)))
-        found = np.clip(found + step, -_STEEP / spread, _STEEP / spread)
-        if np.abs(step).max() < 1e-8 * max(1.0, float(np.abs(found).max())):
+        coefficient = np.clip(coefficient + step, -_STEEP / spread, _STEEP / spread)
+        if np.abs(step).max() < 1e-8 * max(1.0, float(np.abs(coefficient).max())):
             break
-    return found
+    return coefficient
 
 
 def _as_counts(share: Floats, variance: Floats, most: Floats) -> list[tuple[float, float]]:

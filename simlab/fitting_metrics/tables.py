@@ -75,42 +75,42 @@ class _Collected:
         self.scores[name][output] = known if math.isnan(value) else value
 
 
-def _outputs(table: Table, asked: Sequence[str]) -> Outputs:
+def _outputs(table: Table, chosen: Sequence[str]) -> Outputs:
     """Read outputs; rows of the same system and item, and several human columns, are repeats."""
-    columns, human = metric_columns(table, asked), human_columns(table)
-    systems, items, outputs, found = Numbers(), Numbers(), Numbers(), _Collected(list(columns))
+    columns, human = metric_columns(table, chosen), human_columns(table)
+    systems, items, outputs, collected = Numbers(), Numbers(), Numbers(), _Collected(list(columns))
     for line, cells in table.rows:
         system, item = (named(table, cells, line, column) for column in ("system", "item"))
         output = outputs[systems[system], items[item]]
-        if output == len(found.ratings):
-            found.add(line)
+        if output == len(collected.ratings):
+            collected.add(line)
         given = [number(cells[k], table.at(line), table.header[k]) for k in human]
-        found.ratings[output] += [value for value in given if not math.isnan(value)]
+        collected.ratings[output] += [value for value in given if not math.isnan(value)]
         for name, k in columns.items():
-            found.score(output, name, number(cells[k], table.at(line), name), table.at(line))
+            collected.score(output, name, number(cells[k], table.at(line), name), table.at(line))
     check_systems(len(systems), table)
     at = np.array(list(outputs), np.int64)
-    scores = {name: np.array(column) for name, column in found.scores.items()}
-    return Outputs(at[:, 0], at[:, 1], tuple(systems), len(items), _padded(found.ratings), scores)
+    scores = {name: np.array(column) for name, column in collected.scores.items()}
+    return Outputs(at[:, 0], at[:, 1], tuple(systems), len(items), _padded(collected.ratings), scores)
 
 
 def _padded(ratings: Sequence[Sequence[float]]) -> Floats:
-    found = np.full((len(ratings), max(1, max(map(len, ratings)))), np.nan)
-    for row, values in zip(found, ratings, strict=True):
+    padded = np.full((len(ratings), max(1, max(map(len, ratings)))), np.nan)
+    for row, values in zip(padded, ratings, strict=True):
         row[: len(values)] = values
-    return found
+    return padded
 
 
-def _trials(table: Table, asked: Sequence[str], references: int | None) -> tuple[Trials, ...]:
+def _trials(table: Table, chosen: Sequence[str], references: int | None) -> tuple[Trials, ...]:
     if "references" in table.header:
         table = _with_references(table, references)
     names: dict[str, list[tuple[int, list[str]]]] = {}
     for line, cells in table.rows:
         names.setdefault(named(table, cells, line, "metric"), []).append((line, cells))
-    for name in asked:
+    for name in chosen:
         if name not in names:
             raise no_metric(name, table, names)
-    return tuple(_trials_of(table, name, names[name]) for name in asked or names)
+    return tuple(_trials_of(table, name, names[name]) for name in chosen or names)
 
 
 def _with_references(table: Table, wanted: int | None) -> Table:

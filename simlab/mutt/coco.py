@@ -35,7 +35,7 @@ def read(folder: Path, n_references: Sequence[int] | None, kinds: Mapping[str, K
     trials = [
         trial
         for corruption, files in parts.items()
-        for trial in _corruption(corruption, files, _asked(corruption, files, n_references), kinds, notes)
+        for trial in _corruption(corruption, files, _wanted(corruption, files, n_references), kinds, notes)
     ]
     return Collected(tuple(trials), tuple(notes))
 
@@ -56,7 +56,7 @@ def _parts(folder: Path) -> tuple[dict[str, dict[str, Path]], list[str]]:
     return parts, ignored
 
 
-def _asked(corruption: str, files: Mapping[str, Path], n_references: Sequence[int] | None) -> list[int]:
+def _wanted(corruption: str, files: Mapping[str, Path], n_references: Sequence[int] | None) -> list[int]:
     there = sorted(int(part[1:]) for part in files if part[0] == "r")
     folder = files["a"].parent
     if not there:
@@ -70,7 +70,7 @@ def _asked(corruption: str, files: Mapping[str, Path], n_references: Sequence[in
 
 
 def _corruption(
-    corruption: str, files: Mapping[str, Path], asked: Sequence[int], kinds: Mapping[str, Kind], notes: list[str]
+    corruption: str, files: Mapping[str, Path], wanted: Sequence[int], kinds: Mapping[str, Kind], notes: list[str]
 ) -> list[Trials]:
     kind = kinds.get(corruption) or KNOWN.get(corruption)
     if kind is None:
@@ -92,7 +92,7 @@ def _corruption(
             tuple(corrupted[name] for name in names),
             _references(files[f"r{n}"], names, n, notes),
         )
-        for n in asked
+        for n in wanted
     ]
 
 

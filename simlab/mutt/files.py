@@ -10,11 +10,11 @@ from simlab.mutt.trials import Collected, Kind
 from simlab.types import InputError
 
 
-def read(place: Path, n_references: Sequence[int] | None = None, kinds: Mapping[str, Kind] | None = None) -> Collected:
-    """Read the trials of a place for each number of references; without numbers, all that are there.
+def read(path: Path, n_references: Sequence[int] | None = None, kinds: Mapping[str, Kind] | None = None) -> Collected:
+    """Read the trials of a path for each number of references; without numbers, all that are there.
 
     `kinds` names the kinds of corruptions that nothing else does. Raises InputError for what is missing or malformed.
     """
-    if not place.exists():
-        raise InputError(f"{place}: there is no such file or folder; name one that holds trials")
-    return (coco.read if place.is_dir() else plain.read)(place, n_references, kinds or {})
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file or folder; name one that holds trials")
+    return (coco.read if path.is_dir() else plain.read)(path, n_references, kinds or {})

@@ -91,8 +91,8 @@ def _bleu(names: tuple[str, ...]) -> Metric:
     scorer = _module("bleu", "pycocoevalcap.bleu.bleu").Bleu(4)
 
     def score(candidates: Candidates, references: References) -> Scores:
-        _, found = scorer.compute_score(*_captions(candidates, references), verbose=0)
-        return dict(zip(FAMILIES["bleu"], found, strict=True))
+        _, scores = scorer.compute_score(*_captions(candidates, references), verbose=0)
+        return dict(zip(FAMILIES["bleu"], scores, strict=True))
 
     return Metric(names, score, zero=BLEU_ZERO)
 
@@ -123,8 +123,8 @@ def _ter(names: tuple[str, ...]) -> Metric:
 
 def _of_sacrebleu(names: tuple[str, ...], scorer: Any, *, lower_is_better: bool = False) -> Metric:
     def score(candidates: Candidates, references: References) -> Scores:
-        found = [scorer.sentence_score(*texts).score for texts in zip(candidates, references, strict=True)]
-        return {names[0]: found}
+        scores = [scorer.sentence_score(*texts).score for texts in zip(candidates, references, strict=True)]
+        return {names[0]: scores}
 
     return Metric(names, score, lower_is_better)
 
@@ -134,8 +134,8 @@ def _rouge(names: tuple[str, ...]) -> Metric:
     scorer = _module("rouge", "rouge_score.rouge_scorer").RougeScorer([kinds[name] for name in names])
 
     def score(candidates: Candidates, references: References) -> Scores:
-        found = [scorer.score_multi(refs, text) for text, refs in zip(candidates, references, strict=True)]
-        return {name: [best[kinds[name]].fmeasure for best in found] for name in names}
+        scores = [scorer.score_multi(refs, text) for text, refs in zip(candidates, references, strict=True)]
+        return {name: [best[kinds[name]].fmeasure for best in scores] for name in names}
 
     return Metric(names, score)
 

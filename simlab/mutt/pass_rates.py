@@ -47,8 +47,8 @@ def better(original: Floats, corrupted: Floats) -> Bools:
     >>> better(np.array([0.5, 0.5, 0.3 - 0.2]), np.array([0.4, 0.5, 0.1 - 1e-17])).tolist()
     [True, False, False]
     """
-    found: Bools = original - corrupted > _ROUNDING * np.maximum(np.abs(original), np.abs(corrupted))
-    return found
+    lost: Bools = original - corrupted > _ROUNDING * np.maximum(np.abs(original), np.abs(corrupted))
+    return lost
 
 
 def alike(original: Floats, corrupted: Floats, *, tolerance: float) -> Bools:
@@ -61,8 +61,8 @@ def alike(original: Floats, corrupted: Floats, *, tolerance: float) -> Bools:
     [True, False, True, False]
     """
     difference = np.abs(original - corrupted) / (np.abs(original) + EPSILON)
-    found: Bools = difference <= tolerance * (1 + _ROUNDING)
-    return found
+    within: Bools = difference <= tolerance * (1 + _ROUNDING)
+    return within
 
 
 def interval(passed: int, n: int, level: float = LEVEL) -> tuple[float, float]:
@@ -108,7 +108,7 @@ def by_kind(dataset: xr.Dataset) -> xr.Dataset:
 
 def records(dataset: xr.Dataset) -> list[dict[str, Any]]:
     """Return a record for each corruption, metric and number of references that was tried."""
-    found = []
+    rows = []
     for index in np.ndindex(*dataset["n"].shape):
         cell = {name: dataset[name].values[index].item() for name in VARIABLES}
         corruption, metric, references = (
@@ -116,8 +116,8 @@ def records(dataset: xr.Dataset) -> list[dict[str, Any]]:
         )
         where = {"corruption": corruption, "kind": dataset["kind"].values[index[0]].item()}
         if cell["n"] or cell["unscored"]:
-            found.append({**where, "metric": metric, "references": references, **cell})
-    return found
+            rows.append({**where, "metric": metric, "references": references, **cell})
+    return rows
 
 
 def _counted(pairs: ScorePairs, tolerance: float) -> dict[str, float]:

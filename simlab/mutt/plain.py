@@ -48,10 +48,10 @@ def read(file: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kin
     for held in by_corruption.values():
         _check_one_kind(held)
     counts = {len(trial.references) for trial in trials}
-    found = [_trials(held, n) for held in by_corruption.values() for n in n_references or [max(counts)]]
+    trials_of = [_trials(held, n) for held in by_corruption.values() for n in n_references or [max(counts)]]
     if n_references:
         _check_enough(trials, max(n_references))
-    return Collected(tuple(found), tuple(_notes(file, trials, counts, n_references)))
+    return Collected(tuple(trials_of), tuple(_notes(file, trials, counts, n_references)))
 
 
 def _notes(file: Path, trials: Sequence[_Trial], counts: set[int], n_references: Sequence[int] | None) -> Iterator[str]:

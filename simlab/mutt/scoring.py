@@ -35,8 +35,8 @@ class ScorePairs:
     @property
     def scored(self) -> Bools:
         """Say which trials have two scores."""
-        found: Bools = np.isfinite(self.original)
-        return found
+        finite: Bools = np.isfinite(self.original)
+        return finite
 
 
 def score(trials: Iterable[Trials], metrics: Sequence[Metric]) -> list[ScorePairs]:
@@ -68,11 +68,11 @@ def _score(trials: Trials, metric: Metric) -> list[ScorePairs]:
     try:
         sentences = (trials.original, trials.corrupted)
         # Lists of its own for every call: a metric may change what it is handed.
-        found = [metric.score(list(texts), [list(held) for held in trials.references]) for texts in sentences]
+        scores = [metric.score(list(texts), [list(held) for held in trials.references]) for texts in sentences]
         failure = None
     except Exception as error:
-        found, failure = [], " ".join(f"it raised {type(error).__name__}: {error}".split())[:200]
-    return [_pairs(trials, metric, name, [given.get(name) for given in found], failure) for name in metric.names]
+        scores, failure = [], " ".join(f"it raised {type(error).__name__}: {error}".split())[:200]
+    return [_pairs(trials, metric, name, [given.get(name) for given in scores], failure) for name in metric.names]
 
 
 def _pairs(trials: Trials, metric: Metric, name: str, given: Sequence[Any], failure: str | None) -> ScorePairs:

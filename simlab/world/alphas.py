@@ -62,10 +62,10 @@ def alpha_optimal(
 
 def alphas_of(law: Latent) -> Floats:
     """Return each system's share of adequate outputs, over all items."""
-    found = np.zeros(len(law.quality))
+    alphas = np.zeros(len(law.quality))
     for factor, weight in zip(*item_factors(law), strict=True):
-        found += weight * ndtr(law.quality * factor / np.hypot(law.output_sd, law.shared_sd))
-    return found
+        alphas += weight * ndtr(law.quality * factor / np.hypot(law.output_sd, law.shared_sd))
+    return alphas
 
 
 def spread_of(law: Latent) -> Floats:

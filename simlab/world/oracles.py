@@ -14,12 +14,18 @@ from simlab.world.laws.fixed import fixed_ratings
 
 
 def oracle(rng: np.random.Generator, contest: Contest) -> ComparedWorld:
-    """Let human raters be the oracle, as Deriu et al. 2023 assume."""
+    """Let human raters be the oracle, as Deriu et al. 2023 assume.
+
+    Raises InputError for systems whose outputs cannot be compared.
+    """
     return compared_world(_contest(contest, "oracle"), None)
 
 
 def noisy_oracle(rng: np.random.Generator, contest: Contest, *, confusion: list[list[float]]) -> ComparedWorld:
-    """Let raters confuse the oracle's outcomes: `confusion[human outcome][oracle outcome]`, columns sum to one."""
+    """Let raters confuse the oracle's outcomes: `confusion[human outcome][oracle outcome]`, columns sum to one.
+
+    Raises InputError for a confusion that is not column-stochastic, and systems whose outputs cannot be compared.
+    """
     return compared_world(_contest(contest, "noisy_oracle"), stochastic(confusion, "raters.confusion", one=True))
 
 
@@ -30,6 +36,8 @@ def compared_scores(
 
     A segment's score is the mean over its raters; segments that either system lacks are gaps. Source: Deriu et al.
     2023, definition 5 and appendix C.3.
+
+    Raises InputError for systems that no table of ratings holds.
     """
     fixed = fixed_ratings(ratings) if isinstance(ratings, World) else None
     if fixed is None:

@@ -54,6 +54,8 @@ def free(
     """Draw the probabilities of win, draw and loss of each pair on their own; there need be no order of systems.
 
     Each pair's are Dirichlet(concentration * mean). Draws correlate between the pairs of an item by `difficulty`.
+
+    Raises InputError for a mean that is no three probabilities.
     """
     p = rng.dirichlet(concentration * _probabilities(mean, "systems.mean") + 1e-12, n_systems * (n_systems - 1) // 2)
     return Contest(numbered("system", n_systems), n_items, p, difficulty=difficulty, fixed=test_set == "fixed")

@@ -47,6 +47,8 @@ def mqm_raters(
     all raters of an output share and one of each rating's own, which has the share `noise_share` of the variance
     (0: raters see the same errors; 1: they agree on means only). With `noise=fresh` each study
     draws the own part anew; with `noise=potential` a rating is fixed, as in a recorded table.
+
+    Raises InputError for buckets that the pool cannot fill (see `count_buckets`).
     """
     frame = _seat(outputs, pool_size, raters_per_bucket, buckets_per_rater, documents_per_bucket)
     n_systems, n_documents = frame.n_systems, frame.n_documents
@@ -80,8 +82,8 @@ def level_taste(taste: Floats, outputs: Outputs, bucket: Ints) -> Floats:
     n_documents = len(bucket)
     total = np.stack([np.bincount(outputs.document, weights=row, minlength=n_documents) for row in outputs.quality])
     wanted = total @ in_bucket.T
-    found = np.einsum("bd,sd,sdr->sbr", in_bucket, total, taste)
-    scale = np.divide(wanted[:, :, None], found, out=np.ones_like(found), where=found > 0)
+    reached = np.einsum("bd,sd,sdr->sbr", in_bucket, total, taste)
+    scale = np.divide(wanted[:, :, None], reached, out=np.ones_like(reached), where=reached > 0)
     return np.asarray(taste * scale[:, bucket])
 
 
@@ -107,7 +109,10 @@ def _seat(
 def count_buckets(
     n_documents: int, pool_size: int, raters_per_bucket: int, buckets_per_rater: int | None, per_bucket: int | None
 ) -> int:
-    """Work out the number of buckets from the pool (buckets per rater) or from their size (documents per bucket)."""
+    """Work out the number of buckets from the pool (buckets per rater) or from their size (documents per bucket).
+
+    Raises InputError for more raters in a bucket than in the pool, both or neither of the two, and seats left over.
+    """
     if raters_per_bucket > pool_size:
         raise InputError(
             f"raters.raters_per_bucket={raters_per_bucket} exceeds the pool of {pool_size} raters; "

@@ -29,6 +29,8 @@ def mqm(
     and of the system on this document. All factors are lognormal with mean 1, their spreads given as standard
     deviations of the logarithm; so are the true means, around `mean_score` points per segment.
     `n_segments` are spread at random over the documents, 1 to `max_segments` each.
+
+    Raises InputError for segments that do not fill the documents.
     """
     document = _documents(rng, n_documents, n_segments, max_segments)
     truth = mean_score * lognormal(rng, system_sd, n_systems)

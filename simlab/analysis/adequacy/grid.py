@@ -47,6 +47,8 @@ def measurable_grid(
     The likelihood of the metric's ratings is computed once for all numbers of human ratings. Blocks of settings run in
     `jobs` threads, by default one per core.
 
+    Raises InputError for counts, shares or levels that cannot be.
+
     >>> grid = measurable_grid(n_human=[0, 10], n_metric=[1000], rho=[.7], eta=[.7], alpha=[.6], n_calibration=None)
     >>> grid.ravel().round(3).tolist()
     [0.109, 0.106]

@@ -56,6 +56,8 @@ class Mix(NamedTuple):
 def epsilon_of(plan: Numbers, *, level: float = 0.05, constrain: bool = False, joint: bool = False) -> float:
     """Return the measurable difference at expected counts, not rounded: the published one, or the `joint` one.
 
+    Raises InputError for a plan that cannot be.
+
     >>> round(epsilon_of(Plan(100, 1000, 0.7, 0.7, 0.6)), 3)
     0.085
     """

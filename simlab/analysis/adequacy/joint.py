@@ -97,13 +97,13 @@ def difference(
     `second` None: the counts of the first. `correlation` is that of the adequacy of two systems' outputs for the same
     input, where both were rated on the same inputs; 0 otherwise.
     """
-    found = np.zeros((2, len(first.n)))
+    moments = np.zeros((2, len(first.n)))
     for start in range(0, len(first.n), BLOCK):
         some = slice(start, start + BLOCK)
         other = second.rows(some) if second else None
         rho, eta, log_weight = _plane(first.rows(some), other, [x[some] for x in calibration], constrain)
-        found[:, some] = _mixture(first.rows(some), other, rho, eta, log_weight, correlation)
-    return found[0], found[1]
+        moments[:, some] = _mixture(first.rows(some), other, rho, eta, log_weight, correlation)
+    return moments[0], moments[1]
 
 
 def difference_known(

@@ -71,7 +71,7 @@ def integrated(alpha: Floats, given: Evidence, sizes: tuple[int, int] = SIZES) -
     The variable with the least spread is integrated over by Gauss-Jacobi quadrature, of the other two the one that
     moves the sum less by Gauss-Legendre quadrature on the interval that leaves the last within [0, 1].
     """
-    found = np.zeros(alpha.shape)
+    logs = np.zeros(alpha.shape)
     _, sd = _moments(given)
     least = np.argmin(sd, axis=1)
     batch = max(WORK // (sizes[0] * sizes[1] * alpha.shape[1]), 1)
@@ -79,8 +79,8 @@ def integrated(alpha: Floats, given: Evidence, sizes: tuple[int, int] = SIZES) -
         rows = np.flatnonzero((least == which) & given.rated)
         for start in range(0, len(rows), batch):
             some = rows[start : start + batch]
-            found[some] = _slices(alpha[some], given.first[some], given.second[some], which, given.constrain, sizes)
-    return found
+            logs[some] = _slices(alpha[some], given.first[some], given.second[some], which, given.constrain, sizes)
+    return logs
 
 
 def _moments(given: Evidence) -> tuple[Floats, Floats]:

@@ -88,6 +88,8 @@ def measurable_difference(
     expectation; `"drawn"`: counts are drawn, and `difference` asks for the power to find it, the other system being
     better than a system below .5 and worse than one above. Source: von Däniken et al. 2022, sections 3 and 4.
 
+    Raises InputError for a plan that cannot be, fewer than 2 draws, and a `difference` that no other alpha can have.
+
     >>> measurable_difference(Plan([0, 100], 1000, 0.7, 0.7, 0.6)).epsilon.round(3).tolist()
     [0.109, 0.085]
     """
@@ -179,7 +181,10 @@ def apart(one: Planned, second: Counts | None, constrain: bool, correlation: flo
 
 
 def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
-    """Put the other system towards the middle: worse than a good system, better than a bad one."""
+    """Put the other system towards the middle: worse than a good system, better than a bad one.
+
+    Raises InputError where no alpha is that far away.
+    """
     other = np.where(alpha >= 0.5, alpha - difference, alpha + difference)
     if np.any((other < -1e-12) | (other > 1 + 1e-12)):
         most = float(np.maximum(alpha, 1 - alpha).min())
@@ -204,6 +209,8 @@ def detectable_difference(
     than one from .5 on, better than one below, and has its own spread. The means are taken as normal around those at
     expected, unrounded counts. With rho and eta known their variance follows from that of the counts, else it is taken
     to be the posterior's.
+
+    Raises InputError for a plan that cannot be, and a power that is not from .5 to below 1.
     """
     checked, flipped = check(plan, level)
     if not 0.5 <= power < 1:
@@ -235,6 +242,8 @@ def power_of(
     """Return how often a true `difference` is found, by the approximation that `detectable_difference` inverts.
 
     NaN where there is no rating; differences found in the wrong direction do not count.
+
+    Raises InputError for a plan that cannot be, and a `difference` that no other alpha can have.
     """
     checked, flipped = check(plan, level)
     rows = ravel(checked)

@@ -87,5 +87,5 @@ def _quantiles(edges: Floats, mass: Floats, n: int) -> Floats:
     wanted = ndtr(np.linspace(-REACH, REACH, n + 1))
     # Rows are told apart by whole numbers, so that one call interpolates all of them.
     row = 2.0 * np.arange(len(mass))[:, None]
-    found = np.interp((wanted + row).ravel(), (below + row).ravel(), edges.ravel())
-    return np.asarray(found.reshape(len(mass), n + 1))
+    edge = np.interp((wanted + row).ravel(), (below + row).ravel(), edges.ravel())
+    return np.asarray(edge.reshape(len(mass), n + 1))

@@ -28,6 +28,8 @@ def nuts(
     """Sample each row's posterior by NUTS; `metric` holds rho, eta or TP, P, TN, N. Each row is compiled anew.
 
     The mode is that of a histogram of 50 bins.
+
+    Raises InputError with `constrain`, which the published model does not know.
     """
     if constrain:
         raise InputError("method=nuts samples the published model, which does not know that rho + eta > 1")

@@ -56,6 +56,8 @@ def best_threshold(correlation: ArrayLike, alpha: ArrayLike) -> Threshold:
     There an output is adequate with probability alpha given its score: the score's densities among adequate and
     inadequate outputs are the same, so rho + eta - 1 neither rises nor falls.
 
+    Raises InputError for a correlation that is not above 0 and at most 1, and an alpha that is not inside (0, 1).
+
     >>> [x.round(3).tolist() for x in best_threshold(0.7, 0.6)]
     [-0.103, 0.74, 0.757]
     """
@@ -107,10 +109,10 @@ def tuned_threshold(score: ArrayLike, adequate: ArrayLike, *, folds: int = 5, se
 
 def _folds(good: Bools, folds: int, seed: int) -> Ints:
     """Deal the outputs of each class to folds."""
-    found, rng = np.empty(len(good), int), stream(seed, "tuned_threshold")
+    fold, rng = np.empty(len(good), int), stream(seed, "tuned_threshold")
     for some in (good, ~good):
-        found[some] = rng.permutation(np.arange(some.sum()) % folds)
-    return found
+        fold[some] = rng.permutation(np.arange(some.sum()) % folds)
+    return fold
 
 
 def _best_cut(score: Floats, good: Bools) -> float:

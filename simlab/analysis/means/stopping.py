@@ -34,6 +34,8 @@ class Looks(NamedTuple):
 def geometric_looks(n: int, growth: float = 1.1) -> Ints:
     """Return looks that lie ever farther apart: each at `growth` times the judgements of the one before, up to n.
 
+    Raises InputError for a growth that does not grow, and fewer than 2 judgements.
+
     >>> geometric_looks(20, 2.0).tolist()
     [2, 4, 8, 16, 20]
     """

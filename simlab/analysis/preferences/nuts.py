@@ -41,7 +41,7 @@ def nuts(
     """
     from numpyro.diagnostics import effective_sample_size, gelman_rubin
 
-    found = []
+    summaries = []
     for row in range(len(human)):
         counts = human[row], confusion[row], metric[row]
         p, divergences = sampler(*counts, None if mu is None else mu[row], chains, warmup, draws)(seed)
@@ -50,8 +50,8 @@ def nuts(
         ess = above.size if above.std() == 0 else min(float(effective_sample_size(above)), above.size)
         error = np.sqrt(max(theta * (1 - theta), 1 / ess) / ess)
         flat = p.reshape(-1, 3)
-        found.append((theta, flat.mean(0), flat.std(0), error, ess, gelman_rubin(p).max(), divergences))
-    return Reference(*(np.array(column) for column in zip(*found, strict=True)))
+        summaries.append((theta, flat.mean(0), flat.std(0), error, ess, gelman_rubin(p).max(), divergences))
+    return Reference(*(np.array(column) for column in zip(*summaries, strict=True)))
 
 
 def sampler(

@@ -68,8 +68,8 @@ def win_posterior(
     if method == "nuts":
         from simlab.analysis.preferences.nuts import nuts
 
-        found: Any = nuts(counts.human, counts.confusion, counts.metric, mu=counts.mu, seed=seed)
-        return type(found)(*(_unflat(array, counts) for array in found))
+        reference: Any = nuts(counts.human, counts.confusion, counts.metric, mu=counts.mu, seed=seed)
+        return type(reference)(*(_unflat(array, counts) for array in reference))
     state = State.of(counts, level, seed, forced=method == "tempering")
     state.refine(state.wanted)
     return Posterior(*(_unflat(array, counts) for array in state.posterior()))
@@ -91,6 +91,8 @@ def win_decisions(
 
     Few points first; more only where theta is within 4 standard errors of a threshold. Arguments as of `win_posterior`.
     Source: Deriu et al. 2023, algorithm 1.
+
+    Raises InputError for counts and matrices that cannot be.
     """
     counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes)
     state = State.of(counts, level, seed)
@@ -113,6 +115,8 @@ def posterior_summary(
 
     Exact without metric ratings; else weighted quantiles of draws (where these are too few, or raters err, of the Beta
     with the posterior's mean and standard deviation).
+
+    Raises InputError for counts and matrices that cannot be.
     """
     counts = checked(human, confusion, metric, None, rater, elsewhere=False, two_outcomes=two_outcomes)
     edges = np.array([(1 - mass) / 2, (1 + mass) / 2])
@@ -147,11 +151,11 @@ def _quantiles(p: Floats, w: Floats, edges: Sequence[float] | Floats) -> tuple[F
     values = np.take_along_axis(p, order, 1)
     cumulated = np.cumsum(np.take_along_axis(np.broadcast_to(w[..., None], p.shape), order, 1), axis=1)
     cumulated /= cumulated[:, -1:]
-    found = []
+    bounds = []
     for edge in edges:
         at = np.minimum((cumulated < edge).sum(1), p.shape[1] - 1)
-        found.append(np.take_along_axis(values, at[:, None], 1)[:, 0])
-    return found[0], found[1]
+        bounds.append(np.take_along_axis(values, at[:, None], 1)[:, 0])
+    return bounds[0], bounds[1]
 
 
 def _unflat(array: Array, counts: Counts) -> Array:

@@ -76,18 +76,18 @@ class State:
     def refine(self, target: Callable[[], Floats], least_ess: float = LEAST_ESS) -> None:
         """Add points until the error of each row is at most `target()`; rows that points do not help are tempered."""
         a = reversal.proposal(self.counts.human, self.counts.confusion, two_outcomes=self.counts.two_outcomes)
-        planned = np.where(self.sampled, 0, len(reversal.LEVELS))
+        planned = np.where(self.sampled, 0, len(reversal.LATTICES))
         last: dict[int, tuple[Floats, Floats]] = {}
-        for level in range(len(reversal.LEVELS)):
-            rows = np.flatnonzero(planned == level)
+        for lattice in range(len(reversal.LATTICES)):
+            rows = np.flatnonzero(planned == lattice)
             if not len(rows):
                 continue
-            sums, scale = reversal.sums(*self._at(rows), a[rows], level, self.seed)
+            sums, scale = reversal.sums(*self._at(rows), a[rows], lattice, self.seed)
             self._take(rows, sums)
             last = {int(row): (sums[k : k + 1], scale[k : k + 1]) for k, row in enumerate(rows)}
             lacking = self._lacking(target(), least_ess)[rows]
-            planned[rows] = np.where(lacking > 1, self._level_for(lacking, level), len(reversal.LEVELS) + 1)
-        for row in np.flatnonzero(self.sampled & (planned == len(reversal.LEVELS))):
+            planned[rows] = np.where(lacking > 1, self._lattice_for(lacking, lattice), len(reversal.LATTICES) + 1)
+        for row in np.flatnonzero(self.sampled & (planned == len(reversal.LATTICES))):
             self._refine_one(int(row), a, target, least_ess, *last[int(row)])
         for row in np.flatnonzero(self.tempered):
             self._temper(int(row), a[row])
@@ -98,12 +98,12 @@ class State:
         return np.maximum((self.error / target) ** 1.7, least_ess / np.maximum(self.ess, 1e-9))
 
     @staticmethod
-    def _level_for(lacking: Floats, level: int) -> Array:
-        """Choose the level that has enough points; always a finer one, the finest before single rows are refined."""
-        levels = np.array(reversal.LEVELS)
-        enough = np.searchsorted(levels, levels[level] * lacking)
-        finest = len(levels) - 1
-        return np.asarray(np.maximum(np.minimum(enough, finest), level + 1))
+    def _lattice_for(lacking: Floats, lattice: int) -> Array:
+        """Choose the lattice that has enough points; always a finer one, the finest before single rows are refined."""
+        sizes = np.array(reversal.LATTICES)
+        enough = np.searchsorted(sizes, sizes[lattice] * lacking)
+        finest = len(sizes) - 1
+        return np.asarray(np.maximum(np.minimum(enough, finest), lattice + 1))
 
     def posterior(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Return theta, mean, sd, error and ess."""
@@ -132,9 +132,9 @@ class State:
         self, row: int, a: Floats, target: Callable[[], Floats], least_ess: float, sums: Floats, scale: Floats
     ) -> None:
         """Add chunks of points to a row until it is sure, or the fallback takes over."""
-        one, level = np.array([row]), len(reversal.LEVELS) - 1
+        one, lattice = np.array([row]), len(reversal.LATTICES) - 1
         for chunk in range(1, _MOST_CHUNKS):
-            more, other = reversal.sums(*self._at(one), a[one], level, self.seed, chunk)
+            more, other = reversal.sums(*self._at(one), a[one], lattice, self.seed, chunk)
             top = np.maximum(scale, other)
             power = np.array([1, 2, *[1] * 7])
             sums = sums * np.exp(power * (scale - top)) + more * np.exp(power * (other - top))

@@ -24,10 +24,10 @@ from simlab.types import Floats
 REPLICATES = 16
 """Random shifts of the lattice; their spread is the error."""
 
-LEVELS = (64, 256, 512, 1024, 2048, 4096)
+LATTICES = (64, 256, 512, 1024, 2048, 4096)
 """Points per replicate, coarse to fine."""
 
-_VOLUME = REPLICATES * LEVELS[-1]
+_VOLUME = REPLICATES * LATTICES[-1]
 _DIMENSIONS = 21
 # First components of an embedded rank-1 lattice for up to 2^20 points (Cools, Kuo and Nuyens 2006).
 _LATTICE = (
@@ -57,15 +57,15 @@ def proposal(human: Floats, confusion: Floats, *, two_outcomes: bool) -> Floats:
 
 
 def sums(
-    human: Floats, confusion: Floats, metric: Floats, a: Floats, level: int, seed: int, chunk: int = 0
+    human: Floats, confusion: Floats, metric: Floats, a: Floats, lattice: int, seed: int, chunk: int = 0
 ) -> tuple[Floats, Floats]:
-    """Return weighted sums `[row, replicate, 9]` and the logarithm of their scale `[row]` at a level of points.
+    """Return weighted sums `[row, replicate, 9]` and the logarithm of their scale `[row]` on a lattice of points.
 
     The sums are of the weights, of their squares, of the weights where p> > p<, of p and of p squared. Rows are padded
     to batches of one size, so that a row gives the same bits in any company.
     """
-    kernel, points = _compiled(), _points(level, seed, chunk)
-    batch = _VOLUME // (REPLICATES * LEVELS[level])
+    kernel, points = _compiled(), _points(lattice, seed, chunk)
+    batch = _VOLUME // (REPLICATES * LATTICES[lattice])
     p_power = human + 1 - a.sum(1)
     mu_power = np.where(a > 0, confusion + 1 - a, 0.0)
     total, scale = np.empty((len(a), REPLICATES, _SUMS)), np.empty(len(a))
@@ -73,26 +73,28 @@ def sums(
         part = slice(start, start + batch)
         padded = [_pad(array[part], batch) for array in (a, metric, p_power, mu_power)]
         n = len(a[part])
-        found = kernel(*padded, *points)
-        total[part], scale[part] = np.asarray(found[0])[:n], np.asarray(found[1])[:n]
+        parts = kernel(*padded, *points)
+        total[part], scale[part] = np.asarray(parts[0])[:n], np.asarray(parts[1])[:n]
     return total, scale
 
 
-def draws(human: Floats, confusion: Floats, metric: Floats, a: Floats, level: int, seed: int) -> tuple[Floats, Floats]:
-    """Return draws `p[row, draw, outcome]` with their weights `[row, draw]` (largest 1) at a level of points."""
-    kernel, points = _compiled_draws(), _points(level, seed, 0)
-    batch = _VOLUME // (REPLICATES * LEVELS[level])
+def draws(
+    human: Floats, confusion: Floats, metric: Floats, a: Floats, lattice: int, seed: int
+) -> tuple[Floats, Floats]:
+    """Return draws `p[row, draw, outcome]` with their weights `[row, draw]` (largest 1) on a lattice of points."""
+    kernel, points = _compiled_draws(), _points(lattice, seed, 0)
+    batch = _VOLUME // (REPLICATES * LATTICES[lattice])
     p_power = human + 1 - a.sum(1)
     mu_power = np.where(a > 0, confusion + 1 - a, 0.0)
-    found = []
+    parts = []
     for start in range(0, len(a), batch):
         part = slice(start, start + batch)
         padded = [_pad(array[part], batch) for array in (a, metric, p_power, mu_power)]
         p, weight = kernel(*padded, *points)
         n = len(a[part])
-        found.append((np.asarray(p)[:, :n].reshape(3, n, -1), np.asarray(weight)[:n].reshape(n, -1)))
-    p = np.concatenate([one[0] for one in found], axis=1).transpose(1, 2, 0)
-    return p.astype(float), np.concatenate([one[1] for one in found]).astype(float)
+        parts.append((np.asarray(p)[:, :n].reshape(3, n, -1), np.asarray(weight)[:n].reshape(n, -1)))
+    p = np.concatenate([one[0] for one in parts], axis=1).transpose(1, 2, 0)
+    return p.astype(float), np.concatenate([one[1] for one in parts]).astype(float)
 
 
 def _pad(array: Floats, size: int) -> Floats:
@@ -101,12 +103,12 @@ def _pad(array: Floats, size: int) -> Floats:
 
 
 @functools.lru_cache(maxsize=12)
-def _points(level: int, seed: int, chunk: int) -> tuple[Any, Any]:
+def _points(lattice: int, seed: int, chunk: int) -> tuple[Any, Any]:
     """Lay a shifted lattice for each replicate: normals `[12, replicate, point]`, log uniforms `[9, ...]`."""
     import jax.numpy as jnp
 
-    shift = stream(seed, "analysis", "lattice", level, chunk).random((_DIMENSIONS, REPLICATES, 1))
-    grid = np.arange(LEVELS[level]) / LEVELS[level]
+    shift = stream(seed, "analysis", "lattice", lattice, chunk).random((_DIMENSIONS, REPLICATES, 1))
+    grid = np.arange(LATTICES[lattice]) / LATTICES[lattice]
     unit = (np.array(_LATTICE)[:, None, None] * grid + shift) % 1.0
     unit = np.clip(unit, 1e-12, 1 - 1e-12)
     return jnp.asarray(ndtri(unit[:12]), jnp.float32), jnp.asarray(np.log(unit[12:]), jnp.float32)

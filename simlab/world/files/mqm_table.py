@@ -139,7 +139,7 @@ def _rows(lines: Iterable[tuple[int, str]], columns: Mapping[str, int], widths: 
         fields = line.split("\t")
         if len(fields) not in widths:
             raise InputError(f"{where}, line {number}: has {len(fields)} fields where the header has {widths[0]}")
-        field = {key: fields[place].strip() for key, place in columns.items()}
+        field = {key: fields[at].strip() for key, at in columns.items()}
         for key in _UNIT:
             if not field[key]:
                 raise InputError(f"{where}, line {number}: the {key} is empty")
@@ -148,8 +148,8 @@ def _rows(lines: Iterable[tuple[int, str]], columns: Mapping[str, int], widths: 
 
 def _unit(row: Row) -> Unit:
     field = row.field
-    place = f"{field['position']} " if "position" in field else ""
-    return Unit(field["system"], field["document"], place + field["segment"], field["rater"])
+    position = f"{field['position']} " if "position" in field else ""
+    return Unit(field["system"], field["document"], position + field["segment"], field["rater"])
 
 
 def _from_errors(rows: Iterable[Row]) -> dict[Unit, Rated]:

@@ -20,7 +20,10 @@ _UNRATED = "None"
 
 
 def is_table(path: Path) -> bool:
-    """Tell a table of averages from one of ratings by its header."""
+    """Tell a table of averages from one of ratings by its header.
+
+    Raises InputError for what cannot be read.
+    """
     header = next(numbered_lines(path), (0, ""))[1].lower().split()
     return {"system", "seg_id"} <= set(header) and len(header) == 3 and "score" in " ".join(header)
 
