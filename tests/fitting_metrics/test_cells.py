@@ -1,0 +1,132 @@
+"""Read tables of scores cell by cell: which forms there are, and which mistakes are named by line and value."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simlab.fitting_metrics import cells, tables
+from simlab.fitting_metrics.data import MOST_SYSTEMS, Outputs, Preferences
+from simlab.fitting_metrics.preferences import preferences
+from simlab.types import InputError
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def written(text: str) -> Path:
+    path = Path("table.csv")
+    path.write_text(text)
+    return path
+
+
+def loaded(text: str) -> cells.Table:
+    return cells.load(written(text))
+
+
+def test_commas_quote_and_tabs_do_not() -> None:
+    assert loaded('a,b\n"x,1", y\n').rows == [(2, ["x,1", "y"])]
+    assert loaded('a\tb\n"x\ty"\n').rows == [(2, ['"x', 'y"'])]
+
+
+def test_lines_without_a_word_are_left_out_and_still_counted() -> None:
+    assert [line for line, _ in loaded("a,b\n\n1,2\n \n3,4\n").rows] == [3, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("\n", "the first line is empty"),
+        ("a,a\n1,2\n", "line 1: the column 'a' is there twice"),
+        ("a,b\n", "holds no rows below its header"),
+        ("a,b\n1,2\n1\n", "line 3: has 1 cells for 2 columns"),
+        ('a,b\n"1,2\n', "line 2: is no line of comma-separated values"),
+    ],
+)
+def test_what_is_no_table_is_named_by_line(text: str, says: str) -> None:
+    with pytest.raises(InputError, match=rf"^table\.csv.*{says}"):
+        loaded(text)
+
+
+def test_numbers_are_read_and_what_is_missing_is_nan() -> None:
+    assert cells.number("1e3", "", "x") == 1000
+    for missing in ("", "NA", "null", "-inf", "Infinity", "nan"):
+        assert math.isnan(cells.number(missing, "", "x"))
+    with pytest.raises(InputError, match="line 2: x='1,5' is no number"):
+        cells.number("1,5", "t, line 2", "x")
+    with pytest.raises(InputError, match="x=1e60 is larger than"):
+        cells.number("1e60", "t", "x")
+
+
+def test_things_are_numbered_as_they_come() -> None:
+    numbers = cells.Numbers()
+    assert [numbers[name] for name in ("b", "a", "b", "c")] == [0, 1, 0, 2]
+
+
+def test_a_metric_that_is_not_there_is_met_by_the_nearest() -> None:
+    table = loaded("system,item,human,bleu,comet\nA,1,1,2,3\n")
+    assert list(cells.metric_columns(table, ())) == ["bleu", "comet"]
+    assert cells.metric_columns(table, ["comet"]) == {"comet": 4}
+    with pytest.raises(InputError, match=r"--metrics blue: table\.csv has no such metric; did you mean bleu\?"):
+        cells.metric_columns(table, ["blue"])
+    with pytest.raises(InputError, match=r"--metrics xx.*it has bleu, comet"):
+        cells.metric_columns(table, ["xx"])
+
+
+def test_there_is_a_limit_to_systems() -> None:
+    table = loaded("a,b\n1,2\n")
+    cells.check_systems(MOST_SYSTEMS, table)
+    with pytest.raises(InputError, match="201 systems are more than 200"):
+        cells.check_systems(MOST_SYSTEMS + 1, table)
+
+
+def test_rows_and_columns_of_the_same_output_are_repeats() -> None:
+    outputs = tables.read(written("system,item,human_1,human_2,m\nA,1,1,2,.5\nB,1,,4,\nA,1,3,,.5\nB,1,,,.7\n"))
+    assert isinstance(outputs, Outputs)
+    np.testing.assert_array_equal(outputs.human, [[1, 2, 3], [4, np.nan, np.nan]])
+    np.testing.assert_array_equal(outputs.metrics["m"], [0.5, 0.7])
+    with pytest.raises(InputError, match=r"line 3: m=0\.6, and 0\.5 in line 2 for the same output"):
+        tables.read(written("system,item,human,m\nA,1,1,.5\nA,1,2,.6\n"))
+
+
+def test_trials_are_those_of_one_number_of_references() -> None:
+    head = "metric,corruption,kind,original,corrupted,references,lower_is_better\n"
+    rows = "m,neg,altering,1,.5,5,False\nm,neg,altering,1,.5,10,False\nm,syn,preserving,1,1,10,False\n"
+    (trials,) = tables.read(written(head + rows), references=10)
+    assert trials.preserving.tolist() == [False, True]
+    assert trials.corruption.tolist() == [0, 1]
+    with pytest.raises(InputError, match="choose --references 5"):
+        tables.read(written(head + rows))
+    with pytest.raises(InputError, match="must be True or False, the same in all its rows"):
+        tables.read(written(head + rows.replace("10,False", "10,True", 1)), references=10)
+
+
+@pytest.mark.parametrize("header", ["system_a,system_b,item,human,m", "pair,item,human,m"])
+def test_a_comparison_the_other_way_round_is_turned(header: str) -> None:
+    cell = "A|B" if header.startswith("pair") else "A,B"
+    other = "B|A" if header.startswith("pair") else "B,A"
+    told = preferences(loaded(f"{header}\n{cell},1,>,>\n{other},1,=,<\n{other},2,>,\n"), ())
+    assert isinstance(told, Preferences)
+    assert told.pair_names == (("A", "B"),)
+    np.testing.assert_array_equal(told.human, [[0.5, 0.5, 0], [0, 0, 1]])
+    assert told.ratings.tolist() == [[1, 1, 1]]
+    assert told.metrics["m"].tolist() == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("A,A,1,>,>\n", "system_a and system_b are both A"),
+        ("A,B,1,more,>\n", "human='more' must be >, = or <"),
+        ("A,B,1,>,>\nB,A,1,>,>\n", "line 3: m says < of what it said > of in line 2"),
+        ("A,B,,>,>\n", "item is empty"),
+    ],
+)
+def test_what_is_no_preference_is_named_by_line(rows: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        preferences(loaded("system_a,system_b,item,human,m\n" + rows), ())
