@@ -11,14 +11,12 @@ from scipy.special import xlog1py, xlogy
 
 from simlab.analysis.adequacy.grid import PUBLISHED, measurable_grid
 from simlab.analysis.adequacy.measurable_difference import (
-    apart,
     detectable_difference,
     joint_difference,
     measurable_difference,
-    other_alpha,
     power_of,
 )
-from simlab.analysis.adequacy.plans import Plan, check, drawn, each, ravel
+from simlab.analysis.adequacy.plans import Plan, apart, check, drawn, each, other_alpha, ravel
 from simlab.analysis.binary import alpha_posterior
 from simlab.rng import stream
 from simlab.types import InputError

@@ -12,8 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.analysis.adequacy.measurable_difference import apart
-from simlab.analysis.adequacy.plans import Plan, check, expected, ravel
+from simlab.analysis.adequacy.plans import Plan, apart, check, expected, ravel
 from simlab.types import Floats, InputError
 
 Numbers: TypeAlias = Plan[float]

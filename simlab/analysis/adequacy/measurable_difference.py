@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from simlab.analysis.adequacy.joint import Counts, difference, difference_known, given
+from simlab.analysis.adequacy.joint import given
 from simlab.analysis.adequacy.plans import (
     Plan,
     Planned,
+    apart,
     called_adequate,
     check,
     critical,
@@ -24,6 +25,7 @@ from simlab.analysis.adequacy.plans import (
     each,
     expected,
     fraction,
+    other_alpha,
     ravel,
 )
 from simlab.rng import stream
@@ -171,27 +173,6 @@ def _other(rows: Plan[Floats], flipped: Bools, rho: ArrayLike | None, eta: Array
         fraction(name, value)
     turned = [np.where(flipped, 1 - x, x).ravel() for x in other]
     return turned[0], turned[1]
-
-
-def apart(one: Planned, second: Counts | None, constrain: bool, correlation: float = 0.0) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of alpha_1 - alpha_2 under the joint posterior."""
-    if one.calibration is None:
-        return difference_known(one.counts, second, *one.quality, correlation)
-    return difference(one.counts, second, one.calibration, constrain=constrain, correlation=correlation)
-
-
-def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
-    """Put the other system towards the middle: worse than a good system, better than a bad one.
-
-    Raises InputError where no alpha is that far away.
-    """
-    other = np.where(alpha >= 0.5, alpha - difference, alpha + difference)
-    if np.any((other < -1e-12) | (other > 1 + 1e-12)):
-        most = float(np.maximum(alpha, 1 - alpha).min())
-        raise InputError(
-            f"difference={np.max(difference):g} is more than {most:g}, which is as far as another system's alpha can be"
-        )
-    return np.clip(other, 0.0, 1.0)
 
 
 def detectable_difference(

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.analysis.adequacy.joint import Counts
+from simlab.analysis.adequacy.joint import Counts, difference, difference_known
 from simlab.analysis.adequacy.posterior import check_metric
 from simlab.analysis.adequacy.quadrature import posterior_rows
 from simlab.types import Bools, Floats, InputError
@@ -118,6 +118,27 @@ def _planned(
     if calibration is not None and calibration_counts:
         n_plus, n = n_plus + calibration[1], n + calibration[1] + calibration[3]
     return Planned(Counts(n_plus, n, m_plus, rows.n_metric), (rows.rho, rows.eta), calibration)
+
+
+def apart(one: Planned, second: Counts | None, constrain: bool, correlation: float = 0.0) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of alpha_1 - alpha_2 under the joint posterior."""
+    if one.calibration is None:
+        return difference_known(one.counts, second, *one.quality, correlation)
+    return difference(one.counts, second, one.calibration, constrain=constrain, correlation=correlation)
+
+
+def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
+    """Put the other system towards the middle: worse than a good system, better than a bad one.
+
+    Raises InputError where no alpha is that far away.
+    """
+    other = np.where(alpha >= 0.5, alpha - difference, alpha + difference)
+    if np.any((other < -1e-12) | (other > 1 + 1e-12)):
+        most = float(np.maximum(alpha, 1 - alpha).min())
+        raise InputError(
+            f"difference={np.max(difference):g} is more than {most:g}, which is as far as another system's alpha can be"
+        )
+    return np.clip(other, 0.0, 1.0)
 
 
 def critical(level: float) -> float:
