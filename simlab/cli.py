@@ -1,21 +1,42 @@
 """The command line: words in, one answer on stdout, everything else on stderr.
 
-Nothing heavy is imported before a command needs it, so that help and mistakes are answered at once.
+All commands with all their options are declared here, which is why this file is a long one. Nothing heavy is imported
+before a command needs it, so that help and mistakes are answered at once.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from simlab.commands.errors import UsageError, complain, explain
+from simlab.commands.flags import (
+    Cfg,
+    ConfigDir,
+    DryRun,
+    Form,
+    Format,
+    Jobs,
+    Measure,
+    Measures,
+    Multirun,
+    Out,
+    Overrides,
+    Plugins,
+    Quick,
+    Save,
+    Where,
+)
 from simlab.commands.notes import note
-from simlab.drawing.text.tables import Form
 
 if TYPE_CHECKING:
     from simlab.commands.launch import Launched
@@ -25,22 +46,13 @@ app = typer.Typer(
     help="Simulate study designs for evaluations of text-generation systems before paying for one.",
     epilog="Start with `simlab sweep item_grouping --quick`; `simlab list` names the other questions.",
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
-Overrides = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", hidden=True)]
-Where = Annotated[list[str] | None, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)]
-Jobs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Worker processes; all cores by default.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Take few, small cells: a first look in seconds.")]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Run nothing; say how many cells and blocks, how long, how big.")
-]
-Plugins = Annotated[list[str] | None, typer.Option(metavar="PACKAGE", help="Use the parts of a package of yours.")]
-Format = Annotated[Form, typer.Option("--format", help="Write the answer in this form.", show_default=False)]
-Measures = Annotated[str | None, typer.Option("--measure", metavar="M[,M]", help="Print only these measures.")]
-Measure = Annotated[str | None, typer.Option("--measure", metavar="M", help="Take this measure, not the figure's.")]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Store here; by default in outputs/, by name.")]
+_LINE: ContextVar[str] = ContextVar("line", default="simlab")
+"""The command line that is being answered."""
 
 
 def _version(wanted: bool) -> None:
@@ -51,10 +63,33 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _install(wanted: bool) -> None:
+    if wanted:
+        from simlab.commands import shells
+
+        print(shells.install(shells.shell(), Path.home()))
+        raise typer.Exit
+
+
+def _script(wanted: bool) -> None:
+    if wanted:
+        from simlab.commands import shells
+
+        print(shells.SCRIPTS[shells.shell()], end="")
+        raise typer.Exit
+
+
 @app.callback()
 def simlab(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+    install_completion: Annotated[
+        bool,
+        typer.Option("--install-completion", callback=_install, is_eager=True, help="Let this shell complete words."),
+    ] = False,
+    show_completion: Annotated[
+        bool, typer.Option("--show-completion", callback=_script, is_eager=True, help="Print the script that does.")
     ] = False,
 ) -> None:
     """Take the options that belong to no command."""
@@ -67,15 +102,41 @@ def run(
     jobs: Jobs = None,
     quick: Quick = False,
     dry_run: DryRun = False,
+    multirun: Multirun = False,
+    cfg: Cfg = None,
+    config_dir: ConfigDir = None,
     plugins: Plugins = None,
+    form: Format = "table",
+    save: Save = None,
 ) -> None:
     """Run one design and print its measures.
 
-    KEY=VALUE changes a setting; `simlab list` names the options of the groups.
+    KEY=VALUE changes a setting; `simlab list` names the options of the groups. FILE, if it comes first, is a study
+    file as `simlab show --config` prints it.
     """
     from simlab.commands import run as runs
+    from simlab.commands import show_config
+    from simlab.config.groups import own_options
 
-    _say(runs.answer(overrides or [], out=out, jobs=jobs, quick=quick, dry=dry_run, plugins=plugins or []))
+    _check_answered(form, save, nothing_run=bool(cfg) or dry_run)
+    with own_options(config_dir):
+        declared, changes = show_config.run_of(overrides or [], multirun=multirun, plugins=plugins or [])
+        if cfg:
+            print(show_config.job(declared, changes, quick=quick, plugins=plugins or []))
+            return
+        _end(
+            runs.answer(
+                declared,
+                changes,
+                out=out,
+                jobs=jobs,
+                quick=quick,
+                dry=dry_run,
+                plugins=plugins or [],
+                form=form,
+                keep=_keeping(save),
+            )
+        )
 
 
 @app.command(epilog="Example: simlab sweep item_grouping design.documents=20,40 --quick")
@@ -86,27 +147,53 @@ def sweep(
     jobs: Jobs = None,
     quick: Quick = False,
     dry_run: DryRun = False,
+    cfg: Cfg = None,
+    config_dir: ConfigDir = None,
     plugins: Plugins = None,
+    form: Format = "table",
+    save: Save = None,
 ) -> None:
     """Run a grid of designs, or continue it; print the finding.
 
     NAME is one of `simlab list`, FILE a YAML file like those. KEY=VALUE changes a setting and KEY=A,B makes it an
     axis. The same command again continues an interrupted sweep; more worlds, studies or values run what is missing.
     """
+    from simlab.commands import show_config
     from simlab.commands import sweep as sweeps
+    from simlab.config import load_sweep
+    from simlab.config.groups import own_options
 
-    _say(sweeps.answer(name, overrides or [], out=out, jobs=jobs, quick=quick, dry=dry_run, plugins=plugins or []))
+    _check_answered(form, save, nothing_run=bool(cfg) or dry_run)
+    with own_options(config_dir):
+        changes = overrides or []
+        if cfg:
+            print(show_config.job(load_sweep(name), changes, quick=quick, plugins=plugins or []))
+            return
+        _end(
+            sweeps.answer(
+                name,
+                changes,
+                out=out,
+                jobs=jobs,
+                quick=quick,
+                dry=dry_run,
+                plugins=plugins or [],
+                form=form,
+                keep=_keeping(save),
+            )
+        )
 
 
 @app.command(epilog="Example: simlab query outputs/item_grouping grouping=ungrouped --measure srp --format json")
-def query(where: Where = None, measure: Measures = None, form: Format = "table") -> None:
+def query(where: Where = None, measure: Measures = None, form: Format = "table", save: Save = None) -> None:
     """Print the measures of a store, with errors and n.
 
     DIR is a store, the last one if left out. AXIS=VALUE[,VALUE] keeps the cells with these values.
     """
     from simlab.commands import query as queries
 
-    print(queries.answer(*_place(where), measure.split(",") if measure else None, form))
+    store, names = _store(where), measure.split(",") if measure else None
+    _say(lambda form: queries.answer(*store, names, form), form, save)
 
 
 @app.command(epilog="Example: simlab compare outputs/item_grouping --by grouping --measure srp")
@@ -118,6 +205,7 @@ def compare(
         str | None, typer.Option(metavar="VALUE", help="Take differences from it, not from the best.")
     ] = None,
     form: Format = "table",
+    save: Save = None,
 ) -> None:
     """Compare designs: paired differences, the best, ties.
 
@@ -127,13 +215,14 @@ def compare(
     """
     from simlab.commands import compare as comparisons
 
-    folders, conditions = _places(where)
+    folders, conditions = _stores(where)
     if len(folders) > 1 and by is None:
-        print(comparisons.of_stores(folders, conditions, measure, baseline, form))
+        _say(lambda form: comparisons.of_stores(folders, conditions, measure, baseline, form), form, save)
     elif by is None or len(folders) > 1:
         raise UsageError("name the axis with --by, or several stores without it")
     else:
-        print(comparisons.answer(folders[0] if folders else None, conditions, by, measure, baseline, form))
+        folder = folders[0] if folders else None
+        _say(lambda form: comparisons.answer(folder, conditions, by, measure, baseline, form), form, save)
 
 
 @app.command(epilog="Example: simlab plot outputs/item_grouping --out figure.svg")
@@ -147,7 +236,7 @@ def plot(
     """Draw the figure of a sweep; print the name of its file."""
     from simlab.commands import plot as figures
 
-    print(figures.answer(*_place(where), out, measure))
+    print(figures.answer(*_store(where), out, measure))
 
 
 @app.command(epilog="Example: simlab order outputs/preference_protocol metric=ideal --study 3")
@@ -155,7 +244,8 @@ def order(
     where: Where = None,
     world: Annotated[int, typer.Option(metavar="N", help="Index of the world.", min=0)] = 0,
     study: Annotated[int, typer.Option(metavar="N", help="Index of the study in its world.", min=0)] = 0,
-    form: Annotated[Literal["table", "json"], typer.Option("--format", help="How to write it.")] = "table",
+    form: Format = "table",
+    save: Save = None,
 ) -> None:
     """Print the partial order of systems that a campaign found.
 
@@ -163,7 +253,8 @@ def order(
     """
     from simlab.commands import order as orders
 
-    print(orders.answer(*_place(where), world, study, form))
+    store = _store(where)
+    _say(_with_csv(lambda form: orders.answer(*store, world, study, form)), form, save)
 
 
 @app.command(epilog="Example: simlab agreement ratings.tsv --plot agreement.png")
@@ -171,6 +262,7 @@ def agreement(
     file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
+    save: Save = None,
 ) -> None:
     """Tell how far the raters of a table of ratings agree.
 
@@ -178,7 +270,7 @@ def agreement(
     """
     from simlab.commands import agreement as raters
 
-    print(raters.answer(file, form, plot))
+    _say(lambda form: raters.answer(file, form, plot), form, save)
 
 
 @app.command(epilog="Example: simlab fit pilot.tsv --out pilot.yaml --report pilot.png")
@@ -212,6 +304,7 @@ def backtest(
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Split otherwise.", min=0)] = 0,
     jobs: Jobs = None,
+    save: Save = None,
 ) -> None:
     """Hold predictions from a pilot against real studies.
 
@@ -220,12 +313,17 @@ def backtest(
     """
     from simlab.commands import backtest as backtests
 
-    print(backtests.answer(file, pilot_share, splits=splits, quick=quick, form=form, plot=plot, seed=seed, jobs=jobs))
+    keep = _keeping(save)
+    print(
+        backtests.answer(
+            file, pilot_share, splits=splits, quick=quick, form=form, plot=plot, seed=seed, jobs=jobs, keep=keep
+        )
+    )
 
 
 @app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")
 def mutt(
-    place: Annotated[Path, typer.Argument(metavar="DIR|FILE", hidden=True)],
+    source: Annotated[Path, typer.Argument(metavar="DIR|FILE", hidden=True)],
     metrics: Annotated[
         str, typer.Option(metavar="M[,M]", help="Test these, or PACKAGE.MODULE.FUNCTION.")
     ] = "bleu,rouge_l,cider,chrf",
@@ -240,6 +338,7 @@ def mutt(
     form: Format = "table",
     figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scores, as .csv.")] = None,
+    save: Save = None,
 ) -> None:
     """Test what metrics notice in corrupted sentences.
 
@@ -251,7 +350,7 @@ def mutt(
 
     print(
         unit_tests.answer(
-            place,
+            source,
             metrics,
             references,
             kinds=kind or [],
@@ -260,6 +359,7 @@ def mutt(
             form=form,
             figure=figure,
             scores=scores,
+            keep=_keeping(save),
         )
     )
 
@@ -279,6 +379,7 @@ def detect(
     ] = None,
     joint: Annotated[bool, typer.Option("--joint", help="Solve for systems that share one calibration.")] = False,
     form: Format = "table",
+    save: Save = None,
 ) -> None:
     """Tell which difference between two systems is measurable.
 
@@ -287,7 +388,7 @@ def detect(
     """
     from simlab.commands import detect as detection
 
-    print(detection.answer(settings or [], difference, solve, prices, joint, form))
+    _say(lambda form: detection.answer(settings or [], difference, solve, prices, joint, form), form, save)
 
 
 @app.command("fit-metric", epilog="Example: simlab fit-metric outputs.csv --adequate-from 4")
@@ -313,7 +414,8 @@ def fit_metric(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
     ] = None,
-    form: Annotated[Literal["table", "json"], typer.Option("--format", help="How to write it.")] = "table",
+    form: Format = "table",
+    save: Save = None,
 ) -> None:
     """Tell what a metric is worth, for metric=fitted_...
 
@@ -332,33 +434,58 @@ def fit_metric(
         human_lower_is_better=human_lower_is_better,
         keep_order=keep_order,
     )
-    print(fitted.answer(file, metrics, references, options, out, form))
+    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save)))
 
 
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
-def verify(where: Where = None) -> None:
+def verify(where: Where = None, form: Format = "table", save: Save = None) -> None:
     """Check a store: checksums, missing or torn cells."""
+    from simlab.commands import saving
     from simlab.commands import verify as checks
 
-    text, sound = checks.answer(*_place(where))
-    print(text)
+    saving.check(save)
+    text, sound = checks.answer(*_store(where))
+    _say(_with_csv(lambda form: text if form == "table" else saving.soundness(text, sound)), form, save)
     raise typer.Exit(0 if sound else 1)
 
 
 @app.command("list")
-def list_() -> None:
+def list_(config_dir: ConfigDir = None, plugins: Plugins = None, form: Format = "table", save: Save = None) -> None:
     """List the sweeps, and the options of every group."""
     from simlab.commands import list as inventory
+    from simlab.config.groups import own_options
 
-    print(inventory.answer())
+    with own_options(config_dir):
+        _say(lambda form: inventory.answer(plugins or [], form), form, save)
 
 
-@app.command()
-def show(name: Annotated[str, typer.Argument(metavar="NAME|FILE", hidden=True)]) -> None:
-    """Show a sweep, or what a setting does and may be."""
-    from simlab.commands import show as declarations
+@app.command(epilog="Example: simlab show raters.leniency_sd")
+def show(
+    words: Annotated[list[str] | None, typer.Argument(metavar="NAME|KEY|FILE", hidden=True)] = None,
+    config: Annotated[bool, typer.Option("--config", help="Print a study file, for `simlab run FILE`.")] = False,
+    config_dir: ConfigDir = None,
+    plugins: Plugins = None,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
+    """Show a sweep, or what a setting, key or measure is.
 
-    print(declarations.answer(name))
+    With --config: print one study, composed, as a file that `simlab run` takes. KEY=VALUE behind NAME or FILE, or
+    alone, changes a setting and fixes an axis.
+    """
+    from simlab.commands import show as explained
+    from simlab.commands import show_config
+    from simlab.config.groups import own_options
+
+    with own_options(config_dir):
+        if config and (form != "table" or save):
+            raise UsageError("a study file is YAML; leave out --format and --save")
+        if config:
+            print(show_config.study_file(words or [], plugins or []))
+        elif words and len(words) == 1:
+            _say(lambda form: explained.answer(words[0], form, plugins or []), form, save)
+        else:
+            raise UsageError("name one thing to show, or with --config a study")
 
 
 def main() -> None:
@@ -385,7 +512,17 @@ def answer(words: Sequence[str]) -> int:
 
 
 def _invoke(words: list[str]) -> int:
+    _LINE.set(shlex.join(["simlab", *words]))
     command = typer.main.get_command(app)
+    if "_SIMLAB_COMPLETE" in os.environ:
+        from simlab.commands import completion
+
+        print(completion.answer(os.environ, command))
+        return 0
+    if words[0] in ("run", "sweep"):
+        from simlab.commands import hydra_habits
+
+        hydra_habits.refuse(words[1:])
     try:
         with command.make_context("simlab", words) as context:
             command.invoke(context)
@@ -394,21 +531,54 @@ def _invoke(words: list[str]) -> int:
     return 0
 
 
-def _say(launched: Launched) -> None:
+def _end(launched: Launched) -> None:
     """Write an answer, then the notes below it: whoever reads both streams reads them in this order."""
     print(launched.text, flush=True)
     for line in launched.notes:
         note(line)
 
 
-def _places(words: list[str] | None) -> tuple[list[Path], list[str]]:
+def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
+    """Print an answer in a form, and keep it where that is wanted."""
+    keep = _keeping(save)
+    text = write(form)
+    if keep:
+        # What was said on the way to the answer was said.
+        with redirect_stderr(io.StringIO()):
+            keep(text if form == "json" else write("json"))
+    print(text)
+
+
+def _check_answered(form: Form, save: Path | None, *, nothing_run: bool) -> None:
+    if nothing_run and (save or form != "table"):
+        raise UsageError("--format and --save are for what a run finds; leave them out where nothing is run")
+
+
+def _keeping(save: Path | None) -> Callable[[str], None] | None:
+    """Return what keeps an answer, given as JSON; raise InputError at once where it could not."""
+    if save is None:
+        return None
+    from simlab.commands import saving
+
+    saving.check(save)
+    return lambda text: saving.keep(save, _LINE.get(), text)
+
+
+def _with_csv(write: Callable[[Literal["table", "json"]], str]) -> Callable[[Form], str]:
+    """Give an answer that is a table or JSON the third form, too."""
+    from simlab.commands import saving
+
+    return lambda form: saving.to_csv(write("json")) if form == "csv" else write(form)
+
+
+def _stores(words: list[str] | None) -> tuple[list[Path], list[str]]:
     """Split the words after a command into folders of stores and conditions on their axes."""
     words = list(words or [])
     folders = [word for word in words if "=" not in word or Path(word).is_dir()]
     return [Path(word) for word in folders], [word for word in words if word not in folders]
 
 
-def _place(words: list[str] | None) -> tuple[Path | None, list[str]]:
+def _store(words: list[str] | None) -> tuple[Path | None, list[str]]:
     """Split the words after a command into the folder of a store, if one is named, and conditions on its axes."""
     words = list(words or [])
     named = words and ("=" not in words[0] or Path(words[0]).is_dir())

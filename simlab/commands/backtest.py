@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def answer(
     plot: Path | None,
     seed: int,
     jobs: int | None,
+    keep: Callable[[str], None] | None = None,
 ) -> str:
     """Carry out a backtest and write what came of it; draw it if a file for that is named.
 
@@ -37,8 +39,11 @@ def answer(
     if plot is not None:
         together = backtest.summary([record._replace(ratings_per_item=1) for record in records])
         files.write(lambda: figure.draw(records, together), plot)
+    rows = [record._asdict() for record in records]
+    if keep:
+        keep(tables.to_json(rows))
     if form != "table":
-        return tables.write([record._asdict() for record in records], form)
+        return tables.write(rows, form)
     return text.page(backtest.summary(records), backtest.averages(records), splits)
 
 

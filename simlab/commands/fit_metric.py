@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
 
 from simlab.commands.notes import program
 from simlab.drawing.text import fitted_metrics as text
+from simlab.drawing.text import tables
+from simlab.drawing.text.tables import Form
 from simlab.files import digest as digest_of
 from simlab.fitting_metrics import files, fitting, report
 from simlab.fitting_metrics import tables as given
@@ -24,7 +25,8 @@ def answer(
     references: int | None,
     options: Options,
     out: Path | None,
-    form: Literal["table", "json"],
+    form: Form,
+    keep: Callable[[str], None] | None = None,
 ) -> str:
     """Fit the metrics of a table, write a file for each, and say what was learned.
 
@@ -35,8 +37,12 @@ def answer(
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
     _write(texts, paths)
-    write = text.page if form == "table" else text.to_json
-    return write(report.records(fit), report.notes(fit), paths, _commands(fit, paths))
+    rows, notes, commands = report.records(fit), report.notes(fit), _commands(fit, paths)
+    if keep:
+        keep(text.to_json(rows, notes, paths, commands))
+    if form == "csv":
+        return tables.to_csv(rows)
+    return (text.page if form == "table" else text.to_json)(rows, notes, paths, commands)
 
 
 def _texts(fit: Fit, file: Path, options: Options) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +12,7 @@ from simlab.types import InputError
 
 if TYPE_CHECKING:
     from simlab.config import Sweep
+    from simlab.drawing.text.tables import Form
     from simlab.engine.run import Summary
 
 OUTPUTS = Path("outputs")
@@ -24,7 +25,13 @@ class Launched(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def simulate(sweep: Sweep, folder: Path, jobs: int | None, *, dry: bool) -> Launched:
+Keep = Callable[[str], None]
+"""Keeps an answer, given as JSON."""
+
+
+def simulate(
+    sweep: Sweep, folder: Path, jobs: int | None, *, dry: bool, form: Form = "table", keep: Keep | None = None
+) -> Launched:
     """Run what is missing of a sweep and return its finding; dry, run nothing and return what it would take."""
     if dry:
         from simlab.drawing.text.forecast import foreseen
@@ -36,18 +43,23 @@ def simulate(sweep: Sweep, folder: Path, jobs: int | None, *, dry: bool) -> Laun
     from simlab.store.measures import measures_of
 
     report(filling.fill(sweep, folder, measures_of(sweep.base), jobs, labels=LABELS))
-    return finding(folder)
+    return finding(folder, form, keep)
 
 
-def finding(folder: Path) -> Launched:
-    """Return the finding of a store that was just filled, and remember the store as the last one."""
-    from simlab.drawing.text import findings
+def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Launched:
+    """Return the finding of a store that was just filled, in a form, and remember the store as the last one."""
+    from simlab.drawing.text import findings, tables
     from simlab.store.folder import remember_last
-    from simlab.store.opening import open_results
+    from simlab.store.opening import measures_of, open_results
+    from simlab.store.query import records
 
     remember_last(folder)
     with open_results(folder) as dataset:
-        return Launched(findings.finding(dataset), findings.ending(dataset, folder, program()))
+        rows = records(dataset, measures_of(dataset)) if keep or form != "table" else []
+        if keep:
+            keep(tables.to_json(rows))
+        text = findings.finding(dataset) if form == "table" else tables.write(rows, form)
+        return Launched(text, findings.ending(dataset, folder, program()))
 
 
 def report(summary: Summary) -> None:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from simlab.config import list_options, list_sweeps
-from simlab.drawing.text import declarations
+from simlab.drawing.text import declarations, tables
+from simlab.drawing.text.tables import Form
 
 
-def answer() -> str:
+def answer(plugins: Sequence[str] = (), form: Form = "table") -> str:
     """List the sweeps with their aims, and every group of settings with its options."""
-    return declarations.inventory(list_sweeps(), list_options())
+    sweeps, options = list_sweeps(), list_options(plugins)
+    if form == "table":
+        return declarations.inventory(sweeps, options)
+    if form == "json":
+        return json.dumps({"sweeps": sweeps, "options": options}, indent=1)
+    rows = [{"group": "sweep", "name": name, "aim": aim} for name, aim in sweeps.items()]
+    rows += [{"group": group, "name": name, "aim": ""} for group, names in options.items() for name in names]
+    return tables.write(rows, form)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from simlab.commands.notes import note
@@ -32,6 +32,7 @@ def answer(
     form: Form,
     figure: Path | None,
     scores: Path | None,
+    keep: Callable[[str], None] | None = None,
 ) -> str:
     """Test metrics on the trials of a folder or file; write the figure and the pairs of scores, return the pass rates.
 
@@ -55,6 +56,8 @@ def answer(
     for line in (*collected.notes, *text.failures(pairs)):
         note(line)
     rows = pass_rates.records(dataset)
+    if keep:
+        keep(tables.to_json(rows))
     return text.table(rows, tolerance) if form == "table" else tables.write(rows, form)
 
 

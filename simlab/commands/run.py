@@ -1,18 +1,34 @@
-"""Answer what one design measures."""
+"""Answer what one design measures, or with `multirun` a grid of designs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simlab.commands import launch
 from simlab.config import compose_sweep
+from simlab.config.sweepfile import MULTIRUN, RUN
+
+if TYPE_CHECKING:
+    from simlab.config.sweepfile import Declared
+    from simlab.drawing.text.tables import Form
 
 
 def answer(
-    overrides: Sequence[str], *, out: Path | None, jobs: int | None, quick: bool, dry: bool, plugins: Sequence[str]
+    declared: Declared,
+    overrides: Sequence[str],
+    *,
+    out: Path | None,
+    jobs: int | None,
+    quick: bool,
+    dry: bool,
+    plugins: Sequence[str],
+    form: Form = "table",
+    keep: launch.Keep | None = None,
 ) -> launch.Launched:
-    """Run what is missing of one cell, and return its measures."""
-    sweep = compose_sweep(None, overrides, quick=quick, plugins=plugins)
-    folder = launch.folder_of(None, overrides, out, quick=quick, plugins=plugins)
-    return launch.simulate(sweep, folder, jobs, dry=dry)
+    """Run what is missing of the cells that are declared, and return their measures."""
+    sweep = compose_sweep(declared, overrides, quick=quick, plugins=plugins)
+    name = None if declared in (RUN, MULTIRUN) else declared.name
+    folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins)
+    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep)

@@ -1,16 +1,96 @@
-"""Answer what a sweep declares, or what a setting does and may be."""
+"""Answer what a name means: a sweep, a group, an option, a key or a performance measure."""
 
 from __future__ import annotations
 
-from simlab.config import compose_calculation, compose_sweep, describe, load_sweep
-from simlab.drawing.text import declarations
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simlab.drawing.text import declarations, explanations, tables
+from simlab.drawing.text.tables import Form, Record
+from simlab.messages import nearest, shown
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.config.explaining import Key, Measure, Option
 
 
-def answer(name: str) -> str:
-    """Show what a sweep declares and what its cells share, or what a setting does and which keys it has."""
-    described = describe(name)
-    if described.get("calculation"):
-        return declarations.calculation(compose_calculation(load_sweep(name)), described)
-    if "axes" in described:
-        return declarations.sweep(compose_sweep(name), described)
-    return declarations.options(described)
+def answer(name: str, form: Form = "table", plugins: Sequence[str] = ()) -> str:
+    """Explain a name to a reader, or as records.
+
+    Raises InputError for a name that nothing has.
+    """
+    from simlab.config import describe_sweep, load_sweep
+    from simlab.config.catalogue import is_sweep, options_called
+
+    options = options_called(name, plugins)
+    if is_sweep(name):
+        text = _sweep(name) if form == "table" else _plain([describe_sweep(load_sweep(name))], form)
+        return text + _namesakes(name, options) if form == "table" else text
+    if options:
+        return _options(name, options, form, plugins)
+    keys = _keys_called(name, plugins)
+    return "\n\n".join(explanations.keys(keys)) if form == "table" else _plain([key._asdict() for key in keys], form)
+
+
+def _namesakes(name: str, options: Sequence[tuple[str, Path]]) -> str:
+    """Say how to ask for the settings that have the name of a sweep."""
+    groups = dict.fromkeys(group for group, _ in options)
+    words = [group if group.rpartition(".")[2] == name else f"{group}={name}" for group in groups]
+    lines = [f"`simlab show {word}` explains the setting of that name." for word in words]
+    return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def _keys_called(name: str, plugins: Sequence[str]) -> list[Key]:
+    """Find the keys with a name, else those whose last part it is; an option that stands in front may be named."""
+    from simlab.config.catalogue import list_options, list_sweeps
+    from simlab.config.explaining import explain_keys
+
+    known = list(explain_keys(plugins))
+    called = [key for key in known if key.key == name] or [key for key in known if key.key.endswith(f".{name}")]
+    if not called:
+        options = list_options(plugins)
+        names = [*list_sweeps(), *options, *(o for group in options.values() for o in group), *(k.key for k in known)]
+        meant = nearest(name, names)
+        remedy = f"did you mean {meant}?" if meant else "`simlab list` names sweeps, groups and options"
+        raise InputError(f"there is nothing called {shown(name)}; {remedy}")
+    return called
+
+
+def _options(name: str, options: Sequence[tuple[str, Path]], form: Form, plugins: Sequence[str]) -> str:
+    from simlab.config.explaining import explain_measure, explain_option
+
+    measures = [explain_measure(file, plugins) for group, file in options if group == "measure"]
+    others = [explain_option(group, file, plugins) for group, file in options if group != "measure"]
+    if form != "table":
+        return _plain([*map(_record, measures), *map(_record, others)], form)
+    if len(measures) > 1:
+        return explanations.measures(measures)
+    if len(others) > 1 and name in {group for group, _ in options}:
+        return explanations.group(name, others)
+    return "\n\n".join([*map(explanations.measure, measures), *map(explanations.option, others)])
+
+
+def _sweep(name: str) -> str:
+    from simlab.config import compose_calculation, compose_sweep, describe_sweep, load_sweep
+
+    declared = load_sweep(name)
+    described = describe_sweep(declared)
+    if declared.calculation:
+        return declarations.calculation(compose_calculation(declared), described)
+    return declarations.sweep(compose_sweep(name), described)
+
+
+def _record(said: Option | Measure) -> Record:
+    return {**said._asdict(), "keys": [key._asdict() for key in said.keys]}
+
+
+def _plain(records: Sequence[Record], form: Form) -> str:
+    if form == "json":
+        return json.dumps(records, indent=1)
+    return tables.to_csv([{key: _cell(value) for key, value in record.items()} for record in records])
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, dict | list | tuple) else value

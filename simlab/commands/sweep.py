@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simlab.commands import launch
 from simlab.config import compose_calculation, compose_sweep, load_sweep
+
+if TYPE_CHECKING:
+    from simlab.drawing.text.tables import Form
 
 
 def answer(
@@ -19,16 +23,27 @@ def answer(
     quick: bool,
     dry: bool,
     plugins: Sequence[str],
+    form: Form = "table",
+    keep: launch.Keep | None = None,
 ) -> launch.Launched:
     """Run what is missing of a sweep, and return its finding."""
     if load_sweep(name).calculation:
-        return _calculate(name, overrides, out, quick=quick, dry=dry)
+        return _calculate(name, overrides, out, quick=quick, dry=dry, form=form, keep=keep)
     sweep = compose_sweep(name, overrides, quick=quick, plugins=plugins)
     folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins)
-    return launch.simulate(sweep, folder, jobs, dry=dry)
+    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep)
 
 
-def _calculate(name: str, overrides: Sequence[str], out: Path | None, *, quick: bool, dry: bool) -> launch.Launched:
+def _calculate(
+    name: str,
+    overrides: Sequence[str],
+    out: Path | None,
+    *,
+    quick: bool,
+    dry: bool,
+    form: Form,
+    keep: launch.Keep | None,
+) -> launch.Launched:
     calculation = compose_calculation(load_sweep(name), overrides, quick=quick)
     folder = launch.folder_of(name, overrides, out, quick=quick, plugins=[])
     if dry:
@@ -39,4 +54,4 @@ def _calculate(name: str, overrides: Sequence[str], out: Path | None, *, quick: 
     from simlab.store import calculations
 
     calculations.run(calculation, folder, LABELS)
-    return launch.finding(folder)
+    return launch.finding(folder, form, keep)

@@ -1,7 +1,7 @@
 """Declare studies: options of groups, values of keys, axes of sweeps; checked before anything runs."""
 
 from simlab.config.calculation import Calculation, compose_calculation
-from simlab.config.catalogue import bound_options, describe, list_options, list_sweeps, load_sweep
+from simlab.config.catalogue import bound_options, describe_sweep, list_options, list_sweeps, load_sweep
 from simlab.config.composing import RESERVED, compose, compose_sweep
 from simlab.config.sweep import Axis, Cell, Config, Sweep, canonical
 
@@ -17,7 +17,7 @@ __all__ = [
     "compose",
     "compose_calculation",
     "compose_sweep",
-    "describe",
+    "describe_sweep",
     "list_options",
     "list_sweeps",
     "load_sweep",

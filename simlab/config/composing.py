@@ -19,7 +19,7 @@ from simlab.config.questions import kind_choosing, kinds_among
 from simlab.config.sections import check, checked_value
 from simlab.config.settings import Settings, gather, is_axis_of_options, several
 from simlab.config.sweep import Axis, Config, Sweep, put, shared
-from simlab.config.sweepfile import Declared
+from simlab.config.sweepfile import RUN, Declared
 from simlab.messages import nearest, or_nearest, shown
 from simlab.types import InputError
 
@@ -39,21 +39,21 @@ def compose(overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Confi
 
 
 def compose_sweep(
-    name: str | None, overrides: Sequence[str] = (), *, quick: bool = False, plugins: Sequence[str] = ()
+    name: str | Declared | None, overrides: Sequence[str] = (), *, quick: bool = False, plugins: Sequence[str] = ()
 ) -> Sweep:
-    """Compose a sweep from its name or file and what was typed; without a name, a run of one cell.
+    """Compose a sweep, given by its name or file or as read, and what was typed; without a name, a run of one cell.
 
     Raises InputError for everything that a user can mend; nothing is run or written.
     """
     options = groups.find_options(plugins)
-    declared = Declared("run") if name is None else catalogue.load_sweep(name)
+    declared = catalogue.load_sweep(name) if isinstance(name, str) else name or RUN
     if declared.calculation:
         raise InputError(
             f"{declared.name} is a calculation, not a study; `simlab sweep {declared.name}` carries it out"
         )
     settings = gather(declared, overrides, quick, options, plugins)
-    if name is None and (swept := several(settings.values())):
-        raise InputError(f"{swept.key} has several values, and a run is one cell; use `simlab sweep NAME`")
+    if declared.one_cell and (swept := several(settings.values())):
+        raise InputError(f"{swept.key} has several values, and a run is one cell; `simlab run -m` runs them all")
     kinds = kinds_among(settings.values(), options, plugins)
     composed = _composed(settings, _measures(declared, settings), options, plugins)
     _refuse_unknown(settings, list(composed.values()), options)
@@ -73,7 +73,7 @@ def compose_sweep(
         figure=_figure(declared, axes, base["measure"], kinds),
         precision=declared.precision,
         finding=declared.finding,
-        command=_command(name, overrides, quick, plugins),
+        command=_command(declared, overrides, quick, plugins),
         composed=composed,
     )
 
@@ -233,8 +233,8 @@ def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], k
     return dict(declared.figure)
 
 
-def _command(name: str | None, overrides: Sequence[str], quick: bool, plugins: Sequence[str]) -> str:
+def _command(declared: Declared, overrides: Sequence[str], quick: bool, plugins: Sequence[str]) -> str:
     """Write the command that asks for this sweep."""
-    words = ["simlab", "run"] if name is None else ["simlab", "sweep", name]
+    words = ["simlab", *declared.command, *overrides]
     named = [word for plugin in plugins for word in ("--plugins", plugin)]
-    return shlex.join([*words, *overrides, *(["--quick"] if quick else []), *named])
+    return shlex.join([*words, *(["--quick"] if quick else []), *groups.own_words(), *named])

@@ -6,11 +6,13 @@ import importlib.util
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from simlab.config.plain_yaml import content_of
 from simlab.messages import or_nearest, shown
 from simlab.types import InputError
 
@@ -21,6 +23,9 @@ Options = Mapping[str, Mapping[str, Path]]
 """`options[group][option]` is the YAML file; nested groups are written with a dot: design.grouping."""
 
 
+_OWN: ContextVar[Path | None] = ContextVar("own_options", default=None)
+
+
 def folder(name: str) -> Path:
     """Locate `conf` or `sweeps`: inside the installed package, else beside it in a checkout."""
     package = Path(__file__).resolve().parent.parent
@@ -28,21 +33,74 @@ def folder(name: str) -> Path:
 
 
 def find_options(plugins: Sequence[str] = ()) -> Options:
-    """List the options of each group, those of plug-ins included."""
+    """List the options of each group, those of plug-ins and of a folder of one's own included.
+
+    Raises InputError for a plug-in that is none, and for options that have no group or the name of another.
+    """
     options = {group: dict(files) for group, files in _read_folder(folder("conf")).items()}
     for plugin in plugins:
-        for group, files in _read_folder(plugin_folder(plugin)).items():
-            if group not in options:
-                raise InputError(f"plug-in {plugin}: conf/{group} is no group; {or_nearest(group, options)}")
-            for option, file in files.items():
-                if option in options[group]:
-                    raise InputError(f"plug-in {plugin}: {group}={option} exists already; give yours another name")
-                options[group][option] = file
+        _add(options, f"plug-in {plugin}: conf/", _read_folder(plugin_folder(plugin)))
+    if own := _OWN.get():
+        _add(options, f"{own}: ", _read_folder(own))
     return options
 
 
+def _add(options: dict[str, dict[str, Path]], where: str, more: Mapping[str, Mapping[str, Path]]) -> None:
+    for group, files in more.items():
+        if group not in options:
+            raise InputError(f"{where}{group.replace('.', '/')} is no group; {or_nearest(group, options)}")
+        for option, file in files.items():
+            if option in options[group]:
+                raise InputError(f"{where}{group}={option} exists already; give yours another name")
+            options[group][option] = file
+
+
+@contextmanager
+def own_options(root: Path | None) -> Iterator[None]:
+    """Add the options of a folder of one's own, ROOT/GROUP/OPTION.yaml, to those that there are.
+
+    Raises InputError for what is no such folder, and for files that say more than keys and values.
+    """
+    if root is not None:
+        _check_own(root)
+    token = _OWN.set(root)
+    try:
+        yield
+    finally:
+        _OWN.reset(token)
+
+
+def own_words() -> list[str]:
+    """Return the words of a command line that name the folder of one's own options, if one is in use."""
+    return ["--config-dir", str(_OWN.get())] if _OWN.get() else []
+
+
+def _check_own(root: Path) -> None:
+    if not root.is_dir():
+        raise InputError(f"--config-dir {shown(str(root))} is no folder; name one that holds GROUP/OPTION.yaml")
+    files = sorted(root.rglob("*.yaml"))
+    if not files:
+        raise InputError(f"--config-dir {shown(str(root))} holds no option; write one as GROUP/OPTION.yaml")
+    for file in files:
+        if file.parent == root:
+            raise InputError(f"{file} belongs to no group; move it to a folder such as {root / 'raters' / file.name}")
+        content = content_of(file)
+        if not isinstance(content, dict) or "defaults" in content:
+            raise InputError(f"{file}: an option holds lines such as `key: value` and no list of defaults")
+        _check_header(file, f"# @package measure.{file.stem}" if file.parent == root / "measure" else None)
+
+
+def _check_header(file: Path, package: str | None) -> None:
+    """Keep an option in its own section: only measures, of which a study has several, are told where they go."""
+    first, *rest = file.read_text(encoding="utf-8-sig").splitlines()
+    if package and first != package:
+        raise InputError(f"{file}: the file of a measure begins with the line `{package}`")
+    if wrong := [line for line in ([] if package else [first]) + rest if line.lstrip().startswith("# @package")]:
+        raise InputError(f"{file}: leave out the line `{wrong[0].strip()}`; an option goes where its folder says")
+
+
 def plugin_folder(plugin: str) -> Path:
-    """Locate the `conf` folder of a plug-in package."""
+    """Locate the `conf` folder of a plug-in package; raise InputError where there is none."""
     if not re.fullmatch(r"[A-Za-z]\w*(\.[A-Za-z]\w*)*", plugin, re.ASCII):
         raise InputError(f"plug-in {shown(plugin)} is no package name; write --plugins with names such as my_parts")
     try:
@@ -70,13 +128,17 @@ def check_option(group: str, name: Any, options: Options) -> None:
 
 
 def compose_options(choices: Mapping[str, Any], defaults: Path, plugins: Sequence[str] = ()) -> dict[str, Any]:
-    """Compose the study of the chosen options (a name per group; for `measure` a list), all else as a file declares."""
+    """Compose the study of the chosen options (a name per group; for `measure` a list), all else as a file declares.
+
+    Raises InputError where the files of options do not compose.
+    """
     from hydra import compose
     from omegaconf import OmegaConf
 
     overrides = [f"{group.replace('.', '/')}={_option(choice)}" for group, choice in choices.items()]
-    others = [source for source in (folder("conf"), *map(plugin_folder, plugins)) if source != defaults.parent]
-    if others:
+    own = _OWN.get()
+    searched = [folder("conf"), *map(plugin_folder, plugins), *([own.resolve()] if own else [])]
+    if others := [source for source in searched if source != defaults.parent]:
         overrides.append(f"hydra.searchpath=[{','.join(map(_quoted, others))}]")
     try:
         with _hydra(defaults.parent):

@@ -19,6 +19,15 @@ from simlab.types import InputError
 MAX_VALUES = 10_000
 """An axis with more values is a slip of the hand."""
 
+_INSTEAD = {
+    "launcher": "--jobs N shares the work out",
+    "sweeper": "`simlab run -m KEY=A,B` and `simlab sweep` go through all combinations",
+    "dir": "--out DIR says where results go, and the folder of the shell is kept",
+    "chdir": "--out DIR says where results go, and the folder of the shell is kept",
+    "searchpath": "--config-dir DIR adds options of your own",
+    "logging": "what a study was and came to is stored with its results, nothing is logged",
+    "verbose": "SIMLAB_TRACEBACK=1 shows where an error comes from",
+}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _KEY = re.compile(r"[A-Za-z_]\w*([./][A-Za-z_]\w*)*", re.ASCII)
 
@@ -34,7 +43,7 @@ class Setting:
 
 
 def parse(text: str) -> Setting:
-    """Read one override from the command line."""
+    """Read one override from the command line; raise InputError for what is none."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -49,12 +58,28 @@ def parse(text: str) -> Setting:
 
 
 def check_key(key: str) -> str:
-    """Return a key with dots between its parts; raise InputError where it cannot be one."""
+    """Return a key with dots between its parts; raise InputError where it cannot be one.
+
+    >>> check_key("design/grouping")
+    'design.grouping'
+    """
     bare = key.strip()
     if "_target_" in bare:
         raise InputError(f"{shown(bare)} cannot be set: a part is chosen by the name of its option")
-    if bare.startswith(("+", "~")):
-        raise InputError(f"{shown(bare)}: keys are neither added nor removed; write {bare.lstrip('+~') or 'key'}=VALUE")
+    if bare.startswith("+"):
+        raise InputError(
+            f"{shown(bare)}: all keys are declared and none is added; write {bare.lstrip('+') or 'key'}=VALUE, or add "
+            "an option of your own with --config-dir DIR"
+        )
+    if bare.startswith("~"):
+        raise InputError(
+            f"{shown(bare)}: all keys are declared and none is removed; write {bare.lstrip('~') or 'key'}=VALUE, null "
+            "where it takes that"
+        )
+    if re.match(r"hydra\b", bare):
+        raise InputError(
+            f"{shown(bare)}: a study is composed here, and no job is launched, moved or logged; {_instead(bare)}"
+        )
     if "@" in bare:
         raise InputError(f"{shown(bare)}: options have fixed places; write {bare.partition('@')[0] or 'key'}=OPTION")
     if not _KEY.fullmatch(bare):
@@ -62,10 +87,24 @@ def check_key(key: str) -> str:
     return bare.replace("/", ".")
 
 
+def _instead(key: str) -> str:
+    """Say how simlab does what a key of Hydra's own config would do."""
+    words = re.split(r"[./_]", key)
+    for does, instead in _INSTEAD.items():
+        if does in words:
+            return instead
+    return "leave it out"
+
+
 def read(key: str, text: str) -> Setting:
-    """Read the text behind `key=`: one value, or several where it is written as a sweep."""
+    """Read the text behind `key=`: one value, or several where it is written as a sweep.
+
+    Raises InputError for what the grammar of values does not know, and for axes that cannot be one.
+    """
     if "${" in text:
-        raise InputError(f"{key}={shortened(text)}: ${{...}} is not filled in; write the value itself")
+        raise InputError(
+            f"{key}={shortened(text)}: ${{...}} is not filled in, so that a config says what it does; write the value"
+        )
     if not text.strip():
         raise InputError(f"{key} has no value; write null if that is meant")
     try:
@@ -84,7 +123,7 @@ def read(key: str, text: str) -> Setting:
 
 
 def element(key: str, text: str) -> Any:
-    """Read the text of one value that is no sweep."""
+    """Read the text of one value that is no sweep; raise InputError where it is several or cannot be read."""
     setting = read(key, text)
     if setting.swept:
         raise InputError(f"{key}={shortened(text)} is several values where one is wanted; quote it if it is one text")
@@ -92,7 +131,7 @@ def element(key: str, text: str) -> Any:
 
 
 def check_values(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Check what an axis may hold: scalars, each once."""
+    """Return the values of an axis; raise InputError unless they are scalars, each once."""
     if not values:
         raise InputError(f"{key} holds no value; an axis needs at least one")
     if len(values) > MAX_VALUES:
@@ -116,7 +155,7 @@ def first_repeated(items: Iterable[Any]) -> Any:
 
 
 def plain(key: str, value: Any) -> Any:
-    """Return a parsed value if it is a scalar, a list of scalars, or a list of such lists (a matrix)."""
+    """Return a parsed value; raise InputError unless it is a scalar, a list of these, or a list of such (a matrix)."""
     if isinstance(value, dict):
         raise InputError(f"{key}={shown(str(value))}: a key takes no {{...}}; set each key by its own name")
     if isinstance(value, float) and not math.isfinite(value):

@@ -37,7 +37,8 @@ def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind:
                 raise InputError(f"{setting.key}: with systems={option} the raters come from the file; leave it out")
         if set(systems) == {option}:
             _refuse_axes(declared, option, kind)
-            return [*(setting for setting in typed if setting.key != "raters"), Setting("raters", (raters,))]
+            # First the option, then what is typed of its keys.
+            return [Setting("raters", (raters,)), *(setting for setting in typed if setting.key != "raters")]
     return list(typed)
 
 

@@ -72,19 +72,22 @@ def sections_of(where: str, plugins: Sequence[str] = ()) -> tuple[type, ...]:
 
 
 def keys_of(section: Mapping[str, Any], where: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the keys that a section may have, with their annotations."""
+    """Return the keys that a section may have, with their annotations; raise InputError where it should name a part."""
     if "_target_" in section:
         return parts.parameters(section["_target_"], plugins)
     sections = sections_of(where, plugins)
     if not sections:
         raise InputError(f"{where} names no part: its YAML file lacks the line `_target_: ...`")
     # Of the kinds of studies that have such a section it is of the one that has most of its keys.
-    hints = [get_type_hints(kind, include_extras=True) for kind in sections]
+    hints = [get_type_hints(form, include_extras=True) for form in sections]
     return max(hints, key=lambda keys: len(keys.keys() & section.keys()))
 
 
 def check(config: Mapping[str, Any], where: str = "", plugins: Sequence[str] = ()) -> dict[str, Any]:
-    """Check a section and all below it; return it with numbers in the types that the rules name (1 -> 1.0)."""
+    """Check a section and all below it; return it with numbers in the types that the rules name (1 -> 1.0).
+
+    Raises InputError for a key that is missing or unknown, and for a value that its rule does not allow.
+    """
     below = {key: value for key, value in config.items() if isinstance(value, Mapping)}
     own = {key: value for key, value in config.items() if key not in below}
     checked = {key: check(value, f"{where}.{key}".lstrip("."), plugins) for key, value in below.items()}
@@ -94,7 +97,7 @@ def check(config: Mapping[str, Any], where: str = "", plugins: Sequence[str] = (
 def checked_value(config: Mapping[str, Any], key: str, value: Any, plugins: Sequence[str] = ()) -> Any:
     """Check a value for a key of a config; return it in the type that its rule names.
 
-    Raises KeyError where the config has no such key.
+    Raises KeyError where the config has no such key, InputError for a value that its rule does not allow.
     """
     where, _, name = key.rpartition(".")
     for part in where.split(".") if where else ():

@@ -25,7 +25,7 @@ QUICK = (Setting("worlds", (2,)), Setting("studies", (20,)))
 def gather(
     declared: Declared, overrides: Sequence[str], quick: bool, options: Options, plugins: Sequence[str] = ()
 ) -> Settings:
-    """Merge a sweep file with what was typed, and check everything that needs no composed study."""
+    """Merge a sweep file with what was typed; raise InputError for what can be told to be wrong without composing."""
     typed = _typed(overrides)
     preset = (declared.quick or QUICK) if quick else ()
     settings: Settings = {}
@@ -51,7 +51,7 @@ def is_axis_of_options(setting: Setting, options: Options) -> bool:
 
 def _typed(overrides: Sequence[str]) -> list[Setting]:
     """Read what was typed, each key once."""
-    settings = [parse(text) for text in overrides]
+    settings = [_all_of_them(s) if s.key == "measure" else s for s in map(parse, overrides)]
     if twice := first_repeated(setting.key for setting in settings):
         raise InputError(f"{twice} is given twice; give it once")
     for setting, text in zip(settings, overrides, strict=True):
@@ -91,6 +91,8 @@ def _all_of_them(measures: Setting) -> Setting:
 
 def _drop_keys_of_other_option(settings: Settings, chosen: Setting, options: Options) -> None:
     """Forget what a file sets within the option it chose where another option is typed."""
+    if not chosen.typed and chosen.key in settings and settings[chosen.key].values == chosen.values:
+        return
     inside = [key for key in settings if key != chosen.key == group_of(key, options)]
     for key in inside:
         if not settings[key].swept:

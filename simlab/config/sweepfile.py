@@ -1,39 +1,33 @@
 """Read a sweep: one YAML file per question.
 
-YAML and the command line disagree about what `1e-3`, `010`, `yes` or `~` are. Here a value in a file means what it
-means behind `key=`: a plain scalar is read by the override grammar, a quoted one is text. Anchors, tags and repeated
-keys are refused, so that a file says what it seems to say.
+A value in a file means what it means behind `key=`; see `simlab.config.plain_yaml`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from simlab import files
-from simlab.config.overrides import Setting, check_key, check_values, element, plain, read
+from simlab.config.overrides import Setting, check_key, check_values, element, read
+from simlab.config.plain_yaml import Plain, content_of, value_of
 from simlab.messages import legible, or_nearest, shown
 from simlab.types import InputError
 
-MAX_BYTES = 1_000_000
-KINDS = ("lines", "pairs", "tradeoff", "contours")
+FIGURES = ("lines", "pairs", "tradeoff", "contours")
 """What a figure shows: a measure against an axis; the verdict about each pair; one measure against another; lines of
 equal value over two axes."""
 SCALES = ("linear", "log", "neg_log")
 _SUFFIXES = (".yaml", ".yml")
 
 
-class Plain(str):
-    """Mark a scalar that stands in a file without quotes."""
-
-
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Hold what a sweep file says."""
+    """Hold what a sweep file says, or what stands for one.
+
+    `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values.
+    """
 
     name: str
     aim: str = ""
@@ -44,6 +38,15 @@ class Declared:
     precision: Mapping[str, Any] = field(default_factory=dict)
     finding: str = ""
     calculation: str = ""
+    command: tuple[str, ...] = ()
+    one_cell: bool = False
+
+
+RUN = Declared("run", command=("run",), one_cell=True)
+"""What `simlab run` asks for: one study as it is by default, but for what is typed."""
+
+MULTIRUN = Declared("run", command=("run", "--multirun"))
+"""What `simlab run -m` asks for: the grid of all that is typed with several values."""
 
 
 def is_path(name: str) -> bool:
@@ -52,57 +55,19 @@ def is_path(name: str) -> bool:
 
 
 def load(path: Path) -> Declared:
-    """Read and check a sweep file; complaints begin with its path."""
-    where = legible(path, 200)
-    text = files.text(files.content(path, where, most=MAX_BYTES, remedy="name a YAML file"), where)
+    """Read and check a sweep file; raise InputError, beginning with its path, for what is wrong with it."""
+    content = content_of(path)
     try:
-        return _declared(path.stem, _parse(text))
+        return replace(_declared(path.stem, content), command=("sweep", str(path)))
     except InputError as error:
-        raise InputError(f"{where}: {error}") from error
-
-
-def _parse(text: str) -> Any:
-    try:
-        return _content(_Loader(text).get_single_node())
-    except yaml.MarkedYAMLError as error:
-        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise InputError(f"is not valid YAML{line} ({' '.join(str(error.problem).split())})") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InputError("is not valid YAML") from error
-
-
-class _Loader(yaml.SafeLoader):
-    """Compose nodes, but nothing that stands for something else."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.AliasEvent) or event.anchor:
-            raise InputError(f"line {event.start_mark.line + 1}: anchors and aliases are not used; write the value")
-        if event.tag:
-            raise InputError(f"line {event.start_mark.line + 1}: tags such as {shown(event.tag)} are not used")
-        return super().compose_node(parent, index)
-
-
-def _content(node: Any) -> Any:
-    """Turn nodes into mappings, lists and texts, with every key once."""
-    if isinstance(node, yaml.ScalarNode):
-        if "${" in node.value:
-            raise InputError(f"line {node.start_mark.line + 1}: ${{...}} is not filled in; write the value itself")
-        return Plain(node.value) if node.style is None else node.value
-    if isinstance(node, yaml.SequenceNode):
-        return [_content(entry) for entry in node.value]
-    content: dict[str, Any] = {}
-    for name, value in node.value if node else ():
-        key = name.value if isinstance(name, yaml.ScalarNode) else "[...]"
-        if key in content:
-            raise InputError(f"line {name.start_mark.line + 1}: the key {shown(key)} appears twice")
-        content[key] = _content(value)
-    return content
+        raise InputError(f"{legible(path, 200)}: {error}") from error
 
 
 def _declared(name: str, content: Any) -> Declared:
     if not isinstance(content, dict) or not content:
         raise InputError(f"holds no sweep; it needs the keys {', '.join(_READ)}")
+    if "simlab" in content:
+        raise InputError("is a study file, not a sweep; `simlab run FILE` carries it out, `simlab run -m` varies it")
     for key in content:
         if key not in _READ:
             raise InputError(f"{shown(key)} is no key of a sweep; {or_nearest(key, _READ)}")
@@ -141,7 +106,7 @@ def _fixed(key: str, value: Any) -> tuple[Setting, ...]:
 
 
 def _set(key: str, value: Any) -> Setting:
-    return Setting(key, (_value(key, value),))
+    return Setting(key, (value_of(key, value),))
 
 
 def _quick(key: str, value: Any) -> tuple[Setting, ...]:
@@ -157,17 +122,10 @@ def _axis(key: str, values: Any) -> Setting:
     if isinstance(values, str):
         listed = read(key, values).values
     elif isinstance(values, list):
-        listed = tuple(_value(key, value) for value in values)
+        listed = tuple(value_of(key, value) for value in values)
     else:
         raise InputError(f"{key} must be a list of values, or text such as range(10,50,10)")
     return Setting(key, check_values(key, listed), swept=True)
-
-
-def _value(key: str, value: Any) -> Any:
-    """Read a value as it would be read behind `key=`; quoted text stays as it is."""
-    if isinstance(value, list):
-        return [_value(key, entry) for entry in value]
-    return element(key, value) if isinstance(value, Plain) else plain(key, value)
 
 
 def _roles(key: str, value: Any) -> dict[str, Any]:
@@ -187,19 +145,19 @@ def _roles(key: str, value: Any) -> dict[str, Any]:
 
 def _consistent(figure: dict[str, str]) -> dict[str, str]:
     """Check that the roles of a figure belong to its kind."""
-    kind = figure.get("kind", "lines")
-    for role, known in (("kind", KINDS), ("scale", SCALES), ("x_scale", SCALES[:2])):
+    shows = figure.get("kind", "lines")
+    for role, known in (("kind", FIGURES), ("scale", SCALES), ("x_scale", SCALES[:2])):
         if role in figure and figure[role] not in known:
             raise InputError(f"figure.{role}={shown(figure[role])} is unknown; {or_nearest(figure[role], known)}")
-    if "against" in figure and kind not in ("tradeoff", "contours"):
+    if "against" in figure and shows not in ("tradeoff", "contours"):
         raise InputError(
-            f"figure.against is for kind: tradeoff or contours, and this figure is of kind {kind}; leave one out"
+            f"figure.against is for kind: tradeoff or contours, and this figure is of kind {shows}; leave one out"
         )
-    if kind == "contours" and not {"x", "line"} <= figure.keys():
+    if shows == "contours" and not {"x", "line"} <= figure.keys():
         raise InputError("figure: kind contours needs two axes, `x: NAME` across and `line: NAME` upwards")
-    if kind == "tradeoff" and not {"measure", "against"} <= figure.keys():
+    if shows == "tradeoff" and not {"measure", "against"} <= figure.keys():
         raise InputError("figure: kind tradeoff needs two measures, `measure: NAME` upwards and `against: NAME` across")
-    if kind == "pairs" and "scale" in figure:
+    if shows == "pairs" and "scale" in figure:
         raise InputError("figure.scale is for lines and tradeoff; a figure of pairs shows no measure: leave it out")
     return figure
 

@@ -72,7 +72,7 @@ def test_output_that_cannot_show_a_sign_replaces_it(tmp_path: Path) -> None:
 def test_a_bug_is_one_line_that_says_how_to_see_more(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken() -> str:
+    def broken(*_: object) -> str:
         raise RuntimeError("two\nlines")
 
     monkeypatch.setattr(listing, "answer", broken)

@@ -108,6 +108,11 @@ def test_a_shipped_calculation_composes(name: str) -> None:
         compose_sweep(name)
 
 
+def test_what_is_typed_of_the_raters_of_a_table_counts() -> None:
+    raters = compose(["raters.tie_margin=0.1", "systems=recorded", "decision=human_only"])["raters"]
+    assert raters == {"_target_": "simlab.world.oracles.compared_scores", "tie_margin": 0.1}
+
+
 def test_worlds_and_studies_do_not_name_a_cell() -> None:
     assert canonical(compose(["worlds=2", "studies=9", "engine.jobs=1"])) == canonical(compose())
     assert canonical(compose(["seed=2"])) != canonical(compose())

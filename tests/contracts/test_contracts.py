@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -13,6 +14,8 @@ import pytest
 import yaml
 
 from simlab import parts
+from simlab.config.comments import OWN, sentences
+from simlab.config.explaining import Key, explain_keys, explain_measure
 from simlab.design.balance import deal_evenly, lay_table
 from simlab.design.grouping import Groups
 from simlab.rng import stream
@@ -504,3 +507,33 @@ def test_every_part_follows_the_calling_convention() -> None:
             assert all(p.default is p.empty for p in keywords), f"{part}: defaults live in YAML"
             assert {p.name for p in keywords} == set(option.values[0]) - {"_target_"}
             assert part.__doc__
+
+
+CONFIGS = [pytest.param(file, id=str(file.relative_to(CONF))) for file in sorted(CONF.rglob("*.yaml"))]
+
+
+@pytest.mark.parametrize("file", CONFIGS)
+def test_every_option_and_every_key_has_a_sentence(file: Path) -> None:
+    keys = set(yaml.safe_load(file.read_text())) - {"_target_", "defaults"}
+    said = sentences(file.read_text())
+    assert set(said) == keys | {OWN}
+    for sentence in said.values():
+        assert re.fullmatch(r"[A-Za-z].{8,}[.]", sentence.text), sentence
+
+
+NO_COUNT = {"seed"}
+"""Numbers that measure nothing."""
+
+
+@pytest.mark.parametrize("key", [pytest.param(key, id=f"{key.option}:{key.key}") for key in explain_keys()])
+def test_every_number_has_a_unit(key: Key) -> None:
+    assert key.range
+    assert bool(key.unit) == ("number" in key.range and key.key not in NO_COUNT)
+
+
+@pytest.mark.parametrize("file", sorted((CONF / "measure").glob("*.yaml")), ids=lambda file: file.stem)
+def test_every_measure_has_a_sentence_a_unit_and_a_direction(file: Path) -> None:
+    measure = explain_measure(file)
+    assert measure.sentence
+    assert measure.unit
+    assert measure.better in ("less", "more")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from simlab.config.sweepfile import KINDS
+from simlab.config.sweepfile import FIGURES
 from simlab.drawing.figures import contours, panels, sweep
 from simlab.types import InputError
 
@@ -32,7 +32,7 @@ def store(kind: str, across: int = 4) -> xr.Dataset:
 
 
 def test_every_kind_of_figure_is_a_module_of_its_name() -> None:
-    for kind in KINDS:
+    for kind in FIGURES:
         draw = import_module(f"simlab.drawing.figures.{kind}").draw
         assert list(signature(draw).parameters) == ["dataset", "measure"], kind
 

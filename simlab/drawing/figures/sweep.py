@@ -1,7 +1,7 @@
 """Draw the figure that a sweep declares.
 
 A kind of figure is a module of this package, named as the kind, with a function `draw(dataset, measure)`; the kinds
-that a sweep may declare are those of `simlab.config.sweepfile.KINDS`.
+that a sweep may declare are those of `simlab.config.sweepfile.FIGURES`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from simlab.config.sweepfile import KINDS
+from simlab.config.sweepfile import FIGURES
 from simlab.drawing import view
 from simlab.messages import or_nearest, shown
 from simlab.types import InputError
@@ -25,7 +25,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     Raises InputError for a store without axes, and for a kind of figure that this simlab does not know.
     """
     kind = view.figure_kind(dataset)
-    if kind not in KINDS:
-        raise InputError(f"this store declares a figure of kind {shown(kind)}; {or_nearest(kind, KINDS)}")
+    if kind not in FIGURES:
+        raise InputError(f"this store declares a figure of kind {shown(kind)}; {or_nearest(kind, FIGURES)}")
     figure: Figure = import_module(f"simlab.drawing.figures.{kind}").draw(dataset, measure)
     return figure

@@ -34,11 +34,6 @@ def calculation(declared: Calculation, described: Mapping[str, Any]) -> str:
     return _declared(declared, described, "a calculation, without simulation", [], fixed)
 
 
-def options(described: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write what options do, and their keys, each with its value and its rule."""
-    return "\n\n".join(_option(option, about) for option, about in described.items())
-
-
 def _declared(
     declared: Sweep | Calculation,
     described: Mapping[str, Any],
@@ -67,12 +62,6 @@ def _settings(base: Mapping[str, Any]) -> list[list[str]]:
         for key, value in values
         if value != []
     ]
-
-
-def _option(option: str, about: Mapping[str, Any]) -> str:
-    rows = [[key, f"{_value(of['value'])}  ({of['rule']})"] for key, of in about["keys"].items()]
-    does = [f"  {about['does']}"] if about["does"] else []
-    return "\n".join([option, *does, *listing("", rows).splitlines()[1:]])
 
 
 def _value(value: Any) -> str:

@@ -1,0 +1,26 @@
+"""Declare the options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+Form: TypeAlias = Literal["table", "csv", "json"]
+Overrides = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", hidden=True)]
+Where = Annotated[list[str] | None, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)]
+Jobs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Worker processes; all cores by default.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Take few, small cells: a first look in seconds.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Run nothing; say how many cells and blocks, how long, how big.")
+]
+Plugins = Annotated[list[str] | None, typer.Option(metavar="PACKAGE", help="Use the parts of a package of yours.")]
+Multirun = Annotated[bool, typer.Option("--multirun", "-m", help="Vary keys, KEY=A,B: a sweep of that grid.")]
+Cfg = Annotated[Literal["job"] | None, typer.Option(help="Run nothing; print the composed config.", show_default=False)]
+ConfigDir = Annotated[Path | None, typer.Option(metavar="DIR", help="Add options of yours, DIR/GROUP/OPTION.yaml.")]
+Format = Annotated[Form, typer.Option("--format", help="Write the answer in this form.", show_default=False)]
+Measures = Annotated[str | None, typer.Option("--measure", metavar="M[,M]", help="Print only these measures.")]
+Measure = Annotated[str | None, typer.Option("--measure", metavar="M", help="Take this measure, not the figure's.")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Store here; by default in outputs/, by name.")]
+Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answer as .json, for reports.")]

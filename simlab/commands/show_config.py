@@ -1,0 +1,93 @@
+"""Print composed configs: a study file of one cell, or what the cells of a sweep share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simlab.messages import shown
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.config.sweep import Sweep
+    from simlab.config.sweepfile import Declared
+
+
+def study_file(words: Sequence[str], plugins: Sequence[str] = ()) -> str:
+    """Write the study file of the cell that NAME or FILE, if given first, and KEY=VALUE describe.
+
+    Raises InputError where an axis is left open, and for whatever does not compose.
+    """
+    from simlab.config import compose_sweep
+    from simlab.config.studyfile import write
+
+    declared, overrides = asked_for(words, plugins)
+    sweep = compose_sweep(declared, overrides, plugins=plugins)
+    if several := [axis for axis in sweep.axes if len(axis.values) > 1]:
+        keys = " and ".join(axis.key for axis in several)
+        fixed = " ".join(f"{axis.key}={shown(axis.values[0])}" for axis in several)
+        raise InputError(f"{sweep.name} varies {keys}, and a study file holds one study; add for example {fixed}")
+    return write(next(sweep.cells()).config)
+
+
+def job(declared: Declared, overrides: Sequence[str], *, quick: bool, plugins: Sequence[str]) -> str:
+    """Write what would be run: the study file of one cell; of several what they share, the axes in comments."""
+    from simlab.config import compose_sweep
+    from simlab.config.studyfile import plain_yaml, write
+
+    sweep = compose_sweep(declared, overrides, quick=quick, plugins=plugins)
+    if sweep.n_cells == 1:
+        return write(next(sweep.cells()).config)
+    return "\n".join([*_axes(sweep), plain_yaml(sweep.base)])
+
+
+def _axes(sweep: Sweep) -> list[str]:
+    return [f"# {axis.key}: {', '.join(shown(value) for value in axis.values)}" for axis in sweep.axes]
+
+
+def asked_for(words: Sequence[str], plugins: Sequence[str] = ()) -> tuple[Declared, list[str]]:
+    """Tell a sweep or a file, if the words begin with one, from the settings behind it.
+
+    Raises InputError for a name that no sweep has and for a file that is neither a sweep nor a study.
+    """
+    from simlab.config import load_sweep
+    from simlab.config.plain_yaml import content_of
+    from simlab.config.studyfile import load_study
+    from simlab.config.sweepfile import RUN, is_path
+
+    if not words or not is_first(words):
+        return RUN, list(words)
+    name, *overrides = words
+    if is_path(name) and "simlab" in (content_of(Path(name)) or ()):
+        return load_study(Path(name), overrides, plugins), overrides
+    return load_sweep(name), overrides
+
+
+def run_of(words: Sequence[str], *, multirun: bool, plugins: Sequence[str] = ()) -> tuple[Declared, list[str]]:
+    """Tell a study file, if the words after `run` begin with one, from the settings; with `multirun` these may vary.
+
+    Raises InputError for a word that is neither, and for a file that is no study.
+    """
+    from dataclasses import replace
+
+    from simlab.config.catalogue import is_sweep
+    from simlab.config.studyfile import load_study
+    from simlab.config.sweepfile import MULTIRUN, RUN, is_path
+
+    if not words or not is_first(words):
+        return MULTIRUN if multirun else RUN, list(words)
+    name, *overrides = words
+    if not is_path(name) and is_sweep(name):
+        raise InputError(f"{name} is a sweep; `simlab sweep {name}` carries it out")
+    if not is_path(name):
+        raise InputError(f"{shown(name)} is neither a setting, KEY=VALUE, nor a study file")
+    declared = load_study(Path(name), overrides, plugins)
+    if multirun:
+        declared = replace(declared, one_cell=False, command=("run", "--multirun", name))
+    return declared, overrides
+
+
+def is_first(words: Sequence[str]) -> bool:
+    """Tell whether words begin with a name or a file, not with a setting."""
+    return ("=" not in words[0] and words[0][:1] not in ("+", "~")) or Path(words[0]).is_file()

@@ -1,0 +1,130 @@
+"""Explain keys, options and measures: what they are, in which unit, their default, what they may be, and the source.
+
+The sentences are the comments of the YAML files, the ranges the annotations of the parts, the sources their
+docstrings.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simlab import parts
+from simlab.config.catalogue import section_of
+from simlab.config.comments import OWN, Sentence, sentences
+from simlab.config.groups import QUESTION, find_options, folder
+from simlab.config.sections import keys_of, rule
+from simlab.measures.labels import LABELS
+
+_SOURCE = re.compile(r"\bSources?(?: of all four)?: (.*?\d{4}.*?)(?<!\bal)\.(?=\s|$)")
+_NONE = Sentence("", "")
+
+
+class Key(NamedTuple):
+    """Hold what there is to say of a key in an option: `option` is GROUP=OPTION, or a file of a whole study."""
+
+    key: str
+    option: str
+    sentence: str
+    unit: str
+    default: Any
+    range: str
+    source: str
+
+
+class Option(NamedTuple):
+    """Hold what there is to say of an option."""
+
+    option: str
+    sentence: str
+    source: str
+    keys: tuple[Key, ...]
+
+
+class Measure(NamedTuple):
+    """Hold what there is to say of a performance measure; `range` and `better` are empty where it has none."""
+
+    measure: str
+    sentence: str
+    unit: str
+    range: str
+    better: str
+    source: str
+    keys: tuple[Key, ...]
+
+
+def explain_option(group: str, file: Path, plugins: Sequence[str] = ()) -> Option:
+    """Explain an option and its keys.
+
+    Raises InputError where its part or an annotation cannot be found.
+    """
+    section, said = section_of(file), sentences(file.read_text(encoding="utf-8"))
+    if group == QUESTION:
+        # A file of defaults: its keys are those of a study as a whole.
+        return Option(f"{group}={section[QUESTION]}", said.get(OWN, _NONE).text, "", ())
+    where = f"{group}.{file.stem}" if group == "measure" else group
+    return Option(
+        f"{group}={file.stem}",
+        said.get(OWN, _NONE).text,
+        _source(section, plugins),
+        tuple(_keys(section, said, where, f"{group}={file.stem}", plugins)),
+    )
+
+
+def explain_measure(file: Path, plugins: Sequence[str] = ()) -> Measure:
+    """Explain a performance measure.
+
+    Raises InputError where its part or an annotation cannot be found.
+    """
+    option, said = explain_option("measure", file, plugins), sentences(file.read_text(encoding="utf-8"))
+    label = LABELS.get(file.stem, {})
+    low, high = label.get("bounds", (None, None))
+    return Measure(
+        file.stem,
+        option.sentence,
+        said.get(OWN, _NONE).unit,
+        "" if low is None else f"{low} to {high}",
+        "" if file.stem not in LABELS else "less" if label.get("less_is_better") else "more",
+        option.source,
+        option.keys,
+    )
+
+
+def explain_keys(plugins: Sequence[str] = ()) -> Iterator[Key]:
+    """Explain every key of every option, those of studies as a whole first.
+
+    Raises InputError where a part or an annotation cannot be found.
+    """
+    for file in sorted(folder("conf").glob("*.yaml")):
+        section = {key: value for key, value in section_of(file).items() if key != "defaults"}
+        said = sentences(file.read_text(encoding="utf-8"))
+        yield from _keys(section, said, "", f"conf/{file.name}", plugins)
+    for group, files in find_options(plugins).items():
+        for file in files.values():
+            yield from explain_option(group, file, plugins).keys
+
+
+def _keys(
+    section: Mapping[str, Any], said: Mapping[str, Sentence], where: str, option: str, plugins: Sequence[str]
+) -> Iterator[Key]:
+    source = _source(section, plugins)
+    rules = keys_of(section, where, plugins)
+    for name, value in section.items():
+        if name in rules:
+            sentence = said.get(name, _NONE)
+            key = f"{where}.{name}".lstrip(".")
+            yield Key(key, option, sentence.text, sentence.unit, value, rule(rules[name]), source)
+
+
+def _source(section: Mapping[str, Any], plugins: Sequence[str]) -> str:
+    """Find the source that a part, or else its module, names in its docstring."""
+    if "_target_" not in section:
+        return ""
+    part = parts.resolve(section["_target_"], plugins)
+    texts = [inspect.getdoc(part) or "", inspect.getdoc(sys.modules[part.__module__]) or ""]
+    named = (_SOURCE.search(" ".join(text.split())) for text in texts)
+    return next((match[1] for match in named if match), "")

@@ -1,0 +1,86 @@
+"""Read YAML files that users write: mappings, lists and texts, and nothing that stands for something else.
+
+YAML and the command line disagree about what `1e-3`, `010`, `yes` or `~` are. Here a value in a file means what it
+means behind `key=`: a plain scalar is read by the override grammar, a quoted one is text. Anchors, tags and repeated
+keys are refused, so that a file says what it seems to say.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simlab import files
+from simlab.config.overrides import element, plain
+from simlab.messages import legible, shown
+from simlab.types import InputError
+
+MAX_BYTES = 1_000_000
+
+
+class Plain(str):
+    """Mark a scalar that stands in a file without quotes."""
+
+
+def content_of(path: Path) -> Any:
+    """Read the mappings, lists and texts of a YAML file, unquoted texts marked as `Plain`.
+
+    Raises InputError, beginning with the path, for what is no such file.
+    """
+    where = legible(path, 200)
+    text = files.text(files.content(path, where, most=MAX_BYTES, remedy="name a YAML file"), where)
+    try:
+        return _parse(text)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _parse(text: str) -> Any:
+    try:
+        return _content(_Loader(text).get_single_node())
+    except yaml.MarkedYAMLError as error:
+        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise InputError(f"is not valid YAML{line} ({' '.join(str(error.problem).split())})") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise InputError("is not valid YAML") from error
+
+
+class _Loader(yaml.SafeLoader):
+    """Compose nodes, but nothing that stands for something else."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or event.anchor:
+            raise InputError(f"line {event.start_mark.line + 1}: anchors and aliases are not used; write the value")
+        if event.tag:
+            raise InputError(f"line {event.start_mark.line + 1}: tags such as {shown(event.tag)} are not used")
+        return super().compose_node(parent, index)
+
+
+def _content(node: Any) -> Any:
+    """Turn nodes into mappings, lists and texts, with every key once."""
+    if isinstance(node, yaml.ScalarNode):
+        if "${" in node.value:
+            raise InputError(f"line {node.start_mark.line + 1}: ${{...}} is not filled in; write the value itself")
+        return Plain(node.value) if node.style is None else node.value
+    if isinstance(node, yaml.SequenceNode):
+        return [_content(entry) for entry in node.value]
+    content: dict[str, Any] = {}
+    for name, value in node.value if node else ():
+        key = name.value if isinstance(name, yaml.ScalarNode) else "[...]"
+        if key in content:
+            raise InputError(f"line {name.start_mark.line + 1}: the key {shown(key)} appears twice")
+        content[key] = _content(value)
+    return content
+
+
+def value_of(key: str, value: Any) -> Any:
+    """Read a value as it would be read behind `key=`; quoted text stays as it is.
+
+    Raises InputError for what the grammar of values does not know.
+    """
+    if isinstance(value, list):
+        return [value_of(key, entry) for entry in value]
+    return element(key, value) if isinstance(value, Plain) else plain(key, value)

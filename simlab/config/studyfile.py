@@ -1,0 +1,181 @@
+"""Write a composed study down, and read it back: a study file, which `simlab run FILE` carries out.
+
+A file is data. Its sections are recognised as options that there are, by their part and their keys, and what they say
+is taken as if it had been set; nothing that it names is imported. So it composes by the same rules as any study, and
+what it leaves out, adds or contradicts shows against what was composed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simlab.config.catalogue import section_of
+from simlab.config.composing import compose_sweep
+from simlab.config.groups import QUESTION, Options, find_options
+from simlab.config.overrides import Setting
+from simlab.config.plain_yaml import content_of, value_of
+from simlab.config.sweep import Config
+from simlab.config.sweepfile import Declared
+from simlab.messages import or_nearest, shown
+from simlab.types import InputError
+
+VERSION = 1
+_WORD = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
+_VALUES = ("null", "true", "false", "nan", "inf", "yes", "no", "on", "off", "y", "n")
+_MISSING = object()
+
+
+def write(config: Mapping[str, Any]) -> str:
+    """Write a composed study as YAML with the version of the format and the kind of study in front."""
+    from simlab.studies.questions import kind_of
+
+    return plain_yaml({"simlab": VERSION, QUESTION: kind_of(config).question, **config})
+
+
+def plain_yaml(content: Mapping[str, Any]) -> str:
+    """Write nested mappings as YAML that reads back as it stands: lists on a line, texts quoted but for bare words."""
+    return yaml.dump(
+        content, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=2**16
+    ).rstrip("\n")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Write lists on a line and quote texts."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    bare = _WORD.fullmatch(text) and text.lower() not in _VALUES
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if bare else '"')
+
+
+def _list(dumper: yaml.SafeDumper, values: Sequence[Any]) -> yaml.SequenceNode:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=True)
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)
+
+
+def load_study(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Declared:
+    """Read a study file, to be composed with these overrides; what they replace need not be at hand.
+
+    Raises InputError, beginning with the path, for everything that is wrong with the file; nothing is run.
+    """
+    content = content_of(path)
+    try:
+        study = _checked(content, plugins)
+        typed = {text.partition("=")[0] for text in overrides}
+        settings = tuple(_settings(study, find_options(plugins), typed))
+        declared = Declared(path.stem, settings=settings, command=("run", str(path)), one_cell=True)
+        _compare(_plain(study), _alone(declared, plugins), typed)
+    except InputError as error:
+        raise InputError(f"{shown(str(path), 200)}: {error}") from error
+    return declared
+
+
+def _checked(content: Any, plugins: Sequence[str]) -> dict[str, Any]:
+    """Check what does not belong to the study itself, its version and the packages it needs; return the rest."""
+    if not isinstance(content, dict) or "simlab" not in content:
+        raise InputError(
+            "is no study file, which begins with `simlab: 1` (`simlab show --config` prints one); "
+            "a sweep is carried out by `simlab sweep FILE`"
+        )
+    if (version := _value("simlab", content["simlab"])) != VERSION:
+        raise InputError(f"simlab: {shown(version)} is a version of study files unknown here; this simlab reads 1")
+    needed = _value("plugins", content.get("plugins", []))
+    for plugin in needed if isinstance(needed, list) else [needed]:
+        if plugin not in plugins:
+            raise InputError(f"uses parts of the package {shown(plugin)}; if you trust it, add --plugins {plugin}")
+    return {key: value for key, value in content.items() if key not in ("simlab", "plugins")}
+
+
+def _settings(section: Mapping[str, Any], options: Options, typed: set[str], where: str = "") -> Iterator[Setting]:
+    """Take a section and all below it for settings: the option that it is, then its values."""
+    own = {name: value for name, value in section.items() if not isinstance(value, dict)}
+    if where == "measure":
+        yield Setting("measure", ([str(name) for name in section],))
+    elif where in options and (own or where != "raters"):  # raters without keys come with their systems
+        yield Setting(where, (_option(own, where, options[where]),))
+    for name, value in section.items():
+        key = f"{where}.{name}".lstrip(".")
+        if isinstance(value, dict):
+            if key not in options and where != "measure":
+                raise InputError(f"{key} is no section of a study; {or_nearest(key, options)}")
+            yield from _settings(value, options, typed, key)
+        elif name == "_target_":
+            _check_target(str(value), where, options)
+        elif not _is_replaced(key, typed):
+            yield Setting(key, (_value(key, value),))
+
+
+def _option(own: Mapping[str, Any], group: str, files: Mapping[str, Path]) -> str:
+    """Find the option that a section is: one with its part, if it has any, and of these the most alike."""
+    sections = {name: section_of(file) for name, file in files.items()}
+    same = [name for name, section in sections.items() if section.get("_target_") == own.get("_target_")]
+    if not same:
+        parts = {str(section["_target_"]): None for section in sections.values() if "_target_" in section}
+        wrong = own.get("_target_")
+        remedy = or_nearest(str(wrong), parts) if wrong else "name its part as `_target_: ...`"
+        raise InputError(f"{group} is no option that there is (its part is {shown(wrong)}); {remedy}")
+    values = {name: _value(group, value) for name, value in own.items() if name != "_target_"}
+
+    def likeness(name: str) -> tuple[int, int]:
+        section = sections[name]
+        return -len((section.keys() - {"_target_"}) ^ values.keys()), sum(
+            section.get(key) == values[key] for key in values
+        )
+
+    return max(same, key=likeness)
+
+
+def _check_target(target: str, where: str, options: Options) -> None:
+    """Hold the part of a measure against the measure's name; other parts have chosen their option."""
+    group, _, name = where.partition(".")
+    if group != "measure":
+        return
+    if name not in options["measure"]:
+        raise InputError(f"{where} is no measure; {or_nearest(name, options['measure'])}")
+    if target != (known := section_of(options["measure"][name])["_target_"]):
+        raise InputError(f"{where}: its part is {known}, not {shown(target)}")
+
+
+def _alone(declared: Declared, plugins: Sequence[str]) -> Config:
+    return next(compose_sweep(declared, plugins=plugins).cells()).config
+
+
+def _compare(given: Mapping[str, Any], composed: Mapping[str, Any], typed: set[str], where: str = "") -> None:
+    """Raise InputError for a key that the file lacks, or that its study does not have as the file says."""
+    for name, value in composed.items():
+        key, said = f"{where}.{name}".lstrip("."), given.get(name, _MISSING)
+        if key == "plugins" or _is_replaced(key, typed):
+            continue
+        if said is _MISSING:
+            raise InputError(f"lacks {key}; a study file names every key, as `simlab show --config` prints it")
+        if isinstance(value, dict) and isinstance(said, dict):
+            _compare(said, value, typed, key)
+        elif said != value:
+            raise InputError(f"{key}={shown(said)} does not go with the rest, which makes it {shown(value)}")
+
+
+def _is_replaced(key: str, typed: set[str]) -> bool:
+    """Tell the digest of a file in whose place another one is typed."""
+    section, _, name = key.rpartition(".")
+    return name == "sha256" and f"{section}.path" in typed
+
+
+def _plain(section: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _plain(value) if isinstance(value, dict) else str(value) if name == "_target_" else _value(name, value)
+        for name, value in section.items()
+    }
+
+
+def _value(key: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        raise InputError(f"{key} holds one value, not lines such as `key: value`")
+    return value_of(key, value)

@@ -1,0 +1,92 @@
+"""Write what options, keys and measures are: sentence, unit, default, range, source."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from simlab.drawing.text.tables import listing, width
+from simlab.messages import shown
+
+if TYPE_CHECKING:
+    from simlab.config.explaining import Key, Measure, Option
+
+MOST_VALUE = 12
+"""A longer value stands in its key's sentence, not beside its name."""
+
+
+def measures(told: Sequence[Measure]) -> str:
+    """List the performance measures, each with its sentence."""
+    return listing("Measures: measure=M,M", [[m.measure, _sentence(m.sentence, m.unit)] for m in told])
+
+
+def group(name: str, options: Sequence[Option]) -> str:
+    """List the options of a group, each with its sentence, and their keys, each with its sentence and defaults."""
+    choices = listing(f"{name}=OPTION", [[said.option.partition("=")[2], said.sentence] for said in options])
+    every = sorted((key for said in options for key in said.keys), key=lambda key: key.key)
+    texts = [text for _, same in groupby(every, key=lambda key: key.key) for text in keys(list(same))]
+    return "\n\n".join([choices, *texts])
+
+
+def option(said: Option) -> str:
+    """Write what an option is, and its keys."""
+    return _listed(said.option, said.sentence, [*map(_key_row, said.keys), ["source", said.source]])
+
+
+def _key_row(key: Key) -> list[str]:
+    value, name = shown(key.default), key.key.rpartition(".")[2]
+    told = f"{_sentence(key.sentence, key.unit)} ({key.range})".strip()
+    return [f"{name} = {value}", told] if len(value) <= MOST_VALUE else [name, f"= {value}: {told}"]
+
+
+def measure(said: Measure) -> str:
+    """Write what a performance measure says, and how it is read."""
+    rows = [["unit", said.unit], ["range", said.range], ["better", said.better], ["source", said.source]]
+    return _listed(f"measure={said.measure}", said.sentence, [*rows, *map(_key_row, said.keys)])
+
+
+def keys(told: Sequence[Key]) -> list[str]:
+    """Write a key, once for each meaning that it has in different options."""
+    meanings: dict[tuple[str, ...], list[Key]] = {}
+    for key in told:
+        meanings.setdefault((key.key, key.sentence, key.unit, key.range), []).append(key)
+    return [_key_text(same) for same in meanings.values()]
+
+
+def _key_text(keys: Sequence[Key]) -> str:
+    first = keys[0]
+    defaults: dict[str, list[Key]] = {}
+    for key in keys:
+        defaults.setdefault(shown(key.default), []).append(key)
+    said = [value if len(defaults) == 1 else f"{value} in {_named(same)}" for value, same in defaults.items()]
+    sources = dict.fromkeys(key.source for key in keys if key.source)
+    rows = [
+        ["unit", first.unit],
+        ["default", "; ".join(said)],
+        ["range", first.range],
+        ["options", _named(keys) if len(defaults) == 1 else ""],
+        ["source", "".join(sources) if len(sources) == 1 else ""],
+    ]
+    return _listed(first.key, first.sentence, rows)
+
+
+def _named(keys: Iterable[Key]) -> str:
+    """Name the options that keys belong to: `raters=a, b`, or the files of studies as a whole."""
+    listed = [key.option for key in keys]
+    if "=" not in listed[0]:
+        return ", ".join(listed)
+    group = listed[0].partition("=")[0]
+    return f"{group}={', '.join(option.partition('=')[2] for option in listed)}"
+
+
+def _listed(title: str, sentence: str, rows: Sequence[Sequence[str]]) -> str:
+    """Write a sentence under a title, and below it what is known of it, row by row."""
+    lines = listing("", [row for row in rows if row[1]]).splitlines()[1:]
+    told = textwrap.fill(sentence, width(), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    return "\n".join([listing(title, []), *([told] if told else []), *lines])
+
+
+def _sentence(text: str, unit: str) -> str:
+    return f"{text} [{unit}]" if unit else text

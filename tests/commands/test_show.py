@@ -1,0 +1,61 @@
+"""Ask `simlab show` what names mean."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from simlab.cli import answer
+
+ANSWERS = {
+    "design.documents": ["unit     documents", "default  40", "a whole number >= 1"],
+    "raters.leniency_sd": ["0.9 in raters=crowd_pool", "0.6 in raters=expert_pool", "options  raters=judges"],
+    "leniency_sd": ["raters.leniency_sd", "0.9 in raters=crowd_pool"],
+    "srp": ["measure=srp", "Stable ranking probability", "0 to 1", "Riley et al. 2024, section 5"],
+    "budget.price_per_rating": ["default  1.0", "budget=annotations, default, judgements"],
+    "worlds": ["5 in conf/study.yaml", "50 in conf/judgements.yaml, conf/preferences.yaml"],
+    "raters": ["raters=OPTION", "crowd_pool", "raters.scale", "binary or score or skewed_score"],
+    "raters=crowd_pool": ["Thirty workers", "leniency_sd = 0.9"],
+    "raters.crowd_pool": ["Thirty workers"],
+    "decision.level": ["at this significance level", "decision=anytime, bayes"],
+    "metric.mu": ["[[0.6,0.495,0.38],"],
+    "measure": ["measure=M,M", "type_s"],
+    "analysis.test.p_value": ["Phipson and Smyth 2010"],
+    "item_grouping": ["aim", "design.documents = 10, 20"],
+    "normalization": ["`simlab show analysis.normalization` explains the setting of that name."],
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_name_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["show", name]) == 0
+    said = capsys.readouterr().out
+    for words in ANSWERS[name]:
+        assert words in said
+
+
+@pytest.mark.parametrize(
+    ("name", "record"),
+    [
+        ("design.documents", {"option": "design=default", "default": 40, "unit": "documents"}),
+        ("srp", {"measure": "srp", "range": "0 to 1", "better": "more"}),
+        ("expert_pool", {"option": "raters=expert_pool"}),
+        ("item_grouping", {"name": "item_grouping", "calculation": ""}),
+    ],
+)
+def test_a_name_is_explained_as_data(name: str, record: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["show", name, "--format", "json"]) == 0
+    (said,) = json.loads(capsys.readouterr().out)
+    assert said == {**said, **record}
+    assert answer(["show", name, "--format", "csv"]) == 0
+    header, first, *_ = capsys.readouterr().out.splitlines()
+    assert header.split(",") == list(said)
+    assert first
+
+
+def test_a_name_that_nothing_has_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["show", "raters.lenency_sd"]) == 2
+    assert "did you mean raters.leniency_sd?" in capsys.readouterr().err
+    assert answer(["show", "zzzzzz"]) == 2
+    assert "`simlab list` names" in capsys.readouterr().err
