@@ -1,23 +1,62 @@
-"""Compute simulation studies of text-generation evaluations."""
+"""Simulate study designs for evaluations of text-generation systems before paying for one.
+
+In notebooks and scripts the verbs are those of the command line; see docs/notebook.md. `import simlab` is light: what a
+verb needs is imported when it is first used.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simlab.store.opening import open_results
+    from simlab.commands.notebook import compare, plot, query, run, sweep
+    from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
+    from simlab.commands.notebook_tables import agreement, backtest, detect, fit, fit_metric
+    from simlab.store.opening import config_of, open_results
+    from simlab.types import InputError
 
-__all__ = ["__version__", "open_results"]
+    __version__: str
+
+__all__ = [
+    "FittedMetrics",
+    "FittedWorld",
+    "InputError",
+    "__version__",
+    "agreement",
+    "backtest",
+    "compare",
+    "config_of",
+    "detect",
+    "fit",
+    "fit_metric",
+    "open_results",
+    "plot",
+    "query",
+    "run",
+    "sweep",
+]
+
+_HOME = {
+    **dict.fromkeys(("compare", "plot", "query", "run", "sweep"), "simlab.commands.notebook"),
+    **dict.fromkeys(("FittedMetrics", "FittedWorld"), "simlab.commands.notebook_answers"),
+    **dict.fromkeys(("agreement", "backtest", "detect", "fit", "fit_metric"), "simlab.commands.notebook_tables"),
+    **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),
+    "InputError": "simlab.types",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for only then, so that `import simlab` stays light."""
-    if name == "open_results":
-        from simlab.store.opening import open_results
-
-        return open_results
+    """Import what is named only when it is used, so that `import simlab` stays light."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("simlab")
-    raise AttributeError(f"module 'simlab' has no attribute {name!r}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'simlab' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Name what notebooks complete."""
+    return sorted(__all__)

@@ -37,8 +37,7 @@ def answer(
     splits = 1 if quick else splits
     records = carry_out(table, pilot_share, splits=splits, quick=quick, seed=seed, jobs=jobs)
     if plot is not None:
-        together = backtest.summary([record._replace(ratings_per_item=1) for record in records])
-        files.write(lambda: figure.draw(records, together), plot)
+        save_figure(records, plot)
     rows = [record._asdict() for record in records]
     if keep:
         keep(tables.to_json(rows))
@@ -47,10 +46,26 @@ def answer(
     return text.page(backtest.summary(records), backtest.averages(records), splits)
 
 
+def save_figure(records: list[Record], out: Path) -> None:
+    """Draw predicted against observed SRP into a file."""
+    together = backtest.summary([record._replace(ratings_per_item=1) for record in records])
+    files.write(lambda: figure.draw(records, together), out)
+
+
 def carry_out(
-    table: Path | None, pilot_share: float, *, splits: int, quick: bool, seed: int, jobs: int | None
+    table: Path | None,
+    pilot_share: float,
+    *,
+    splits: int,
+    quick: bool,
+    seed: int,
+    jobs: int | None,
+    quiet: bool = False,
 ) -> list[Record]:
-    """Carry out all tasks of a backtest on as many processes as there are cores."""
+    """Carry out all tasks of a backtest on as many processes as there are cores.
+
+    Raises InputError for a table that cannot be read or split.
+    """
     from joblib import Parallel, delayed
 
     from simlab.rng import stream
@@ -60,6 +75,7 @@ def carry_out(
     if holds_averages(world):
         raise InputError(f"{table}: holds averaged scores without raters; give the table of ratings per rater")
     tasks = backtest.tasks(world, pilot_share, splits, backtest.QUICK if quick else backtest.FULL, seed)
-    note(f"{len(tasks)} tasks: {splits} splits, each predicted for all documents and for those held out")
+    if not quiet:
+        note(f"{len(tasks)} tasks: {splits} splits, each predicted for all documents and for those held out")
     batches: Any = Parallel(n_jobs=jobs or -1)(delayed(backtest.carry_out)(task) for task in tasks)
     return [record for records in batches for record in records]

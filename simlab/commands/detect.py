@@ -27,15 +27,22 @@ def answer(
 ) -> str:
     """Write a table over all combinations of the words' values, or the numbers that `solve` asks for."""
     given = parsed(words)
+    rows = told(given, difference, solve, prices, joint)
+    return text.table(rows, difference, alpha_given="alpha" in given) if form == "table" else tables.write(rows, form)
+
+
+def told(given: Given, difference: float | None, solve: str | None, prices: str | None, joint: bool) -> list[Row]:
+    """Return each setting with what it can measure, or with the numbers that `solve` asks for.
+
+    Raises InputError for settings that do not go together, and where the difference is out of reach of all.
+    """
     if difference is not None and not 0 < difference < 1:
         raise InputError(f"--difference={difference:g} is not between 0 and 1; give a difference of two shares")
-    if solve is None:
-        if prices or joint:
-            raise InputError("--prices and --joint go with --solve; `simlab detect --help` shows how")
-        rows = measured(combined(given), difference)
-    else:
-        rows = solved(given, solve, difference, prices, joint)
-    return text.table(rows, difference, alpha_given="alpha" in given) if form == "table" else tables.write(rows, form)
+    if solve is not None:
+        return solved(given, solve, difference, prices, joint)
+    if prices or joint:
+        raise InputError("--prices and --joint go with --solve; `simlab detect --help` shows how")
+    return measured(combined(given), difference)
 
 
 def measured(rows: Sequence[Row], difference: float | None = None) -> list[Row]:

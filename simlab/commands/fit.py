@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from simlab.drawing.figures import files
 from simlab.drawing.figures import fitted_world as figure
 from simlab.drawing.text import fitted_world as text
 from simlab.fitting import document
-from simlab.fitting.pilot import read
-from simlab.fitting.report import report
+from simlab.fitting.report import Report, fitted
 from simlab.types import InputError
 
 
@@ -19,22 +17,21 @@ def answer(table: Path | None, out: Path, method: str, plot: Path | None, seed: 
 
     Raises InputError before anything is fitted for what is asked wrongly or malformed.
     """
-    if out.suffix.lower() not in (".yaml", ".yml"):
-        raise InputError(f"--out {out}: a fitted world is YAML; end the name with .yaml")
-    files.check_suffix(plot, "--report")
-    fitted = _by(method)(read(table), seed)
-    told = report(fitted, table, seed)
-    document.write(out, document.content(fitted, table=table, not_identified=told.not_identified, speeds=told.speeds))
+    check_names(out, plot)
+    told = fitted(table, method, seed)
+    document.write(out, told.content())
     if plot is not None:
-        files.write(lambda: figure.draw(fitted.pilot, told.checks), plot)
+        save_figure(told, plot)
     return text.page(told, out)
 
 
-def _by(method: str) -> Any:
-    if method == "nuts":
-        from simlab.fitting.nuts import fit as by_nuts
+def check_names(out: Path | None, plot: Path | None) -> None:
+    """Raise InputError for files of a world or of a figure that end in something else."""
+    if out is not None and out.suffix.lower() not in (".yaml", ".yml"):
+        raise InputError(f"--out {out}: a fitted world is YAML; end the name with .yaml")
+    files.check_suffix(plot, "--report")
 
-        return by_nuts
-    from simlab.fitting.fast import fit
 
-    return fit
+def save_figure(told: Report, out: Path) -> None:
+    """Draw what a fit says of its pilot into a file."""
+    files.write(lambda: figure.draw(told.fit.pilot, told.checks), out)

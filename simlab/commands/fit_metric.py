@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from simlab.commands.notes import program
@@ -32,17 +33,46 @@ def answer(
 
     Raises InputError for what is asked wrongly or malformed, and where nothing can be learned; nothing is written then.
     """
+    told = learned_from(file, metrics, references, options, out)
+    told.write()
+    answer = (told.rows, told.notes, told.paths, told.commands)
+    if keep:
+        keep(text.to_json(*answer))
+    if form == "csv":
+        return tables.to_csv(told.rows)
+    return (text.page if form == "table" else text.to_json)(*answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Hold what a table tells of metrics: rows with intervals, notes, and a file for each metric that it tells of.
+
+    `texts[metric]` is what the file says, `paths[metric]` where it goes; `commands` put the files to use.
+    """
+
+    rows: Sequence[tables.Record]
+    notes: Sequence[str]
+    texts: dict[str, str]
+    paths: dict[str, Path]
+    commands: Sequence[str]
+
+    def write(self) -> None:
+        """Write the files of the metrics."""
+        for name, content in self.texts.items():
+            self.paths[name].parent.mkdir(parents=True, exist_ok=True)
+            self.paths[name].write_text(content, encoding="utf-8")
+
+
+def learned_from(file: Path, metrics: str | None, references: int | None, options: Options, out: Path | None) -> Told:
+    """Fit the metrics of a table and say what was learned; nothing is written.
+
+    Raises InputError for what is asked wrongly or malformed, and where nothing can be learned.
+    """
     data = given.read(file, [name.strip() for name in (metrics or "").split(",") if name.strip()], references)
     fit = fitting.fit(data, options)
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
-    _write(texts, paths)
-    rows, notes, commands = report.records(fit), report.notes(fit), _commands(fit, paths)
-    if keep:
-        keep(text.to_json(rows, notes, paths, commands))
-    if form == "csv":
-        return tables.to_csv(rows)
-    return (text.page if form == "table" else text.to_json)(rows, notes, paths, commands)
+    return Told(report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths))
 
 
 def _texts(fit: Fit, file: Path, options: Options) -> dict[str, str]:
@@ -68,12 +98,6 @@ def _files(names: Sequence[str], source: Path, out: Path | None) -> dict[str, Pa
             "names of metrics are too alike for names of files; fit one at a time with --metrics and --out"
         )
     return paths
-
-
-def _write(texts: dict[str, str], paths: dict[str, Path]) -> None:
-    for name, content in texts.items():
-        paths[name].parent.mkdir(parents=True, exist_ok=True)
-        paths[name].write_text(content, encoding="utf-8")
 
 
 def _commands(fit: Fit, paths: dict[str, Path]) -> list[str]:

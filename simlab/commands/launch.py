@@ -11,7 +11,7 @@ from simlab.commands.notes import note, program
 from simlab.types import InputError
 
 if TYPE_CHECKING:
-    from simlab.config import Sweep
+    from simlab.config import Calculation, Sweep
     from simlab.drawing.text.tables import Form
     from simlab.engine.run import Summary
 
@@ -38,22 +38,39 @@ def simulate(
         from simlab.engine.forecast import forecast
 
         return Launched(foreseen(forecast(sweep, folder, jobs), folder))
-    from simlab.measures.labels import LABELS
-    from simlab.store import filling
-    from simlab.store.measures import measures_of
-
-    report(filling.fill(sweep, folder, measures_of(sweep.base), jobs, labels=LABELS))
+    for line in carry_out(sweep, folder, jobs):
+        note(line)
     return finding(folder, form, keep)
 
 
-def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Launched:
-    """Return the finding of a store that was just filled, in a form, and remember the store as the last one."""
-    from simlab.drawing.text import findings, tables
+def carry_out(sweep: Sweep | Calculation, folder: Path, jobs: int | None, *, quiet: bool = False) -> list[str]:
+    """Run what is missing of a sweep, or a calculation; return a line for each thing that went wrong.
+
+    The store is remembered as the last one. Raises InputError where the folder holds something else, or another run is
+    at it.
+    """
+    from simlab.config import Sweep
+    from simlab.measures.labels import LABELS
+    from simlab.store import calculations, filling
     from simlab.store.folder import remember_last
+    from simlab.store.measures import measures_of
+
+    reservations: list[str] = []
+    if isinstance(sweep, Sweep):
+        measures = measures_of(sweep.base)
+        reservations = told(filling.fill(sweep, folder, measures, jobs, labels=LABELS, quiet=quiet))
+    else:
+        calculations.run(sweep, folder, LABELS)
+    remember_last(folder)
+    return reservations
+
+
+def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Launched:
+    """Return the finding of a store that was just filled, in a form."""
+    from simlab.drawing.text import findings, tables
     from simlab.store.opening import measures_of, open_results
     from simlab.store.query import records
 
-    remember_last(folder)
     with open_results(folder) as dataset:
         rows = records(dataset, measures_of(dataset)) if keep or form != "table" else []
         if keep:
@@ -62,14 +79,34 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
         return Launched(text, findings.ending(dataset, folder, program()))
 
 
-def report(summary: Summary) -> None:
-    """Say on stderr what went wrong: torn blocks run again, blocks that failed, designs that could not be met."""
-    if summary.torn:
-        note(f"{summary.torn} blocks of an earlier run were damaged and ran again")
-    for failure in summary.failures:
-        note(f"failed: {failure.address}: {failure.reason}; the same command tries again")
-    for reason, count in summary.failed_designs.items():
-        note(f"{count} campaigns failed and are left out of the measures: {reason}")
+def told(summary: Summary) -> list[str]:
+    """Say what went wrong in a run: torn blocks run again, blocks that failed, designs that could not be met."""
+    failed = [f"failed: {one.address}: {one.reason}; the same command tries again" for one in summary.failures]
+    designs = [
+        f"{count} campaigns failed and are left out of the measures: {reason}"
+        for reason, count in summary.failed_designs.items()
+    ]
+    torn = [f"{summary.torn} blocks of an earlier run were damaged and ran again"] if summary.torn else []
+    return [*torn, *failed, *designs]
+
+
+def declared(
+    name: str | None, overrides: Sequence[str], out: Path | None, *, quick: bool, plugins: Sequence[str]
+) -> tuple[Sweep | Calculation, Path]:
+    """Compose a sweep (without a name: a run), and say which folder it goes to; nothing is run or written.
+
+    Raises InputError for everything that a user can mend.
+    """
+    from simlab.config import compose_calculation, compose_sweep, load_sweep
+
+    file = None if name is None else load_sweep(name)
+    if file is not None and file.calculation:
+        # A calculation has no parts of plug-in packages.
+        sweep: Sweep | Calculation = compose_calculation(file, overrides, quick=quick)
+        plugins = []
+    else:
+        sweep = compose_sweep(name, overrides, quick=quick, plugins=plugins)
+    return sweep, folder_of(name, overrides, out, quick=quick, plugins=plugins)
 
 
 def folder_of(

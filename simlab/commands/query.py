@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from simlab.commands.stores import opened
+from simlab.commands.stores import measured, viewed
 from simlab.drawing import view
 from simlab.drawing.text import cells, tables
 from simlab.drawing.text.tables import Form
-from simlab.store.opening import axes_of, measures_of
+from simlab.store.opening import axes_of
 from simlab.store.query import records
 
 
 def answer(folder: Path | None, conditions: Sequence[str], measures: Sequence[str] | None, form: Form) -> str:
-    """Write the measures of the cells that meet the conditions."""
-    with opened(folder, conditions, measures or ()) as dataset:
-        names = list(measures or measures_of(dataset))
+    """Write the measures of the cells that meet the conditions.
+
+    Raises InputError for a store, an axis, a value or a measure that is not there.
+    """
+    with viewed(folder, conditions) as opened:
+        dataset, names = measured(opened, measures)
         if form != "table":
             return tables.write(records(dataset, names), form)
         return cells.table(view.rows(dataset, names), axes_of(dataset), names)

@@ -1,30 +1,102 @@
-"""Open the stores that a command names: narrowed to the cells that are wanted, with the measures that are wanted."""
+"""Take from stores what is asked of them, before anybody writes it as a text, draws it or labels it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simlab.commands.notes import note
+from simlab.comparing import several_stores
+from simlab.comparing.contrasts import Row
+from simlab.comparing.contrasts import compare as contrasts
 from simlab.drawing import view
+from simlab.messages import or_nearest
+from simlab.store import opening
 from simlab.store.folder import last_store
-from simlab.store.opening import measures_of, open_results
-from simlab.store.query import add_measures
+from simlab.store.query import select, with_measures
+from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-@contextmanager
-def opened(folder: Path | None, conditions: Sequence[str], measures: Sequence[str] = ()) -> Iterator[xr.Dataset]:
-    """Open a store, the last one if none is named, narrowed to the cells that meet conditions.
+Condition: TypeAlias = str | tuple[str, Sequence[object]]
+"""`"grouping=ungrouped,system_balanced"` as it is typed, or an axis and its values."""
 
-    Measures that it does not hold are computed from its outcomes. What its errors leave out is said on stderr.
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Hold designs beside each other: along which axis, by which measure, paired over clusters of which sort.
+
+    `paired` is False where some differences are between stores that did not meet the same worlds. `unit` is that of
+    the measure, if it has one.
     """
-    with open_results(named(folder)) as dataset:
-        yield with_measures(view.narrowed(dataset, conditions), measures)
+
+    rows: Sequence[Row]
+    by: str
+    measure: str
+    cluster: str
+    paired: bool
+    label: str
+    unit: str | None
+
+
+def measured(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Dataset, list[str]]:
+    """Return a store with the measures asked for (None: those it holds), and their names.
+
+    Raises InputError for a name that is neither a measure nor an outcome that has a mean.
+    """
+    dataset = with_measures(dataset, names or ())
+    held = opening.measures_of(dataset)
+    return dataset, [view.nearest(name, held, "the measure") for name in names or held]
+
+
+def compared(dataset: xr.Dataset, by: str, measure: str | None, baseline: str | None) -> Comparison:
+    """Hold the designs along an axis of a store against each other.
+
+    Raises InputError for an axis, a measure or a baseline that the store does not hold.
+    """
+    dataset = with_measures(dataset, [measure] if measure else [])
+    axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
+    if f"{name}_influence" not in dataset:
+        raise InputError(f"differences of {name} need {name}_influence, which this dataset lacks; give the whole store")
+    against = None if baseline is None else view.value_on(dataset, axis, baseline)
+    return _comparison(contrasts(dataset, by=axis, measure=name, baseline=against), axis, dataset[name], paired=True)
+
+
+def compared_stores(
+    stores: Mapping[str, xr.Dataset], conditions: Sequence[Condition], measure: str | None, baseline: str | None
+) -> Comparison:
+    """Hold the cells of several stores against each other, paired where they met the same worlds.
+
+    A condition narrows the stores that have its axis. Raises InputError where none has it, and where the stores have
+    no measure in common.
+    """
+    _refuse_unknown(stores, conditions)
+    chosen = {}
+    for name, dataset in stores.items():
+        own = [condition for condition in conditions if _axis_of(condition) in _known(dataset)]
+        chosen[name] = with_measures(narrowed(dataset, own), [measure] if measure else [])
+    common = several_stores.common_measures(chosen)
+    if not common:
+        raise InputError("these stores have no measure in common; name one with --measure")
+    name = view.nearest(measure, common, "the measure") if measure else common[0]
+    joined, same = several_stores.join(chosen, name)
+    if baseline is not None:
+        view.nearest(baseline, joined[several_stores.DESIGN].values.tolist(), "the design")
+    rows = contrasts(joined, by=several_stores.DESIGN, measure=name, baseline=baseline)
+    return _comparison(rows, several_stores.DESIGN, joined[name], paired=same)
+
+
+@contextmanager
+def viewed(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Dataset]:
+    """Open a store for the command line, the last one if none is named; what its errors leave out is said on stderr."""
+    with opened(named(folder), conditions) as dataset:
+        yield dataset
         # Only once the answer is there: a mistake is answered by one line.
         if condition := view.condition(dataset):
             note(condition)
@@ -39,13 +111,76 @@ def named(folder: Path | None) -> Path:
     return last
 
 
-def with_measures(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
-    """Add the measures that a store does not hold but its outcomes can give; raise InputError for unknown ones."""
-    if all(name in measures_of(dataset) for name in names):
-        return dataset
-    from simlab.store.measures import all_measures
+@contextmanager
+def opened(store: Any, conditions: Sequence[Condition]) -> Iterator[xr.Dataset]:
+    """Open a folder, or take a dataset (None: the store that was run last), and keep the cells that meet conditions.
 
-    known = all_measures()
-    for name in names:
-        view.nearest(name, tuple(dict.fromkeys([*measures_of(dataset), *known])), "the measure")
-    return add_measures(dataset, {name: known[name] for name in names if name in known})
+    A text such as `grouping=ungrouped` in place of the store is a condition on the last one. Raises InputError where
+    there is no store, and for an axis or a value that it does not hold.
+    """
+    if isinstance(store, str) and "=" in store and not Path(store).is_dir():
+        store, conditions = None, [store, *conditions]
+    dataset = last_store() if store is None else store
+    with ExitStack() as stack:
+        if isinstance(dataset, str | os.PathLike):
+            dataset = stack.enter_context(opening.open_results(Path(dataset)))
+        yield narrowed(dataset, conditions)
+
+
+def several(stack: ExitStack, folders: Sequence[Any]) -> dict[str, xr.Dataset]:
+    """Open stores by the names of their folders; raises InputError for two of one name, and for datasets."""
+    if not all(isinstance(folder, str | os.PathLike) for folder in folders):
+        raise InputError("several stores are compared by the names of their folders; give folders, not datasets")
+    named = {Path(folder).name: stack.enter_context(opening.open_results(Path(folder))) for folder in folders}
+    if len(named) < len(folders):
+        raise InputError("two of these folders have the same name; rename one")
+    return named
+
+
+def apart(given: Sequence[str | Mapping[str, object]]) -> list[Condition]:
+    """Take conditions apart into one axis with its values each."""
+    conditions: list[Condition] = []
+    for one in given:
+        conditions += [one] if isinstance(one, str) else [(axis, _listed(value)) for axis, value in one.items()]
+    return conditions
+
+
+def _listed(value: Any) -> list[object]:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return list(value) if isinstance(value, list | tuple | range) else [value]
+
+
+def narrowed(dataset: xr.Dataset, conditions: Sequence[Condition]) -> xr.Dataset:
+    """Keep the cells that meet conditions; raises InputError for an axis or a value that the store does not hold."""
+    for condition in conditions:
+        if isinstance(condition, str):
+            dataset = view.narrowed(dataset, [condition])
+        else:
+            name, values = condition
+            dataset = select(dataset, {view.axis(dataset, name): values})
+    return dataset
+
+
+def _refuse_unknown(stores: Mapping[str, xr.Dataset], conditions: Sequence[Condition]) -> None:
+    known = list(dict.fromkeys(name for dataset in stores.values() for name in _known(dataset)))
+    for condition in conditions:
+        if _axis_of(condition) not in known:
+            raise InputError(f"no store has the axis {_axis_of(condition)}; {or_nearest(_axis_of(condition), known)}")
+
+
+def _axis_of(condition: Condition) -> str:
+    return condition.partition("=")[0] if isinstance(condition, str) else condition[0]
+
+
+def _known(dataset: xr.Dataset) -> list[str]:
+    """Name the axes of a store, and their keys."""
+    axes = opening.axes_of(dataset)
+    return [*axes, *(str(dataset[name].attrs["key"]) for name in axes)]
+
+
+def _comparison(rows: Sequence[Row], by: str, measure: xr.DataArray, *, paired: bool) -> Comparison:
+    about = measure.attrs
+    label = str(about.get("long_name", about.get("label", measure.name)))
+    cluster = str(about.get("cluster", "cluster"))
+    return Comparison(rows, by, str(measure.name), cluster, paired, label, about.get("units"))

@@ -50,8 +50,5 @@ def _calculate(
         from simlab.drawing.text.forecast import calculated
 
         return launch.Launched(calculated(math.prod(len(axis.values) for axis in calculation.axes), folder))
-    from simlab.measures.labels import LABELS
-    from simlab.store import calculations
-
-    calculations.run(calculation, folder, LABELS)
+    launch.carry_out(calculation, folder, None)
     return launch.finding(folder, form, keep)

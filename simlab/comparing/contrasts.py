@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from simlab.measures.labels import LABELS
+from simlab.store.means import LESS_IS_BETTER
 from simlab.types import Floats, InputError
 
 if TYPE_CHECKING:
@@ -119,8 +120,8 @@ def leader(points: Sequence[Point], *, less_is_better: bool) -> int:
 
 
 def less_is_better(measure: str) -> bool:
-    """Tell whether the best design has the least of a measure."""
-    return bool(LABELS.get(measure, {}).get("less_is_better"))
+    """Tell whether the best design has the least of a measure, or of the mean of an outcome."""
+    return measure in LESS_IS_BETTER or bool(LABELS.get(measure, {}).get("less_is_better"))
 
 
 def compare(dataset: xr.Dataset, *, by: str, measure: str, baseline: object = None) -> list[Row]:

@@ -88,7 +88,11 @@ def rows(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]]:
 
 def cluster(dataset: xr.Dataset, measure: str) -> str:
     """Return the word for what a measure is replicated over: world, document set, replicate; cluster if it varies."""
-    named = str(dataset[measure].attrs.get("cluster", "cluster"))
+    return cluster_word(str(dataset[measure].attrs.get("cluster", "cluster")))
+
+
+def cluster_word(named: str) -> str:
+    """Write what a store calls its clusters as a word; `cluster` where they vary."""
     return "cluster" if "/" in named else named.replace("_", " ")
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 PACKAGES = ("simlab", "numpy", "scipy")
 UNKNOWN = "unknown"
+CHANGED = "+changed"
+"""Marks a commit from which files differ."""
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -45,7 +47,7 @@ def _commit() -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return UNKNOWN
-    return head.stdout.strip() + ("+changed" if changed.stdout.strip() else "")
+    return head.stdout.strip() + (CHANGED if changed.stdout.strip() else "")
 
 
 def _lock() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from simlab.fitting import document, identification
 from simlab.fitting import speeds as timing
 from simlab.fitting.checks import Checks, checks
 from simlab.fitting.fast import Fit
+from simlab.fitting.pilot import read
+from simlab.messages import or_nearest, shown
+from simlab.types import InputError
 from simlab.world.laws.fitted import mean_scores
 
 INTERVAL = (0.05, 0.95)
@@ -31,6 +34,7 @@ class SystemScore(NamedTuple):
 class Report:
     """Hold what is said of a fit; `estimates` are of single numbers, `not_identified` and `doubts` are sentences."""
 
+    table: Path | None
     fit: Fit
     estimates: Mapping[str, Mapping[str, float]]
     systems: Sequence[SystemScore]
@@ -39,10 +43,38 @@ class Report:
     not_identified: Sequence[str]
     doubts: Sequence[str]
 
+    def content(self) -> dict[str, Any]:
+        """Return what the file of the world says."""
+        return document.content(self.fit, table=self.table, not_identified=self.not_identified, speeds=self.speeds)
+
+
+METHODS = ("fast", "nuts")
+
+
+def fitted(table: Path | None, method: str, seed: int) -> Report:
+    """Fit a world to a table of ratings (None: the built-in one), by moments in seconds or by chains; report on it.
+
+    Raises InputError for a table that cannot be read, and for another method.
+    """
+    if method not in METHODS:
+        raise InputError(f"method={shown(method)} is unknown; {or_nearest(method, METHODS)}")
+    return report(_by(method)(read(table), seed), table, seed)
+
+
+def _by(method: str) -> Any:
+    if method == "nuts":
+        from simlab.fitting.nuts import fit as by_nuts
+
+        return by_nuts
+    from simlab.fitting.fast import fit
+
+    return fit
+
 
 def report(fit: Fit, table: Path | None, seed: int) -> Report:
     """Look at a fit and at the table that it was fitted to, the built-in one if None."""
     return Report(
+        table,
         fit,
         document.estimates(fit),
         systems(fit),

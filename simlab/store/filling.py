@@ -24,5 +24,5 @@ def fill(
     quiet: bool = False,
 ) -> engine.Summary:
     """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell."""
-    finish = partial(materialise, measures=measures, labels=labels or {})
+    finish = partial(materialise, measures=measures, labels=labels or {}, command=sweep.command)
     return engine.run(sweep, folder, jobs, block=block, check=check, quiet=quiet, finish=finish)

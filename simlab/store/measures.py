@@ -50,28 +50,33 @@ def _computed(measure: Callable[[Outcomes], Estimate], outcomes: Outcomes, decla
 
 def n_clusters(estimates: Estimates) -> int:
     """Count the clusters of the measure that has most."""
-    return max((len(found.influence) for cell in estimates.values() for found in cell.values()), default=0)
+    return max((len(one.influence) for cell in estimates.values() for one in cell.values()), default=0)
 
 
 def set_out(
     axes: tuple[str, ...], shape: tuple[int, ...], estimates: Estimates, labels: Mapping[str, Mapping[str, Any]]
 ) -> Variables:
     """Set out the measures that `labels` names: value, error, number of campaigns, influence of each cluster."""
-    found: Variables = {}
+    variables: Variables = {}
     clusters = n_clusters(estimates)
     for name, about in labels.items():
-        cells = {place: cell[name] for place, cell in estimates.items() if name in cell}
-        kinds = sorted({cell.cluster for cell in cells.values()})
+        cells = {position: cell[name] for position, cell in estimates.items() if name in cell}
+        clusters_of = sorted({cell.cluster for cell in cells.values()})
         value, mcse = np.full(shape, np.nan), np.full(shape, np.nan)
         n, influence = np.zeros(shape, np.int32), np.full((*shape, clusters), np.nan)
-        for place, cell in cells.items():
-            value[place], mcse[place], n[place] = cell.value, cell.mcse, cell.n
-            influence[place][: len(cell.influence)] = cell.influence
-        found[name] = (axes, value, {"cluster": "/".join(kinds), **about})
-        found[f"{name}_mcse"] = (axes, mcse, {"label": "Monte-Carlo standard error"})
-        found[f"{name}_n"] = (axes, n, {"label": "campaigns that the value rests on"})
-        found[f"{name}_influence"] = ((*axes, "cluster"), influence, {"label": "influence of each cluster"})
-    return found
+        for position, cell in cells.items():
+            value[position], mcse[position], n[position] = cell.value, cell.mcse, cell.n
+            influence[position][: len(cell.influence)] = cell.influence
+        unit = {"units": about["units"]} if "units" in about else {}
+        variables[name] = (axes, value, {"cluster": "/".join(clusters_of), **about})
+        variables[f"{name}_mcse"] = (axes, mcse, {"label": "Monte-Carlo standard error", **unit})
+        variables[f"{name}_n"] = (axes, n, {"label": "campaigns that the value rests on"})
+        variables[f"{name}_influence"] = (
+            (*axes, "cluster"),
+            influence,
+            {"label": "influence of each cluster", **unit},
+        )
+    return variables
 
 
 def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> Variables:
@@ -85,8 +90,8 @@ def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> 
         if "bounds" not in about or not any(failed.values()):
             continue
         weight = np.full(value.shape, np.nan)
-        for place, share in failed.items():
-            weight[place] = (1 - share) ** about.get("order", 1)
+        for position, share in failed.items():
+            weight[position] = (1 - share) ** about.get("order", 1)
         known = np.where(weight > 0, value * weight, 0.0)
         for word, limit in zip(("low", "high"), about["bounds"], strict=True):
             label = f"with every failed campaign counted at {limit}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
 from simlab.store.writing import SCHEMA
 from simlab.studies.outcomes import IDENTITY
-from simlab.types import UNRUN, Array, InputError
+from simlab.types import UNRUN, Array, InputError, Outcome
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,6 +26,9 @@ def open_results(folder: str | Path) -> xr.Dataset:
 
     Dimensions are the sweep's axes in its order, then those of the outcomes; the measures come first. Raises
     InputError where there is no store or a newer simlab wrote it.
+
+    >>> import simlab
+    >>> simlab.open_results("outputs/item_grouping")["srp"].sel(grouping="ungrouped")  # doctest: +SKIP
     """
     import xarray as xr
 
@@ -36,6 +39,21 @@ def open_results(folder: str | Path) -> xr.Dataset:
     # A dataset lists its dimensions in the order in which its variables name them.
     ordered: xr.Dataset = dataset[_ordered(dataset)]
     return ordered
+
+
+def config_of(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the settings that all cells of a store share, as nested dicts; those on axes are coordinates.
+
+    Raises InputError for a dataset that does not come from a store.
+
+    >>> import simlab
+    >>> simlab.config_of(simlab.open_results("outputs/item_grouping"))["design"]["ratings_per_item"]  # doctest: +SKIP
+    1
+    """
+    if "config" not in dataset.attrs:
+        raise InputError("this dataset has no attribute config; take one that simlab.open_results gave")
+    config: dict[str, Any] = json.loads(dataset.attrs["config"])
+    return config
 
 
 def axes_of(dataset: xr.Dataset) -> tuple[str, ...]:
@@ -52,7 +70,7 @@ def measures_of(dataset: xr.Dataset) -> tuple[str, ...]:
 def outcomes_of_cell(dataset: xr.Dataset, index: Sequence[int]) -> dict[str, Array]:
     """Take the outcomes of one cell out of a store, as its blocks gave them: without padding, without what never ran.
 
-    `index` is the place on the axes. Raises InputError where the sweep kept its measures only.
+    `index` counts along the axes. Raises InputError where the sweep kept its measures only.
     """
     if "estimate" not in dataset and "p_value" not in dataset:
         raise InputError("this store keeps measures only (engine.outcomes=false); run it again to keep outcomes")
@@ -71,20 +89,34 @@ def outcome_names(dataset: xr.Dataset) -> list[str]:
     return [str(n) for n in dataset.variables if n not in IDENTITY and any(dim in along for dim in dataset[n].dims)]
 
 
+def declared_outcomes(dataset: xr.Dataset) -> dict[str, Outcome]:
+    """Declare the outcomes that a store keeps as its arrays say, so that no plug-in is needed to read them."""
+    axes = axes_of(dataset)
+    return {
+        name: Outcome(
+            tuple(str(dim) for dim in dataset[name].dims if dim not in axes),
+            dataset[name].dtype.name,
+            None,
+            str(dataset[name].attrs.get("label", name)),
+        )
+        for name in outcome_names(dataset)
+    }
+
+
 def _cut(cell: xr.Dataset, name: str, ran: Array) -> Array:
     rows = np.arange(cell["world"].values[ran].max(initial=-1) + 1) if "of_world" in cell[name].dims else ran
     n_systems = int(cell["n_systems"])
-    places = [columns(str(dim), n_systems, cell.sizes[dim]) for dim in cell[name].dims[1:]]
-    taken: Array = cell[name].values[np.ix_(rows, *places)]
+    own = [columns(str(dim), n_systems, cell.sizes[dim]) for dim in cell[name].dims[1:]]
+    taken: Array = cell[name].values[np.ix_(rows, *own)]
     return taken
 
 
 def _ordered(dataset: xr.Dataset) -> list[str]:
     """Order the variables: measures as the sweep names them, each with what belongs to it, then outcomes."""
     measures = json.loads(dataset.attrs["sweep"])["measures"]
-    places = {f"{name}{suffix}": (k, j) for k, name in enumerate(measures) for j, suffix in enumerate(("", *SUFFIXES))}
+    ranks = {f"{name}{suffix}": (k, j) for k, name in enumerate(measures) for j, suffix in enumerate(("", *SUFFIXES))}
     names = map(str, dataset.data_vars)
-    return sorted(names, key=lambda name: (places.get(name, (len(measures), 0)), name))
+    return sorted(names, key=lambda name: (ranks.get(name, (len(measures), 0)), name))
 
 
 def check_schema(path: Path) -> None:

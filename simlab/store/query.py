@@ -4,67 +4,79 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simlab.measures.labels import LABELS
 from simlab.messages import or_nearest, shown
-from simlab.store.measures import Measures, estimate, n_clusters, set_out
-from simlab.store.opening import axes_of, measures_of, open_results, outcome_names, outcomes_of_cell
+from simlab.store.means import labels_of_means, means
+from simlab.store.measures import Measures, all_measures, estimate, n_clusters, set_out
+from simlab.store.opening import axes_of, declared_outcomes, measures_of, outcome_names, outcomes_of_cell
+from simlab.store.units import speaking
 from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
+def with_measures(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
+    """Add measures that a store does not hold but its outcomes give: measures, and means of stored outcomes.
+
+    Of a measure and an outcome of one name the measure is meant. Raises InputError for a name that is neither, and
+    where the store keeps no outcomes.
+    """
+    held = measures_of(dataset)
+    if all(name in held for name in names):
+        return dataset
+    known = {**means(declared_outcomes(dataset)), **all_measures()}
+    for name in names:
+        if name not in held and name not in known:
+            choices = dict.fromkeys([*held, *known])
+            raise InputError(f"the store does not have the measure {name}; {or_nearest(name, choices)}")
+    return add_measures(dataset, {name: known[name] for name in names if name in known})
+
+
 def add_measures(dataset: xr.Dataset, measures: Measures) -> xr.Dataset:
-    """Add measures that a store does not hold, computed from its outcomes; its own stay as they are."""
+    """Add measures that a store does not hold, computed from its outcomes; its own stay as they are.
+
+    A measure that bears the name of an outcome takes its place. Raises InputError where the store keeps no outcomes.
+    """
     import xarray as xr
 
-    wanted = {name: measure for name, measure in measures.items() if name not in dataset}
+    wanted = {name: measure for name, measure in measures.items() if name not in measures_of(dataset)}
     if not wanted:
         return dataset
     axes = axes_of(dataset)
     shape = tuple(dataset.sizes[axis] for axis in axes)
     declared = outcome_names(dataset)
-    estimates = {place: estimate(wanted, outcomes_of_cell(dataset, place), declared) for place in np.ndindex(*shape)}
-    added = set_out(axes, shape, estimates, {name: {} for name in wanted})
-    return _padded(dataset, n_clusters(estimates)).assign(_padded(xr.Dataset(added), dataset.sizes.get("cluster", 0)))
+    estimates = {
+        position: estimate(wanted, outcomes_of_cell(dataset, position), declared) for position in np.ndindex(*shape)
+    }
+    added = set_out(axes, shape, estimates, {name: _about(dataset, name) for name in wanted})
+    rest = dataset.drop_vars([name for name in wanted if name in dataset])
+    return _padded(rest, n_clusters(estimates)).assign(
+        _padded(xr.Dataset(speaking(added)), dataset.sizes.get("cluster", 0))
+    )
 
 
-def query(
-    folder: str | Path,
-    conditions: Mapping[str, Sequence[Any]] | None = None,
-    measures: Sequence[str] | None = None,
-    *,
-    known: Measures | None = None,
-) -> list[dict[str, Any]]:
-    """List, per cell that meets the conditions, its place on the axes and its measures with `_mcse` and `_n`.
-
-    Conditions name values of axes, as typed or as they are. A measure that the store does not hold is computed from
-    the outcomes where it is among `known`. Raises InputError for an axis, value or measure that is neither.
-    """
-    with open_results(folder) as opened:
-        wanted = list(measures or measures_of(opened))
-        extra = {name: measure for name, measure in (known or {}).items() if name in wanted}
-        chosen = add_measures(select(opened, conditions or {}), extra)
-        for name in wanted:
-            if name not in measures_of(chosen):
-                choices = dict.fromkeys([*measures_of(opened), *(known or {})])
-                raise InputError(f"the store of {folder} holds no measure {name}; {or_nearest(name, choices)}")
-        return records(chosen, wanted)
+def _about(dataset: xr.Dataset, name: str) -> dict[str, Any]:
+    """Say what a measure is called, and of the mean of an outcome in which unit it is."""
+    if name in LABELS or name not in dataset:
+        return dict(LABELS.get(name, {}))
+    unit = dataset[name].attrs.get("units")
+    return {**labels_of_means(declared_outcomes(dataset)).get(name, {}), **({"units": unit} if unit else {})}
 
 
 def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]]:
     """List the cells of an open store: the values on the axes, and the measures with `_mcse` and `_n`."""
     axes = axes_of(dataset)
     fields = [f"{name}{suffix}" for name in measures for suffix in ("", "_mcse", "_n")]
-    places = itertools.product(*(dataset[axis].values.tolist() for axis in axes))
+    cells = itertools.product(*(dataset[axis].values.tolist() for axis in axes))
     columns = [dataset[field].transpose(*axes).values.ravel().tolist() for field in fields]
     return [
-        dict(zip([*axes, *fields], [*place, *values], strict=True))
-        for place, values in zip(places, zip(*columns, strict=True), strict=True)
+        dict(zip([*axes, *fields], [*cell, *values], strict=True))
+        for cell, values in zip(cells, zip(*columns, strict=True), strict=True)
     ]
 
 
@@ -75,15 +87,15 @@ def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.D
         if axis not in axes:
             raise InputError(f"the store has no axis {axis}; {or_nearest(axis, axes) if axes else 'it has one cell'}")
         held = dataset[axis].values.tolist()
-        dataset = dataset.isel({axis: [_place(axis, value, held) for value in values]})
+        dataset = dataset.isel({axis: [_index(axis, value, held) for value in values]})
     return dataset
 
 
-def _place(axis: str, value: Any, held: Sequence[Any]) -> int:
+def _index(axis: str, value: Any, held: Sequence[Any]) -> int:
     text = shown(value) if not isinstance(value, str) else value
-    for place, other in enumerate(held):
+    for index, other in enumerate(held):
         if text == str(other) or _number(text) == other:
-            return place
+            return index
     raise InputError(f"{axis}={text} is not in the store; {or_nearest(text, map(str, held))}")
 
 

@@ -18,7 +18,7 @@ from simlab.store.folder import valid_store
 from simlab.store.layout import grid, slabs
 from simlab.store.measures import Measures, set_out
 from simlab.store.opening import check_schema
-from simlab.store.writing import attributes, coordinates, look_through, outcome_names
+from simlab.store.writing import NAMES_OF_PAIRS, attributes, coordinates, look_through, outcome_names
 from simlab.types import Array, InputError
 
 
@@ -89,7 +89,9 @@ def _contents(arrays: dict[str, Any], book: Ledger, measures: Measures) -> Itera
     size = grid(book)
     survey = look_through(book, size, measures)
     names = outcome_names(book, survey)
-    wanted = coordinates(size, survey)
+    named = coordinates(size, survey)
+    # Stores that were laid before pairs had names lack these two.
+    wanted = {name: of for name, of in named.items() if name in arrays or name not in NAMES_OF_PAIRS}
     if measures:
         wanted |= set_out(size.names, size.shape, survey.estimates, {name: {} for name in measures})
     for name, (_, array, _) in wanted.items():
@@ -101,48 +103,57 @@ def _contents(arrays: dict[str, Any], book: Ledger, measures: Measures) -> Itera
         yield from _differs(arrays, name, (), None)
 
 
-def _differs(arrays: dict[str, Any], name: str, place: tuple[int, ...], wanted: Array | None) -> Iterator[str]:
+def _differs(arrays: dict[str, Any], name: str, position: tuple[int, ...], wanted: Array | None) -> Iterator[str]:
     if name not in arrays:
         yield f"{STORE} lacks {name}"
         return
     try:
-        found = arrays[name][place or ...]
+        stored = arrays[name][position or ...]
     except Exception as error:
         yield f"{STORE}/{name} is damaged: {_first_line(error)}"
         return
-    if wanted is not None and not _same(np.asarray(found), wanted):
+    if wanted is not None and not _same(np.asarray(stored), wanted):
         yield f"{STORE}/{name} is not what the ledger says"
 
 
-def _same(found: Array, wanted: Array) -> bool:
+def _same(stored: Array, wanted: Array) -> bool:
     if wanted.dtype.kind == "U":
-        return bool(found.tolist() == wanted.tolist())
-    same_values = bool(np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f"))
-    return same_values and bool(found.dtype == wanted.dtype)
+        return bool(stored.tolist() == wanted.tolist())
+    same_values = bool(np.array_equal(stored, wanted, equal_nan=wanted.dtype.kind == "f"))
+    return same_values and bool(stored.dtype == wanted.dtype)
 
 
 def _metadata(path: Path, arrays: dict[str, Any]) -> Iterator[str]:
     """Compare the metadata that readers find gathered at the root with each array's own."""
-    gathered = json.loads((path / "zarr.json").read_text(encoding="utf-8"))["consolidated_metadata"]["metadata"]
+    at_root = json.loads((path / "zarr.json").read_text(encoding="utf-8"))
+    gathered = at_root.get("consolidated_metadata", {}).get("metadata", {})
     for name in sorted(arrays.keys() | gathered.keys()):
         own = json.loads((path / name / "zarr.json").read_text(encoding="utf-8")) if name in arrays else None
         if own != gathered.get(name):
             yield f"{STORE}/{name}: its metadata are not those at the root"
 
 
-def _attributes(found: dict[str, Any], book: Ledger) -> Iterator[str]:
+def _attributes(stored: dict[str, Any], book: Ledger) -> Iterator[str]:
     wanted = attributes(book)
-    for name in sorted(found.keys() | wanted.keys()):
-        if found.get(name) != wanted.get(name):
+    if "dirty" not in stored:
+        wanted = _as_laid_before(wanted)
+    for name in sorted(stored.keys() | wanted.keys()):
+        if stored.get(name) != wanted.get(name):
             yield f"{STORE}: the attribute {name} is not what the ledger says"
+
+
+def _as_laid_before(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a store that was laid before stores told of changed files and of names of pairs."""
+    coordinates = [name for name in wanted["coordinates"].split() if name not in NAMES_OF_PAIRS]
+    return {name: value for name, value in wanted.items() if name != "dirty"} | {"coordinates": " ".join(coordinates)}
 
 
 def _lost_chunks(path: Path, arrays: dict[str, Any]) -> Iterator[str]:
     """Look for every chunk: to readers a chunk that is lost looks like one that was never filled."""
     for name, array in sorted(arrays.items()):
         counts = [-(-size // chunk) for size, chunk in zip(array.shape, array.chunks, strict=True)]
-        for place in np.ndindex(*counts):
-            chunk = "/".join([name, "c", *map(str, place)])
+        for position in np.ndindex(*counts):
+            chunk = "/".join([name, "c", *map(str, position)])
             if not (path / chunk).is_file():
                 yield f"{STORE}/{chunk} is lost"
 

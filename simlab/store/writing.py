@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.engine.ledger import STORE, Ledger
+from simlab.engine.provenance import CHANGED
+from simlab.store import readme, units
 from simlab.store.folder import NEW, settle, take_place
 from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, slabs, spread
 from simlab.store.measures import Labels, Measures, Position, Variables, bounds_if_failed, estimate, set_out
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import zarr
 
 SCHEMA = 1
+NAMES_OF_PAIRS = ("pair_first_name", "pair_second_name")
 
 DIMENSIONS = {"preference": "outcome of a comparison", "round": "batches collected"}
 """What lies along the dimensions that some kinds of studies have beside replicates, systems and pairs."""
@@ -47,8 +50,11 @@ class Survey:
     failed: Mapping[Position, float]
 
 
-def materialise(book: Ledger, measures: Measures, labels: Labels | None = None) -> Path:
-    """Lay the store of a ledger in the ledger's folder; return its path."""
+def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, command: str = "") -> Path:
+    """Lay the store of a ledger in the ledger's folder, and beside it a page for readers; return its path.
+
+    `command` is what asked for the sweep; the page names it.
+    """
     size = grid(book)
     settle(book.folder)
     survey = look_through(book, size, measures)
@@ -62,6 +68,7 @@ def materialise(book: Ledger, measures: Measures, labels: Labels | None = None) 
         lambda root: _add_outcomes(root, book, size, survey),
     )
     take_place(book.folder)
+    readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command))
     return book.folder / STORE
 
 
@@ -75,7 +82,7 @@ def lay(
     import zarr
 
     root = zarr.create_group(folder / NEW, zarr_format=3, attributes=dict(attributes))
-    for name, (dims, array, about) in variables.items():
+    for name, (dims, array, about) in units.speaking(variables).items():
         _add(root, name, dims, array, about)
     if more is not None:
         more(root)
@@ -102,11 +109,11 @@ def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:
 def _agreed(sets: Sequence[Array], replicates: int, outcome: Outcome) -> Array | None:
     """Return the document sets on which all cells agree that know them."""
     agreed = np.full(replicates, outcome.fill, outcome.dtype)
-    for found in sets:
-        known = found != outcome.fill
-        if np.any(known & (agreed != outcome.fill) & (agreed != found)):
+    for of_cell in sets:
+        known = of_cell != outcome.fill
+        if np.any(known & (agreed != outcome.fill) & (agreed != of_cell)):
             return None
-        agreed = np.where(known, found, agreed)
+        agreed = np.where(known, of_cell, agreed)
     return agreed
 
 
@@ -114,6 +121,7 @@ def attributes(book: Ledger) -> dict[str, Any]:
     """Say where a store comes from: the sweep, the config that its cells share, seed and versions."""
     declared = book.declaration() or {}
     *earlier, latest = book.provenance() or [{}]
+    commits = [versions.get("commit", "") for versions in (*earlier, latest)]
     base = declared.pop("base")
     about = {
         "schema": SCHEMA,
@@ -121,38 +129,63 @@ def attributes(book: Ledger) -> dict[str, Any]:
         "config": json.dumps(base),
         "seed": base.get("seed"),
         "conditional": declared["worlds"] == 1,
+        # Whether some numbers come from files of simlab that no commit holds.
+        "dirty": any(commit.endswith(CHANGED) for commit in commits),
         # How xarray learns which variables are coordinates.
-        "coordinates": "world study document_set pair_first pair_second",
+        "coordinates": " ".join(("world", "study", "document_set", "pair_first", "pair_second", *NAMES_OF_PAIRS)),
     }
     return about | latest | ({"earlier_versions": json.dumps(earlier)} if earlier else {})
 
 
 def coordinates(size: Grid, survey: Survey) -> Variables:
     """Name what lies along every dimension."""
-    replicate = np.arange(size.sizes["replicate"], dtype=np.int32)
-    first, second = np.triu_indices(size.sizes["system"], 1)
-    systems = {entry.systems for entry in size.entries.values()}
-    named = np.array(systems.pop()) if len(systems) == 1 else np.arange(size.sizes["system"])
-    found: Variables = {
+    axes: Variables = {
         axis["name"]: ((axis["name"],), axis_values(axis["values"]), {"key": axis["key"]}) for axis in size.axes
     }
-    found["world"] = (("replicate",), replicate // size.studies, {"label": "index of the world"})
-    found["study"] = (("replicate",), replicate % size.studies, {"label": "index of the study in its world"})
-    if survey.document_set is not None:
-        about = {"label": size.outcomes["document_set"].label}
-        found["document_set"] = (("replicate",), survey.document_set, about)
-    found["system"] = (("system",), named, {})
-    found["pair_first"] = (("pair",), first.astype(np.int32), {"label": "index of the first system of a pair"})
-    found["pair_second"] = (("pair",), second.astype(np.int32), {"label": "index of the second system of a pair"})
-    for dim, names in size.along.items():
-        found[dim] = ((dim,), np.array(names), {"label": DIMENSIONS.get(dim, dim)})
-    for dim in size.sizes.keys() - {*_ALWAYS, *size.along}:
-        counted = np.arange(size.sizes[dim], dtype=np.int32)
-        found[dim] = ((dim,), counted, {"label": DIMENSIONS.get(dim, dim)})
     n_systems = np.zeros(size.shape, np.int32)
     for position, entry in size.entries.items():
         n_systems[position] = len(entry.systems)
-    return found | {"n_systems": (size.names, n_systems, {"label": "systems of the cell"})}
+    counted: Variables = {"n_systems": (size.names, n_systems, {"label": "systems of the cell"})}
+    return axes | _of_replicates(size, survey) | _of_systems(size) | _of_kinds(size) | counted
+
+
+def _of_replicates(size: Grid, survey: Survey) -> Variables:
+    replicate = np.arange(size.sizes["replicate"], dtype=np.int32)
+    named: Variables = {
+        "world": (("replicate",), replicate // size.studies, {"label": "index of the world"}),
+        "study": (("replicate",), replicate % size.studies, {"label": "index of the study in its world"}),
+    }
+    if survey.document_set is not None:
+        about = {"label": size.outcomes["document_set"].label}
+        named["document_set"] = (("replicate",), survey.document_set, about)
+    return named
+
+
+def _of_systems(size: Grid) -> Variables:
+    """Name systems, and the two of each pair, where all cells have the same ones; else they are counted."""
+    first, second = np.triu_indices(size.sizes["system"], 1)
+    systems = {entry.systems for entry in size.entries.values()}
+    alike = len(systems) == 1
+    named = np.array(systems.pop()) if alike else np.arange(size.sizes["system"])
+    variables: Variables = {
+        "system": (("system",), named, {}),
+        "pair_first": (("pair",), first.astype(np.int32), {"label": "index of the first system of a pair"}),
+        "pair_second": (("pair",), second.astype(np.int32), {"label": "index of the second system of a pair"}),
+    }
+    if alike:
+        variables["pair_first_name"] = (("pair",), named[first], {"label": "first system of a pair"})
+        variables["pair_second_name"] = (("pair",), named[second], {"label": "second system of a pair"})
+    return variables
+
+
+def _of_kinds(size: Grid) -> Variables:
+    """Name or count what lies along the dimensions that some kinds of studies have of their own."""
+    named: Variables = {
+        dim: ((dim,), np.array(names), {"label": DIMENSIONS.get(dim, dim)}) for dim, names in size.along.items()
+    }
+    for dim in sorted(size.sizes.keys() - {*_ALWAYS, *size.along}):
+        named[dim] = ((dim,), np.arange(size.sizes[dim], dtype=np.int32), {"label": DIMENSIONS.get(dim, dim)})
+    return named
 
 
 def axis_values(values: Sequence[Any]) -> Array:
@@ -180,14 +213,22 @@ def _add_outcomes(root: zarr.Group, book: Ledger, size: Grid, survey: Survey) ->
     arrays = {}
     for name in names:
         outcome = size.outcomes[name]
-        absent = [position for position in survey.failed if position not in survey.present[name]]
-        about = {"label": outcome.label} | ({"absent": absent} if absent else {})
+        about = _about_outcome(name, names, size, survey)
         dims = (*size.names, *outcome.dims)
         shape = (*size.shape, *(size.sizes[dim] for dim in outcome.dims))
         arrays[name] = _create(root, name, dims, shape, np.dtype(outcome.dtype), outcome.fill, about, split)
     for prefix, slab in slabs(book, size, names):
         for name, array in slab.items():
             arrays[name][prefix] = array
+
+
+def _about_outcome(name: str, names: Sequence[str], size: Grid, survey: Survey) -> dict[str, Any]:
+    absent = [position for position in survey.failed if position not in survey.present[name]]
+    about = {"label": size.outcomes[name].label} | ({"absent": absent} if absent else {})
+    unit = units.of_outcome(name, names)
+    if name == "estimate" and unit == "points" and not units.in_points([e.config for e in size.entries.values()]):
+        unit = None
+    return units.described(name, about, unit)
 
 
 def _add(root: zarr.Group, name: str, dims: Sequence[str], array: Array, about: Mapping[str, Any]) -> None:

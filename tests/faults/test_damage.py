@@ -136,7 +136,7 @@ def test_what_a_killed_run_left_is_cleared_away(tmp_path: Path) -> None:
     (tmp_path / folder.NEW / "zarr.json").write_text("{")
     assert verify(tmp_path).problems == ()
     assert lay(tmp_path) == sound
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.sqlite", "results.zarr"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.txt", "ledger.sqlite", "results.zarr"]
 
 
 @pytest.mark.parametrize("renamed", [0, 1])
@@ -160,4 +160,4 @@ def test_a_crash_while_the_new_store_takes_its_place_leaves_one(
     with opening.open_results(tmp_path) as dataset:
         assert dataset["mean_n"].values.tolist() == [18, 18]
     assert lay(tmp_path) == sound
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.sqlite", "results.zarr"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.txt", "ledger.sqlite", "results.zarr"]

@@ -97,7 +97,7 @@ def kill_and_resume(kills: int, seed: int, root: Path, undisturbed: dict[str, st
             drive(folder)
             assert fake_studies.digest(folder) == undisturbed
             assert verify(folder, fake_studies.MEASURES).problems == ()
-            assert sorted(path.name for path in folder.iterdir()) == ["ledger.sqlite", "results.zarr"]
+            assert sorted(path.name for path in folder.iterdir()) == ["README.txt", "ledger.sqlite", "results.zarr"]
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for survivors in /proc")

@@ -38,13 +38,19 @@ def check_suffix(file: Path | None, option: str = "--out") -> None:
         )
 
 
-def write(draw: Callable[[], Figure], file: Path) -> None:
-    """Draw a figure in the common style and write it; raise InputError for an unknown suffix before drawing."""
+def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
+    """Draw a figure in the common style, and write it where a file is named.
+
+    Raises InputError for an unknown suffix before drawing.
+    """
     import matplotlib as mpl
 
     check_suffix(file)
     with mpl.rc_context(STYLE):
-        save(draw(), file)
+        figure = draw()
+        if file is not None:
+            save(figure, file)
+    return figure
 
 
 def save(figure: Figure, file: Path) -> None:

@@ -4,36 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from simlab.comparing.contrasts import Row, less_is_better
+from simlab.comparing.labelled import records
 from simlab.drawing.text import tables
 from simlab.drawing.text.cells import measured_column, replication
 
 INTERVAL = "95 % interval"
 UNPAIRED = "Not all stores met the same worlds: differences between those are not paired."
 PLAIN_WORDS = {"best": "best", "tied": "tied with the best", "behind": "", "unknown": "?"}
-
-
-def records(rows: Sequence[Row], by: str, measure: str) -> list[dict[str, Any]]:
-    """List the rows in full precision; the baseline has no difference from itself."""
-    return [
-        {
-            **row.at,
-            by: row.design,
-            measure: row.value,
-            f"{measure}_mcse": row.mcse,
-            f"{measure}_n": row.n,
-            "baseline": row.baseline,
-            "difference": row.contrast.difference if row.contrast else None,
-            "difference_mcse": row.contrast.mcse if row.contrast else None,
-            "difference_low": row.contrast.low if row.contrast else None,
-            "difference_high": row.contrast.high if row.contrast else None,
-            "clusters": row.contrast.clusters if row.contrast else None,
-            "standing": row.standing,
-        }
-        for row in rows
-    ]
 
 
 def table(rows: Sequence[Row], by: str, measure: str, cluster: str) -> str:

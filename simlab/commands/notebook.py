@@ -1,0 +1,235 @@
+"""The verbs of the command line for notebooks and scripts: the same checks and bits, labelled xarray instead of text.
+
+Nothing is printed; what a user can mend is raised as InputError, and nothing is written then.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from simlab.commands.words import words
+from simlab.messages import shown
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from simlab.commands.stores import Comparison
+
+Setting: TypeAlias = str | Mapping[str, object]
+"""`"design.documents=30"` as it is typed, or `{"design.documents": 30}`."""
+
+Store: TypeAlias = "str | os.PathLike[str] | xr.Dataset"
+"""The folder of a store, or what `open_results` gave."""
+
+
+def run(
+    *settings: Setting,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    quick: bool = False,
+    plugins: Sequence[str] = (),
+    progress: bool = False,
+    **more: object,
+) -> xr.Dataset:
+    """Run one design, or what is missing of it; return its store.
+
+    `settings` change the defaults, as the words of the command line or as mappings; `more` are keys without a dot. The
+    store goes to `out`, by default a folder below `outputs/` that is named after the settings, as `simlab run` does.
+
+    Returns a dataset of measures (`srp[]`, beside it `srp_mcse`, `srp_n`, `srp_influence[cluster]`), in memory, and of
+    outcomes (`estimate[replicate, system]`, `significant[replicate, pair]`, ...), which are read when they are used.
+    `units` and `long_name` are attributes of each. Warns of campaigns that failed. Raises InputError, before anything
+    is written, for settings that do not go together.
+
+    >>> simlab.run("design.grouping=ungrouped", {"design.documents": 30}, worlds=2)["srp"]  # doctest: +SKIP
+    """
+    with mendable():
+        overrides = words([*settings, more], axes=False)
+        return _carried_out(None, overrides, out, jobs, quick=quick, plugins=plugins, progress=progress)
+
+
+def sweep(
+    name: str | os.PathLike[str],
+    *settings: Setting,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    quick: bool = False,
+    plugins: Sequence[str] = (),
+    progress: bool = False,
+    **more: object,
+) -> xr.Dataset:
+    """Run a grid of designs, or what is missing of it; return its store.
+
+    `name` is one of `simlab list`, or a YAML file like those. In `settings` a list is an axis:
+    `{"design.documents": [10, 20]}` is `"design.documents=10,20"`. The same call again continues an interrupted sweep;
+    more worlds, studies or values on an axis run what is missing.
+
+    Returns a dataset as `run` does, with the axes of the sweep as its first dimensions (of a calculation: measures
+    only). A dataset reads outcomes from the folder: open the folder anew after it has grown. Raises InputError, before
+    anything is written, for settings that do not go together, and for a folder that holds another sweep.
+
+    >>> results = simlab.sweep("item_grouping", {"design.documents": [20, 60]}, quick=True)  # doctest: +SKIP
+    >>> results["srp"].sel(grouping="ungrouped", documents=20)  # doctest: +SKIP
+    """
+    with mendable():
+        overrides = words([*settings, more], axes=True)
+        return _carried_out(os.fspath(name), overrides, out, jobs, quick=quick, plugins=plugins, progress=progress)
+
+
+def query(
+    store: Store | None = None,
+    *conditions: Setting,
+    measure: str | Sequence[str] | None = None,
+    **axes: object,
+) -> xr.Dataset:
+    """Take measures from a store, those that it does not hold computed from its outcomes.
+
+    `store` is a folder or a dataset, the store that was run last if left out. `conditions` and `axes` keep cells:
+    `"grouping=ungrouped"`, `{"design.grouping": "ungrouped"}` or `grouping="ungrouped"`; a list keeps several values.
+    `measure` names measures, or stored outcomes that have a mean (`"cost"`); by default those that the store holds.
+
+    Returns, over the axes, each measure beside its `_mcse` and `_n` (campaigns), as `simlab query --format json`; with
+    `.to_dataframe()` a table (of a store without axes: `.to_pandas()`). Raises InputError for an axis, a value or a
+    measure that the store does not hold.
+
+    >>> simlab.query("outputs/item_grouping", measure="srp,cost", documents=[10, 20]).to_dataframe()  # doctest: +SKIP
+    """
+    from simlab.commands import stores
+
+    with mendable(), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
+        dataset, names = stores.measured(dataset, _names(measure))
+        answer: xr.Dataset = dataset[[f"{name}{suffix}" for name in names for suffix in ("", "_mcse", "_n")]].load()
+        return answer
+
+
+def compare(
+    store: Store | Sequence[Store] | None = None,
+    *conditions: Setting,
+    by: str | None = None,
+    measure: str | None = None,
+    baseline: object = None,
+    **axes: object,
+) -> xr.Dataset:
+    """Compare designs: paired differences with their errors, the best, and ties.
+
+    `by` names the axis whose values are compared; differences are taken from `baseline`, else from the best. Several
+    stores (a list) are compared cell by cell, without `by`, along the dimension `design`.
+
+    Returns, over the axes, the measure with `_mcse` and `_n`, then `difference`, `difference_mcse`, `difference_low`
+    and `difference_high` (a 95 % t interval), in the unit of the measure and NaN for the baseline itself, `clusters`,
+    `baseline` and `standing` (best, tied, behind, unknown); `.to_dataframe()` gives a row per design. Attributes: `by`,
+    `measure`, `cluster`, and `paired`, False where some stores did not meet the same worlds. Raises InputError for an
+    axis, a value or a measure that the store does not hold.
+
+    >>> simlab.compare("outputs/item_grouping", by="grouping", documents=20).to_dataframe()  # doctest: +SKIP
+    """
+    from simlab.commands import stores
+
+    several = isinstance(store, list | tuple)
+    if several != (by is None):
+        raise InputError("name the axis with by=, or several stores without it")
+    against = baseline if baseline is None or isinstance(baseline, str) else shown(baseline)
+    with mendable(), ExitStack() as stack:
+        wanted = stores.apart([*conditions, axes])
+        if isinstance(store, list | tuple):
+            return _labelled(stores.compared_stores(stores.several(stack, store), wanted, measure, against), None)
+        dataset = stack.enter_context(stores.opened(store, wanted))
+        return _labelled(stores.compared(dataset, str(by), measure, against), dataset)
+
+
+def plot(
+    store: Store | None = None,
+    *conditions: Setting,
+    measure: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    **axes: object,
+) -> Figure:
+    """Draw the figure of a sweep; it is written (.png, .svg or .pdf) only where `out` names a file.
+
+    `store`, `conditions` and `axes` are those of `query`; `measure` takes the place of the figure's own. Returns a
+    matplotlib figure, which `%matplotlib inline` shows. Raises InputError for a store of one cell, for a measure that
+    it does not hold, and for more panels than a page has.
+
+    >>> simlab.plot("outputs/item_grouping", measure="power", out="power.svg")  # doctest: +SKIP
+    """
+    from simlab.commands import stores
+    from simlab.drawing.figures import files, sweep
+    from simlab.store.query import with_measures
+
+    file = None if out is None else Path(out)
+    files.check_suffix(file)
+    with mendable(), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
+        held = with_measures(dataset, [measure] if measure else [])
+        return files.write(lambda: sweep.draw(held, measure), file)
+
+
+@contextmanager
+def mendable() -> Iterator[None]:
+    """Raise what is wrong with a file as the command line words it: as InputError."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise InputError(f"{error.filename}: {(error.strerror or type(error).__name__).lower()}") from error
+
+
+def checked_jobs(jobs: int | None) -> int | None:
+    """Return a number of processes, None for one per core; raises InputError for fewer than one."""
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs={shown(jobs)} must be a whole number >= 1, or None for one per core")
+    return jobs
+
+
+def _carried_out(
+    name: str | None,
+    overrides: Sequence[str],
+    out: str | os.PathLike[str] | None,
+    jobs: int | None,
+    *,
+    quick: bool,
+    plugins: Sequence[str],
+    progress: bool,
+) -> xr.Dataset:
+    from simlab.commands import launch
+    from simlab.store.opening import open_results
+
+    declared, folder = launch.declared(
+        name, overrides, None if out is None else Path(out), quick=quick, plugins=list(plugins)
+    )
+    for line in launch.carry_out(declared, folder, checked_jobs(jobs), quiet=not progress):
+        warnings.warn(line, stacklevel=3)
+    dataset = open_results(folder)
+    # Else measures would be read when they are used, and by then the folder may hold others.
+    for variable in dataset.variables.values():
+        if not {"replicate", "of_world"} & set(variable.dims):
+            variable.load()
+    return dataset
+
+
+def _labelled(said: Comparison, dataset: xr.Dataset | None) -> xr.Dataset:
+    """Label a comparison, and say in its attributes what was compared and what is held fixed."""
+    from simlab.comparing import labelled
+
+    answer = labelled.of_rows(said.rows, said.by, said.measure)
+    unit = {"units": said.unit} if said.unit else {}
+    answer[said.measure].attrs.update({"long_name": said.label, **unit})
+    for name in (f"{said.measure}_mcse", *labelled.DIFFERENCES):
+        answer[name].attrs.update(unit)
+    about = {"by": said.by, "measure": said.measure, "cluster": said.cluster, "paired": said.paired}
+    if dataset is None:
+        return answer.assign_attrs(about)
+    for axis in answer.coords:
+        answer[axis].attrs.update(dataset[axis].attrs)
+    return answer.assign_attrs(about | {"conditional": bool(dataset.attrs.get("conditional"))})
+
+
+def _names(measure: str | Sequence[str] | None) -> list[str] | None:
+    return measure.split(",") if isinstance(measure, str) else None if measure is None else list(measure)

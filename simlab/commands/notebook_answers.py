@@ -1,0 +1,116 @@
+"""Hold what the verbs of notebooks answer about tables: labelled, documented, and frozen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simlab.comparing.labelled import column, over
+from simlab.store.units import KEYS
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from simlab.fitting.report import Report
+
+UNITS = {
+    **KEYS,
+    **dict.fromkeys(("epsilon", "epsilon_joint", "detectable", "detectable_joint", "difference"), "1"),
+    **dict.fromkeys(("power_published", "power_joint", "correlation", "threshold"), "1"),
+    **dict.fromkeys(("predicted", "low", "high", "observed", "observed_mcse"), "1"),
+    "price": "currency",
+    "documents": "documents",
+    "ratings_per_item": "ratings",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FittedWorld:
+    """Hold a world fitted to a pilot, and what its report says.
+
+    `estimates` are over `parameter` (estimate, low and high of a 95 % interval), `systems` over `system` (mean_score in
+    points, low and high relative to the average, 90 %), `checks` over `trait` (the real pilot against simulated ones:
+    real, simulated, low, high, inside). `speeds[rater]`, where the table has times; `world` is what the file says.
+    """
+
+    method: str
+    estimates: xr.Dataset
+    systems: xr.Dataset
+    checks: xr.Dataset
+    speeds: Mapping[str, Mapping[str, float]]
+    not_identified: tuple[str, ...]
+    diagnosis: Mapping[str, Any]
+    world: Mapping[str, Any]
+
+    def write(self, out: str | os.PathLike[str]) -> Path:
+        """Write the world for `systems=fitted systems.path=OUT`; raises InputError for a name that is not .yaml."""
+        from simlab.commands.fit import check_names
+        from simlab.fitting import document
+
+        check_names(Path(out), None)
+        document.write(Path(out), self.world)
+        return Path(out)
+
+
+@dataclass(frozen=True, slots=True)
+class FittedMetrics:
+    """Hold what a table tells of metrics.
+
+    `learned` is over `row`: value, low and high of a 95 % interval, by `metric` and `what`, and what it rests on.
+    `texts[metric]` is what the file of each metric says, `files[metric]` where it was written (nowhere without `out`),
+    `next` are commands that put written files to use.
+    """
+
+    learned: xr.Dataset
+    notes: tuple[str, ...]
+    texts: Mapping[str, str]
+    files: Mapping[str, Path]
+    next: tuple[str, ...]
+
+
+def of_fit(told: Report) -> FittedWorld:
+    """Label a fit."""
+    from simlab.drawing.text.fitted_world import WORDS
+
+    estimates = [{"parameter": k, "meaning": WORDS[k], **v} for k, v in told.estimates.items()]
+    systems = [{"system": s.system, "mean_score": s.mean, "low": s.low, "high": s.high} for s in told.systems]
+    checks = [{**check._asdict(), "inside": check.inside} for check in told.checks.traits]
+    dataset = listed("system", systems)
+    dataset["mean_score"].attrs["units"] = "points"
+    return FittedWorld(
+        told.fit.method,
+        listed("parameter", estimates, ("meaning",)),
+        dataset,
+        listed("trait", checks),
+        dict(told.speeds),
+        tuple(told.not_identified),
+        dict(told.fit.diagnosis),
+        told.content(),
+    )
+
+
+def of_grid(rows: Sequence[Mapping[str, Any]], given: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+    """Label what was calculated for all combinations of settings; those with several values are axes."""
+    axes = {key: values for key, values in given.items() if len(values) > 1}
+    # Counts are whole numbers in the rows, and as they were read in what was given.
+    values = {key: list(dict.fromkeys(row[key] for row in rows)) if key in rows[0] else axes[key] for key in axes}
+    return with_units(over(rows, values))
+
+
+def listed(dim: str, records: Sequence[Mapping[str, Any]], about: Sequence[str] = ()) -> xr.Dataset:
+    """Label records along one dimension; a field of its name is the coordinate, those in `about` lie beside it."""
+    import xarray as xr
+
+    fields = {name: (dim, column([record[name] for record in records])) for name in (records[0] if records else ())}
+    return xr.Dataset(fields).set_coords([name for name in (*about, dim) if name in fields])
+
+
+def with_units(dataset: xr.Dataset) -> xr.Dataset:
+    """Say in which unit each number is."""
+    for name, variable in dataset.variables.items():
+        if str(name) in UNITS and variable.dtype.kind in "if":
+            dataset[name].attrs["units"] = UNITS[str(name)]
+    return dataset

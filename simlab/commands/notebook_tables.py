@@ -1,0 +1,204 @@
+"""The verbs of the command line that need no store, for notebooks: pilots, metrics, agreement, what can be detected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from simlab.commands.notebook import checked_jobs, mendable
+from simlab.commands.notebook_answers import FittedMetrics, FittedWorld, listed, of_fit, of_grid, with_units
+from simlab.messages import or_nearest, shown
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from simlab.fitting.agreement import Agreement
+
+File: TypeAlias = str | os.PathLike[str]
+Solve: TypeAlias = Literal["n_human", "n_metric", "n_calibration", "accuracy", "mix"]
+SOLVE: tuple[Solve, ...] = ("n_human", "n_metric", "n_calibration", "accuracy", "mix")
+
+
+def fit(
+    table: File | None = None,
+    *,
+    method: Literal["fast", "nuts"] = "fast",
+    seed: int = 0,
+    out: File | None = None,
+    report: File | None = None,
+) -> FittedWorld:
+    """Make a world from the ratings of a pilot (None: the built-in ones), by moments in seconds or by chains.
+
+    `out` names the file of the world, `report` that of a figure; without them nothing is written. Raises InputError,
+    before anything is fitted, for a table that cannot be read and for names that end in something else.
+
+    >>> world = simlab.fit("pilot.tsv", out="pilot.yaml")  # doctest: +SKIP
+    >>> world.estimates.to_dataframe()  # doctest: +SKIP
+    """
+    from simlab.commands import fit as fits
+    from simlab.fitting.report import fitted
+
+    _from_zero("seed", seed)
+    with mendable():
+        fits.check_names(_path(out), _path(report))
+        one = fitted(_path(table), method, seed)
+        world = of_fit(one)
+        if out is not None:
+            world.write(out)
+        if report is not None:
+            fits.save_figure(one, Path(report))
+    return world
+
+
+def fit_metric(
+    table: File,
+    *,
+    metrics: Sequence[str] | str | None = None,
+    adequate_from: float | None = None,
+    threshold: float | None = None,
+    margin: float = 0.0,
+    human_margin: float = 0.0,
+    lower_is_better: bool = False,
+    human_lower_is_better: bool = False,
+    references: int | None = None,
+    keep_order: bool = False,
+    out: File | None = None,
+) -> FittedMetrics:
+    """Tell what metrics are worth from a table of outputs, of preferences, or of unit tests.
+
+    Options are those of `simlab fit-metric`; margins are in the units of the scores. Files for `metric=fitted_...` are
+    written only where `out` names a file or a folder. Raises InputError for a table or options that do not fit
+    together, and where nothing can be learned.
+
+    >>> simlab.fit_metric("outputs.csv", adequate_from=4).learned.to_dataframe()  # doctest: +SKIP
+    """
+    from simlab.commands.fit_metric import learned_from
+    from simlab.fitting_metrics.fitting import Options
+
+    options = Options(
+        margin=margin,
+        human_margin=human_margin,
+        adequate_from=adequate_from,
+        threshold=threshold,
+        lower_is_better=lower_is_better,
+        human_lower_is_better=human_lower_is_better,
+        keep_order=keep_order,
+    )
+    names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
+    with mendable():
+        said = learned_from(Path(table), names, references, options, _path(out))
+        if out is not None:
+            said.write()
+    paths = dict(said.paths) if out is not None else {}
+    learned = listed("row", said.rows, ("metric", "what", "rests_on"))
+    return FittedMetrics(learned, tuple(said.notes), dict(said.texts), paths, tuple(said.commands))
+
+
+def backtest(
+    table: File | None = None,
+    *,
+    pilot_share: float = 0.5,
+    splits: int = 4,
+    quick: bool = False,
+    seed: int = 0,
+    jobs: int | None = None,
+    plot: File | None = None,
+    progress: bool = False,
+) -> xr.Dataset:
+    """Hold predictions from a pilot against real studies, on the ratings of a table (None: the built-in one).
+
+    Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: SRP, a
+    share. Coordinates say of which split, target, method and design. Raises InputError for a table that cannot be read
+    or split.
+
+    >>> table = simlab.backtest("ratings.tsv", quick=True).to_dataframe()  # doctest: +SKIP
+    """
+    from simlab.commands import backtest as backtests
+    from simlab.drawing.figures import files
+
+    _from_zero("seed", seed)
+    if splits < 1:
+        raise InputError(f"splits={shown(splits)} must be a whole number >= 1")
+    with mendable():
+        files.check_suffix(_path(plot))
+        records = backtests.carry_out(
+            _path(table),
+            pilot_share,
+            splits=1 if quick else splits,
+            quick=quick,
+            seed=seed,
+            jobs=checked_jobs(jobs),
+            quiet=not progress,
+        )
+        if plot is not None:
+            backtests.save_figure(records, Path(plot))
+    about = ("split", "target", "method", "grouping", "normalization", "documents", "ratings_per_item")
+    return with_units(listed("prediction", [record._asdict() for record in records], about))
+
+
+def detect(
+    *settings: str | Mapping[str, object],
+    difference: float | None = None,
+    solve: Solve | None = None,
+    prices: str | Mapping[str, float] | None = None,
+    joint: bool = False,
+    **more: object,
+) -> xr.Dataset:
+    """Tell which difference between two systems' shares of adequate outputs is measurable; a calculation.
+
+    Settings, as words, mappings or keywords, are n_human, n_metric, n_calibration, alpha, level, power, and rho and
+    eta, or accuracy, or correlation; a list is an axis. With `solve` and `difference` the inverse is answered.
+
+    Returns, over the axes, what `simlab detect --format json` lists: `epsilon`, `detectable`, ..., shares, and the
+    settings themselves. NaN: out of reach. Raises InputError for settings that do not go together.
+
+    >>> simlab.detect(n_human=100, n_metric=[1000, 10000], rho=.7, eta=.7)["detectable"]  # doctest: +SKIP
+    """
+    from simlab.commands import detect as detection
+    from simlab.commands.detect_words import parsed
+
+    if solve is not None and solve not in SOLVE:
+        raise InputError(f"solve={shown(solve)} is unknown; {or_nearest(str(solve), SOLVE)}")
+    given = {key: list(dict.fromkeys(values)) for key, values in parsed(_detect_words([*settings, more])).items()}
+    costs = prices if prices is None or isinstance(prices, str) else ",".join(f"{k}={v}" for k, v in prices.items())
+    return of_grid(detection.told(given, difference, solve, costs, joint), given)
+
+
+def agreement(table: File | None = None, *, plot: File | None = None) -> Agreement:
+    """Tell how far the raters of a table agree (None: of the built-in one).
+
+    Returns mean Kendall tau-b over single documents and over all shared ones (`single`, `shared`), over `pairs` of
+    raters, and profiles of `raters`, scores in points; `.tables()` gives records for data frames, `.notes()` what the
+    numbers leave out. `plot` names the file of a figure. Raises InputError for a table that cannot be read.
+
+    >>> simlab.agreement("ratings.tsv").single.kendall  # doctest: +SKIP
+    """
+    from simlab.commands.agreement import measured_on
+
+    with mendable():
+        return measured_on(_path(table), _path(plot))
+
+
+def _detect_words(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
+    """Write settings as `simlab detect` reads them: its values are numbers, none and free."""
+    written: list[str] = []
+    for given in settings:
+        if isinstance(given, str):
+            written.append(given)
+            continue
+        for key, value in given.items():
+            values = value if isinstance(value, list | tuple) else [value]
+            written.append(f"{key}={','.join('none' if one is None else str(one) for one in values)}")
+    return written
+
+
+def _path(file: File | None) -> Path | None:
+    return None if file is None else Path(file)
+
+
+def _from_zero(name: str, value: int) -> None:
+    if value < 0:
+        raise InputError(f"{name}={shown(value)} must be a whole number >= 0")

@@ -1,0 +1,68 @@
+"""Turn settings that are given as Python values into the words of the command line, so that both are read alike."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from simlab.messages import in_quotes, shown
+from simlab.types import InputError
+
+
+def words(settings: Iterable[str | Mapping[str, object]], *, axes: bool) -> list[str]:
+    """Write settings as `KEY=VALUE`: texts as they are, mappings key by key.
+
+    With `axes` a list is an axis, `KEY=A,B`; without, as for the keys that take one, it is a list, `KEY=[A,B]`. A list
+    of lists is a matrix either way, and measures are one list. Raises InputError for what is no setting.
+    """
+    written: list[str] = []
+    for given in settings:
+        if isinstance(given, str):
+            written.append(given)
+        elif isinstance(given, Mapping):
+            written += [word(key, value, axes=axes) for key, value in given.items()]
+        else:
+            raise InputError(f"{shown(given)} is no setting; write 'design.documents=30' or {{'design.documents': 30}}")
+    return written
+
+
+def word(key: str, value: object, *, axes: bool) -> str:
+    """Write one setting; raises InputError for a value that no key takes.
+
+    >>> word("design.documents", [10, 20], axes=True), word("systems.path", "a,b.tsv", axes=True)
+    ('design.documents=10,20', 'systems.path="a,b.tsv"')
+    """
+    value = _plain(value)
+    if not isinstance(value, list):
+        return f"{key}={_literal(key, value)}"
+    texts = [_literal(key, _plain(entry)) for entry in value]
+    if not axes or key == "measure" or any(isinstance(_plain(entry), list) for entry in value):
+        return f"{key}=[{','.join(texts)}]"
+    if not texts:
+        raise InputError(f"{key} holds no value; an axis needs at least one")
+    return f"{key}=" + (",".join(texts) if len(texts) > 1 else f"choice({texts[0]})")
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and lists of numpy as Python's own, paths as texts."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return list(value) if isinstance(value, tuple | range) else value
+
+
+def _literal(key: str, value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{','.join(_literal(key, _plain(entry)) for entry in value)}]"
+    if isinstance(value, str):
+        # A text that could be read as another value, or that the grammar would take apart, is quoted.
+        plain = shown(value, len(value)) == value
+        return value if plain else shlex.split(in_quotes(key, value))[0].removeprefix(f"{key}=")
+    if value is None or isinstance(value, bool):
+        return shown(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    raise InputError(f"{key}={shown(value)}: a value is a text, a number, True, False, None, or a list of these")

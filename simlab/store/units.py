@@ -1,0 +1,102 @@
+"""Say what each variable of a store is called, and in which unit it is.
+
+Shares, probabilities and correlations have the unit "1", money is in "currency"; codes, indices and names have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from simlab.measures.labels import LABELS
+from simlab.store.measures import SUFFIXES, Variables
+
+UNITS: Mapping[str, str] = {
+    "cost": "currency",
+    "human_cost": "currency",
+    "item_ratings_used": "outputs",
+    "item_ratings_possible": "outputs",
+    "metric_used": "outputs",
+    "rounds": "batches",
+    "round": "batches",
+    "undecided": "pairs",
+    "n_systems": "systems",
+    "kld": "nat",
+    **dict.fromkeys(("load_entropy_reached", "p_value", "theta", "p_mean", "p_low", "p_high"), "1"),
+    **dict.fromkeys(("reference_p", "true_p", "true_gamma", "true_correlation", "true_efficiency"), "1"),
+    **dict.fromkeys(("true_human_rho", "true_human_eta", "true_metric_rho", "true_metric_eta"), "1"),
+}
+"""Units that are the same in all kinds of studies; measures that are not listed are shares and the like."""
+
+KEYS: Mapping[str, str] = {
+    "design.documents": "documents",
+    "design.ratings_per_item": "ratings",
+    "budget.batch_size": "comparisons",
+    "budget.annotations_per_pair": "comparisons",
+    "budget.human_ratings": "judgements",
+    "budget.metric_ratings": "outputs",
+    "budget.calibration_ratings": "outputs",
+    "budget.cost": "currency",
+    "systems.n_systems": "systems",
+    **dict.fromkeys(("n_human", "n_metric", "n_calibration"), "outputs"),
+    **dict.fromkeys(("accuracy", "rho", "eta", "alpha", "level", "power"), "1"),
+    **dict.fromkeys(("design.load_entropy", "metric.correlation", "raters.gamma"), "1"),
+}
+"""Units of keys that are axes."""
+
+ANSWERS = frozenset(["ratings_used", "ratings_possible", "human_count", "used", "collected"])
+QUALITY = frozenset([
+    *("estimate", "true_value", "low", "high", "standard_error"),
+    *("baseline", "baseline_width", "difference_se"),
+])  # fmt: skip
+OF_STUDIES: Mapping[str, tuple[str, str]] = {
+    "human_count": ("ratings", "points"),
+    "verdict": ("comparisons", "1"),
+    "human_cost": ("judgements", "1"),
+}
+"""Units of answers and of quality in a store that holds this outcome, which only studies of one sort have."""
+
+KEEP_POINTS = frozenset(f"simlab.analysis.normalization.{name}" for name in ("none", "mean", "error"))
+"""Normalisations after which scores are still points; standardised scores are not."""
+
+
+def of_outcome(name: str, held: Collection[str]) -> str | None:
+    """Return the unit of an outcome beside the others that its store holds; None for codes and indices."""
+    told = [units for outcome, units in OF_STUDIES.items() if outcome in held]
+    answers, quality = told[0] if len(told) == 1 else (None, None)
+    if name in ANSWERS:
+        return answers
+    return quality if name in QUALITY else UNITS.get(name)
+
+
+def of_variable(name: str) -> str | None:
+    """Return the unit of a coordinate, or of a measure or what stands beside it.
+
+    >>> of_variable("srp_mcse"), of_variable("kld_influence"), of_variable("srp_n"), of_variable("pair_first")
+    ('1', 'nat', 'campaigns', None)
+    """
+    measure, suffix = next(((name.removesuffix(end), end) for end in SUFFIXES if name.endswith(end)), (name, ""))
+    return "campaigns" if suffix == "_n" else UNITS.get(measure, "1" if measure in LABELS else None)
+
+
+def described(name: str, about: Mapping[str, Any], unit: str | None) -> dict[str, Any]:
+    """Add `long_name`, and `units` where there is one, to the attributes of a variable."""
+    return {**about, "long_name": about.get("label", name.replace("_", " "))} | ({"units": unit} if unit else {})
+
+
+def speaking(variables: Variables) -> Variables:
+    """Let coordinates and measures say what they are: the same values, with `long_name` and `units`."""
+    return {
+        name: (dims, array, described(name, about, _unit(name, about) if array.dtype.kind in "iuf" else None))
+        for name, (dims, array, about) in variables.items()
+    }
+
+
+def in_points(configs: Collection[Mapping[str, Any]]) -> bool:
+    """Tell whether estimates of studies of ratings are still in points of the raters' scale."""
+    parts = (config.get("analysis", {}).get("normalization", {}).get("_target_") for config in configs)
+    return all(part in KEEP_POINTS for part in parts)
+
+
+def _unit(name: str, about: Mapping[str, Any]) -> str | None:
+    return about.get("units") or (KEYS.get(about["key"]) if "key" in about else of_variable(name))
