@@ -20,6 +20,8 @@ ASKED = "_SIMLAB_COMPLETE"
 
 _KEY = re.compile(r"^([A-Za-z]\w*):[ ]*([\w.]*)", re.MULTILINE)
 _NO_SETTING = ("defaults", "plugins", "sha256")
+QUESTION = "question"
+"""The group whose options are the questions of the files of defaults."""
 
 
 def answer(environment: Mapping[str, str], command: Any) -> str:
@@ -94,7 +96,9 @@ class Settings:
             self.groups.setdefault(group, []).append(file.stem)
         where = f"{group}.{file.stem}." if group == "measure" else f"{group}." if group else ""
         for key, default in _KEY.findall(file.read_text(encoding="utf-8")):
-            if key not in _NO_SETTING:
+            if key == QUESTION and not group:
+                self.groups.setdefault(QUESTION, []).append(default)
+            elif key not in _NO_SETTING:
                 defaults = self.keys.setdefault(where + key, [])
                 defaults += [default] if default and default not in defaults else []
 

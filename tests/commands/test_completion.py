@@ -51,7 +51,7 @@ def test_a_word_is_completed(line: str) -> None:
 
 def test_every_sweep_option_and_key_is_offered() -> None:
     settings = Settings()
-    options = {group: list(names) for group, names in list_options().items() if group != "calculation"}
+    options = {group: sorted(names) for group, names in list_options().items() if group != "calculation"}
     assert {group: sorted(names) for group, names in settings.groups.items()} == options
     assert completion.sweeps() == list(list_sweeps())
     known = {key.key for key in explain_keys() if key.key.rpartition(".")[2] not in ("sha256", "plugins")}

@@ -70,7 +70,11 @@ def test_a_study_file_can_be_varied(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_cfg_prints_the_config_and_runs_nothing(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    assert yaml.safe_load(said(capsys, "run", "--cfg", "job", "seed=3")) == {"simlab": 1, **compose(["seed=3"])}
+    assert yaml.safe_load(said(capsys, "run", "--cfg", "job", "seed=3")) == {
+        "simlab": 1,
+        "question": "rate",
+        **compose(["seed=3"]),
+    }
     swept = said(capsys, "sweep", "item_grouping", "design.documents=10,20", "--cfg", "job")
     assert "# design.documents: 10, 20" in swept.splitlines()
     shared = yaml.safe_load(swept)

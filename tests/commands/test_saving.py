@@ -125,8 +125,8 @@ def test_what_is_said_on_the_way_is_said_once(
     stores: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from simlab.cli import answer
-    from simlab.commands import answers
+    from simlab.commands import stores as opened
 
-    monkeypatch.setattr(answers, "last_store", lambda: stores / "ratings")
+    monkeypatch.setattr(opened, "last_store", lambda: stores / "ratings")
     assert answer(["query", "--measure", "srp", "--save", "a.json"]) == 0
     assert capsys.readouterr().err.count("store:") == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from simlab.commands import compare, order, plot, query, run, stores, sweep, verify
+from simlab.config.sweepfile import RUN
 from simlab.types import InputError
 
 TINY = ["systems.n_systems=3", "systems.n_documents=21", "systems.n_segments=21", "studies=4"]
@@ -46,13 +47,13 @@ def test_csv_and_json_hold_what_the_store_holds_and_no_more(store: Path) -> None
 def test_one_world_has_document_sets_behind_its_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = [*TINY, "worlds=1", "design.documents=8", "design.studies_per_document_set=2"]
-    launched = run.answer(words, out=None, jobs=1, quick=False, dry=False, plugins=[])
+    launched = run.answer(RUN, words, out=None, jobs=1, quick=False, dry=False, plugins=[])
     assert "n = 4 campaigns in 2 document sets behind each value" in launched.text
     assert launched.notes[0].startswith("conditional on one world")
 
 
 def test_the_condition_of_a_store_is_said_after_the_answer(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with stores.opened(store, ["documents=8"], ["srp"]) as dataset:
+    with stores.viewed(store, ["documents=8"]) as dataset:
         assert dataset.sizes["documents"] == 1
     assert capsys.readouterr().err == ""
 

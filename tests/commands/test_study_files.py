@@ -69,7 +69,7 @@ def test_files_that_are_no_studies_are_refused(capsys: pytest.CaptureFixture[str
     assert "simlab sweep FILE" in said(capsys, "run", "sweep.yaml", code=2)
     Path("study.yaml").write_text(said(capsys, "show", "--config"))
     assert "simlab run FILE" in said(capsys, "sweep", "study.yaml", code=2)
-    assert "cannot be read" in said(capsys, "run", "none.yaml", code=2)
+    assert "cannot be opened" in said(capsys, "run", "none.yaml", code=2)
     assert "is a sweep" in said(capsys, "run", "item_grouping", code=2)
     assert "neither a setting" in said(capsys, "run", "item_groping", code=2)
     assert sorted(path.name for path in folder.iterdir()) == ["study.yaml", "sweep.yaml"]

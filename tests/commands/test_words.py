@@ -75,7 +75,7 @@ def test_a_launch_refuses_a_file_in_the_place_of_its_folder(tmp_path: Path) -> N
 
 
 def test_notes_follow_the_answer_on_the_other_stream(capsys: pytest.CaptureFixture[str]) -> None:
-    cli._say(launch.Launched("answer", ["one", "two"]))
+    cli._end(launch.Launched("answer", ["one", "two"]))
     assert capsys.readouterr() == ("answer\n", "one\ntwo\n")
 
 

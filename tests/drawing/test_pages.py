@@ -69,9 +69,7 @@ def test_a_forecast_says_how_long_and_how_large() -> None:
     assert "calculate 12 settings" in forecast.calculated(12, Path("out"))
 
 
-def test_options_are_said_with_their_rules_and_settings_by_dotted_keys() -> None:
-    described = {"raters=x": {"does": "Draw raters.", "keys": {"noise": {"value": None, "rule": "a number"}}}}
-    assert declarations.options(described).splitlines() == ["raters=x", "  Draw raters.", "  noise  null  (a number)"]
+def test_settings_of_a_calculation_are_said_by_dotted_keys() -> None:
     calculation: Any = SimpleNamespace(
         section={"_target_": "simlab.analysis.calculations.f", "level": 0.05, "plan": {"n": [1, 2], "empty": []}},
         name="mine",
