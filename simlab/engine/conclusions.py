@@ -15,7 +15,7 @@ import numpy as np
 
 from simlab.studies.kind import Kind
 from simlab.studies.kinds import BUILT_IN, outcomes
-from simlab.studies.questions import kind_of
+from simlab.studies.questions import built_in, kind_of
 from simlab.types import Outcome
 
 FOREIGN = "foreign"
@@ -35,7 +35,7 @@ def conclusions_of(declared: Mapping[str, Any], configs: Sequence[Config]) -> Co
     """Return what the campaigns of a declared sweep, whose cells have these configs, conclude."""
     foreign = declared.get(FOREIGN)
     if foreign is None:
-        return _conclusions([(kind_of(config), config) for config in configs])
+        return _conclusions([(built_in(config), config) for config in configs])
     own = {name: _outcome(about) for name, about in foreign["outcomes"].items()}
     along = {dim: tuple(names) for dim, names in foreign["along"].items()}
     return Conclusions({**outcomes(), **own}, foreign["sizes"], along)

@@ -114,7 +114,12 @@ def _typed(name: str, array: Array, declared: Mapping[str, Outcome]) -> Array:
         return array.astype("int32", copy=False)
     if name not in declared:
         raise InputError(f"the ledger holds the outcome {name}, which no kind of study declares; run the sweep anew")
-    return array.astype(declared[name].dtype, copy=False)
+    typed = array.astype(declared[name].dtype, copy=False)
+    if typed is not array and not np.array_equal(typed, array, equal_nan=array.dtype.kind == "f"):
+        raise InputError(
+            f"the ledger holds {name} as {array.dtype}, which is not {declared[name].dtype}; run the sweep anew"
+        )
+    return typed
 
 
 def _joined(parts: Sequence[Mapping[str, Array]], name: str, declared: Mapping[str, Outcome]) -> Array:

@@ -94,8 +94,13 @@ def _filled(blank: Mapping[str, Array], outcomes: Mapping[str, Array], failed: A
 
 
 def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    """Put the parts of a block one behind the other; campaigns lack an outcome all together or not at all."""
     names = dict.fromkeys(name for part in parts for name in part)
-    return {name: np.concatenate([part[name] for part in parts if name in part]) for name in names}
+    joined = {name: np.concatenate([part[name] for part in parts if name in part]) for name in names}
+    for name, array in joined.items():
+        if not name.startswith("true_") and len(array) != len(joined["status"]):
+            raise ValueError(f"{len(array)} of {len(joined['status'])} campaigns of a block have the outcome {name}")
+    return joined
 
 
 def _declared(kind: Kind, arrays: dict[str, Array]) -> dict[str, Array]:

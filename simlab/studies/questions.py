@@ -34,6 +34,17 @@ def implied(config: Mapping[str, Any]) -> Kind:
     return _implied(tuple(_signature(config)), tuple(config.get("plugins", ())))
 
 
+def built_in(config: Mapping[str, Any]) -> Kind:
+    """Return the built-in kind of study that a config read from a file declares; nothing that it names is imported.
+
+    Its sections that are no parts tell the kinds apart; raises InputError for a question of a plug-in's.
+    """
+    if QUESTION in config:
+        return kind_asking(config[QUESTION])
+    plain = [section for section in _signature(config) if section[1] is None]
+    return _implied(tuple(plain), ())
+
+
 def kinds_with(group: str, section: Mapping[str, Any], plugins: Sequence[str] = ()) -> tuple[Kind, ...]:
     """List the kinds of studies that a section of a group can belong to."""
     keys = tuple(key for key, value in section.items() if not isinstance(value, Mapping) and key != "_target_")

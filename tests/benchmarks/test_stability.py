@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from places import places
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
@@ -17,8 +18,10 @@ from simlab.config import compose
 from simlab.design.balance import deal_evenly
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
-from simlab.studies.ratings.campaigns import lay_design, reveal
+from simlab.studies.ratings.collecting import lay, reveal
+from simlab.studies.ratings.preparing import prepare
 from simlab.studies.worlds import draw_world
+from simlab.types import RATE, Place
 
 OVERRIDES = ["design.documents=181", "design.studies_per_document_set=50"]
 
@@ -59,15 +62,16 @@ def test_stability(benchmark, noise: str, ratings_per_item: int, least: float) -
     three raters with noise of the study's own costs most: nearly all of it goes into 118,000 negative binomial draws.
     """
     config = compose([*OVERRIDES, f"raters.noise={noise}", f"design.ratings_per_item={ratings_per_item}"])
-    world, table = draw_world(config, 0), lay_design(config, 0)
+    world = draw_world(config, 0)
+    table = lay(prepare(config), world, Place(0))
     documents = np.ones(181, bool)
-    seen = reveal(world, deal_evenly(stream(1), table, documents), stream(2))
+    seen = reveal(world, deal_evenly(stream(1), table, documents), world.answers[RATE].draw(stream(2), None))
     total = np.zeros((181, 15))
     np.add.at(total, (world.frame.document[seen.item], seen.system), seen.value / ratings_per_item)
     with threadpool_limits(1):
-        run_block(config, 0, 0, 1)
+        run_block(config, places(0, 1))
         baseline = seconds(lambda: loop_over_pairs(total), 2)
-        benchmark.pedantic(run_block, args=(config, 0, 0, 20), rounds=3)
+        benchmark.pedantic(run_block, args=(config, places(0, 20)), rounds=3)
     mine = benchmark.stats.stats.median / 20
     benchmark.extra_info |= {"baseline_s_per_study": baseline, "s_per_study": mine, "ratio": baseline / mine}
     assert baseline / mine >= least

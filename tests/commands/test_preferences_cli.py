@@ -27,7 +27,7 @@ MISTAKES = {
     "run systems=preference raters=oracle decision=significance": "to studies of ratings or judgements",
     "run systems=mqm decision=bayes": "choose one",
     "run systems=preference design.grouping=ungrouped": "to studies of ratings",
-    "run systems=preference raters=expert_pool": "choose other raters or systems",
+    "run systems=preference raters=expert_pool": "raters=expert_pool to studies of ratings; choose one",
     "run systems=preference metric=none decision=naive": "needs a metric",
     "run systems=preference metric.mu=[[1,0,0],[0,1,0],[0,0,.5]]": "column 3 (what is said when the oracle",
     "run systems=preference metric.mu=[[[1]]]": "nothing deeper",

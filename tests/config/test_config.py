@@ -9,7 +9,7 @@ import pytest
 from simlab.config import canonical, compose, compose_calculation, compose_sweep, list_sweeps, load_sweep
 from simlab.config.overrides import read
 from simlab.config.sweepfile import load
-from simlab.studies.rules import check
+from simlab.studies.checks import check
 from simlab.types import InputError
 
 SCALARS = {

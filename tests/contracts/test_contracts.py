@@ -12,6 +12,8 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 import yaml
+from places import places
+from small_studies import CONF, grouping, judgement_study, preference_study, small_contest, small_systems, study
 
 from simlab import parts
 from simlab.config.comments import OWN, sentences
@@ -20,25 +22,29 @@ from simlab.design.balance import deal_evenly, lay_table
 from simlab.design.grouping import Groups
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
-from simlab.studies.ratings.campaigns import reveal
+from simlab.studies.ratings.collecting import reveal
 from simlab.types import (
+    COMPARE,
+    RATE,
+    ComparedWorld,
     Contest,
     Estimate,
     Estimates,
     Evidence,
     InputError,
     Judged,
-    JudgementWorld,
+    JudgedWorld,
+    KnownRates,
     Outputs,
-    PreferenceWorld,
+    RatedWorld,
     Seen,
+    TestSet,
     Verdicts,
     World,
 )
-from simlab.world.laws.comparisons import draw_test_set
-from simlab.world.laws.judgements import draw_outputs, judge
-
-CONF = Path(__file__).parents[2] / "conf"
+from simlab.world.laws.error_counts import ErrorCounts
+from simlab.world.laws.fixed import FixedRatings, fixed_ratings
+from simlab.world.laws.judgements import Sample, judgements_of
 
 
 def options(group: str) -> list[Any]:
@@ -49,11 +55,13 @@ def options(group: str) -> list[Any]:
 
 
 def returned(section: dict[str, Any]) -> Any:
-    return get_type_hints(parts.resolve(section["_target_"]))["return"]
+    return get_type_hints(parts.resolve(section["_target_"]), include_extras=True)["return"]
 
 
 def options_that_return(group: str, kind: Any) -> list[Any]:
-    return [option for option in options(group) if returned(option.values[0]) is kind]
+    chosen = [option for option in options(group) if returned(option.values[0]) == kind]
+    assert chosen, f"no option in conf/{group} returns {kind}"
+    return chosen
 
 
 def check_contest(contest: Contest) -> None:
@@ -63,11 +71,6 @@ def check_contest(contest: Contest) -> None:
     assert contest.p.shape == (n * (n - 1) // 2, 3)
     assert (contest.p >= 0).all()
     np.testing.assert_allclose(contest.p.sum(1), 1)
-
-
-def small_contest(name: str = "preference") -> dict[str, Any]:
-    section = yaml.safe_load((CONF / f"systems/{name}.yaml").read_text())
-    return section | {"n_systems": 4, "n_items": 30}
 
 
 FITTED = """
@@ -92,15 +95,19 @@ def with_a_file(section: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     return section | {"path": str(tmp_path / "fitted.yaml")}
 
 
-def compared(raters: dict[str, Any] | None = None, metric: dict[str, Any] | None = None) -> PreferenceWorld:
+def compared(raters: dict[str, Any] | None = None, metric: dict[str, Any] | None = None) -> World:
     contest = parts.bind(small_contest())(stream(1, "systems"))
     raters = raters or yaml.safe_load((CONF / "raters/oracle.yaml").read_text())
     world = parts.bind(raters)(stream(1, "raters"), contest)
     return parts.bind(metric)(stream(1, "metric"), world) if metric else world
 
 
-def check_test_set(world: PreferenceWorld) -> None:
-    first, again, other = (draw_test_set(stream(seed, "test_set"), world) for seed in (1, 1, 2))
+def compare_all(world: World, seed: int) -> TestSet:
+    return world.answers[COMPARE].draw(stream(seed, "test_set"), world.metric)
+
+
+def check_test_set(world: World) -> None:
+    first, again, other = (compare_all(world, seed) for seed in (1, 1, 2))
     assert first.human.shape == (6, 30)
     for mine, same, another in zip(*((s.human, s.metric) for s in (first, again, other)), strict=True):
         if mine is not None:
@@ -108,11 +115,6 @@ def check_test_set(world: PreferenceWorld) -> None:
             assert set(np.unique(mine)) <= {0, 1, 2}
             np.testing.assert_array_equal(mine, same)
             assert (mine != another).any()
-
-
-def small_systems() -> dict[str, Any]:
-    section = yaml.safe_load((CONF / "systems/mqm.yaml").read_text())
-    return section | {"n_systems": 4, "n_documents": 14, "n_segments": 40}
 
 
 def draw(systems: dict[str, Any], raters: dict[str, Any] | None = None) -> World:
@@ -133,14 +135,16 @@ def check_world(world: World) -> None:
     assert set(frame.document) == set(range(frame.n_documents))
     assert -1 <= frame.rater.min() <= frame.rater.max() < frame.n_raters
     assert len(frame.document_names) == frame.n_documents
-    assert (world.ratings is None) != (world.law is None)
-    if world.ratings is not None:
-        assert world.ratings.value.shape == world.ratings.errors.shape == frame.rater.shape
-        np.testing.assert_array_equal(np.isnan(world.ratings.value), frame.rater < 0)
-    if world.law is not None:
-        assert world.law.expected.shape[1:] == frame.rater.shape
-        assert np.isfinite(world.law.expected).all()
-        assert (world.law.expected >= 0).all()
+    law = world.answers[RATE]
+    assert isinstance(law, FixedRatings | ErrorCounts)
+    assert law.expected().shape == frame.rater.shape
+    if isinstance(law, FixedRatings):
+        assert law.value.shape == law.errors.shape == frame.rater.shape
+        np.testing.assert_array_equal(np.isnan(law.value), frame.rater < 0)
+    else:
+        assert law.mean.shape[1:] == frame.rater.shape
+        assert np.isfinite(law.mean).all()
+        assert (law.mean >= 0).all()
 
 
 @pytest.mark.parametrize("section", options("systems"))
@@ -161,7 +165,7 @@ def test_system_models(section: dict[str, Any]) -> None:
     assert (first.quality != other.quality).any()
 
 
-@pytest.mark.parametrize("section", options_that_return("raters", PreferenceWorld))
+@pytest.mark.parametrize("section", options_that_return("raters", ComparedWorld))
 def test_rater_models_of_preferences(section: dict[str, Any]) -> None:
     if section["_target_"].endswith("compared_scores"):
         with pytest.raises(InputError, match="oracle"):  # it compares the scores of a table; see its own tests
@@ -170,51 +174,55 @@ def test_rater_models_of_preferences(section: dict[str, Any]) -> None:
     check_test_set(compared(section))
 
 
-@pytest.mark.parametrize("section", options_that_return("metric", PreferenceWorld))
+@pytest.mark.parametrize("section", options_that_return("metric", ComparedWorld))
 def test_metric_models(section: dict[str, Any], tmp_path: Path) -> None:
     section = with_a_file(section, tmp_path)
     world = compared(metric=section)
     check_test_set(world)
-    bare = draw_test_set(stream(1, "test_set"), compared())
-    with_metric = draw_test_set(stream(1, "test_set"), world)
+    bare = compare_all(compared(), 1)
+    with_metric = compare_all(world, 1)
     np.testing.assert_array_equal(bare.human, with_metric.human)  # a metric changes nobody's mind
     assert with_metric.metric.shape == (6, section["n_outputs"])
 
 
 def judged(
     raters: dict[str, Any] | None = None, metric: dict[str, Any] | None = None, systems: str = "alpha_optimal"
-) -> JudgementWorld:
+) -> World:
     contest = parts.bind(small_contest(systems))(stream(1, "systems"))
     raters = raters or yaml.safe_load((CONF / "raters/judges.yaml").read_text())
     world = parts.bind(raters)(stream(1, "raters"), contest)
     return parts.bind(metric)(stream(1, "metric"), world) if metric else world
 
 
-@pytest.mark.parametrize("section", options_that_return("raters", JudgementWorld))
+def outputs(world: World, seed: int, *, shared: bool) -> Sample:
+    return judgements_of(world).outputs(stream(seed), 40, world.metric, shared=shared)
+
+
+@pytest.mark.parametrize("section", options_that_return("raters", JudgedWorld))
 def test_rater_models_of_judgements(section: dict[str, Any]) -> None:
     for systems in ("alpha_optimal", "preference"):
         world = judged(section, systems=systems)
-        score = draw_outputs(stream(2), world, 40, shared=True).score
-        first, again = (judge(stream(3), world.judges, score, shared=True) for _ in range(2))
+        law, score = judgements_of(world), outputs(world, 2, shared=True).score
+        first, again = (law.judge(stream(3), score, shared=True) for _ in range(2))
         assert first.shape == score.shape == (4, 40)
         np.testing.assert_array_equal(first, again)
-        assert world.judges.scale != "binary" or set(np.unique(first)) <= {0.0, 1.0}
-        noisy = replace(world.judges, noise=1.0)
-        assert (judge(stream(3), noisy, score, shared=True) != judge(stream(4), noisy, score, shared=True)).any()
+        assert law.judges.scale != "binary" or set(np.unique(first)) <= {0.0, 1.0}
+        noisy = replace(law, judges=replace(law.judges, noise=1.0))
+        assert (noisy.judge(stream(3), score, shared=True) != noisy.judge(stream(4), score, shared=True)).any()
     with pytest.raises(InputError, match="latent quality"):
         parts.bind(section)(stream(1), parts.bind(small_contest("preference_given"))(stream(1)))
 
 
-@pytest.mark.parametrize("section", options_that_return("metric", JudgementWorld))
+@pytest.mark.parametrize("section", options_that_return("metric", JudgedWorld))
 def test_metric_models_of_judgements(section: dict[str, Any], tmp_path: Path) -> None:
     world = judged(metric=with_a_file(section, tmp_path))
-    first, again, other = (draw_outputs(stream(seed), world, 40, shared=False) for seed in (1, 1, 2))
+    first, again, other = (outputs(world, seed, shared=False) for seed in (1, 1, 2))
     assert first.said is not None
     assert other.said is not None
     assert first.said.shape == (4, 40)
     np.testing.assert_array_equal(first.said, again.said)
     assert (first.said != other.said).any()
-    bare = draw_outputs(stream(1), judged(), 40, shared=False)
+    bare = outputs(judged(), 1, shared=False)
     np.testing.assert_array_equal(bare.score, first.score)  # a metric changes no output
     for rate in (world.metric.rho, world.metric.eta, world.metric.correlation):
         assert rate is None or rate.shape == (4,)
@@ -225,10 +233,10 @@ def some_judged(rng: np.random.Generator) -> Judged:
     g = np.where(rng.random((5, 40)) < 0.8, y, 1 - y)
     calibration = np.tile([24.0, 30.0, 16.0, 20.0], (5, 1))
     rest = (200, np.full(5, 0.56), np.full(5, 0.25))
-    return Judged(y, g, True, rest, calibration, (0.8, 0.8), np.full(5, 0.6), np.zeros(5), None)
+    return Judged(y, g, True, rest, calibration, KnownRates(0.8, 0.8), np.full(5, 0.6), np.zeros(5), None)
 
 
-@pytest.mark.parametrize("section", options_that_return("metric", World))
+@pytest.mark.parametrize("section", options_that_return("metric", RatedWorld))
 def test_metric_models_of_segments(section: dict[str, Any]) -> None:
     world = draw(small_systems())
     first, again, other = (parts.bind(section)(stream(seed), world).metric for seed in (1, 1, 2))
@@ -291,22 +299,17 @@ def test_reference_tests(section: dict[str, Any]) -> None:
     assert p[1] == p[2] < 0.001
 
 
-@pytest.mark.parametrize("section", options_that_return("raters", World))
+@pytest.mark.parametrize("section", options_that_return("raters", RatedWorld))
 def test_rater_models(section: dict[str, Any]) -> None:
     world = draw(small_systems(), section)
     check_world(world)
     again = draw(small_systems(), section)
     table = lay_table(world.frame, parts.bind(grouping())(world.frame), 1)
     asked = deal_evenly(stream(3), table, np.ones(14, bool))
-    first, second = (reveal(w, asked, stream(4, "noise")) for w in (world, again))
+    first, second = (reveal(w, asked, w.answers[RATE].draw(stream(4, "noise"), None)) for w in (world, again))
     np.testing.assert_array_equal(first.value, second.value)
     assert np.isfinite(first.value).all()
     assert (first.errors >= 0).all()
-
-
-def grouping(name: str = "pseudo_side_by_side") -> dict[str, Any]:
-    section: dict[str, Any] = yaml.safe_load((CONF / f"design/grouping/{name}.yaml").read_text())
-    return section
 
 
 @pytest.mark.parametrize("section", options("design/grouping"))
@@ -330,15 +333,18 @@ def test_only_potential_ratings_are_revealed(section: dict[str, Any]) -> None:
     table = lay_table(world.frame, parts.bind(section)(world.frame), 1)
     seen = reveal(world, deal_evenly(stream(5), table, np.ones(14, bool)))
     assert len(seen.value) == 4 * 40
+    ratings = fixed_ratings(world)
+    assert ratings is not None
     slot = (world.frame.rater[seen.system, seen.item] == seen.rater[:, None]).argmax(1)
-    np.testing.assert_array_equal(seen.value, world.ratings.value[seen.system, seen.item, slot])
+    np.testing.assert_array_equal(seen.value, ratings.value[seen.system, seen.item, slot])
 
 
 @pytest.mark.parametrize("section", options("analysis/normalization"))
 def test_normalizations(section: dict[str, Any]) -> None:
     world = draw(small_systems())
     table = lay_table(world.frame, parts.bind(grouping("ungrouped"))(world.frame), 1)
-    seen = reveal(world, deal_evenly(stream(6), table, np.ones(14, bool)), stream(7, "noise"))
+    noise = world.answers[RATE].draw(stream(7, "noise"), None)
+    seen = reveal(world, deal_evenly(stream(6), table, np.ones(14, bool)), noise)
     before = seen.value.copy()
     normalised = parts.bind(section)(seen)
     assert isinstance(normalised, Seen)
@@ -361,78 +367,21 @@ def test_significance_tests(section: dict[str, Any]) -> None:
     np.testing.assert_array_equal(same, 1.0)  # equal systems are never different
 
 
-def study(**design: Any) -> dict[str, Any]:
-    return {
-        "seed": 1,
-        "worlds": 2,
-        "studies": 6,
-        "systems": small_systems(),
-        "raters": yaml.safe_load((CONF / "raters/expert_pool.yaml").read_text()) | {"noise": "potential"},
-        "design": {
-            "grouping": grouping(),
-            "documents": 14,
-            "ratings_per_item": 1,
-            "load_entropy": None,
-            "load_tolerance": 0.03,
-            "load_tries": 1000,
-            "studies_per_document_set": 3,
-        }
-        | design,
-        "analysis": {
-            "normalization": {"_target_": "simlab.analysis.normalization.none"},
-            "test": yaml.safe_load((CONF / "analysis/test/permutation.yaml").read_text()),
-        },
-        "budget": {"price_per_rating": 1.0},
-        "decision": {"level": 0.05},
-    }
-
-
 @functools.cache
 def outcomes() -> dict[str, np.ndarray]:
-    blocks = [run_block(study(), world, 0, 6).arrays for world in range(2)]
+    blocks = [run_block(study(), places(world, 6)).arrays for world in range(2)]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
-
-
-def preference_study(**budget: Any) -> dict[str, Any]:
-    return {
-        "seed": 1,
-        "worlds": 2,
-        "studies": 6,
-        "systems": small_contest(),
-        "raters": yaml.safe_load((CONF / "raters/oracle.yaml").read_text()),
-        "metric": yaml.safe_load((CONF / "metric/mu_matrix.yaml").read_text()) | {"n_outputs": 100},
-        "design": {"shared_order": True, "pair_order": "random"},
-        "budget": {"annotations_per_pair": 30, "annotations": None, "batch_size": 10, "price_per_rating": 1.0} | budget,
-        "analysis": {"reference": yaml.safe_load((CONF / "analysis/reference/exact.yaml").read_text())},
-        "decision": yaml.safe_load((CONF / "decision/human_only.yaml").read_text()),
-    }
-
-
-def judgement_study(**keys: Any) -> dict[str, Any]:
-    estimator = yaml.safe_load((CONF / "analysis/estimator/ppi.yaml").read_text())
-    return {
-        "seed": 1,
-        "worlds": 2,
-        "studies": 6,
-        "systems": small_contest("alpha_optimal") | {"item_agreement": 0.3},
-        "raters": yaml.safe_load((CONF / "raters/judges.yaml").read_text()),
-        "metric": yaml.safe_load((CONF / "metric/rho_eta.yaml").read_text()),
-        "design": {"shared_inputs": True, "replacement": False, "calibration": "shared"},
-        "budget": yaml.safe_load((CONF / "budget/judgements.yaml").read_text()) | {"human_ratings": 30},
-        "analysis": {"estimator": estimator},
-        "decision": {"level": 0.05},
-    } | keys
 
 
 @functools.cache
 def judged_outcomes() -> dict[str, np.ndarray]:
-    blocks = [run_block(judgement_study(), world, 0, 6).arrays for world in range(2)]
+    blocks = [run_block(judgement_study(), places(world, 6)).arrays for world in range(2)]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
 @functools.cache
 def compared_outcomes() -> dict[str, np.ndarray]:
-    blocks = [run_block(preference_study(), world, 0, 6).arrays for world in range(2)]
+    blocks = [run_block(preference_study(), places(world, 6)).arrays for world in range(2)]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
@@ -463,16 +412,16 @@ def test_measures(section: dict[str, Any], family: str) -> None:
 
 @pytest.mark.parametrize("design", [{}, {"grouping": grouping("ungrouped"), "load_entropy": 0.8}])
 def test_a_study_alone_gives_the_same_bits_as_in_a_block(design: dict[str, Any]) -> None:
-    whole = run_block(study(**design), 1, 0, 6).arrays
-    alone = run_block(study(**design), 1, 4, 1).arrays
+    whole = run_block(study(**design), places(1, 6)).arrays
+    alone = run_block(study(**design), places(1, 1, 4)).arrays
     for name, values in alone.items():
         np.testing.assert_array_equal(values[0], whole[name][0 if name.startswith("true_") else 4])
 
 
 @pytest.mark.parametrize("budget", [{}, {"annotations": 100}])
 def test_a_study_of_preferences_alone_gives_the_same_bits_as_in_a_block(budget: dict[str, Any]) -> None:
-    whole = run_block(preference_study(**budget), 1, 0, 6).arrays
-    alone = run_block(preference_study(**budget), 1, 4, 1).arrays
+    whole = run_block(preference_study(**budget), places(1, 6)).arrays
+    alone = run_block(preference_study(**budget), places(1, 1, 4)).arrays
     assert alone.keys() == whole.keys()
     for name, values in alone.items():
         np.testing.assert_array_equal(values[0], whole[name][0 if name.startswith("true_") else 4], err_msg=name)
@@ -491,8 +440,8 @@ def test_a_study_of_judgements_alone_gives_the_same_bits_as_in_a_block(keys: dic
         keys = keys | {
             "analysis": {"estimator": yaml.safe_load((CONF / "analysis/estimator/sample_mean.yaml").read_text())}
         }
-    whole = run_block(judgement_study(**keys), 1, 0, 6).arrays
-    alone = run_block(judgement_study(**keys), 1, 4, 1).arrays
+    whole = run_block(judgement_study(**keys), places(1, 6)).arrays
+    alone = run_block(judgement_study(**keys), places(1, 1, 4)).arrays
     assert alone.keys() == whole.keys()
     for name, values in alone.items():
         np.testing.assert_array_equal(values[0], whole[name][0 if name.startswith("true_") else 4], err_msg=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from simlab.measures import preferences
 from simlab.measures.labels import LABELS
 from simlab.rng import stream
 from simlab.store import filling, opening
-from simlab.types import Array, InputError
+from simlab.types import COMPARE, Array, InputError, Place
 
 MEASURES = ("correct", "inversion", "omission", "insertion", "kld", "annotation_fraction")
 PAIRS = {"kind": "pairs", "x": "metric", "measure": "correct"}
@@ -44,9 +44,9 @@ def check(config: Mapping[str, Any]) -> fake_studies.Shape:
     return fake_studies.Shape(tuple(f"system {k}" for k in range(2 if config["metric"] == "small" else 4)))
 
 
-def block(config: Mapping[str, Any], world: int, first: int, count: int) -> fake_studies.Block:
+def block(config: Mapping[str, Any], places: Sequence[Place]) -> fake_studies.Block:
     """Give verdicts that are those of SAID in every first study; the first pair is missed in every other study."""
-    rows = [_campaign(config, world, study) for study in range(first, first + count)]
+    rows = [_campaign(config, place.world, place.study) for place in places]
     return fake_studies.Block({name: np.stack([row[name] for row in rows]) for name in rows[0]})
 
 
@@ -81,6 +81,8 @@ def lay(folder: Path, figure: dict[str, str], *, broken: bool = False, **axes: t
     sweep = fake_studies.sweep(axes=varied, worlds=3, studies=4, figure=figure, measures=MEASURES)
     base = {
         **sweep.base,
+        "question": COMPARE,
+        "budget": {"annotations_per_pair": 40, "batch_size": 10},
         "metric": "poor",
         "broken": broken,
         "design": {"documents": 50, "rule": "a", "studies_per_document_set": 1},

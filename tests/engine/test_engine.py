@@ -173,6 +173,6 @@ def test_progress_writes_lines_where_there_is_no_terminal(capsys: pytest.Capture
 
 def test_planning_imports_nothing_heavy() -> None:
     heavy = "{'xarray', 'zarr', 'scipy.stats', 'jax', 'pandas'}"
-    code = f"import simlab, simlab.engine.forecast, simlab.studies.rules, sys; print({heavy} & set(sys.modules))"
+    code = f"import simlab, simlab.engine.forecast, simlab.studies.checks, sys; print({heavy} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"

@@ -10,7 +10,8 @@ from scipy.stats import kendalltau
 
 from simlab.drawing.figures import agreement as figure
 from simlab.fitting.agreement import Agreement, agreement, kendall
-from simlab.types import Frame, InputError, Ratings, World
+from simlab.types import RATE, Frame, InputError, World
+from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 from simlab.world.recorded import recorded
 
 
@@ -24,7 +25,7 @@ def world_of(value: list[list[list[float]]], document: list[int]) -> World:
         tuple(f"{kind}{k}" for k in range(n)) for kind, n in (("s", n_systems), ("d", n_documents), ("r", n_raters))
     ]
     frame = Frame(np.array(document), np.zeros(n_documents, dtype=np.int64), rater, names[0], names[1], names[2], True)
-    return World(frame, None, Ratings(scores, np.where(rater < 0, 0, 1)), None)
+    return World(frame, {RATE: FixedRatings(scores, np.where(rater < 0, 0, 1))})
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,8 @@ def test_sums_that_are_equal_tie() -> None:
 def test_agreement_does_not_depend_on_the_order_of_systems() -> None:
     world = recorded(np.random.default_rng(0), path=None, sha256=None, names=None)
     order = np.random.default_rng(1).permutation(world.frame.n_systems)
-    assert world.ratings is not None
+    ratings = fixed_ratings(world)
+    assert ratings is not None
     names = tuple(world.frame.system_names[k] for k in order)
     frame = Frame(
         world.frame.document,
@@ -98,7 +100,7 @@ def test_agreement_does_not_depend_on_the_order_of_systems() -> None:
         world.frame.rater_names,
         True,
     )
-    other = agreement(World(frame, None, Ratings(world.ratings.value[order], world.ratings.errors[order]), None))
+    other = agreement(World(frame, {RATE: FixedRatings(ratings.value[order], ratings.errors[order])}))
     assert other.single.kendall == pytest.approx(agreement(world).single.kendall)
 
 
@@ -128,15 +130,16 @@ def test_tables_are_plain(built_in: Agreement) -> None:
 
 def test_uncounted_errors_are_not_a_number() -> None:
     world = world_of([[[1, 1]], [[2, 3]]], [0])
-    assert world.ratings is not None
-    world.ratings.errors[:] = -1
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    ratings.errors[:] = -1
     assert all(math.isnan(rater.errors_per_segment) for rater in agreement(world).raters)
 
 
 def test_world_without_ratings_is_refused() -> None:
     world = world_of([[[1, 1]], [[2, 3]]], [0])
     with pytest.raises(InputError, match="needs ratings"):
-        agreement(World(world.frame, None, None, None))
+        agreement(World(world.frame, {}))
 
 
 @pytest.mark.parametrize("score", [0.0, 2.5])

@@ -14,7 +14,8 @@ from simlab.fitting import backtest, studies
 from simlab.fitting.backtest import QUICK, Record, Size
 from simlab.fitting.studies import Design, part_of, stable_shares
 from simlab.rng import stream
-from simlab.types import InputError, World
+from simlab.types import RATE, InputError, World
+from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import recorded
 
 TINY = replace(QUICK, worlds=4, per_set=6, observed_per_set=10, own=True)
@@ -37,10 +38,12 @@ def test_a_part_keeps_its_documents_ratings(world: World) -> None:
     kept = backtest.split_documents(world, 0.5, 0, 0)
     part = part_of(world, kept)
     assert part.frame.n_documents == 15
-    assert part.ratings is not None
-    assert world.ratings is not None
+    of_part = fixed_ratings(part)
+    assert of_part is not None
+    ratings = fixed_ratings(world)
+    assert ratings is not None
     items = kept[world.frame.document]
-    np.testing.assert_array_equal(part.ratings.value, world.ratings.value[:, items])
+    np.testing.assert_array_equal(of_part.value, ratings.value[:, items])
     assert set(part.frame.document) == set(range(15))
     assert part.frame.rater_names == world.frame.rater_names
 
@@ -72,11 +75,12 @@ def test_records_have_all_axes(world: World) -> None:
 def test_studies_without_noise_are_stable_and_pure_noise_is_not(world: World) -> None:
     """Two controls of the machinery: a world in which all raters say the same, and one that holds nothing but noise."""
     design = Design("ungrouped", 30, 1)
-    assert world.ratings is not None
-    mean = np.broadcast_to(np.nanmean(world.ratings.value, axis=2, keepdims=True), world.ratings.value.shape)
-    same = replace(world, ratings=replace(world.ratings, value=mean))
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    mean = np.broadcast_to(np.nanmean(ratings.value, axis=2, keepdims=True), ratings.value.shape)
+    same = world.answering(RATE, replace(ratings, value=mean))
     assert stable_shares(same, design, ("none",), seed=1, sets=1, per_set=20)["none"][0] == 1.0
-    noise = replace(world, ratings=replace(world.ratings, value=stream(1).random(mean.shape)))
+    noise = world.answering(RATE, replace(ratings, value=stream(1).random(mean.shape)))
     assert stable_shares(noise, design, ("none",), seed=1, sets=1, per_set=40)["none"][0] < 0.9
 
 

@@ -15,10 +15,12 @@ from simlab.fitting import checks, document, fast, identification, moments, pilo
 from simlab.fitting.pilot import Pilot, marked_errors
 from simlab.fitting.simulating import simulate
 from simlab.rng import stream
-from simlab.types import InputError, World
+from simlab.types import RATE, InputError, World
 from simlab.world.files.fitted_world import BUILT_IN, read_fitted
 from simlab.world.fitted import fitted
+from simlab.world.laws.error_counts import ErrorCounts
 from simlab.world.laws.fitted import Effects, mean_scores, world_on
+from simlab.world.laws.fixed import fixed_ratings
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 PUBLISHED = SHARED / "sxs_mqm_generalMT2023_ende.3ratingsPerSegment.tsv.tar.gz"
@@ -159,8 +161,9 @@ def test_flat_and_dense_ratings_follow_one_law() -> None:
 def test_truth_is_what_raters_give_on_average() -> None:
     law = effects(sharpness=np.array([0.5, 1.0, 2.0]), minor_sharpness=0.3)
     world = fitted_frame(law, 3000)
-    assert world.ratings is not None
-    by_document = np.array([world.ratings.value[:, world.frame.document == d].mean((1, 2)) for d in range(300)])
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    by_document = np.array([ratings.value[:, world.frame.document == d].mean((1, 2)) for d in range(300)])
     assert world.truth is not None
     error = by_document.std(0) / np.sqrt(300)
     assert (np.abs(by_document.mean(0) - world.truth) < 5 * error).all()
@@ -256,8 +259,9 @@ def test_a_fitted_world_has_the_pilots_systems_and_seats() -> None:
     world = draw()
     assert world.frame.n_systems == 10
     assert world.frame.n_documents == 12
-    assert world.law is not None
-    assert len(world.law.weight) == 3
+    law = world.answers[RATE]
+    assert isinstance(law, ErrorCounts)
+    assert len(law.weight) == 3
     named = draw(names=["refA", "ONLINE-A"])
     assert named.frame.system_names == ("refA", "ONLINE-A")
     assert draw(raters_per_bucket=5).frame.rater.shape[2] == 5

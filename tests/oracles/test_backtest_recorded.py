@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from places import places
 
 from simlab.config import compose
 from simlab.fitting import backtest
@@ -29,7 +30,7 @@ def test_studies_are_the_same_bits_as_those_of_the_engine(world: World, grouping
     for name in NORMALIZATIONS:
         words = [f"design.grouping={grouping}", f"analysis.normalization={name}", "design.documents=20"]
         config = compose(["systems=recorded", *words, "design.studies_per_document_set=8", "worlds=1"])
-        outcomes = run_block(config, 0, 0, 16).arrays
+        outcomes = run_block(config, places(0, 16)).arrays
         assert found[name][0] == float(srp(outcomes).value)
 
 

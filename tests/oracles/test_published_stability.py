@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from places import places
 
 from simlab.config import compose
 from simlab.measures.errors import significant_share
@@ -16,7 +17,7 @@ STUDIES = 1000
 
 def outcomes(*overrides: str) -> dict[str, Any]:
     config = compose(["systems=recorded", "worlds=1", f"studies={STUDIES}", "design.documents=30", *overrides])
-    return run_block(config, 0, 0, STUDIES).arrays
+    return run_block(config, places(0, STUDIES)).arrays
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from simlab.config import compose
-from simlab.studies.rules import check
+from simlab.studies.checks import check
 from simlab.types import InputError, World
+from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import BUILT_IN, holds_averages, recorded
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -74,9 +75,10 @@ def world() -> World:
 def test_sizes(world: World) -> None:
     frame = world.frame
     assert (frame.n_systems, len(frame.document), frame.n_documents, frame.n_raters) == (10, 104, 30, 10)
-    assert world.ratings is not None
-    assert world.ratings.value.shape == (10, 104, 3)
-    assert np.isfinite(world.ratings.value).sum() == 3120
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    assert ratings.value.shape == (10, 104, 3)
+    assert np.isfinite(ratings.value).sum() == 3120
     assert (frame.rater >= 0).all()
 
 
@@ -90,8 +92,9 @@ def test_buckets_hold_three_documents_and_three_raters(world: World) -> None:
 
 
 def test_mean_scores(world: World) -> None:
-    assert world.ratings is not None
-    means = dict(zip(world.frame.system_names, world.ratings.value.mean(axis=(1, 2)).round(3), strict=True))
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    means = dict(zip(world.frame.system_names, ratings.value.mean(axis=(1, 2)).round(3), strict=True))
     assert {name: float(mean) for name, mean in means.items()} == pytest.approx(MEAN_SCORES, abs=6e-4)
 
 
@@ -144,10 +147,12 @@ def test_built_in_table_is_counted_from_the_published_file() -> None:
 
 def test_published_archive_gives_the_built_in_world(world: World) -> None:
     published = open_table(str(needs(PUBLISHED)))
-    assert published.ratings is not None
-    assert world.ratings is not None
-    np.testing.assert_array_equal(published.ratings.value, world.ratings.value)
-    np.testing.assert_array_equal(published.ratings.errors, world.ratings.errors)
+    of_published = fixed_ratings(published)
+    assert of_published is not None
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    np.testing.assert_array_equal(of_published.value, ratings.value)
+    np.testing.assert_array_equal(of_published.errors, ratings.errors)
     np.testing.assert_array_equal(published.frame.rater, world.frame.rater)
     np.testing.assert_array_equal(published.frame.bucket, world.frame.bucket)
     assert published.frame.system_names == world.frame.system_names
@@ -161,8 +166,9 @@ def test_ted_outputs_have_one_rater_each() -> None:
     assert ((frame.rater >= 0).sum(axis=2) == 1).all()
     assert frame.bucket.tolist() == [0] * 5
     assert np.bincount(frame.document).tolist() == [140, 31, 129, 70, 159]
-    assert world.ratings is not None
-    means = dict(zip(frame.system_names, np.nanmean(world.ratings.value, axis=(1, 2)).tolist(), strict=True))
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    means = dict(zip(frame.system_names, np.nanmean(ratings.value, axis=(1, 2)).tolist(), strict=True))
     assert means == pytest.approx(TED_MEANS, abs=0.01)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from places import places
 
 from simlab.config import compose
 from simlab.measures import preferences
@@ -22,7 +23,7 @@ def outcomes() -> dict[str, np.ndarray]:
         pytest.skip("needs the published segment scores, which are not here")
     where = ["systems=recorded", f"systems.path={SCORES}", NAMES, "metric=none", "decision=human_only"]
     config = compose([*where, "budget.annotations_per_pair=527", "budget.batch_size=10"])
-    return run_block(config, 0, 0, 200).arrays
+    return run_block(config, places(0, 200)).arrays
 
 
 def test_it_has_the_pairs_and_segments_of_the_paper(outcomes: dict[str, np.ndarray]) -> None:

@@ -15,6 +15,7 @@ from simlab.analysis.means.bootstrap import (
 from simlab.analysis.means.components import variance_component_errors, variance_components
 from simlab.analysis.means.planning import data_efficiency
 from simlab.types import InputError
+from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import recorded
 
 GAMMA, RHO = 0.8, 0.6
@@ -150,8 +151,9 @@ def test_on_real_ratings_the_published_limit_exceeds_the_cap_and_the_honest_one_
     """Ten systems of WMT23 English-German, 104 segments, three ratings each."""
     rng = np.random.default_rng(8)
     world = recorded(rng, path=None, sha256=None, names=None)
-    assert world.ratings is not None
-    ratings = world.ratings.value
+    given = fixed_ratings(world)
+    assert given is not None
+    ratings = given.value
     gamma = variance_components(ratings).gamma
     cap = np.mean((1 + gamma) / gamma)
 

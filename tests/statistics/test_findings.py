@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import places
 from scipy import stats
 
 from simlab.config import compose
@@ -19,7 +20,7 @@ TWO_BUCKETS = ("systems=mqm_two_buckets", "raters=divergent")
 
 def outcomes(size: tuple[int, int], *overrides: str) -> dict[str, Any]:
     config = compose([*overrides, f"worlds={size[0]}", f"studies={size[1]}"])
-    blocks = [run_block(config, world, 0, size[1]).arrays for world in range(size[0])]
+    blocks = [run_block(config, places(world, size[1])).arrays for world in range(size[0])]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import places
 from scipy import stats
 
 from simlab.analysis.adequacy.measurable_difference import joint_difference, measurable_difference
@@ -30,7 +31,7 @@ PRIOR = {
 
 def outcomes(keys: dict[str, Any], worlds: int, studies: int) -> dict[str, Any]:
     config = compose([f"{key}={value}" for key, value in (keys | {"worlds": worlds, "studies": studies}).items()])
-    blocks = [run_block(config, world, 0, studies).arrays for world in range(worlds)]
+    blocks = [run_block(config, places(world, studies)).arrays for world in range(worlds)]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 

@@ -13,11 +13,10 @@ from scipy import stats
 from simlab.formulas import best_threshold, normal_orthant, threshold_rates
 from simlab.parts import bind
 from simlab.rng import stream
-from simlab.types import InputError, JudgementWorld, PreferenceWorld
+from simlab.types import COMPARE, InputError, World
 from simlab.world.alphas import alphas_of
-from simlab.world.judges import true_means
-from simlab.world.laws.comparisons import draw_test_set
-from simlab.world.laws.judgements import draw_outputs, judge, quality
+from simlab.world.laws.comparisons import Comparisons
+from simlab.world.laws.judgements import Quality, Sample, judgements_of, quality, true_means
 from simlab.world.oracles import oracle
 from simlab.world.output_metrics import correlated, rho_eta, thresholded
 
@@ -33,8 +32,16 @@ def contest(**keys: Any) -> Any:
     return bind(section("systems", "alpha_optimal", n_items=N, **keys))(stream(1, "systems"))
 
 
-def world(raters: dict[str, Any] | None = None, **keys: Any) -> JudgementWorld:
+def world(raters: dict[str, Any] | None = None, **keys: Any) -> World:
     return bind(section("raters", "judges", **(raters or {})))(stream(1, "raters"), contest(**keys))
+
+
+def outputs(judged: World, seed: int, n: int = N, *, shared: bool) -> Sample:
+    return judgements_of(judged).outputs(stream(seed), n, judged.metric, shared=shared)
+
+
+def true_quality(judged: World) -> Quality:
+    return quality(judgements_of(judged), judged.metric)
 
 
 def far(found: Any, wanted: Any, sd: Any, n: int = N) -> float:
@@ -52,20 +59,21 @@ def test_three_readings_of_one_quality_agree(agreement: float) -> None:
     compared = bind(section("raters", "oracle"))(stream(1), contest(item_agreement=agreement, **ALPHAS))
     # Adequacy: the share of positive scores is alpha, and the mean of scores its normal quantile.
     alpha = np.array(ALPHAS["alphas"])
-    score = draw_outputs(stream(2), scored, N, shared=True).score
+    score = outputs(scored, 2, shared=True).score
     assert far((score > 0).mean(1), alpha, np.sqrt(alpha * (1 - alpha))) < 4.5
     assert far(score.mean(1), stats.norm.ppf(alpha), 1.0) < 4.5
-    np.testing.assert_allclose(true_means(adequate), alpha)
-    np.testing.assert_allclose(true_means(scored), stats.norm.ppf(alpha))
+    np.testing.assert_allclose(true_means(judgements_of(adequate)), alpha)
+    np.testing.assert_allclose(true_means(judgements_of(scored)), stats.norm.ppf(alpha))
     # Preferences: the win rates that the contest states are those of the same scores.
     first, second = np.triu_indices(3, 1)
     gap = score[first] - score[second]
     margin = 0.35
     rates = np.stack([(gap > margin).mean(1), (np.abs(gap) <= margin).mean(1), (gap < -margin).mean(1)], axis=1)
-    assert isinstance(compared, PreferenceWorld)
-    p = compared.contest.p
+    law = compared.answers[COMPARE]
+    assert isinstance(law, Comparisons)
+    p = law.contest.p
     assert far(rates, p, np.sqrt(p * (1 - p))) < 4.5
-    human = draw_test_set(stream(3), compared).human
+    human = law.draw(stream(3), compared.metric).human
     found = np.stack([(human == k).mean(1) for k in range(3)], axis=1)
     assert far(found, p, np.sqrt(p * (1 - p))) < 4.5
     # A control: without the item agreement, wins would be others.
@@ -75,18 +83,18 @@ def test_three_readings_of_one_quality_agree(agreement: float) -> None:
 
 @pytest.mark.parametrize("agreement", [0.0, 0.5])
 def test_item_agreement_correlates_systems_on_an_item(agreement: float) -> None:
-    score = draw_outputs(stream(2), world({"scale": "score"}, item_agreement=agreement, **ALPHAS), N, shared=True).score
+    score = outputs(world({"scale": "score"}, item_agreement=agreement, **ALPHAS), 2, shared=True).score
     assert abs(np.corrcoef(score)[0, 1] - agreement) < 4.5 / np.sqrt(N)
-    apart = draw_outputs(stream(2), world({"scale": "score"}, item_agreement=agreement, **ALPHAS), N, shared=False)
+    apart = outputs(world({"scale": "score"}, item_agreement=agreement, **ALPHAS), 2, shared=False)
     assert abs(np.corrcoef(apart.score)[0, 1]) < 4.5 / np.sqrt(N)
 
 
 def test_ends_of_alpha_are_exact() -> None:
     sure = world(n_systems=2, alphas=[1.0, 0.0])
-    y = judge(stream(1), sure.judges, draw_outputs(stream(2), sure, 500, shared=True).score, shared=True)
+    y = judgements_of(sure).judge(stream(1), outputs(sure, 2, 500, shared=True).score, shared=True)
     np.testing.assert_array_equal(y.mean(1), [1.0, 0.0])
     judged = rho_eta(stream(1), sure, rho=0.8, eta=0.9, concentration=None, system_concentration=None)
-    said = draw_outputs(stream(3), judged, N, shared=False).said
+    said = outputs(judged, 3, shared=False).said
     assert far(said.mean(1), [0.8, 0.1], [0.4, 0.3]) < 4.5
 
 
@@ -94,7 +102,7 @@ def test_a_metric_is_right_as_often_as_stated_and_systems_may_differ() -> None:
     judged = rho_eta(stream(1), world(**ALPHAS), rho=0.8, eta=0.7, concentration=None, system_concentration=20.0)
     assert judged.metric.nominal == (0.8, 0.7)
     assert np.ptp(judged.metric.rho) > 0.01
-    drawn = draw_outputs(stream(2), judged, N, shared=False)
+    drawn = outputs(judged, 2, shared=False)
     adequate = drawn.score > 0
     for found, rate, n in (
         ([drawn.said[k, adequate[k]].mean() for k in range(3)], judged.metric.rho, adequate.sum(1)),
@@ -115,11 +123,11 @@ def test_a_metric_is_right_as_often_as_stated_and_systems_may_differ() -> None:
 @pytest.mark.parametrize("rho", [-0.4, 0.7, 1.0])
 def test_a_scalar_metric_correlates_within_systems_as_stated(scale: str, rho: float) -> None:
     judged = correlated(stream(1), world({"scale": scale}, **ALPHAS), correlation=rho, correlation_sd=0.0)
-    drawn = draw_outputs(stream(2), judged, N, shared=True)
+    drawn = outputs(judged, 2, shared=True)
     for k in range(3):
         assert abs(np.corrcoef(drawn.score[k], drawn.said[k])[0, 1] - rho) < 0.02
     assert far(drawn.said.mean(1), 0.0, 1.0) < 4.5
-    about = quality(judged)
+    about = true_quality(judged)
     np.testing.assert_allclose(about.correlation, rho)
     slope = [np.cov(drawn.score[k], drawn.said[k])[0, 1] / drawn.said[k].var() for k in range(3)]
     np.testing.assert_allclose(slope, about.slope, atol=0.03)
@@ -128,7 +136,7 @@ def test_a_scalar_metric_correlates_within_systems_as_stated(scale: str, rho: fl
 
 def test_a_threshold_makes_rho_and_eta_and_the_best_one_is_found() -> None:
     judged = thresholded(stream(1), world(**ALPHAS), correlation=0.6, correlation_sd=0.0, threshold=None)
-    drawn = draw_outputs(stream(2), judged, N, shared=True)
+    drawn = outputs(judged, 2, shared=True)
     adequate = drawn.score > 0
     rho = np.array([drawn.said[k, adequate[k]].mean() for k in range(3)])
     np.testing.assert_allclose(rho, judged.metric.rho, atol=4.5 * 0.5 / np.sqrt(0.3 * N))
@@ -144,16 +152,16 @@ def test_a_threshold_makes_rho_and_eta_and_the_best_one_is_found() -> None:
 
 def test_raters_have_rates_of_their_own() -> None:
     judged = world({"leniency_sd": 0.5, "leniency": 0.2, "noise": 0.7, "n_raters": 5}, **ALPHAS)
-    drawn = draw_outputs(stream(2), judged, N, shared=True)
-    y = judge(stream(3), judged.judges, drawn.score, shared=True)
+    drawn = outputs(judged, 2, shared=True)
+    y = judgements_of(judged).judge(stream(3), drawn.score, shared=True)
     adequate = drawn.score > 0
-    about = quality(judged)
+    about = true_quality(judged)
     found = [[y[k, adequate[k]].mean(), 1 - y[k, ~adequate[k]].mean()] for k in range(3)]
     np.testing.assert_allclose(
         found, np.stack([about.human_rho, about.human_eta], 1), atol=4.5 * 0.5 / np.sqrt(0.2 * N)
     )
     assert (np.abs(np.asarray(found)[:, 0] - 1) > 0.02).all()  # no oracle
-    exact = quality(world(**ALPHAS))
+    exact = true_quality(world(**ALPHAS))
     np.testing.assert_array_equal(exact.human_rho, 1)
 
 
@@ -162,10 +170,10 @@ def test_latent_preferences_can_be_judged_too() -> None:
         stream(1)
     )
     judged = bind(section("raters", "judges"))(stream(1), made)
-    score = draw_outputs(stream(2), judged, N, shared=False).score
-    alpha = alphas_of(judged.latent)
+    score = outputs(judged, 2, shared=False).score
+    alpha = alphas_of(judgements_of(judged).latent)
     assert far((score > 0).mean(1), alpha, np.sqrt(alpha * (1 - alpha))) < 4.5
-    np.testing.assert_allclose(true_means(judged), alpha)
+    np.testing.assert_allclose(true_means(judgements_of(judged)), alpha)
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,17 @@ from scipy import integrate, stats
 from simlab.formulas import stochastic
 from simlab.parts import bind
 from simlab.rng import stream
-from simlab.types import Contest, InputError, Latent, MetricLaw, PreferenceWorld, World
+from simlab.types import COMPARE, Contest, InputError, Latent, MetricLaw, TestSet, World
 from simlab.world.laws.comparisons import (
+    Comparisons,
     compare,
-    draw_test_set,
+    contest_of,
     latent_scores,
     metric_scores,
     preference_direction,
     standardised,
 )
+from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.metrics import mu_matrix, scalar
 from simlab.world.oracles import compared_scores, noisy_oracle, oracle
 from simlab.world.preferences import free, given, latent, probabilities
@@ -42,8 +44,12 @@ def rates(outcome: np.ndarray) -> np.ndarray:
     return np.stack([(outcome == k).mean(1) for k in range(3)], axis=1)
 
 
-def world(contest: Contest) -> PreferenceWorld:
+def world(contest: Contest) -> World:
     return oracle(stream(0), contest)
+
+
+def compare_all(compared: World, seed: int) -> TestSet:
+    return compared.answers[COMPARE].draw(stream(seed), compared.metric)
 
 
 def far(found: np.ndarray, p: np.ndarray, n: int = N) -> float:
@@ -55,7 +61,7 @@ def far(found: np.ndarray, p: np.ndarray, n: int = N) -> float:
 @pytest.mark.parametrize("tie_margin", [0.0, 0.3])
 def test_stated_probabilities_are_those_of_the_outputs(item_sd: float, tie_margin: float) -> None:
     contest = latent(stream(1), **LATENT | {"item_sd": item_sd, "tie_margin": tie_margin})
-    found = rates(draw_test_set(stream(2), world(contest)).human)
+    found = rates(compare_all(world(contest), 2).human)
     assert far(found, contest.p) < 5
     other = latent(stream(1), **LATENT | {"item_sd": item_sd, "tie_margin": tie_margin + 0.1})
     assert far(found, other.p) > 5
@@ -92,14 +98,14 @@ def test_no_margin_leaves_no_draws_and_nothing_negative() -> None:
 def test_pairs_of_latent_systems_are_consistent_and_share_outputs() -> None:
     contest = latent(stream(1), **LATENT)
     np.testing.assert_array_equal(preference_direction(contest), [-1, -1, -1])
-    human = draw_test_set(stream(2), world(contest)).human.astype(float)
+    human = compare_all(world(contest), 2).human.astype(float)
     assert stats.pearsonr(human[0], human[1]).statistic > 0.2  # both pairs hold the first system
 
 
 @pytest.mark.parametrize("difficulty", [0.0, 0.6])
 def test_difficulty_correlates_draws_and_leaves_their_rates(difficulty: float) -> None:
     contest = given(stream(1), **GIVEN | {"difficulty": difficulty})
-    human = draw_test_set(stream(2), world(contest)).human
+    human = compare_all(world(contest), 2).human
     assert far(rates(human), contest.p) < 5
     draws = (human == 1).astype(float)
     correlation = stats.pearsonr(draws[0], draws[1]).statistic
@@ -139,7 +145,7 @@ def test_free_pairs_need_no_order() -> None:
 def test_metric_ratings_follow_the_matrix() -> None:
     contest = given(stream(1), **GIVEN)
     judged = mu_matrix(stream(3), world(contest), mu=MU.tolist(), sharpness=1.0, concentration=None, n_outputs=N)
-    test_set = draw_test_set(stream(2), judged)
+    test_set = compare_all(judged, 2)
     assert far(rates(test_set.metric), contest.p @ MU.T) < 5
     for true in range(3):
         said = test_set.metric[0][test_set.human[0] == true]
@@ -171,7 +177,7 @@ def test_a_concentration_gives_each_pair_a_matrix_around_the_mean() -> None:
 def test_a_metric_agrees_as_often_as_its_correlation_says(rho: float) -> None:
     contest = latent(stream(1), **LATENT | {"tie_margin": 0.0})
     judged = scalar(stream(3), world(contest), correlation=rho, correlation_sd=0.0, margin=0.0, n_outputs=N)
-    test_set = draw_test_set(stream(2), judged)
+    test_set = compare_all(judged, 2)
     same = (test_set.human == test_set.metric).mean(1)
     for pair, difference in enumerate([-0.3, -1.0, -0.7]):
         p = agreement(rho, difference)
@@ -192,7 +198,7 @@ def agreement(rho: float, difference: float) -> float:
 def test_a_perfect_metric_without_a_margin_is_the_oracle() -> None:
     contest = latent(stream(1), **LATENT | {"tie_margin": 0.0, "item_sd": 0.5, "n_items": 500})
     judged = scalar(stream(3), world(contest), correlation=1.0, correlation_sd=0.0, margin=0.0, n_outputs=500)
-    test_set = draw_test_set(stream(2), judged)
+    test_set = compare_all(judged, 2)
     np.testing.assert_array_equal(test_set.metric, test_set.human)
 
 
@@ -218,16 +224,16 @@ def test_a_metric_does_not_see_a_shift_of_all_qualities() -> None:
     for shift in (0.0, 4.0):
         contest = latent(stream(1), **LATENT | {"quality": [q + shift for q in LATENT["quality"]]})
         judged = scalar(stream(3), world(contest), correlation=0.4, correlation_sd=0.3, margin=0.2, n_outputs=1000)
-        said.append(draw_test_set(stream(2), judged).metric)
+        said.append(compare_all(judged, 2).metric)
     np.testing.assert_array_equal(*said)
 
 
 def test_a_metric_changes_no_human_rating() -> None:
     contest = latent(stream(1), **LATENT | {"n_items": 50})
-    alone = draw_test_set(stream(2), world(contest)).human
+    alone = compare_all(world(contest), 2).human
     for n_outputs in (20, 50, 500):
         judged = scalar(stream(3), world(contest), correlation=0.4, correlation_sd=0.1, margin=0.0, n_outputs=n_outputs)
-        test_set = draw_test_set(stream(2), judged)
+        test_set = compare_all(judged, 2)
         np.testing.assert_array_equal(test_set.human, alone)
         assert test_set.metric.shape == (3, n_outputs)
 
@@ -235,8 +241,8 @@ def test_a_metric_changes_no_human_rating() -> None:
 def test_raters_confuse_as_stated() -> None:
     contest = given(stream(1), **GIVEN)
     confusion = [[0.9, 0.2, 0.0], [0.1, 0.6, 0.1], [0.0, 0.2, 0.9]]
-    noisy = draw_test_set(stream(2), noisy_oracle(stream(0), contest, confusion=confusion)).human
-    true = draw_test_set(stream(2), world(contest)).human
+    noisy = compare_all(noisy_oracle(stream(0), contest, confusion=confusion), 2).human
+    true = compare_all(world(contest), 2).human
     for outcome in range(3):
         said = noisy[0][true[0] == outcome]
         wanted = np.array(confusion)[None, :, outcome]
@@ -246,17 +252,15 @@ def test_raters_confuse_as_stated() -> None:
 def test_recorded_scores_are_compared_by_definition_5() -> None:
     ratings = recorded(stream(0), path=None, sha256=None, names=["refA", "ONLINE-W", "ONLINE-A"])
     assert isinstance(ratings, World)
-    contest = compared_scores(stream(0), ratings, tie_margin=0.5).contest
+    contest = contest_of(compared_scores(stream(0), ratings, tie_margin=0.5))
     assert contest.system_names == ("refA", "ONLINE-W", "ONLINE-A")
-    score = ratings.ratings.value.mean(2)  # lower is better
+    score = fixed_ratings(ratings).value.mean(2)  # lower is better
     for pair, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
         for item in range(score.shape[1]):
             difference = score[j, item] - score[i, item]
             wanted = 1 if abs(difference) <= 0.5 + 1e-9 else 0 if difference > 0 else 2
             assert contest.recorded[pair, item] == wanted
-    test_set = draw_test_set(
-        stream(5), PreferenceWorld(contest, None, MetricLaw(400, mu=np.repeat(np.eye(3)[None], 3, 0)))
-    )
+    test_set = Comparisons(contest, None).draw(stream(5), MetricLaw(400, mu=np.repeat(np.eye(3)[None], 3, 0)))
     np.testing.assert_array_equal(test_set.human, contest.recorded)
     n = contest.recorded.shape[1]
     np.testing.assert_array_equal(test_set.metric[:, :n], contest.recorded)  # a metric that never errs
@@ -272,9 +276,9 @@ def test_outputs_of_a_table_that_were_not_rated_are_gaps(tmp_path: Path) -> None
     )
     ratings = recorded(stream(0), path=str(file), sha256=None, names=["A", "B"])
     compared = compared_scores(stream(0), ratings, tie_margin=0.4)
-    assert compared.contest.recorded.tolist() == [[2, -1, -1]]
+    assert contest_of(compared).recorded.tolist() == [[2, -1, -1]]
     metric = MetricLaw(5, mu=np.eye(3)[None])
-    test_set = draw_test_set(stream(1), PreferenceWorld(compared.contest, None, metric))
+    test_set = Comparisons(contest_of(compared), None).draw(stream(1), metric)
     assert test_set.human.tolist() == [[2, -1, -1]]
     assert test_set.metric.tolist() == [[2] * 5]  # gaps and further outputs follow the recorded rates
 
@@ -314,4 +318,4 @@ def test_what_cannot_be_is_one_clear_line(call: Any, says: str) -> None:
 
 def test_parts_bind_from_their_yaml() -> None:
     section = {"_target_": "simlab.world.oracles.noisy_oracle", "confusion": MU.tolist()}
-    assert bind(section)(stream(0), given(stream(0), **GIVEN)).rater is not None
+    assert bind(section)(stream(0), given(stream(0), **GIVEN)).answers[COMPARE].rater is not None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import places
 
 from simlab.analysis.means.metric_correction import corrected
 from simlab.config import compose
@@ -59,13 +60,13 @@ def test_a_metric_narrows_the_error_and_leaves_the_mean() -> None:
     keys = [*SIZE, "raters.noise_share=0.1", "design.studies_per_document_set=1", "worlds=1", "studies=150"]
     errors, means = [], []
     for words in (["metric=none"], ["metric=segment_metric", "metric.correlation=1"]):
-        estimate = run_block(compose([*keys, *words]), 0, 0, 150).arrays["estimate"]
+        estimate = run_block(compose([*keys, *words]), places(0, 150)).arrays["estimate"]
         errors.append(estimate.var(0).mean())
         means.append(estimate.mean(0))
     assert errors[1] < 0.7 * errors[0]
     assert np.max(np.abs(means[1] - means[0])) < 4.5 * np.sqrt(errors[0] / 150)
-    useless = run_block(compose([*keys, "metric=segment_metric", "metric.correlation=0"]), 0, 0, 150).arrays["estimate"]
-    assert useless.var(0).mean() > 0.85 * errors[0]
+    useless = run_block(compose([*keys, "metric=segment_metric", "metric.correlation=0"]), places(0, 150))
+    assert useless.arrays["estimate"].var(0).mean() > 0.85 * errors[0]
 
 
 def test_ratings_stay_what_they_are_with_another_metric() -> None:

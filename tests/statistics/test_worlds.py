@@ -10,7 +10,9 @@ from simlab.config import compose
 from simlab.rng import stream
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError, Outputs, World
-from simlab.world.raters import count_buckets, count_quantile, mqm_raters, seat_raters
+from simlab.world.laws.error_counts import count_quantile
+from simlab.world.laws.fixed import FixedRatings, fixed_ratings
+from simlab.world.raters import count_buckets, mqm_raters, seat_raters
 from simlab.world.recorded import recorded
 from simlab.world.systems import mqm
 
@@ -50,6 +52,12 @@ def world(seed: int, systems: dict[str, Any] | None = None, **raters: Any) -> Wo
     return mqm_raters(stream(seed, "raters"), outputs, **(RATERS | raters))
 
 
+def given(world: World) -> FixedRatings:
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    return ratings
+
+
 @pytest.mark.parametrize("dispersion", [0.0, 0.01, 0.35, 2.0])
 def test_count_quantile_inverts_scipys_distribution(dispersion: float) -> None:
     rng = stream(1, "q")
@@ -69,7 +77,7 @@ def test_expected_scores_are_the_quality() -> None:
     """Average raters give each output its expected score: the mean residual is 0 within 5 standard errors."""
     worlds = [world(seed) for seed in range(60)]
     quality = [mqm(stream(seed, "systems"), **SYSTEMS).quality for seed in range(60)]
-    residual = np.concatenate([(w.ratings.value - q[:, :, None]).ravel() for w, q in zip(worlds, quality, strict=True)])
+    residual = np.concatenate([(given(w).value - q[:, :, None]).ravel() for w, q in zip(worlds, quality, strict=True)])
     assert abs(residual.mean()) < 5 * residual.std() / np.sqrt(residual.size)
     control = residual + 0.2 * residual.std()  # a bias of a fifth of a standard deviation is seen
     assert abs(control.mean()) > 5 * control.std() / np.sqrt(control.size)
@@ -97,9 +105,9 @@ def test_segments_that_do_not_fit_are_refused(n_segments: int) -> None:
 
 
 def test_identical_raters_answer_alike() -> None:
-    value = world(3, noise_share=0.0).ratings.value
+    value = given(world(3, noise_share=0.0)).value
     np.testing.assert_array_equal(value, np.broadcast_to(value[:, :, :1], value.shape))
-    own = world(3, noise_share=0.5).ratings.value
+    own = given(world(3, noise_share=0.5)).value
     assert (own != own[:, :, :1]).any()
 
 
@@ -107,12 +115,12 @@ def test_leniency_multiplies_the_number_of_errors_and_severity_the_odds_of_major
     many = {"n_documents": 300, "n_segments": 1500}
     pool = {"pool_size": 3, "buckets_per_rater": 1}
     strict = world(4, many, **pool, leniency_sd=0.8)
-    errors = strict.ratings.errors.mean((0, 1))
-    plain = world(4, many, **pool).ratings.errors.mean((0, 1))
+    errors = given(strict).errors.mean((0, 1))
+    plain = given(world(4, many, **pool)).errors.mean((0, 1))
     assert errors.max() / errors.min() > 1.5 * plain.max() / plain.min()
-    harsh = world(4, many, **pool, severity_sd=1.0).ratings
+    harsh = given(world(4, many, **pool, severity_sd=1.0))
     points = harsh.value.sum((0, 1)) / harsh.errors.sum((0, 1))  # 1 + 4 x share of major errors
-    even = world(4, many, **pool).ratings
+    even = given(world(4, many, **pool))
     plain_points = even.value.sum((0, 1)) / even.errors.sum((0, 1))
     assert np.ptp(points) > 5 * np.ptp(plain_points)
     np.testing.assert_allclose(plain_points, 1 + 4 * 0.18, rtol=0.05)
@@ -126,7 +134,7 @@ def test_recorded_and_synthetic_ratings_look_alike() -> None:
     synthetic = [draw_world(shipped, index) for index in range(20)]
 
     def traits(w: World) -> np.ndarray:
-        value = w.ratings.value
+        value = given(w).value
         return np.array(
             [
                 np.log(value.mean()),
@@ -139,7 +147,8 @@ def test_recorded_and_synthetic_ratings_look_alike() -> None:
     drawn = np.array([traits(w) for w in synthetic])
     # The real table is one draw: it lies within the range that worlds span, 4 of their standard deviations wide.
     assert (np.abs(traits(real) - drawn.mean(0)) < 4 * drawn.std(0)).all()
-    gaussian = real.ratings.value.mean() + real.ratings.value.std() * stream(1).normal(size=real.ratings.value.shape)
+    value = given(real).value
+    gaussian = value.mean() + value.std() * stream(1).normal(size=value.shape)
     assert (gaussian == 0).mean() < drawn[:, 2].mean() - 4 * drawn[:, 2].std()  # the negative control has no zeros
 
 
@@ -181,5 +190,5 @@ def test_pools_that_do_not_fit_are_refused(change: dict[str, Any], named: str) -
 def test_raters_take_any_quality() -> None:
     outputs = Outputs(np.array([[0.0, 1e-3, 4000.0]] * 2), np.arange(3), np.ones(2), lower_is_better=True)
     w = mqm_raters(stream(1), outputs, **(RATERS | {"pool_size": 3, "buckets_per_rater": 1}))
-    assert np.isfinite(w.ratings.value).all()
-    assert (w.ratings.value[:, 0] == 0).all()
+    assert np.isfinite(given(w).value).all()
+    assert (given(w).value[:, 0] == 0).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import fake_studies
 import numpy as np
 import pytest
 import xarray as xr
+from places import places
 
 import simlab
 from simlab.config import compose
@@ -20,9 +21,9 @@ from simlab.store import filling, layout, opening, writing
 from simlab.store.folder import last_store, remember_last
 from simlab.store.query import add_measures, records, select
 from simlab.store.verifying import verify
-from simlab.studies import outcomes as outcome_table
 from simlab.studies.blocks import run_block
-from simlab.types import InputError
+from simlab.studies.kinds import outcomes as declared_outcomes
+from simlab.types import BLOCK_FAILED, OK, UNRUN, InputError, Place
 
 
 def lay(sweep: Sweep, folder: Path, block: str = "block", jobs: int = 1, **changes: Any) -> Path:
@@ -40,8 +41,8 @@ def sizes_differ() -> Sweep:
     return fake_studies.sweep(axes=[Axis("n_systems", "size", (4, 3)), Axis("price", "price", (None, 0.5))])
 
 
-def block_with_price(config: Mapping[str, Any], world: int, first: int, count: int) -> fake_studies.Block:
-    return fake_studies.block({**config, "price": config["price"] or 0}, world, first, count)
+def block_with_price(config: Mapping[str, Any], places: Sequence[Place]) -> fake_studies.Block:
+    return fake_studies.block({**config, "price": config["price"] or 0}, places)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +126,7 @@ def test_outcomes_come_back_as_the_blocks_gave_them(tmp_path: Path) -> None:
         assert dataset["n_systems"].values.tolist() == [[4, 4], [3, 3]]
         assert dataset["system"].values.tolist() == [0, 1, 2, 3]
         for cell in sizes_differ().cells():
-            blocks = [block_with_price(cell.config, world, 0, 10).arrays for world in range(2)]
+            blocks = [block_with_price(cell.config, places(world, 10)).arrays for world in range(2)]
             outcomes = opening.outcomes_of_cell(dataset, cell.index)
             assert outcomes.keys() == blocks[0].keys()
             for name, array in outcomes.items():
@@ -157,7 +158,7 @@ def test_what_never_ran_has_its_own_status(tmp_path: Path) -> None:
     lay(fake_studies.sweep(worlds=1, studies=10), tmp_path)
     lay(fake_studies.sweep((30,), worlds=2, studies=4), tmp_path)
     with simlab.open_results(tmp_path) as dataset:
-        ran = (dataset["status"] != outcome_table.UNRUN).sum("replicate")
+        ran = (dataset["status"] != UNRUN).sum("replicate")
         assert ran.values.tolist() == [10, 10, 8]
         assert len(opening.outcomes_of_cell(dataset, (2,))["world"]) == 8
     assert verify(tmp_path, fake_studies.MEASURES).problems == ()
@@ -167,15 +168,15 @@ def test_failed_blocks_are_counted_and_bounded(tmp_path: Path, folder: Path) -> 
     lay(fake_studies.sweep(), tmp_path, "raising")
     with simlab.open_results(tmp_path) as dataset, simlab.open_results(folder) as sound:
         status = dataset["status"].values[0]
-        assert (status == outcome_table.BLOCK_FAILED).sum() == 4
+        assert (status == BLOCK_FAILED).sum() == 4
         assert dataset["document_set"].values.tolist() == sound["document_set"].values.tolist()
-        lost = float(np.mean(status != outcome_table.OK))
+        lost = float(np.mean(status != OK))
         value = float(dataset["share"][0])
         assert float(dataset["share_low_if_failed"][0]) == pytest.approx((1 - lost) * value)
         assert float(dataset["share_high_if_failed"][0]) == pytest.approx((1 - lost) * value + lost)
         assert "mean_low_if_failed" not in dataset
         outcomes = opening.outcomes_of_cell(dataset, (0,))
-        assert np.isnan(outcomes["estimate"][outcomes["status"] == outcome_table.BLOCK_FAILED]).all()
+        assert np.isnan(outcomes["estimate"][outcomes["status"] == BLOCK_FAILED]).all()
     assert [problem[:7] for problem in verify(tmp_path).problems] == ["failed:", "failed:"]
 
 
@@ -201,14 +202,15 @@ def test_a_sweep_may_keep_measures_only(tmp_path: Path, folder: Path) -> None:
 
 
 def test_every_outcome_of_a_study_has_its_place() -> None:
+    declared = declared_outcomes()
     config = compose(["systems=recorded", "design.documents=10", "worlds=1"])
-    block = run_block(config, 0, 0, 2)
-    assert block.arrays.keys() <= {"world", "study", *outcome_table.OUTCOMES}
-    synthetic = run_block(compose(["design.documents=10"]), 0, 0, 2)
-    assert synthetic.arrays.keys() <= {"world", "study", *outcome_table.OUTCOMES}
+    block = run_block(config, places(0, 2))
+    assert block.arrays.keys() <= {"world", "study", *declared}
+    synthetic = run_block(compose(["design.documents=10"]), places(0, 2))
+    assert synthetic.arrays.keys() <= {"world", "study", *declared}
     for arrays in (block.arrays, synthetic.arrays):
-        for name in arrays.keys() & outcome_table.OUTCOMES.keys():
-            assert arrays[name].dtype == outcome_table.OUTCOMES[name].dtype, name
+        for name in arrays.keys() & declared.keys():
+            assert arrays[name].dtype == declared[name].dtype, name
 
 
 def test_query_selects_cells_and_measures(folder: Path) -> None:

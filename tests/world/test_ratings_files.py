@@ -15,6 +15,7 @@ from ratings_files import MQM, PLAIN, as_bytes, good, mark, packed, plain, read,
 
 from simlab.types import InputError, World
 from simlab.world.files import table_lines
+from simlab.world.laws.fixed import fixed_ratings
 
 ONE_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -162,9 +163,10 @@ def world_or_input_error(path: Path) -> None:
 
 
 def whole(world: World) -> str:
-    assert world.ratings is not None
+    ratings = fixed_ratings(world)
+    assert ratings is not None
     given = world.frame.rater >= 0
-    assert (np.isfinite(world.ratings.value) == given).all()
+    assert (np.isfinite(ratings.value) == given).all()
     assert given.any(axis=(1, 2)).all()
     return "whole"
 

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from ratings_files import MQM, PLAIN, as_bytes, good, mark, packed, plain, read, written
 
-from simlab.types import World
+from simlab.types import RATE, World
+from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import recorded
 
 
 def scores(world: World) -> np.ndarray:
-    assert world.ratings is not None
-    return world.ratings.value[..., 0]
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    return ratings.value[..., 0]
 
 
 def test_weights_add_up_over_the_errors_of_an_output(tmp_path: Path) -> None:
@@ -31,8 +33,9 @@ def test_weights_add_up_over_the_errors_of_an_output(tmp_path: Path) -> None:
     lines = [MQM, *(mark("A", 1, "r1", *each) for each in marks), mark("B", 1, "r1", "Non-translation!", "Major")]
     world = read(written(tmp_path, lines))
     assert scores(world).tolist() == [[11.2], [25.0]]
-    assert world.ratings is not None
-    assert world.ratings.errors[..., 0].tolist() == [[5], [1]]
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    assert ratings.errors[..., 0].tolist() == [[5], [1]]
 
 
 def test_scores_are_exact_multiples_of_a_tenth(tmp_path: Path) -> None:
@@ -72,9 +75,10 @@ def test_order_of_rows_does_not_matter(tmp_path: Path) -> None:
     one = read(written(tmp_path, plain(*rows), "one.tsv"))
     two = read(written(tmp_path, plain(*rows[::-1]), "two.tsv"))
     np.testing.assert_array_equal(one.frame.rater, two.frame.rater)
-    assert one.ratings is not None
-    assert two.ratings is not None
-    np.testing.assert_array_equal(one.ratings.value, two.ratings.value)
+    of_one, of_two = fixed_ratings(one), fixed_ratings(two)
+    assert of_one is not None
+    assert of_two is not None
+    np.testing.assert_array_equal(of_one.value, of_two.value)
 
 
 def test_segments_of_a_constant_global_id_are_told_apart(tmp_path: Path) -> None:
@@ -87,16 +91,18 @@ def test_segments_of_a_constant_global_id_are_told_apart(tmp_path: Path) -> None
 def test_counts_of_the_plain_layout(tmp_path: Path) -> None:
     lines = [f"{PLAIN}\tmajor\tminor\tcomment", "A\td\t1\tr\t7\t1\t2\t-", "B\td\t1\tr\t0\t0\t0\t-"]
     world = read(written(tmp_path, lines))
-    assert world.ratings is not None
-    assert world.ratings.errors[..., 0].tolist() == [[3], [0]]
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    assert ratings.errors[..., 0].tolist() == [[3], [0]]
 
 
 def test_errors_are_not_known_without_counts(tmp_path: Path) -> None:
     world = read(written(tmp_path, plain(("A", "d", 1, "r", 7), ("B", "d", 1, "r", 0))))
-    assert world.ratings is not None
-    assert (world.ratings.errors == -1).all()
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    assert (ratings.errors == -1).all()
     assert world.truth is None
-    assert world.law is None
+    assert set(world.answers) == {RATE}
     assert world.frame.lower_is_better
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from simlab.rng import stream
 from simlab.types import InputError, World
+from simlab.world.laws.comparisons import contest_of
+from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.oracles import compared_scores
 from simlab.world.recorded import holds_averages, recorded
 
@@ -29,7 +31,7 @@ def test_scores_are_ratings_by_one_rater_with_gaps(tmp_path: Path) -> None:
     assert world.frame.system_names == ("A", "B")  # C was never rated
     assert world.frame.document_names == ("1", "2", "10")
     assert not world.frame.lower_is_better
-    np.testing.assert_array_equal(world.ratings.value[:, :, 0], [[-2, -3, np.nan], [-1.5, np.nan, 0]])
+    np.testing.assert_array_equal(fixed_ratings(world).value[:, :, 0], [[-2, -3, np.nan], [-1.5, np.nan, 0]])
     np.testing.assert_array_equal(world.frame.rater[:, :, 0], [[0, 0, -1], [0, -1, 0]])
 
 
@@ -71,13 +73,14 @@ def test_names_are_in_natural_order_whatever_sets_columns_apart(tmp_path: Path) 
     world = read(tmp_path, "seg_id\tsystem\tscore\n10\ts10\t-1\n9\ts10\t-2\n9\ts9\t-3\n")
     assert world.frame.system_names == ("s9", "s10")
     assert world.frame.document_names == ("9", "10")
-    np.testing.assert_array_equal(world.ratings.value[:, :, 0], [[-3, np.nan], [-2, -1]])
+    np.testing.assert_array_equal(fixed_ratings(world).value[:, :, 0], [[-3, np.nan], [-2, -1]])
 
 
 def test_higher_scores_win(tmp_path: Path) -> None:
-    contest = compared_scores(stream(0), read(tmp_path, TABLE), tie_margin=0.0).contest
+    contest = contest_of(compared_scores(stream(0), read(tmp_path, TABLE), tie_margin=0.0))
     assert contest.recorded.tolist() == [[2, -1, -1]]  # A -2, B -1.5 on the first segment
-    assert compared_scores(stream(0), read(tmp_path, TABLE), tie_margin=0.5).contest.recorded.tolist() == [[1, -1, -1]]
+    wider = contest_of(compared_scores(stream(0), read(tmp_path, TABLE), tie_margin=0.5))
+    assert wider.recorded.tolist() == [[1, -1, -1]]
 
 
 def test_published_scores_have_the_segments_and_pairs_of_the_paper() -> None:
@@ -85,9 +88,8 @@ def test_published_scores_have_the_segments_and_pairs_of_the_paper() -> None:
         pytest.skip("needs the published segment scores, which are not here")
     eight = ["Facebook-AI", "HuaweiTSC", "Nemo", "Online-W", "UEdin", "VolcTrans-AT", "VolcTrans-GLAT", "eTranslation"]
     names = [*eight, "ref-B", "ref-C", "ref-D"]
-    contest = compared_scores(
-        stream(0), recorded(stream(0), path=str(WMT21), sha256=None, names=names), tie_margin=0.0
-    ).contest
+    table = recorded(stream(0), path=str(WMT21), sha256=None, names=names)
+    contest = contest_of(compared_scores(stream(0), table, tie_margin=0.0))
     assert contest.system_names == tuple(names)
     assert contest.recorded.shape == (55, 527)
     assert (contest.recorded >= 0).all()

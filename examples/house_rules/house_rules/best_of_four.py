@@ -86,8 +86,7 @@ def collect(
 ) -> list[Campaign | DesignFailure]:
     """Show a random panel for each item, and note who is picked."""
     return [
-        Campaign(_collected(prepared, world, shown, one, place), None)
-        for one, place in zip(noise, places, strict=True)
+        Campaign(_collected(prepared, world, shown, one, place), None) for one, place in zip(noise, places, strict=True)
     ]
 
 
