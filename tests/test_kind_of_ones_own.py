@@ -49,11 +49,16 @@ def test_one_sweep_holds_cells_of_two_kinds(capsys: pytest.CaptureFixture[str]) 
     assert [row["clusters"] for row in compared if row["clusters"]] == [4]
 
 
-def test_a_folder_of_a_foreign_kind_is_read_without_the_plug_in() -> None:
+@pytest.mark.parametrize(
+    ("sweep", "measure"), [("best_of_four", "power"), ("by_system", "srp")], ids=["a kind", "a part"]
+)
+def test_a_folder_of_a_plug_in_is_read_without_it(sweep: str, measure: str) -> None:
     """Nothing that a folder names is imported: a process that cannot find the plug-in verifies and queries it."""
-    assert answer([*SWEEP, "worlds=2", "studies=2"]) == 0
-    for words in (["verify", "s"], ["query", "s", "--measure", "power"]):
-        run = subprocess.run([sys.executable, "-m", "simlab", *words], capture_output=True, text=True, check=False)
+    words = ["sweep", str(EXAMPLE / f"{sweep}.yaml"), "--plugins", "house_rules", "--jobs", "1", "--out", "s"]
+    smaller = ["systems.n_systems=4", "systems.n_documents=42", "systems.n_segments=84"] if sweep == "by_system" else []
+    assert answer([*words, *smaller, "worlds=2", "studies=2"]) == 0
+    for question in (["verify", "s"], ["query", "s", "--measure", measure], ["query", "s", "--measure", "cost"]):
+        run = subprocess.run([sys.executable, "-m", "simlab", *question], capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
         assert "Traceback" not in run.stderr
 

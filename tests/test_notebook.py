@@ -11,6 +11,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -348,10 +349,10 @@ def test_campaigns_that_failed_are_warned_of(monkeypatch: pytest.MonkeyPatch) ->
     def with_failures(sweep: Any, folder: Path, measures: Any, jobs: int | None, **changes: Any) -> Any:
         return fill(sweep, folder, measures, jobs, **changes, block=raising)
 
-    def raising(config: Any, world: int, first: int, count: int) -> Any:
-        if world:
+    def raising(config: Any, places: Any) -> Any:
+        if places[0].world:
             raise ZeroDivisionError("by zero")
-        return blocks.run_block(config, world, first, count)
+        return blocks.run_block(config, places)
 
     from simlab.studies import blocks
 
@@ -416,7 +417,7 @@ def test_type_checkers_see_what_there_is() -> None:
     }
     named = {name: home for name, home in imported.items() if str(home).startswith("simlab.")}
     assert sorted([*named, "__version__"]) == simlab.__all__
-    assert all(getattr(simlab, name).__module__ == home for name, home in named.items())
+    assert all(getattr(simlab, name) is getattr(import_module(str(home)), name) for name, home in named.items())
 
 
 def test_every_verb_says_what_it_gives_raises_and_shows() -> None:

@@ -118,4 +118,4 @@ def test_nothing_that_a_study_file_names_is_imported(monkeypatch: pytest.MonkeyP
 def test_texts_read_back_as_they_are() -> None:
     texts = ["a b", "null", "1e3", "yes", "", "ä\u2028", "a: b # c", "'\"\\", "~", "0x1", "[1]"]
     content = yaml.safe_load(write({"names": texts}))
-    assert content == {"simlab": 1, "names": texts}
+    assert content == {"simlab": 1, "question": "rate", "names": texts}

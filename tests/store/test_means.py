@@ -13,8 +13,8 @@ from simlab.store import filling, opening
 from simlab.store import query as stored
 from simlab.store.means import has_mean, mean, means
 from simlab.store.query import with_measures
-from simlab.studies.outcomes import OUTCOMES, UNRUN
-from simlab.types import Array, InputError
+from simlab.studies.kinds import outcomes as declared
+from simlab.types import UNRUN, Array, InputError
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def jackknife(values: Array, world: Array) -> tuple[float, float]:
 def test_a_mean_and_its_error_are_those_of_worlds_left_out() -> None:
     held = outcomes()
     ok = held["status"] == 0
-    estimate = mean(held, name="estimate")
+    estimate = mean(held, name="estimate", per_world=False)
     value, mcse = jackknife(held["estimate"][ok], held["world"][ok])
     assert estimate.value == pytest.approx(value, rel=1e-12)
     assert estimate.mcse == pytest.approx(mcse, rel=1e-9)
@@ -60,9 +60,9 @@ def test_campaigns_of_one_world_are_not_taken_for_independent() -> None:
     ok = held["status"] == 0
     per_campaign = np.nanmean(held["estimate"][ok], axis=1)
     independent = per_campaign.std(ddof=1) / np.sqrt(len(per_campaign))
-    assert mean(held, name="estimate").mcse > 2 * independent
+    assert mean(held, name="estimate", per_world=False).mcse > 2 * independent
     shuffled = {**held, "estimate": np.random.default_rng(0).permutation(held["estimate"])}
-    assert mean(shuffled, name="estimate").mcse < 2 * independent
+    assert mean(shuffled, name="estimate", per_world=False).mcse < 2 * independent
 
 
 def test_failed_campaigns_and_missing_values_do_not_count() -> None:
@@ -70,29 +70,31 @@ def test_failed_campaigns_and_missing_values_do_not_count() -> None:
     ok = held["status"] == 0
     spoilt = held["estimate"].copy()
     spoilt[~ok] = 1e9
-    assert mean({**held, "estimate": spoilt}, name="estimate").value == mean(held, name="estimate").value
+    assert (
+        mean({**held, "estimate": spoilt}, name="estimate").value == mean(held, name="estimate", per_world=False).value
+    )
     first = np.flatnonzero(ok)[0]
     gone = held["estimate"].copy()
     gone[first] = np.nan
-    assert mean({**held, "estimate": gone}, name="estimate").n == ok.sum() - 1
-    nothing = mean({**held, "estimate": gone * np.nan}, name="estimate")
+    assert mean({**held, "estimate": gone}, name="estimate", per_world=False).n == ok.sum() - 1
+    nothing = mean({**held, "estimate": gone * np.nan}, name="estimate", per_world=False)
     assert np.isnan(nothing.value)
     assert nothing.n == 0
-    assert mean(held, name="cost").n == 0
+    assert mean(held, name="cost", per_world=False).n == 0
 
 
 def test_what_is_true_of_a_world_is_averaged_over_its_campaigns() -> None:
     held = outcomes(worlds=3, studies=4) | {"true_value": np.array([[1.0, 3.0], [4.0, 6.0], [10.0, 20.0]])}
     weights = np.bincount(held["world"], held["status"] == 0)
-    estimate = mean(held, name="true_value")
+    estimate = mean(held, name="true_value", per_world=True)
     assert estimate.value == pytest.approx(np.average([2.0, 5.0, 15.0], weights=weights))
 
 
 def test_codes_and_indices_have_no_mean() -> None:
-    having = {name for name, outcome in OUTCOMES.items() if has_mean(name, outcome)}
+    having = {name for name, outcome in declared().items() if has_mean(name, outcome)}
     assert {"cost", "ratings_used", "human_cost", "load_entropy_reached", "estimate", "p_value", "used"} <= having
     assert not {"status", "document_set", "direction", "verdict", "twin_direction", "p_mean", "undecided"} & having
-    assert means(["cost", "direction", "srp"]).keys() == {"cost"}
+    assert means({name: declared()[name] for name in ("cost", "direction")}).keys() == {"cost"}
 
 
 def test_a_stored_outcome_is_asked_for_like_a_measure(folder: Path) -> None:

@@ -20,7 +20,7 @@ from simlab.config.sweep import Axis, Sweep
 from simlab.engine import run as engine
 from simlab.store import calculations, filling, units
 from simlab.store.verifying import verify
-from simlab.studies.outcomes import OUTCOMES
+from simlab.studies.kinds import outcomes as declared
 from simlab.types import Array
 
 OLD_COORDINATES = "world study document_set pair_first pair_second"
@@ -52,8 +52,8 @@ KINDS = {"human_count": "points", "verdict": "1", "human_cost": "1"}
 
 @pytest.mark.parametrize("mark", KINDS)
 def test_every_number_that_is_no_code_has_a_unit(mark: str) -> None:
-    codes = {name for name, outcome in OUTCOMES.items() if outcome.dtype in ("int8", "bool")} | {"document_set"}
-    without = {name for name in OUTCOMES if units.of_outcome(name, [mark]) is None}
+    codes = {name for name, outcome in declared().items() if outcome.dtype in ("int8", "bool")} | {"document_set"}
+    without = {name for name in declared() if units.of_outcome(name, [mark]) is None}
     assert without == codes
     assert units.of_outcome("estimate", [mark]) == KINDS[mark]
 
