@@ -10,34 +10,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 from simlab.engine.addresses import Address, Finished, gaps
 from simlab.engine.continuation import determining, grow, refuse_difference, refuse_mixture
-from simlab.types import InputError
+from simlab.engine.ledger_file import FILE, PLACED, SCHEMA, STORE, fields_of_blocks, opened_alone, opened_to_read
 
-FILE = "ledger.sqlite"
-STORE = "results.zarr"
-SCHEMA = 2
-APPLICATION = 0x53494D4C
-LOCK_SECONDS = 1.0
-
-TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE cells (position TEXT PRIMARY KEY, cell TEXT NOT NULL, config TEXT NOT NULL, systems TEXT NOT NULL);
-CREATE TABLE asked (cell TEXT, worlds INTEGER, studies INTEGER, PRIMARY KEY (cell, worlds, studies));
-CREATE TABLE blocks (
-    cell TEXT, world INTEGER, first INTEGER, count INTEGER, status TEXT NOT NULL, reason TEXT NOT NULL,
-    failures TEXT NOT NULL, checksum TEXT NOT NULL, payload BLOB NOT NULL,
-    pool INTEGER NOT NULL DEFAULT 0, draw INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (cell, world, pool, draw, first, count)
-)
-"""
-COLUMNS = "cell, world, first, count, status, reason, failures, checksum, payload"
-PLACED = f"{COLUMNS}, pool, draw"
+__all__ = ["FILE", "SCHEMA", "STORE", "Entry", "Ledger", "Row", "reading", "writing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +46,7 @@ def writing(folder: Path) -> Iterator[Ledger]:
 
     Raises InputError where another run holds it or the file is not a ledger.
     """
-    path = folder / FILE
-    _make(folder)
-    with _plain_errors(path), closing(_connect(path, "rwc")) as database:
-        database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        database.execute("PRAGMA synchronous = EXTRA")
-        # In this locking mode the lock outlasts the transaction; it is lifted when the connection closes.
-        database.execute("BEGIN EXCLUSIVE")
-        if _is_empty(database, path):
-            _start(database)
-        elif not _placed(database):
-            _place_blocks(database)
-        database.execute("COMMIT")
+    with opened_alone(folder) as database:
         yield Ledger(database, folder)
 
 
@@ -85,13 +56,7 @@ def reading(folder: Path) -> Iterator[Ledger]:
 
     Raises InputError where there is none, it is not a ledger, or a run is writing to it.
     """
-    path = folder / FILE
-    if not path.is_file():
-        raise InputError(f"{folder} holds no sweep: it has no {FILE}")
-    with _plain_errors(path), closing(_connect(path, "rw")) as database:
-        database.execute("PRAGMA query_only = 1")
-        if _is_empty(database, path):
-            raise InputError(f"{folder} holds no sweep: its {FILE} is empty")
+    with opened_to_read(folder) as database:
         yield Ledger(database, folder)
 
 
@@ -100,8 +65,7 @@ class Ledger:
 
     def __init__(self, database: sqlite3.Connection, folder: Path) -> None:
         self._database = database
-        # A ledger of schema 1 that is only read has one pool and one draw.
-        self._fields = PLACED if _placed(database) else f"{COLUMNS}, 0 AS pool, 0 AS draw"
+        self._fields = fields_of_blocks(database)
         self.folder = folder
 
     def declaration(self) -> dict[str, Any] | None:
@@ -238,77 +202,6 @@ class Ledger:
                 self._database.execute("ROLLBACK")
             raise
         self._database.execute("COMMIT")
-
-
-def _make(folder: Path) -> None:
-    if (folder / STORE).exists() and not (folder / FILE).exists():
-        raise InputError(f"{folder} holds a {STORE} that no {FILE} belongs to; give another --out")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be made a folder ({error.strerror}); give another --out") from error
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=LOCK_SECONDS, isolation_level=None
-    )
-
-
-def _is_empty(database: sqlite3.Connection, path: Path) -> bool:
-    """Tell whether nothing was written yet; raise InputError where someone else wrote it."""
-    application, version, tables = (
-        database.execute(query).fetchone()[0]
-        for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
-    )
-    if application == 0 and tables == 0:
-        return True
-    if application != APPLICATION:
-        raise InputError(f"{path} is not a simlab ledger; give another --out")
-    if version > SCHEMA:
-        raise InputError(f"{path} was written by a newer simlab (schema {version}, known is {SCHEMA}); update simlab")
-    return False
-
-
-def _start(database: sqlite3.Connection) -> None:
-    for statement in TABLES.split(";"):
-        database.execute(statement)
-    database.execute(f"PRAGMA application_id = {APPLICATION}")
-    database.execute(f"PRAGMA user_version = {SCHEMA}")
-
-
-def _placed(database: sqlite3.Connection) -> bool:
-    """Tell whether blocks know their pool of raters and their draw of documents, as since schema 2."""
-    return "pool" in [row[1] for row in database.execute("PRAGMA table_info(blocks)")]
-
-
-def _place_blocks(database: sqlite3.Connection) -> None:
-    """Give the blocks of a ledger of schema 1 their pool and draw, the first ones."""
-    table = next(statement for statement in TABLES.split(";") if "TABLE blocks" in statement)
-    database.execute("ALTER TABLE blocks RENAME TO unplaced")
-    database.execute(table)
-    database.execute(f"INSERT INTO blocks ({PLACED}) SELECT {COLUMNS}, 0, 0 FROM unplaced")  # noqa: S608
-    database.execute("DROP TABLE unplaced")
-    database.execute(f"PRAGMA user_version = {SCHEMA}")
-
-
-@contextmanager
-def _plain_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise InputError(_said(path, error)) from error
-
-
-def _said(path: Path, error: sqlite3.Error) -> str:
-    code = getattr(error, "sqlite_errorname", "")
-    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return f"{path.parent} is in use by another run; wait until it ends or give another --out"
-    if code == "SQLITE_NOTADB":
-        return f"{path} is not a simlab ledger; give another --out"
-    if code.startswith("SQLITE_CORRUPT"):
-        return f"{path} is damaged ({error}); bring back a copy or give another --out"
-    return f"{path}: {error}"
 
 
 def _cell_row(entry: Entry) -> tuple[str, str, str, str]:

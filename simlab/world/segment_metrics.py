@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, cast
 
 import numpy as np
 from annotated_types import Ge, Le
 
-from simlab.types import RATE, Floats, RatedWorld, World
+from simlab.types import RATE, Floats, RatedWorld, RatingLaw, World
 
 
 def segment_metric(
@@ -37,8 +37,7 @@ def segment_metric(
 
 def agreed_quality(world: World) -> Floats:
     """Average over the raters of a segment what they expect, or gave: `[system, item]`; gaps are the system's mean."""
-    law: Any = world.answers[RATE]
-    by_rater = law.expected()
+    by_rater = cast(RatingLaw, world.answers[RATE]).expected()
     known = np.isfinite(by_rater) & (world.frame.rater >= 0)
     n = known.sum(2)
     mean = np.where(known, by_rater, 0.0).sum(2) / np.maximum(n, 1)

@@ -18,8 +18,9 @@ from simlab.fitting_metrics.fitting import Fit, Learned, Options, fit
 from simlab.fitting_metrics.humans import Adequacy, Contests
 from simlab.fitting_metrics.rates import Rates
 from simlab.rng import stream
-from simlab.types import Contest, InputError, PreferenceWorld
+from simlab.types import Contest, InputError
 from simlab.world.fitted_metrics import fitted_mu
+from simlab.world.oracles import compared_world
 
 COUNTS = np.array([[40.0, 5, 10], [2, 1, 2], [10, 5, 40]])
 MIXTURE = Mixture(COUNTS, COUNTS, np.ones((3, 3)), np.ones(3), False, None, 0.0, 0.0)
@@ -47,7 +48,7 @@ def test_the_file_is_read_back_as_it_was_meant(tmp_path: Path) -> None:
     assert held["systems"]["adequacy"][0] == {"system": "A", "alpha": 0.6, "counts": [6, 10]}
     path = tmp_path / "metric.yaml"
     path.write_text(text)
-    world = PreferenceWorld(Contest(("A", "B"), 10, np.full((1, 3), 1 / 3)), None, None)
+    world = compared_world(Contest(("A", "B"), 10, np.full((1, 3), 1 / 3)), None)
     given = fitted_mu(
         stream(0), world, path=str(path), sha256=None, parameters="estimated", pairs="shared", n_outputs=5
     )

@@ -71,7 +71,8 @@ def test_failed_campaigns_and_missing_values_do_not_count() -> None:
     spoilt = held["estimate"].copy()
     spoilt[~ok] = 1e9
     assert (
-        mean({**held, "estimate": spoilt}, name="estimate").value == mean(held, name="estimate", per_world=False).value
+        mean({**held, "estimate": spoilt}, name="estimate", per_world=False).value
+        == mean(held, name="estimate", per_world=False).value
     )
     first = np.flatnonzero(ok)[0]
     gone = held["estimate"].copy()
