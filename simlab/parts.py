@@ -53,6 +53,16 @@ def name_of(section: Mapping[str, Any]) -> str:
     return str(section.get("_target_", "")).rpartition(".")[2]
 
 
+def target_of(part: Callable[..., Any]) -> str:
+    """Return the `_target_` that names a part: a section read from a file is held against it without an import."""
+    return f"{part.__module__}.{part.__qualname__}"
+
+
+def is_own(section: Mapping[str, Any]) -> bool:
+    """Tell a part of simlab from one of a plug-in, which a file may name and nobody imports for that."""
+    return _within(str(section.get("_target_", "")), PACKAGES)
+
+
 def chosen(section: Mapping[str, Any], part: Callable[..., Any], plugins: Sequence[str] = ()) -> bool:
     """Tell whether a section has chosen this part."""
     return "_target_" in section and resolve(section["_target_"], plugins) is part

@@ -15,7 +15,7 @@ from scipy.special import betainc, betaincinv, betaln, xlog1py
 
 from simlab.analysis import sign_test
 from simlab.analysis.preferences.sequential import betting_evidence, mixture_evidence, spending_boundary_crossed
-from simlab.formulas import stochastic
+from simlab.formulas import passes, stochastic
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Summary, Verdicts
 
 Level = Annotated[float, Gt(0), Lt(1)]
@@ -32,7 +32,7 @@ def naive(evidence: Evidence, *, level: Level, form: Form) -> Verdicts:
     counts = evidence.metric[:, :1] + evidence.confusion[:, :1].sum(-1)
     if not counts.any():
         raise InputError("decision=naive needs a metric, and metric=none has none; choose metric=mu_matrix or another")
-    verdict = np.repeat(_signs(counts, _test(form)(counts) <= level), evidence.human.shape[1], axis=1)
+    verdict = np.repeat(_signs(counts, passes(_test(form)(counts), level)), evidence.human.shape[1], axis=1)
 
     def summarise(human: Ints, confusion: Ints, metric: Ints) -> Summary:
         total = metric + confusion.sum(-1)
@@ -44,7 +44,7 @@ def naive(evidence: Evidence, *, level: Level, form: Form) -> Verdicts:
 
 def fixed(evidence: Evidence, *, level: Level, form: Form) -> Verdicts:
     """Look once, when the budget is spent: a sign test on the human ratings."""
-    verdict = _signs(evidence.human, _test(form)(evidence.human) <= level)
+    verdict = _signs(evidence.human, passes(_test(form)(evidence.human), level))
     return Verdicts(verdict, np.zeros(verdict.shape, bool), np.full(verdict.shape, np.nan), _human)
 
 

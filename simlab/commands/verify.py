@@ -8,6 +8,7 @@ from pathlib import Path
 from simlab.commands.stores import named
 from simlab.drawing.text import soundness
 from simlab.engine import ledger
+from simlab.parts import is_own
 from simlab.store import calculations, verifying
 from simlab.store.measures import measures_of
 from simlab.types import InputError
@@ -23,6 +24,6 @@ def answer(folder: Path | None, conditions: Sequence[str]) -> tuple[str, bool]:
     with ledger.reading(where) as book:
         sections = (book.declaration() or {})["measure"]
     # Parts of plug-in packages are not at hand here; their values are held against their checksums only.
-    own = {name: section for name, section in sections.items() if section["_target_"].startswith("simlab.")}
+    own = {name: section for name, section in sections.items() if is_own(section)}
     report = verifying.verify(where, measures_of({"measure": own}))
     return soundness.of_studies(report), not report.problems

@@ -17,6 +17,9 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     import xarray as xr
 
+RECORDED = "simlab.world.recorded.recorded"
+"""The part of a table of ratings, which is one world."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -148,5 +151,5 @@ def condition(dataset: xr.Dataset) -> str | None:
     if not dataset.attrs.get("conditional"):
         return None
     systems = json.loads(dataset.attrs["config"]).get("systems") or {}
-    recorded = str(systems.get("_target_", "")).split(".")[-2:-1] == ["recorded"]
+    recorded = systems.get("_target_") == RECORDED
     return f"conditional on one {'table of ratings' if recorded else 'world'}: another may rank the designs differently"

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from simlab.analysis import normalization
 from simlab.measures.labels import LABELS
+from simlab.parts import target_of
 from simlab.store.measures import SUFFIXES, Variables
 
 UNITS: Mapping[str, str] = {
@@ -56,7 +58,7 @@ OF_STUDIES: Mapping[str, tuple[str, str]] = {
 }
 """Units of answers and of quality in a store that holds this outcome, which only studies of one sort have."""
 
-KEEP_POINTS = frozenset(f"simlab.analysis.normalization.{name}" for name in ("none", "mean", "error"))
+KEEP_POINTS = frozenset(target_of(part) for part in (normalization.none, normalization.mean, normalization.error))
 """Normalisations after which scores are still points; standardised scores are not."""
 
 
