@@ -63,6 +63,16 @@ def test_a_folder_of_a_plug_in_is_read_without_it(sweep: str, measure: str) -> N
         assert "Traceback" not in run.stderr
 
 
+def test_a_comparison_says_whether_kinds_met_the_same_systems(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer([*SWEEP, "worlds=2", "studies=3"]) == 0
+    small = ["design.documents=8", "budget.human_ratings=20", "worlds=2", "studies=3", "--jobs", "1", "--out", "apart"]
+    assert answer(["run", "-m", "question=rate,judge", *small]) == 0
+    capsys.readouterr()
+    for folder, said in (("s", "that the designs share"), ("apart", "their systems are not the same ones")):
+        assert answer(["compare", folder, "--by", "question", "--measure", "significant_share"]) == 0
+        assert said in capsys.readouterr().out
+
+
 def test_a_measure_of_what_a_kind_lacks_has_no_value_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer([*SWEEP, "worlds=3", "studies=4", "measure=[power,rmse]"]) == 0
     cells = records(["query", "s"], capsys)

@@ -38,5 +38,6 @@ def of_stores(
 def _written(said: Comparison, form: Form) -> str:
     if form != "table":
         return tables.write(labelled.records(said.rows, said.by, said.measure), form)
-    text = comparison.table(said.rows, said.by, said.measure, view.cluster_word(said.cluster))
+    cluster = view.cluster_word(said.cluster)
+    text = comparison.table(said.rows, said.by, said.measure, cluster, shared=said.same_systems)
     return text if said.paired else f"{text}\n{comparison.UNPAIRED}"

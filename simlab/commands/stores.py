@@ -17,6 +17,7 @@ from simlab.drawing import view
 from simlab.messages import or_nearest
 from simlab.store import opening
 from simlab.store.folder import last_store
+from simlab.store.opening import config_of
 from simlab.store.query import select, with_measures
 from simlab.types import InputError
 
@@ -32,8 +33,8 @@ Condition: TypeAlias = str | tuple[str, Sequence[object]]
 class Comparison:
     """Hold designs beside each other: along which axis, by which measure, paired over clusters of which sort.
 
-    `paired` is False where some differences are between stores that did not meet the same worlds. `unit` is that of
-    the measure, if it has one.
+    `paired` is False where some differences are between stores that did not meet the same worlds, `same_systems` where
+    the designs along the axis have systems of their own. `unit` is that of the measure, if it has one.
     """
 
     rows: Sequence[Row]
@@ -41,6 +42,7 @@ class Comparison:
     measure: str
     cluster: str
     paired: bool
+    same_systems: bool
     label: str
     unit: str | None
 
@@ -65,7 +67,8 @@ def compared(dataset: xr.Dataset, by: str, measure: str | None, baseline: str | 
     if f"{name}_influence" not in dataset:
         raise InputError(f"differences of {name} need {name}_influence, which this dataset lacks; give the whole store")
     against = None if baseline is None else view.value_on(dataset, axis, baseline)
-    return _comparison(contrasts(dataset, by=axis, measure=name, baseline=against), axis, dataset[name], paired=True)
+    rows = contrasts(dataset, by=axis, measure=name, baseline=against)
+    return _comparison(rows, axis, dataset[name], paired=True, same_systems=_share_systems(dataset, axis))
 
 
 def compared_stores(
@@ -89,7 +92,7 @@ def compared_stores(
     if baseline is not None:
         view.nearest(baseline, joined[several_stores.DESIGN].values.tolist(), "the design")
     rows = contrasts(joined, by=several_stores.DESIGN, measure=name, baseline=baseline)
-    return _comparison(rows, several_stores.DESIGN, joined[name], paired=same)
+    return _comparison(rows, several_stores.DESIGN, joined[name], paired=same, same_systems=same)
 
 
 @contextmanager
@@ -162,6 +165,13 @@ def narrowed(dataset: xr.Dataset, conditions: Sequence[Condition]) -> xr.Dataset
     return dataset
 
 
+def _share_systems(dataset: xr.Dataset, axis: str) -> bool:
+    """Tell whether the cells along an axis have the same systems: not if it varies them, or asks other questions."""
+    key = str(dataset[axis].attrs.get("key", axis))
+    held = config_of(dataset).get("systems", {})
+    return key.partition(".")[0] != "systems" and ("_target_" in held or key != "question")
+
+
 def _refuse_unknown(stores: Mapping[str, xr.Dataset], conditions: Sequence[Condition]) -> None:
     known = list(dict.fromkeys(name for dataset in stores.values() for name in _known(dataset)))
     for condition in conditions:
@@ -179,8 +189,8 @@ def _known(dataset: xr.Dataset) -> list[str]:
     return [*axes, *(str(dataset[name].attrs["key"]) for name in axes)]
 
 
-def _comparison(rows: Sequence[Row], by: str, measure: xr.DataArray, *, paired: bool) -> Comparison:
+def _comparison(rows: Sequence[Row], by: str, measure: xr.DataArray, *, paired: bool, same_systems: bool) -> Comparison:
     about = measure.attrs
     label = str(about.get("long_name", about.get("label", measure.name)))
     cluster = str(about.get("cluster", "cluster"))
-    return Comparison(rows, by, str(measure.name), cluster, paired, label, about.get("units"))
+    return Comparison(rows, by, str(measure.name), cluster, paired, same_systems, label, about.get("units"))

@@ -11,15 +11,17 @@ from simlab.drawing.text import tables
 from simlab.drawing.text.cells import measured_column, replication
 
 INTERVAL = "95 % interval"
+SHARED, NOT_SHARED = "that the designs share", "of each: their systems are not the same ones"
 UNPAIRED = "Not all stores met the same worlds: differences between those are not paired."
 PLAIN_WORDS = {"best": "best", "tied": "tied with the best", "behind": "", "unknown": "?"}
 
 
-def table(rows: Sequence[Row], by: str, measure: str, cluster: str) -> str:
+def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, shared: bool = True) -> str:
     """Write one line per design, in every cell of the other axes, and what the columns rest on.
 
-    `cluster` is the word for what the measure is replicated over. Where the width does not hold all columns, there is
-    a table for each cell; where these do not fit either, they leave out their intervals, and a line says so.
+    `cluster` is the word for what the measure is replicated over, `shared` by the designs or not. Where the width does
+    not hold all columns, there is a table for each cell; where these do not fit either, they leave out their intervals,
+    and a line says so.
     """
     head, lines = [by, measure, f"minus {_baseline(rows)}", INTERVAL, "standing"], _lines(rows, by, measure)
     others = list(rows[0].at)
@@ -29,7 +31,7 @@ def table(rows: Sequence[Row], by: str, measure: str, cluster: str) -> str:
     if not tables.fits(text):
         left_out = [] if tables.fits(tables.aligned(head, lines, last_left=True)) else [INTERVAL]
         text = _by_cell(others, cells, head, lines, left_out)
-    notes = _notes(rows, measure, cluster)
+    notes = _notes(rows, measure, cluster, shared=shared)
     missing = [f"Left out for width: {', '.join(left_out)}; --format csv has all columns."] if left_out else []
     return "\n".join([text, "", *notes, *missing])
 
@@ -77,13 +79,13 @@ def _baseline(rows: Sequence[Row]) -> str:
     return named.pop() if len(named) == 1 else "the best"
 
 
-def _notes(rows: Sequence[Row], measure: str, cluster: str) -> list[str]:
+def _notes(rows: Sequence[Row], measure: str, cluster: str, *, shared: bool) -> list[str]:
     clusters = [row.contrast.clusters for row in rows if row.contrast]
     if max(clusters) < 2:
         return [f"No error can be given from {tables.counted(clusters, cluster)}; run more worlds or studies."]
     values = replication([row.n for row in rows], [row.clusters for row in rows if math.isfinite(row.value)], cluster)
     return [
-        f"Differences are paired over {tables.counted(clusters, cluster)} that the designs share.",
+        f"Differences are paired over {tables.counted(clusters, cluster)} {SHARED if shared else NOT_SHARED}.",
         f"± Monte-Carlo standard error; n = {values} behind each value.",
         "95 % t intervals, one at a time; tied: the difference from the best may be 0.",
         *(["Less is better."] if less_is_better(measure) else []),
