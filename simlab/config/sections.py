@@ -147,6 +147,7 @@ def _line(error: Mapping[str, Any], own: Mapping[str, Any], where: str, rules: M
 def rule(annotation: Any) -> str:
     """Say in words what a value may be.
 
+    >>> from annotated_types import Lt
     >>> rule(Annotated[float, Ge(0), Lt(1)] | None), rule(Literal["fresh", "potential"])
     ('a number >= 0 and < 1 or null', 'fresh or potential')
     """

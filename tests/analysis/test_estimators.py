@@ -11,7 +11,7 @@ from scipy.special import betaincinv
 from simlab.analysis import estimators
 from simlab.analysis.means import checks, estimates
 from simlab.rng import stream
-from simlab.types import InputError, Judged
+from simlab.types import InputError, Judged, KnownRates
 
 Y = stream(1, "judged").standard_normal((2, 40)) + np.array([[1.0], [0.5]])
 PLAIN = Judged(Y, None, False, None, None, (), np.full(2, np.nan), np.zeros(2), None)
@@ -60,7 +60,7 @@ def test_human_labels_alone_give_the_beta_posterior() -> None:
 
 
 def test_a_perfect_metric_counts_as_more_labels_and_an_estimated_one_as_fewer() -> None:
-    rated = replace(BINARY, g=BINARY.y, rest=(100, np.array([0.6, 0.4]), np.zeros(2)), nominal=(1.0, 1.0))
+    rated = replace(BINARY, g=BINARY.y, rest=(100, np.array([0.6, 0.4]), np.zeros(2)), nominal=KnownRates(1.0, 1.0))
     known = estimators.binary(stream(0), rated, quality="known", constrain=False, level=0.05)
     np.testing.assert_allclose(known.value, (BINARY.y.sum(1) + [60, 40] + 1) / 142, rtol=1e-5)
     counts = replace(rated, calibration=np.full((2, 4), 10.0))

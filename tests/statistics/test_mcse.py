@@ -127,7 +127,7 @@ def test_kendall_is_tau_b_when_estimates_tie() -> None:
 def test_influence_of_pairs_is_the_leave_one_out_jackknife() -> None:
     data = outcomes(7, 1, 12, 1, spread=0.0)
     estimate, k = srp(data), 12
-    assert clusters(data).kind == "replicate"
+    assert clusters(data).cluster == "replicate"
     without = []
     for left_out in range(k):
         keep = np.arange(k) != left_out
