@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-from simlab.formulas import stochastic, systems_of_pairs
+from simlab.formulas import SLACK, differences, passes, sign, stochastic, systems_of_pairs
 from simlab.types import InputError
 
 
@@ -35,3 +37,28 @@ MISTAKES = {
 def test_what_is_no_confusion_matrix_is_named(says: str) -> None:
     with pytest.raises(InputError, match=says):
         stochastic(MISTAKES[says], "metric.mu", one=True)
+
+
+def test_a_p_value_passes_at_its_level_and_what_rounding_adds_to_it() -> None:
+    level = 0.1 + 0.2
+    values = np.array([0.3, level, level + SLACK / 2, level + 2 * SLACK, 0.0, 1.0, np.nan])
+    assert passes(values, 0.3).tolist() == [True, True, True, False, True, False, False]
+    assert passes(values, 0.3).dtype == bool
+    assert not passes(np.array([0.051]), 0.05).any()
+
+
+def test_a_sign_is_zero_where_only_rounding_makes_a_difference() -> None:
+    given = np.array([[0.1 + 0.2 - 0.3, -(0.1 + 0.2 - 0.3)], [SLACK * 2, -SLACK * 2], [1e300, -0.0]])
+    assert sign(given).tolist() == [[0, 0], [1, -1], [1, 0]]
+    assert sign(given).dtype == np.int8
+    np.testing.assert_array_equal(sign(-given), -sign(given))
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_differences_go_through_pairs_in_order(n: int) -> None:
+    value = np.random.default_rng(n).normal(size=(2, 3, n))
+    by_hand = [value[..., i] - value[..., j] for i, j in itertools.combinations(range(n), 2)]
+    wanted = np.stack(by_hand, -1) if by_hand else np.empty((2, 3, 0))
+    np.testing.assert_array_equal(differences(value), wanted)
+    np.testing.assert_allclose(differences(value + 5), wanted, atol=1e-12)
+    assert differences(value).shape[-1] == n * (n - 1) // 2

@@ -181,6 +181,47 @@ def test_a_part_without_rules_for_its_keys_is_refused(plug_in, name, reason):
         parts.parameters(f"toy_parts.rules.{name}", [plug_in])
 
 
+def test_a_part_has_a_name_and_a_target_that_lead_back_to_it():
+    from simlab.design.grouping import ungrouped
+
+    target = parts.target_of(ungrouped)
+    assert target == "simlab.design.grouping.ungrouped"
+    assert parts.resolve(target) is ungrouped
+    assert parts.name_of({"_target_": target, "n": 1}) == "ungrouped"
+    assert parts.name_of({}) == parts.name_of({"n": 1}) == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "own"),
+    [
+        ("simlab.world.recorded.recorded", True),
+        ("simlab.measures.stability.srp", True),
+        ("simlab.worldly.recorded", False),
+        ("simlab.config.compose", False),
+        ("no_such_package_anywhere.world.mine", False),
+        ("", False),
+    ],
+)
+def test_a_part_of_simlab_is_told_from_others_without_an_import(target, own):
+    before = set(sys.modules)
+    assert parts.is_own({"_target_": target} if target else {}) is own
+    assert set(sys.modules) == before
+
+
+def test_a_section_has_chosen_the_part_that_it_names_and_no_other_of_that_name(plug_in):
+    from simlab.analysis.estimators import sample_mean
+    from simlab.analysis.means import estimates
+
+    section = {"_target_": "simlab.analysis.estimators.sample_mean", "level": 0.05}
+    assert parts.chosen(section, sample_mean)
+    assert not parts.chosen(section, estimates.sample_mean)
+    assert not parts.chosen({"_target_": "simlab.analysis.estimators.ppi"}, sample_mean)
+    assert not parts.chosen({"level": 0.05}, sample_mean)
+    assert not parts.chosen({"_target_": "toy_parts.rules.rule"}, sample_mean, [plug_in])
+    with pytest.raises(InputError, match="names no part"):
+        parts.chosen({"_target_": "toy_parts.rules.rule"}, sample_mean)
+
+
 def test_every_option_that_is_shipped_names_a_part_and_gives_it_all_its_keys():
     import yaml
 

@@ -1,0 +1,178 @@
+"""Say what systems that come from a file change in what is asked: their raters, their one world, their digest."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simlab.config.overrides import Setting
+from simlab.config.recorded import for_systems, identify, one_world, with_raters
+from simlab.studies.kinds import kind_asking
+from simlab.types import InputError
+
+RATE, COMPARE, JUDGE = map(kind_asking, ("rate", "compare", "judge"))
+
+
+def said(key: str, *values: Any, typed: bool = False) -> Setting:
+    return Setting(key, values, swept=len(values) > 1, typed=typed)
+
+
+def declared(*settings: Setting) -> dict[str, Setting]:
+    return {setting.key: setting for setting in settings}
+
+
+@pytest.mark.parametrize(
+    ("kind", "systems", "raters"),
+    [(RATE, "recorded", "recorded"), (RATE, "fitted", "fitted"), (COMPARE, "recorded", "compared_scores")],
+)
+def test_systems_of_a_file_bring_their_raters(kind: Any, systems: str, raters: str) -> None:
+    typed = [said("systems", systems, typed=True), said("seed", 3, typed=True)]
+    assert with_raters({}, typed, kind) == [Setting("raters", (raters,)), *typed]
+    assert with_raters(declared(said("systems", systems)), [], kind) == [Setting("raters", (raters,))]
+    assert for_systems({"systems": systems, "metric": "none"}, kind) == {
+        "systems": systems,
+        "metric": "none",
+        "raters": raters,
+    }
+
+
+def test_systems_that_are_drawn_bring_nothing() -> None:
+    typed = [said("systems", "mqm", typed=True), said("raters", "identical", typed=True)]
+    assert with_raters({}, typed, RATE) == typed
+    choices = {"systems": "mqm", "raters": "identical"}
+    assert for_systems(choices, RATE) == choices
+    assert for_systems(choices, RATE) is not choices
+
+
+def test_where_some_cells_only_have_a_table_raters_are_left_to_each_cell() -> None:
+    mixed = declared(said("systems", "recorded", "mqm"), said("raters", "expert_pool"))
+    assert with_raters(mixed, [], RATE) == []
+    assert with_raters(declared(said("systems", "recorded"), said("raters", "expert_pool")), [], RATE)
+
+
+@pytest.mark.parametrize(
+    ("settings", "typed", "kind", "line"),
+    [
+        (
+            [said("systems", "recorded")],
+            [said("raters", "identical", typed=True)],
+            RATE,
+            "raters: with systems=recorded the raters come from the file; leave it out",
+        ),
+        (
+            [said("systems", "fitted")],
+            [said("raters.noise", "fresh", typed=True)],
+            RATE,
+            "raters.noise: with systems=fitted the raters come from the file; leave it out",
+        ),
+        (
+            [said("systems", "recorded"), said("raters", "identical", "divergent")],
+            [],
+            RATE,
+            "systems=recorded: this sweep varies raters, and the raters come from the file",
+        ),
+        (
+            [said("systems", "mqm"), said("raters", "recorded")],
+            [],
+            RATE,
+            "raters=recorded come from a table; add systems=recorded, or choose others",
+        ),
+        (
+            [said("raters", "fitted")],
+            [],
+            RATE,
+            "raters=fitted come from a fit; add systems=fitted, or choose others",
+        ),
+        (
+            [said("systems", "recorded")],
+            [],
+            JUDGE,
+            "systems=recorded: a table of ratings cannot be judged anew; choose systems=alpha_optimal",
+        ),
+        (
+            [said("systems", "fitted", "preference")],
+            [],
+            COMPARE,
+            "systems=fitted: outputs of a fitted world are rated one by one; choose systems=preference",
+        ),
+    ],
+)
+def test_raters_that_a_file_cannot_have_are_refused(
+    settings: list[Setting], typed: list[Setting], kind: Any, line: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        with_raters(declared(*settings), typed, kind)
+    assert str(refused.value) == line
+
+
+def test_how_scores_of_a_table_are_compared_may_be_said() -> None:
+    margin = said("raters.tie_margin", 0.1, typed=True)
+    settings = declared(said("systems", "recorded"))
+    assert with_raters(settings, [margin], COMPARE) == [Setting("raters", ("compared_scores",)), margin]
+    with pytest.raises(InputError, match=r"raters\.noise: with systems=recorded"):
+        with_raters(settings, [said("raters.noise", 0.1, typed=True)], COMPARE)
+
+
+def test_the_raters_of_the_table_may_be_named() -> None:
+    own = said("raters", "compared_scores", typed=True)
+    systems = said("systems", "recorded", typed=True)
+    assert with_raters({}, [systems, own], COMPARE) == [Setting("raters", ("compared_scores",)), systems]
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ([said("systems", "mqm")], (5, 50)),
+        ([], (5, 50)),
+        ([said("systems", "fitted")], (5, 50)),
+        ([said("systems", "recorded")], (1, 250)),
+        ([said("systems", "recorded"), said("worlds", 5), said("studies", 50)], (1, 250)),
+        ([said("systems", "recorded"), said("studies", 50, typed=True)], (1, 50)),
+    ],
+)
+def test_worlds_of_a_table_become_studies_of_its_one_world(settings: list[Setting], wanted: tuple[int, int]) -> None:
+    config = {"worlds": 5, "studies": 50}
+    one_world(config, declared(*settings))
+    assert (config["worlds"], config["studies"]) == wanted
+
+
+def test_several_worlds_of_a_table_are_refused_where_they_are_meant() -> None:
+    with pytest.raises(InputError, match="worlds=5: a recorded table is one world"):
+        one_world({"worlds": 5, "studies": 50}, declared(said("systems", "recorded"), said("worlds", 5, typed=True)))
+    mixed = declared(said("systems", "recorded", "mqm"))
+    with pytest.raises(InputError, match="add worlds=1"):
+        one_world({"worlds": 5, "studies": 50}, mixed)
+    single = {"worlds": 1, "studies": 50}
+    one_world(single, mixed)
+    assert single == {"worlds": 1, "studies": 50}
+
+
+def test_digests_of_files_are_written_where_none_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "t.tsv").write_bytes(b"a table")
+    (tmp_path / "m.yaml").write_bytes(b"a metric")
+    config: dict[str, Any] = {
+        "systems": {"path": "~/t.tsv", "sha256": None},
+        "metric": {"path": str(tmp_path / "m.yaml"), "sha256": None},
+    }
+    identify(config)
+    assert config["systems"] == {"path": "~/t.tsv", "sha256": sha256(b"a table").hexdigest()}
+    assert config["metric"]["sha256"] == sha256(b"a metric").hexdigest()
+    (tmp_path / "t.tsv").write_bytes(b"another table")
+    before = config["systems"]["sha256"]
+    identify(config)  # declared once, it stays: an edited file is another study
+    assert config["systems"]["sha256"] == before
+
+
+@pytest.mark.parametrize(
+    "section",
+    [{"path": None, "sha256": None}, {"path": "nowhere.tsv", "sha256": None}, {"path": "."}, {"n_systems": 4}, {}],
+)
+def test_what_has_no_file_has_no_digest(section: dict[str, Any], tmp_path: Path) -> None:
+    for config in ({"systems": dict(section)}, {"systems": {}, "metric": dict(section)}):
+        before = {name: dict(held) for name, held in config.items()}
+        identify(config)
+        assert config == before
