@@ -90,7 +90,7 @@ def test_the_chosen_options_imply_a_kind(choices: dict[str, str], question: str)
             "systems=mqm belongs to studies of ratings, raters=oracle to studies of preferences; choose one",
         ),
         (
-            {"metric": "none", "decision": "significance", "raters": "oracle"},
+            {"metric": "none", "decision": "significance", "engine": "default", "raters": "oracle"},
             "decision=significance belongs to studies of ratings or judgements, "
             "raters=oracle to studies of preferences; choose one",
         ),

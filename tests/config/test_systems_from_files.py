@@ -116,6 +116,12 @@ def test_how_scores_of_a_table_are_compared_may_be_said() -> None:
         with_raters(settings, [said("raters.noise", 0.1, typed=True)], COMPARE)
 
 
+def test_answers_of_a_fit_are_not_compared_scores() -> None:
+    margin = said("raters.tie_margin", 0.1, typed=True)
+    with pytest.raises(InputError, match=r"raters\.tie_margin: with systems=fitted"):
+        with_raters(declared(said("systems", "fitted")), [margin], RATE)
+
+
 def test_the_raters_of_the_table_may_be_named() -> None:
     own = said("raters", "compared_scores", typed=True)
     systems = said("systems", "recorded", typed=True)
