@@ -14,10 +14,8 @@ import yaml
 
 from simlab.config.plain_yaml import content_of
 from simlab.messages import or_nearest, shown
+from simlab.studies.kind import QUESTION
 from simlab.types import InputError
-
-QUESTION = "question"
-"""The group of the kinds of studies: its options are the questions that raters are asked."""
 
 Options = Mapping[str, Mapping[str, Path]]
 """`options[group][option]` is the YAML file; nested groups are written with a dot: design.grouping."""

@@ -82,5 +82,5 @@ def value_of(key: str, value: Any) -> Any:
     Raises InputError for what the grammar of values does not know.
     """
     if isinstance(value, list):
-        return [value_of(key, entry) for entry in value]
+        return plain(key, [value_of(key, entry) for entry in value])
     return element(key, value) if isinstance(value, Plain) else plain(key, value)

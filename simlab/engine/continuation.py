@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from simlab.config.sweep import Sweep, canonical
 from simlab.messages import flat, shown
+from simlab.studies.kind import QUESTION
 from simlab.types import InputError
 
 Placed: TypeAlias = tuple[tuple[int, ...], Mapping[str, Any]]
@@ -102,7 +103,7 @@ def refuse_mixture(
     for before, first in old.items():
         for now, second in new.items():
             free = {axis["key"] for axis, a, b in zip(axes, before, now, strict=True) if a != b}
-            if "question" not in free:
+            if QUESTION not in free:
                 free |= {"raters"} if "systems" in free else set()
                 refuse_difference(_outside(first, free), _outside(second, free), where)
 
@@ -112,7 +113,8 @@ def _residuals(axes: Sequence[Mapping[str, Any]], cells: Sequence[Placed]) -> di
     residuals: dict[tuple[Any, ...], dict[str, Any]] = {}
     for position, config in cells:
         own = dict(flat(determining(config)))
-        patched = {axis["key"] for axis in axes if axis["key"] in own}
+        # The question is an option, although a config may name it as it names a value.
+        patched = {axis["key"] for axis in axes if axis["key"] in own and axis["key"] != QUESTION}
         options = tuple(
             None if axis["key"] in patched else axis["values"][k] for axis, k in zip(axes, position, strict=True)
         )

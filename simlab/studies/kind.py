@@ -18,6 +18,9 @@ from simlab.types import Array, Campaign, Collected, DesignFailure, Outcome, Out
 Count = Annotated[int, Ge(1), Le(10**9)]
 """A number of worlds, studies, documents, ...; outcomes are indexed with 32 bits."""
 
+QUESTION = "question"
+"""The key, and the group of options, by which a config chooses its kind of study."""
+
 Config = Mapping[str, Any]
 
 

@@ -56,6 +56,11 @@ ALLOWED: dict[str, tuple[list[Axis], Cells, Cells]] = {
         [((0,), config())],
         [((1,), config(systems=OTHER, raters={"scale": "binary"}, budget={"human": 3}))],
     ),
+    "everything, where configs name the question that is on an axis": (
+        [axis("question", "rate", "judge")],
+        [((0,), config(question="rate"))],
+        [((1,), config(question="judge", systems=OTHER))],
+    ),
     "digests of files whose paths are on an axis": (
         [axis("systems.path", "a", "b")],
         [((0,), config(systems={"path": "a", "sha256": "1" * 64}))],
