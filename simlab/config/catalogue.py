@@ -9,9 +9,10 @@ from typing import Any
 
 import yaml
 
-from simlab.config.groups import QUESTION, Options, find_options, folder
+from simlab.config.groups import Options, find_options, folder
 from simlab.config.sweepfile import Declared, is_path, load
 from simlab.messages import or_nearest, shown
+from simlab.studies.kind import QUESTION
 from simlab.types import InputError
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simlab.config import catalogue, groups, recorded
-from simlab.config.groups import QUESTION, Options
+from simlab.config.groups import Options
 from simlab.config.overrides import check_values
 from simlab.config.questions import kind_choosing, kinds_among
 from simlab.config.sections import check, checked_value
@@ -21,6 +21,7 @@ from simlab.config.settings import Settings, gather, is_axis_of_options, several
 from simlab.config.sweep import Axis, Config, Sweep, put, shared
 from simlab.config.sweepfile import RUN, Declared
 from simlab.messages import nearest, or_nearest, shown
+from simlab.studies.kind import QUESTION
 from simlab.types import InputError
 
 if TYPE_CHECKING:

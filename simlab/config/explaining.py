@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 from simlab import parts
 from simlab.config.catalogue import section_of
 from simlab.config.comments import OWN, Sentence, sentences
-from simlab.config.groups import QUESTION, find_options, folder
+from simlab.config.groups import find_options, folder
 from simlab.config.sections import keys_of, rule
 from simlab.measures.labels import LABELS
+from simlab.studies.kind import QUESTION
 
 _SOURCE = re.compile(r"\bSources?(?: of all four)?: (.*?\d{4}.*?)(?<!\bal)\.(?=\s|$)")
 _NONE = Sentence("", "")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from simlab.config.groups import QUESTION, Options
+from simlab.config.groups import Options
 from simlab.config.overrides import Setting
 from simlab.messages import shown
+from simlab.studies.kind import QUESTION
 from simlab.types import InputError
 
 if TYPE_CHECKING:

@@ -16,12 +16,13 @@ import yaml
 
 from simlab.config.catalogue import section_of
 from simlab.config.composing import compose_sweep
-from simlab.config.groups import QUESTION, Options, find_options
+from simlab.config.groups import Options, find_options
 from simlab.config.overrides import Setting
 from simlab.config.plain_yaml import content_of, value_of
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import Declared
 from simlab.messages import or_nearest, shown
+from simlab.studies.kind import QUESTION
 from simlab.types import InputError
 
 VERSION = 1
