@@ -115,3 +115,36 @@ def test_two_kinds_may_not_ask_the_same_question_or_declare_an_outcome_different
     monkeypatch.setattr(kinds, "_kinds_of", lambda plugin: (other,))
     with pytest.raises(InputError, match="the outcome cost otherwise"):
         kinds._kinds.__wrapped__(("other",))
+
+
+def test_a_kind_that_cannot_be_read_or_misnames_its_outcomes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "broken_rules").mkdir()
+    (tmp_path / "broken_rules" / "__init__.py").touch()
+    (tmp_path / "broken_rules" / "kinds.py").write_text("import no_such_package_anywhere\n")
+    with pytest.raises(InputError, match="plug-in broken_rules: its kinds of studies cannot be used"):
+        kinds._kinds.__wrapped__(("broken_rules",))
+    for name, dims in (("true_choice", ("replicate",)), ("choice", ("of_world",))):
+        own = replace(RATINGS, question="else", outcomes={name: Outcome(dims, "int8", 0, "price")})
+        monkeypatch.setattr(kinds, "_kinds_of", lambda plugin, own=own: (own,))
+        with pytest.raises(InputError, match="begin with true_"):
+            kinds._kinds.__wrapped__(("other",))
+
+
+def test_a_folder_grows_by_a_part_of_its_kinds_and_stays_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer([*SWEEP, "worlds=2", "studies=3"]) == 0
+    before = {(r["question"], r["system_sd"]): r["power"] for r in records(["query", "s"], capsys)}
+    assert answer([*SWEEP, "worlds=2", "studies=5", "question=judge"]) == 0  # no plug-in's kind among these cells
+    assert answer(["verify", "s"]) == 0
+    grown = {(r["question"], r["system_sd"]): r["power"] for r in records(["query", "s"], capsys)}
+    assert {cell: power for cell, power in grown.items() if cell[0] == "pick"} == {
+        cell: power for cell, power in before.items() if cell[0] == "pick"
+    }
+
+
+def test_sizes_of_kinds_whose_defaults_differ_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["run", "-m", "question=rate,judge", "--out", "apart"]) == 2
+    assert "in the defaults of these kinds of studies; give one number" in capsys.readouterr().err
+    assert not Path("apart").exists()

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.config import catalogue, groups, recorded
 from simlab.config.groups import Options
-from simlab.config.overrides import check_values
-from simlab.config.questions import kind_choosing, kinds_among
+from simlab.config.overrides import Setting, check_values
+from simlab.config.questions import kinds_among
 from simlab.config.sections import check, checked_value
 from simlab.config.settings import Settings, gather, is_axis_of_options, several
 from simlab.config.sweep import Axis, Config, Sweep, put, shared
@@ -56,8 +56,7 @@ def compose_sweep(
     if declared.one_cell and (swept := several(settings.values())):
         raise InputError(f"{swept.key} has several values, and a run is one cell; `simlab run -m` runs them all")
     kinds = kinds_among(settings.values(), options, plugins)
-    composed = _composed(settings, _measures(declared, settings), options, plugins)
-    _refuse_unknown(settings, list(composed.values()), options)
+    composed = _composed(declared, settings, options, plugins, kinds)
     axes = _axes(settings, list(composed.values()), options, plugins)
     first = next(iter(composed.values()))
     if not quick:
@@ -101,54 +100,78 @@ def _measures(declared: Declared, settings: Settings) -> list[str]:
 
 
 def _composed(
-    settings: Settings, measures: Sequence[str], options: Options, plugins: Sequence[str]
+    declared: Declared, settings: Settings, options: Options, plugins: Sequence[str], kinds: Sequence[Kind]
 ) -> dict[tuple[str, ...], Config]:
-    """Compose a config for each combination of the options on axes."""
+    """Compose a config for each combination of the options on axes, and patch in the values that are no axis."""
+    measures = _measures(declared, settings)
     for name in measures:
         groups.check_option("measure", name, options)
     fixed = {s.key: s.values[0] for s in settings.values() if s.key in options and not s.swept}
     fixed |= {"measure": measures} if measures else {}
     swept = [setting for setting in settings.values() if is_axis_of_options(setting, options)]
-    composed = {}
+    cells: dict[tuple[str, ...], tuple[Kind, Config]] = {}
     for combination in itertools.product(*(setting.values for setting in swept)):
         chosen = fixed | dict(zip((setting.key for setting in swept), combination, strict=True))
-        kind = kind_choosing({group: name for group, name in chosen.items() if group != "measure"}, options, plugins)
-        composed[combination] = _config(settings, recorded.for_systems(chosen, kind), options, plugins, kind)
+        kind = next((kind for kind in kinds if kind.question == chosen.get(QUESTION)), kinds[0])
+        cells[combination] = kind, _plain(recorded.for_systems(chosen, kind), options, plugins, kind)
+    left = _keys_left_out(declared, settings, fixed, options, plugins)
+    for setting in settings.values():
+        if setting.key not in options and not setting.swept and (setting.typed or setting.key not in left):
+            _patch(setting, list(cells.values()), options, plugins)
+    for kind, config in cells.values():
+        _settle(config, kind, settings)
+    composed = {combination: config for combination, (_, config) in cells.items()}
+    _refuse_other_sizes(list(composed.values()))
     return composed
 
 
-def _config(
-    settings: Settings, choices: Mapping[str, Any], options: Options, plugins: Sequence[str], kind: Kind
-) -> Config:
-    """Compose one choice of options and patch in the values that are no axis.
+def _plain(choices: Mapping[str, Any], options: Options, plugins: Sequence[str], kind: Kind) -> Config:
+    """Compose one choice of options, all else as its kind of study has it."""
+    named = {group: option for group, option in choices.items() if group != QUESTION}
+    composed = groups.compose_options(named, options[QUESTION][kind.question], plugins) | {"plugins": list(plugins)}
+    composed.pop(QUESTION)
+    return check(composed, plugins=plugins)
 
-    A key that the kind of study of these options does not have is left to cells of other kinds.
-    """
+
+def _keys_left_out(
+    declared: Declared, settings: Settings, fixed: Mapping[str, Any], options: Options, plugins: Sequence[str]
+) -> set[str]:
+    """List the keys that only the kinds have which a sweep file names and its user left out of the question."""
+    from simlab.studies.kinds import kind_asking
+
+    named = {value for setting in declared.settings if setting.key == QUESTION for value in setting.values}
+    asked = set(settings[QUESTION].values) if named else set()
+    keys: dict[bool, set[str]] = {True: set(), False: set()}
+    for question in named | asked if named - asked else ():
+        kind = kind_asking(question, plugins)
+        choices = recorded.for_systems({key: value for key, value in fixed.items() if key != QUESTION}, kind)
+        keys[question in asked].update(_keys(_plain(choices, options, plugins, kind)))
+    return keys[False] - keys[True]
+
+
+def _patch(setting: Setting, cells: Sequence[tuple[Kind, Config]], options: Options, plugins: Sequence[str]) -> None:
+    """Patch a value into the cells of the kinds of studies that have its key; cells of other kinds are left alone."""
+    having = {kind.question for kind, config in cells if setting.key in _keys(config)}
+    for kind, config in cells:
+        if kind.question in having or not having:
+            put(config, setting.key, _fitting(config, setting.key, setting.values[0], options, plugins))
+
+
+def _settle(config: Config, kind: Kind, settings: Settings) -> None:
+    """Write down what a config says beside its keys: its kind where that is not implied, its world, its files."""
     from simlab.studies.questions import implied
 
-    named = {group: option for group, option in choices.items() if group != QUESTION}
-    plain = groups.compose_options(named, options[QUESTION][kind.question], plugins) | {"plugins": list(plugins)}
-    plain.pop(QUESTION)
-    config = check(plain, plugins=plugins)
     if implied(config) != kind:
         config[QUESTION] = kind.question
-    for setting in settings.values():
-        if setting.key not in options and not setting.swept and _has(config, setting.key):
-            put(config, setting.key, _fitting(config, setting.key, setting.values[0], options, plugins))
     recorded.one_world(config, settings)
     recorded.identify(config)
-    return config
 
 
-def _has(config: Config, key: str) -> bool:
-    return key in _keys(config)
-
-
-def _refuse_unknown(settings: Settings, configs: Sequence[Config], options: Options) -> None:
-    """Raise InputError for a key that no cell has."""
-    for setting in settings.values():
-        if setting.key not in options and not any(_has(config, setting.key) for config in configs):
-            raise InputError(_unknown(setting.key, configs[0], options))
+def _refuse_other_sizes(configs: Sequence[Config]) -> None:
+    for key in ("worlds", "studies"):
+        if len(values := list(dict.fromkeys(config[key] for config in configs))) > 1:
+            said = " and ".join(map(str, values))
+            raise InputError(f"{key} is {said} in the defaults of these kinds of studies; give one number, {key}=N")
 
 
 def _axes(settings: Settings, configs: Sequence[Config], options: Options, plugins: Sequence[str]) -> tuple[Axis, ...]:

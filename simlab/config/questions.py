@@ -7,8 +7,7 @@ by its keys, which kinds it belongs to; an option of several leaves it to the ot
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,32 +23,37 @@ if TYPE_CHECKING:
     from simlab.studies.kind import Kind
 
 
-def combinations(settings: Iterable[Setting], options: Options) -> list[dict[str, Any]]:
-    """List the options that each combination of the axes of options chooses; measures are none of them."""
-    chosen = [setting for setting in settings if setting.key in options and setting.key != "measure"]
-    return [
-        dict(zip((setting.key for setting in chosen), values, strict=True))
-        for values in itertools.product(*(setting.values for setting in chosen))
-    ]
-
-
 def kinds_among(settings: Iterable[Setting], options: Options, plugins: Sequence[str]) -> tuple[Kind, ...]:
-    """List the kinds of studies of the cells of a sweep; raise InputError where no kind has all options of a cell."""
-    every = [kind_choosing(choices, options, plugins) for choices in combinations(settings, options)]
-    return tuple({kind.question: kind for kind in every}.values())
+    """List the kinds of studies of the cells of a sweep: one for each value of the question, else one for all.
+
+    Cells differ in their kind only where the question is an axis: of all that is said beside it, every value must
+    belong to each of the kinds. Raises InputError where none has them all.
+    """
+    given = [setting for setting in settings if setting.key in options and setting.key != "measure"]
+    questions = next((setting.values for setting in given if setting.key == QUESTION), ("",))
+    return tuple(kind_choosing(_choices(given, question), options, plugins) for question in questions)
 
 
-def kind_choosing(choices: Mapping[str, Any], options: Options, plugins: Sequence[str]) -> Kind:
-    """Return the kind of study that the chosen options belong to.
+def _choices(settings: Sequence[Setting], question: Any) -> list[tuple[str, Any]]:
+    return [(s.key, value) for s in settings for value in ((question,) if s.key == QUESTION else s.values)]
+
+
+def kind_choosing(choices: Iterable[tuple[str, Any]], options: Options, plugins: Sequence[str]) -> Kind:
+    """Return the kind of study that all chosen options (group and name) belong to.
 
     Where they leave it open, it is the kind that has one of them among its defaults, else the first that is possible.
-    Raises InputError where no kind has them all.
+    Raises InputError where no kind has them all, and for a kind that has no file of defaults.
     """
     from simlab.studies.kinds import kinds
 
     every = kinds(plugins)
+    for kind in every:
+        if kind.question not in options[QUESTION]:
+            raise InputError(
+                f"plug-in kind {kind.name}: no file of its conf/ says `question: {kind.question}`; add one"
+            )
     possible, home, said = list(every), [], ""
-    for group, option in choices.items():
+    for group, option in choices:
         of = kinds_of_option(group, str(option), options, plugins)
         choice = f"{group}={shown(option)}"
         if not any(kind in of for kind in possible):
@@ -77,14 +81,19 @@ def _named(kinds: Sequence[Kind]) -> str:
     return "studies of " + " or ".join(kind.name for kind in kinds)
 
 
-@functools.cache
 def _defaults(file: Path) -> dict[str, str]:
     """Return the option of each group that a kind of study has unless another is chosen."""
     listed = [entry for entry in _content(file)["defaults"] if isinstance(entry, dict)]
     return {key.replace("/", "."): value for entry in listed for key, value in entry.items() if isinstance(value, str)}
 
 
-@functools.cache
 def _content(file: Path) -> dict[str, Any]:
+    status = file.stat()
+    return _read(file.resolve(), status.st_mtime_ns, status.st_size)
+
+
+@functools.cache
+def _read(file: Path, changed: int, size: int) -> dict[str, Any]:
+    """Read a file once as long as it stays as it is: own options may change while a notebook is open."""
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
     return content if isinstance(content, dict) else {}

@@ -35,8 +35,9 @@ def gather(
     for setting in asked:
         _check(setting, options)
     kinds = kinds_among(asked, options, plugins)
-    # Where cells are of several kinds, each is given its raters as it is composed.
-    for setting in recorded.with_raters(settings, typed, kinds[0]) if len(kinds) == 1 else typed:
+    placed = [recorded.with_raters(settings, typed, kind) for kind in kinds]
+    # Where kinds have other raters, each cell is given its own as it is composed.
+    for setting in placed[0] if all(other == placed[0] for other in placed) else typed:
         _drop_keys_of_other_option(settings, setting, options)
         _place(settings, setting)
     for setting in settings.values():

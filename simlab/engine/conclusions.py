@@ -34,11 +34,22 @@ class Conclusions(NamedTuple):
 def conclusions_of(declared: Mapping[str, Any], configs: Sequence[Config]) -> Conclusions:
     """Return what the campaigns of a declared sweep, whose cells have these configs, conclude."""
     foreign = declared.get(FOREIGN)
+    known = _conclusions([(kind, config) for config in configs if (kind := built_in(config))])
     if foreign is None:
-        return _conclusions([(built_in(config), config) for config in configs])
+        return known
     own = {name: _outcome(about) for name, about in foreign["outcomes"].items()}
     along = {dim: tuple(names) for dim, names in foreign["along"].items()}
-    return Conclusions({**outcomes(), **own}, foreign["sizes"], along)
+    return Conclusions({**known.outcomes, **own}, _larger(known.sizes, foreign["sizes"]), {**known.along, **along})
+
+
+def joined(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Join what two declarations say of the kinds of plug-ins: a folder that grows keeps what its cells conclude."""
+    said = [declared[FOREIGN] for declared in (stored, asked) if FOREIGN in declared]
+    if len(said) < 2:
+        return {FOREIGN: said[0]} if said else {}
+    first, second = said
+    together = {part: {**first[part], **second[part]} for part in ("outcomes", "along")}
+    return {FOREIGN: together | {"sizes": _larger(first["sizes"], second["sizes"])}}
 
 
 def foreign(configs: Sequence[Config]) -> dict[str, Any]:
@@ -60,6 +71,10 @@ def campaign_bytes(config: Config, n_systems: int) -> int:
     sizes |= kind.sizes(config)
     width = (np.dtype(o.dtype).itemsize * math.prod(sizes[dim] for dim in o.dims) for o in kind.outcomes.values())
     return 8 + sum(width)
+
+
+def _larger(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+    return {dim: max(first.get(dim, 0), second.get(dim, 0)) for dim in {**first, **second}}
 
 
 def _conclusions(of_cells: Sequence[tuple[Kind, Config]]) -> Conclusions:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, TypeAlias
 
 from simlab.config.sweep import Sweep, canonical
+from simlab.engine.conclusions import joined
 from simlab.messages import flat, shown
 from simlab.studies.kind import QUESTION
 from simlab.types import InputError
@@ -68,7 +69,8 @@ def grow(stored: Declaration, asked: Declaration, where: str) -> dict[str, Any]:
     values = {axis["key"]: axis["values"] for axis in asked["axes"]}
     axes = [{**axis, "values": _union(axis["values"], values[axis["key"]])} for axis in stored["axes"]]
     larger = {key: max(stored[key], asked[key]) for key in ("worlds", "studies")}
-    return {**asked, "axes": axes, "base": _common(stored["base"], asked["base"]), **larger}
+    foreign = joined(stored, asked)
+    return {**asked, "axes": axes, "base": _common(stored["base"], asked["base"]), **larger, **foreign}
 
 
 def position(grown: Declaration, asked: Declaration, values: Sequence[Any]) -> tuple[int, ...]:

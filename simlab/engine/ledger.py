@@ -17,7 +17,16 @@ from typing import Any
 
 from simlab.engine.addresses import Address, Finished, gaps
 from simlab.engine.continuation import determining, grow, refuse_difference, refuse_mixture
-from simlab.engine.ledger_file import FILE, PLACED, SCHEMA, STORE, fields_of_blocks, opened_alone, opened_to_read
+from simlab.engine.ledger_file import (
+    FILE,
+    PLACED,
+    SCHEMA,
+    STORE,
+    bring_up_to_date,
+    fields_of_blocks,
+    opened_alone,
+    opened_to_read,
+)
 
 __all__ = ["FILE", "SCHEMA", "STORE", "Entry", "Ledger", "Row", "reading", "writing"]
 
@@ -195,6 +204,7 @@ class Ledger:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         self._database.execute("BEGIN IMMEDIATE")
         try:
+            bring_up_to_date(self._database)
             yield self._database
         except BaseException:
             # SQLite itself has rolled back where, say, the disk is full.
@@ -202,6 +212,7 @@ class Ledger:
                 self._database.execute("ROLLBACK")
             raise
         self._database.execute("COMMIT")
+        self._fields = fields_of_blocks(self._database)
 
 
 def _cell_row(entry: Entry) -> tuple[str, str, str, str]:

@@ -32,7 +32,7 @@ PLACED = f"{COLUMNS}, pool, draw"
 
 @contextmanager
 def opened_alone(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Open the ledger of a folder for writing, alone; start one where there is none, and bring an older one up to date.
+    """Open the ledger of a folder for writing, alone; start one where there is none.
 
     Raises InputError where another run holds it or the file is not a ledger.
     """
@@ -45,8 +45,6 @@ def opened_alone(folder: Path) -> Iterator[sqlite3.Connection]:
         database.execute("BEGIN EXCLUSIVE")
         if _is_empty(database, path):
             _start(database)
-        elif not _placed(database):
-            _place_blocks(database)
         database.execute("COMMIT")
         yield database
 
@@ -114,8 +112,13 @@ def _placed(database: sqlite3.Connection) -> bool:
     return "pool" in [row[1] for row in database.execute("PRAGMA table_info(blocks)")]
 
 
-def _place_blocks(database: sqlite3.Connection) -> None:
-    """Give the blocks of a ledger of schema 1 their pool and draw, the first ones."""
+def bring_up_to_date(database: sqlite3.Connection) -> None:
+    """Give the blocks of a ledger of schema 1 their pool and draw, the first ones; to be called within a transaction.
+
+    An older ledger is left as it is until something is written: a run that is refused changes nothing.
+    """
+    if _placed(database):
+        return
     table = next(statement for statement in TABLES.split(";") if "TABLE blocks" in statement)
     database.execute("ALTER TABLE blocks RENAME TO unplaced")
     database.execute(table)

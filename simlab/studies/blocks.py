@@ -64,7 +64,7 @@ def _carry_out(kind: Kind, prepared: Any, world: World, laid: Any, numbered: Seq
     outcomes: dict[str, Array] = {}
     if campaigns:
         outcomes = kind.conclude(prepared, [campaign.collected for campaign in campaigns])
-        outcomes |= kind.appraise(prepared, world, laid, campaigns, outcomes)
+        outcomes = _declared(kind, outcomes | kind.appraise(prepared, world, laid, campaigns, outcomes))
     if failures:
         failed = np.array([isinstance(one, DesignFailure) for one in gathered])
         outcomes = _filled(kind.blank(prepared, world, laid), outcomes, failed)

@@ -48,6 +48,11 @@ def _outcomes(listed: Sequence[Kind]) -> dict[str, Outcome]:
     declared: dict[str, Outcome] = {}
     for kind in listed:
         for name, outcome in kind.outcomes.items():
+            if name.startswith("true_") != (outcome.dims[0] == "of_world"):
+                raise InputError(
+                    f"the kind {kind.name}: the outcome {name} has a row per {outcome.dims[0].removeprefix('of_')}; "
+                    "names of what is true of a world, and of nothing else, begin with true_"
+                )
             if declared.setdefault(name, outcome) != outcome:
                 raise InputError(
                     f"the kind {kind.name} declares the outcome {name} otherwise than another; give it another name"
@@ -58,6 +63,15 @@ def _outcomes(listed: Sequence[Kind]) -> dict[str, Outcome]:
 def _kinds_of(plugin: str) -> tuple[Any, ...]:
     """Read the kinds of a plug-in; one without a module `kinds` has none."""
     name = f"{plugin}.kinds"
-    if importlib.util.find_spec(name) is None:
-        return ()
-    return tuple(importlib.import_module(name).KINDS)
+    try:
+        if importlib.util.find_spec(name) is None:
+            return ()
+        listed = importlib.import_module(name).KINDS
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(
+            f"plug-in {plugin}: its kinds of studies cannot be used, {name} failed with {reason}"
+        ) from error
+    if not isinstance(listed, list | tuple) or not all(isinstance(kind, Kind) for kind in listed):
+        raise InputError(f"plug-in {plugin}: KINDS in {name} must list kinds of studies")
+    return tuple(listed)

@@ -32,15 +32,16 @@ def implied(config: Mapping[str, Any]) -> Kind:
     return _implied(tuple(_signature(config)), tuple(config.get("plugins", ())))
 
 
-def built_in(config: Mapping[str, Any]) -> Kind:
-    """Return the built-in kind of study that a config read from a file declares; nothing that it names is imported.
+def built_in(config: Mapping[str, Any]) -> Kind | None:
+    """Return the built-in kind of study that a config read from a file declares, None where it is a plug-in's.
 
-    Its sections that are no parts tell the kinds apart; raises InputError for a question of a plug-in's.
+    Nothing that the config names is imported: its sections that are no parts tell the kinds apart.
     """
+    every = kinds()
     if QUESTION in config:
-        return kind_asking(config[QUESTION])
-    plain = [section for section in _signature(config) if section[1] is None]
-    return _implied(tuple(plain), ())
+        return next((kind for kind in every if kind.question == config[QUESTION]), None)
+    plain = tuple(section for section in _signature(config) if section[1] is None)
+    return next(iter(_possible(plain, ())), None)
 
 
 def kinds_with(group: str, section: Mapping[str, Any], plugins: Sequence[str] = ()) -> tuple[Kind, ...]:
@@ -51,9 +52,13 @@ def kinds_with(group: str, section: Mapping[str, Any], plugins: Sequence[str] = 
 
 @cache
 def _implied(signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], plugins: tuple[str, ...]) -> Kind:
+    return (_possible(signature, plugins) or list(kinds(plugins)))[0]
+
+
+def _possible(signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], plugins: tuple[str, ...]) -> list[Kind]:
+    """List the kinds that all sections of a config can belong to."""
     every = kinds(plugins)
-    possible = [kind for kind in every if all(kind in _kinds_with(*section, plugins) for section in signature)]
-    return (possible or list(every))[0]
+    return [kind for kind in every if all(kind in _kinds_with(*section, plugins) for section in signature)]
 
 
 def _signature(config: Mapping[str, Any]) -> Iterator[tuple[str, str | None, tuple[str, ...]]]:

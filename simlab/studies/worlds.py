@@ -16,8 +16,7 @@ _ASK = {RATE: "rate outputs", COMPARE: "compare outputs", JUDGE: "judge single o
 
 def draw_world(config: Mapping[str, Any], world: int) -> World:
     """Draw a world; the same for every design (the last ones are kept)."""
-    drawn: World = drawn_at(address(config), world)
-    return drawn
+    return drawn_at(address(config), world)
 
 
 def address(config: Mapping[str, Any]) -> str:
@@ -27,22 +26,25 @@ def address(config: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=4)
-def drawn_at(written: str, world: int) -> Any:
+def drawn_at(written: str, world: int) -> World:
     """Draw the world of an address; its raters decide which questions it answers."""
     at = json.loads(written)
     drawn = bind(at["systems"], at["plugins"])(stream(at["seed"], "world", world, "systems"))
     if "_target_" in at["raters"]:
         _refuse_other_raters(drawn, at)
         drawn = bind(at["raters"], at["plugins"])(stream(at["seed"], "world", world, "raters"), drawn)
-    if "_target_" in at["metric"]:
-        drawn = bind(at["metric"], at["plugins"])(stream(at["seed"], "world", world, "metric"), drawn)
-    return drawn
+    if not isinstance(drawn, World):
+        raise InputError("nobody rates, compares or judges the outputs of these systems; choose raters")
+    if "_target_" not in at["metric"]:
+        return drawn
+    scored: World = bind(at["metric"], at["plugins"])(stream(at["seed"], "world", world, "metric"), drawn)
+    return scored
 
 
 def _refuse_other_raters(drawn: Outputs | World | Contest, at: Mapping[str, Any]) -> None:
     """Raise InputError where the raters rate outputs and the systems are compared, or the other way round."""
     returned = get_type_hints(resolve(at["raters"]["_target_"], at["plugins"]), include_extras=True).get("return")
-    question = getattr(returned, "__metadata__", (RATE,))[0]
+    question = getattr(returned, "__metadata__", (None,))[0]
     if question in _ASK and (question == RATE) != isinstance(drawn, Outputs):
         name = name_of(at["raters"])
         raise InputError(

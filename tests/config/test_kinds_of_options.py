@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from simlab.config.composing import compose_sweep
 from simlab.config.groups import Options, find_options
 from simlab.config.overrides import Setting
-from simlab.config.questions import combinations, kind_choosing, kinds_among, kinds_of_option
+from simlab.config.questions import kind_choosing, kinds_among, kinds_of_option
+from simlab.config.sweepfile import MULTIRUN
+from simlab.studies.questions import kind_of
 from simlab.types import InputError
 
 OPTIONS = find_options()
@@ -22,18 +25,6 @@ def axis(key: str, *values: Any) -> Setting:
 
 def questions_of(group: str, option: str, options: Options = OPTIONS, plugins: tuple[str, ...] = ()) -> set[str]:
     return {kind.question for kind in kinds_of_option(group, option, options, plugins)}
-
-
-def test_combinations_go_through_the_axes_of_options_alone() -> None:
-    settings = [
-        axis("systems", "a", "b"),
-        axis("design.documents", 10, 20),  # patched in, no option
-        Setting("measure", (["srp", "kendall"],)),
-        axis("raters", "x", "y", "z"),
-    ]
-    wanted = [{"systems": s, "raters": r} for s in "ab" for r in "xyz"]
-    assert combinations(settings, OPTIONS) == wanted
-    assert combinations([axis("design.documents", 10)], OPTIONS) == [{}]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +70,7 @@ def test_an_option_says_which_kinds_it_belongs_to(group: str, option: str, wante
     ],
 )
 def test_the_chosen_options_imply_a_kind(choices: dict[str, str], question: str) -> None:
-    assert kind_choosing(choices, OPTIONS, ()).question == question
+    assert kind_choosing(choices.items(), OPTIONS, ()).question == question
 
 
 @pytest.mark.parametrize(
@@ -102,29 +93,63 @@ def test_the_chosen_options_imply_a_kind(choices: dict[str, str], question: str)
 )
 def test_options_of_different_kinds_are_refused_in_one_line(choices: dict[str, str], line: str) -> None:
     with pytest.raises(InputError) as refused:
-        kind_choosing(choices, OPTIONS, ())
+        kind_choosing(choices.items(), OPTIONS, ())
     assert str(refused.value) == line
 
 
-def test_a_sweep_can_mix_kinds_and_names_each_once() -> None:
-    mixed = [axis("raters", "oracle", "judges", "noisy_oracle"), axis("systems", "preference", "alpha_optimal")]
-    assert [kind.question for kind in kinds_among(mixed, OPTIONS, ())] == ["compare", "judge"]
+def test_a_sweep_mixes_kinds_along_the_question_alone() -> None:
+    mixed = [axis("question", "judge", "compare"), axis("systems", "preference", "alpha_optimal")]
+    assert [kind.question for kind in kinds_among(mixed, OPTIONS, ())] == ["judge", "compare"]
     alone = [axis("raters", "oracle", "noisy_oracle"), axis("systems", "preference", "alpha_optimal")]
     assert [kind.question for kind in kinds_among(alone, OPTIONS, ())] == ["compare"]
+    # The metric none is of every kind: it follows the one that the other value chooses.
+    followed = [Setting("systems", ("preference",)), axis("metric", "none", "correlated")]
+    assert len(kinds_among(followed, OPTIONS, ())) == 1
 
 
-def test_one_combination_that_no_kind_has_is_enough_to_refuse_a_sweep() -> None:
-    settings = [axis("raters", "oracle", "expert_pool"), Setting("decision", ("human_only",))]
-    with pytest.raises(InputError, match=r"raters=expert_pool belongs to studies of ratings, decision=human_only"):
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        (
+            [axis("raters", "oracle", "judges")],
+            "raters=oracle belongs to studies of preferences, raters=judges to studies of judgements; choose one",
+        ),
+        (
+            [axis("raters", "oracle", "expert_pool"), Setting("decision", ("human_only",))],
+            "raters=oracle belongs to studies of preferences, raters=expert_pool to studies of ratings; choose one",
+        ),
+        (
+            [axis("question", "judge", "compare"), Setting("decision", ("bayes",))],
+            "question=judge belongs to studies of judgements, decision=bayes to studies of preferences; choose one",
+        ),
+    ],
+)
+def test_values_of_different_kinds_are_refused_in_one_line(settings: list[Setting], line: str) -> None:
+    with pytest.raises(InputError) as refused:
         kinds_among(settings, OPTIONS, ())
+    assert str(refused.value) == line
+
+
+def test_an_option_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    options = OPTIONS | {"raters": OPTIONS["raters"] | {"own": tmp_path / "own.yaml"}}
+    for like in ("oracle", "judges"):
+        (tmp_path / "own.yaml").write_text(OPTIONS["raters"][like].read_text())
+        assert questions_of("raters", "own", options) == questions_of("raters", like)
 
 
 def test_a_plug_in_brings_a_kind_that_its_options_imply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(HOUSE_RULES))
     plugins = ("house_rules",)
     options = find_options(plugins)
-    assert kind_choosing({"raters": "pickers"}, options, plugins).question == "pick"
+    assert kind_choosing({"raters": "pickers"}.items(), options, plugins).question == "pick"
     assert questions_of("budget", "picks", options, plugins) == {"pick"}
-    assert kind_choosing({"systems": "mqm"}, options, plugins).question == "rate"
+    assert kind_choosing({"systems": "mqm"}.items(), options, plugins).question == "rate"
     with pytest.raises(InputError, match="question=pick is asked by no kind of study"):
-        kind_choosing({"question": "pick"}, OPTIONS, ())
+        kind_choosing({"question": "pick"}.items(), OPTIONS, ())
+
+
+def test_an_axis_of_options_never_mixes_kinds() -> None:
+    """A metric that only judgements have makes the cell without a metric one of judgements too."""
+    asked = ["systems=preference", "metric=none,rho_eta", "analysis.estimator=sample_mean"]
+    cells = [cell.config for cell in compose_sweep(MULTIRUN, asked).cells()]
+    assert {kind_of(config).question for config in cells} == {"judge"}

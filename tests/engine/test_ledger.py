@@ -240,8 +240,12 @@ def test_a_ledger_of_the_first_schema_is_read_as_it_is(old: Path) -> None:
 
 
 def test_a_ledger_of_the_first_schema_is_upgraded_when_written_to_and_keeps_its_blocks(old: Path) -> None:
-    held = asked(old, HELD)
+    held, before = asked(old, HELD), (old / ledger.FILE).read_bytes()
     with ledger.writing(old) as book:
+        assert [row.sound for row in book.blocks()] == [True] * 12
+    assert (old / ledger.FILE).read_bytes() == before  # a run that is refused writes nothing
+    with ledger.writing(old) as book:
+        book.note_provenance({"simlab": "newer"})
         assert [row.sound for row in book.blocks()] == [True] * 12
     assert asked(old, HELD) == held
     assert asked(old, "PRAGMA user_version") == [(ledger.SCHEMA,)]

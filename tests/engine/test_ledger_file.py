@@ -16,6 +16,7 @@ from simlab.engine.ledger_file import (
     PLACED,
     SCHEMA,
     STORE,
+    bring_up_to_date,
     fields_of_blocks,
     opened_alone,
     opened_to_read,
@@ -79,13 +80,15 @@ def test_a_mistake_in_a_statement_is_one_line(tmp_path: Path) -> None:
         database.execute("SELECT * FROM nowhere")
 
 
-def test_the_first_schema_is_read_as_it_is_and_upgraded_when_written_to(tmp_path: Path) -> None:
+def test_the_first_schema_is_opened_as_it_is_and_upgraded_when_asked_for(tmp_path: Path) -> None:
     of_first_schema(tmp_path)
-    with opened_to_read(tmp_path) as database:
-        assert database.execute(f"SELECT {fields_of_blocks(database)} FROM blocks").fetchall() == [(*BLOCK, 0, 0)]
-    assert pragma(tmp_path, "user_version") == 1
+    for opened in (opened_to_read, opened_alone):
+        with opened(tmp_path) as database:
+            assert database.execute(f"SELECT {fields_of_blocks(database)} FROM blocks").fetchall() == [(*BLOCK, 0, 0)]
+        assert pragma(tmp_path, "user_version") == 1
     for _ in range(2):
         with opened_alone(tmp_path) as database:
+            bring_up_to_date(database)
             assert database.execute(f"SELECT {fields_of_blocks(database)} FROM blocks").fetchall() == [(*BLOCK, 0, 0)]
     assert pragma(tmp_path, "user_version") == SCHEMA
     with opened_alone(tmp_path) as database:  # now another pool is another block
@@ -96,8 +99,10 @@ def test_the_first_schema_is_read_as_it_is_and_upgraded_when_written_to(tmp_path
 def test_an_upgrade_that_fails_leaves_the_old_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of_first_schema(tmp_path)
     monkeypatch.setattr(ledger_file, "PLACED", "no_such_column")
-    with pytest.raises(InputError, match="no_such_column"), opened_alone(tmp_path):
-        pytest.fail("it was opened")
+    with opened_alone(tmp_path) as database:
+        database.execute("BEGIN")
+        with pytest.raises(sqlite3.OperationalError, match="no_such_column"):
+            bring_up_to_date(database)
     monkeypatch.undo()
     with opened_to_read(tmp_path) as database:
         assert database.execute(f"SELECT {fields_of_blocks(database)} FROM blocks").fetchall() == [(*BLOCK, 0, 0)]

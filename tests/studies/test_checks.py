@@ -51,6 +51,13 @@ def test_raters_of_another_sort_than_the_systems_are_refused() -> None:
         check(preference_study() | {"systems": study()["systems"]})
 
 
+def test_outputs_that_nobody_is_asked_about_are_refused_with_and_without_a_metric() -> None:
+    alone = preference_study() | {"raters": {}}
+    for config in (alone, alone | {"metric": {}}):
+        with pytest.raises(InputError, match=r"^nobody rates, compares or judges the outputs of these systems"):
+            check(config)
+
+
 def test_a_question_that_nobody_asks_is_refused() -> None:
     with pytest.raises(InputError, match="question=picks is asked by no kind of study"):
         check(study() | {"question": "picks"})
