@@ -97,7 +97,7 @@ def test_too_many_panels_are_refused_with_the_remedy() -> None:
     [
         (4, "simlab.world.systems.mqm", "over worlds; 4 worlds × 50 studies per point."),
         (1, "simlab.world.systems.mqm", "1 world × 50 studies per point; conditional on one world"),
-        (1, "simlab.world.recorded.table", "conditional on one table of ratings"),
+        (1, "simlab.world.recorded.recorded", "conditional on one table of ratings"),
     ],
 )
 def test_caption_says_what_stands_behind_the_figure(worlds: int, target: str, said: str) -> None:
