@@ -1,4 +1,4 @@
-"""Measure speed against what a user would write, in one run on one process: `pytest tests/benchmarks --benchmark-only`.
+"""Measure speed against what a user would write, in one process: `pytest tests/benchmarks --benchmark-only -n 0`.
 
 Ratios are asserted, not times: the machines are noisy and small.
 """
