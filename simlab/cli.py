@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from simlab.commands.errors import UsageError, complain, explain
+from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, RESERVED
 from simlab.commands.flags import (
     Cfg,
     ConfigDir,
@@ -446,7 +447,7 @@ def verify(where: Where = None, form: Format = "table", save: Save = None) -> No
     saving.check(save)
     text, sound = checks.answer(*_store(where))
     _say(_with_csv(lambda form: text if form == "table" else saving.soundness(text, sound)), form, save)
-    raise typer.Exit(0 if sound else 1)
+    raise typer.Exit(DONE if sound else RESERVED)
 
 
 @app.command("list")
@@ -503,9 +504,9 @@ def answer(words: Sequence[str]) -> int:
     except BrokenPipeError:
         # Whoever read our output has left; what is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return CLOSED_PIPE
     except KeyboardInterrupt:
-        return complain("interrupted; blocks that were finished are kept, the same command continues", 130)
+        return complain("interrupted; blocks that were finished are kept, the same command continues", INTERRUPTED)
     except Exception as error:
         return explain(error)
     return code
@@ -536,6 +537,7 @@ def _end(launched: Launched) -> None:
     print(launched.text, flush=True)
     for line in launched.notes:
         note(line)
+    raise typer.Exit(launched.code)
 
 
 def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:

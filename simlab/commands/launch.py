@@ -7,10 +7,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note, program
-from simlab.types import InputError
+from simlab.types import OK, UNRUN, InputError
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from simlab.config import Calculation, Sweep
     from simlab.drawing.text.tables import Form
     from simlab.engine.run import Summary
@@ -19,10 +22,11 @@ OUTPUTS = Path("outputs")
 
 
 class Launched(NamedTuple):
-    """Hold the answer of a launch, and the notes that belong below it, on stderr."""
+    """Hold the answer of a launch, the notes that belong below it, on stderr, and the exit code."""
 
     text: str
     notes: Sequence[str] = ()
+    code: int = DONE
 
 
 Keep = Callable[[str], None]
@@ -76,7 +80,18 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
         if keep:
             keep(tables.to_json(rows))
         text = findings.finding(dataset) if form == "table" else tables.write(rows, form)
-        return Launched(text, findings.ending(dataset, folder, program()))
+        return Launched(text, findings.ending(dataset, folder, program()), soundness(dataset))
+
+
+def soundness(dataset: xr.Dataset) -> int:
+    """Return the exit code for what became of the campaigns of a store; a calculation has none that could fail."""
+    if "status" not in dataset:
+        return DONE
+    status = dataset["status"].values
+    ran = status[status != UNRUN]
+    if not (ran == OK).any():
+        return NOTHING
+    return DONE if (ran == OK).all() else RESERVED
 
 
 def told(summary: Summary) -> list[str]:

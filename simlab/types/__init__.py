@@ -5,6 +5,7 @@ from simlab.types.collected import Asked, Campaign, Collected, Judged, Seen, Str
 from simlab.types.concluded import (
     BLOCK_FAILED,
     DESIGN_FAILED,
+    IMPOSSIBLE,
     NO_TWIN,
     OK,
     UNRUN,
@@ -44,6 +45,7 @@ __all__ = [
     "BLOCK_FAILED",
     "COMPARE",
     "DESIGN_FAILED",
+    "IMPOSSIBLE",
     "JUDGE",
     "NO_TWIN",
     "OK",

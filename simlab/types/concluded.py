@@ -13,8 +13,9 @@ from simlab.types.arrays import Array, Bools, Floats, Ints
 Outcomes: TypeAlias = Mapping[str, Array]
 """Outcome arrays of one cell, replicates first (see the outcome table in CONTRIBUTING.md)."""
 
-OK, DESIGN_FAILED, BLOCK_FAILED, UNRUN = 0, 1, 2, 3
-"""Status of a campaign: carried out; its design could not be carried out; its block failed; not run."""
+OK, DESIGN_FAILED, BLOCK_FAILED, UNRUN, IMPOSSIBLE = 0, 1, 2, 3, 4
+"""Status of a campaign: carried out; its design could not be carried out; its block failed; not run; it gave, or was
+given, a value that cannot be."""
 
 NO_TWIN = -128
 """Fills `twin_direction` where no deal with other raters was found."""

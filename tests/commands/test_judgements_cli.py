@@ -65,7 +65,7 @@ def test_a_calculation_is_queried_plotted_and_verified(folder: Path, capsys: pyt
     assert "the store holds the same" in said(capsys, "verify")
     store = folder / "outputs/measurable_difference/results.zarr"
     zarr.open_group(store, mode="r+")["measurable_difference"][1, 1] = 0.5
-    assert "they differ" in said(capsys, "verify", code=1)
+    assert "they differ" in said(capsys, "verify", code=3)
     assert "without simulation" in said(capsys, "show", "measurable_difference")
     assert "30 settings" in said(capsys, "sweep", "measurable_difference", "--dry-run")
 

@@ -1,0 +1,15 @@
+"""Say with which code a command leaves: one table, which docs/trust-the-store.md explains to users."""
+
+from __future__ import annotations
+
+DONE = 0
+BUG = 1
+"""A bug in simlab; its traceback is kept in a file that the line names."""
+REFUSED = 2
+"""Input refused: one line says where, which value, which rule and what to do; nothing was written or lost."""
+RESERVED = 3
+"""Done with a reservation: some campaigns failed, a store is unsound, a fitted world fails its checks."""
+NOTHING = 4
+"""Nothing usable: every campaign failed."""
+INTERRUPTED, TERMINATED, HUNG_UP, CLOSED_PIPE = 130, 143, 129, 141
+"""After SIGINT, SIGTERM and SIGHUP, and where whoever read the output has left."""
