@@ -450,6 +450,33 @@ def verify(where: Where = None, form: Format = "table", save: Save = None) -> No
     raise typer.Exit(DONE if sound else RESERVED)
 
 
+@app.command(epilog="Example: simlab replay outputs/item_grouping 4.3.0")
+def replay(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", hidden=True)],
+    campaign: Annotated[str, typer.Argument(metavar="CELL.WORLD.STUDY", hidden=True)],
+    debug: Annotated[bool, typer.Option("--debug", help="Stop in the debugger where it fails.")] = False,
+    plugins: Plugins = None,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
+    """Carry out one campaign again, alone; say whether the bits are the same.
+
+    CELL counts the cells of DIR from 0, in the order in which `simlab query` lists them, or is the beginning of a
+    cell's key. With pools and draws: CELL.WORLD.POOL.DRAW.STUDY. A block that failed is carried out whole.
+    """
+    from simlab.commands import replay as replays
+
+    code = DONE
+
+    def write(form: Form) -> str:
+        nonlocal code
+        text, code = replays.answer(folder, campaign, plugins=plugins or [], form=form, debug=debug)
+        return text
+
+    _say(_with_csv(write), form, save)
+    raise typer.Exit(code)
+
+
 @app.command("list")
 def list_(config_dir: ConfigDir = None, plugins: Plugins = None, form: Format = "table", save: Save = None) -> None:
     """List the sweeps, and the options of every group."""

@@ -6,9 +6,14 @@ import difflib
 import os
 import re
 import sys
+import tempfile
+import traceback
 from typing import Any
 
 import typer
+
+from simlab.commands.exit_codes import BUG, REFUSED
+from simlab.messages import shortened
 
 # The exception that the option parser raises for a mistake; typer exports only its descendants.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -21,13 +26,25 @@ def explain(error: Exception) -> int:
     if os.environ.get("SIMLAB_TRACEBACK"):
         raise error
     if isinstance(error, UsageError):
-        return complain(_misuse(error), 2)
+        return complain(_misuse(error), REFUSED)
     if isinstance(error, InputError):
-        return complain(str(error), 2)
+        return complain(str(error), REFUSED)
     if isinstance(error, OSError) and error.filename is not None:
-        return complain(f"{error.filename}: {(error.strerror or type(error).__name__).lower()}", 2)
-    bug = f"{type(error).__name__}: {error}"
-    return complain(f"this is a bug in simlab ({bug}); put SIMLAB_TRACEBACK=1 before the command to see where", 1)
+        return complain(f"{error.filename}: {(error.strerror or type(error).__name__).lower()}", REFUSED)
+    return complain(
+        f"this is a bug in simlab ({shortened(f'{type(error).__name__}: {error}', 300)}); {_kept(error)}", BUG
+    )
+
+
+def _kept(error: Exception) -> str:
+    """Keep the traceback in a file; say where it is, or how to see it where no file can be written."""
+    try:
+        descriptor, path = tempfile.mkstemp(prefix="simlab-bug-", suffix=".txt")
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write("".join(traceback.format_exception(error)))
+    except OSError:
+        return "put SIMLAB_TRACEBACK=1 before the command to see where"
+    return f"its traceback is kept in {path}"
 
 
 def complain(line: str, code: int) -> int:

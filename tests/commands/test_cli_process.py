@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -69,6 +70,10 @@ def test_output_that_cannot_show_a_sign_replaces_it(tmp_path: Path) -> None:
     assert found.returncode == 0
 
 
+def unwritable(**_: object) -> tuple[int, str]:
+    raise OSError("no room")
+
+
 def test_a_bug_is_one_line_that_says_how_to_see_more(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,7 +87,12 @@ def test_a_bug_is_one_line_that_says_how_to_see_more(
     assert out == ""
     assert err.count("\n") == 1
     assert "bug" in err
-    assert "SIMLAB_TRACEBACK=1" in err
+    kept = Path(err.rpartition(" ")[2].strip())
+    assert "RuntimeError: two\nlines" in kept.read_text(encoding="utf-8")
+    kept.unlink()
+    monkeypatch.setattr(tempfile, "mkstemp", unwritable)
+    assert cli.answer(["list"]) == 1
+    assert "SIMLAB_TRACEBACK=1" in capsys.readouterr().err
     monkeypatch.setenv("SIMLAB_TRACEBACK", "1")
     with pytest.raises(RuntimeError, match="two"):
         cli.answer(["list"])

@@ -1,0 +1,214 @@
+"""Answer what one campaign, or a block that failed, comes to when it is carried out again, alone."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.messages import flat, shown
+from simlab.types import Array, InputError
+
+if TYPE_CHECKING:
+    from simlab.engine.addresses import Address, Finished
+    from simlab.engine.ledger import Entry, Ledger
+
+WRITTEN = "CELL.WORLD.STUDY or CELL.WORLD.POOL.DRAW.STUDY"
+KEY_LENGTH = 8
+"""From so many letters on, CELL is the beginning of a cell's key, below it is its number on the grid."""
+LARGEST = 10**9
+
+
+class Kept(NamedTuple):
+    """Hold what a folder says of a campaign: its cell, where the cell stands, and the block that holds it, if any."""
+
+    entry: Entry
+    name: str
+    block: Finished | None
+
+
+def answer(folder: Path, words: str, *, plugins: Sequence[str], form: str, debug: bool) -> tuple[str, int]:
+    """Carry out a campaign again and write what it came to; return the exit code beside it.
+
+    A campaign whose block failed is carried out with its whole block. With `debug` the interpreter stops where the
+    campaign fails. Raises InputError for an address that the folder does not have, and for a folder whose cell cannot
+    be trusted: one that names a package which the user did not, or whose config is not the one that its key seals.
+    """
+    from simlab.drawing.text import replays
+    from simlab.engine import ledger
+    from simlab.engine.addresses import Address
+
+    cell, world, pool, draw, study = parsed(words)
+    with ledger.reading(folder) as book:
+        entry = _entry(book, cell)
+        kept = Kept(entry, _name(book, entry), _block(book, entry, (world, pool, draw, study)))
+    config = trusted(entry, plugins, f"{folder}, {words}")
+    failed = kept.block is not None and kept.block.failed
+    address = kept.block.address if failed and kept.block else Address(entry.cell, world, study, 1, pool, draw)
+    began = time.monotonic()
+    finished = _debugged(config, address) if debug else _again(config, address)
+    said = _record(kept, finished, address, time.monotonic() - began)
+    text = json.dumps(said, indent=1) if form == "json" else replays.page(said)
+    return text, DONE if said["same"] is not False and not said["failed"] else RESERVED
+
+
+def parsed(words: str) -> tuple[str, int, int, int, int]:
+    """Take an address apart: the cell's word, then world, pool, draw and study.
+
+    >>> parsed("4.3.0"), parsed("4.3.1.2.0")
+    (('4', 3, 0, 0, 0), ('4', 3, 1, 2, 0))
+    """
+    cell, *numbers = words.split(".")
+    places = [int(text) for text in numbers if text.isascii() and text.isdigit() and int(text[:10]) <= LARGEST]
+    if len(places) != len(numbers) or len(places) not in (2, 4) or not (cell.isascii() and cell.isalnum()):
+        raise InputError(f"{shown(words)} names no campaign; write {WRITTEN}, in whole numbers from 0, such as 4.3.0")
+    world, *nested, study = places
+    pool, draw = nested or (0, 0)
+    return cell, world, pool, draw, study
+
+
+def trusted(entry: Entry, plugins: Sequence[str], where: str) -> dict[str, Any]:
+    """Return the config of a cell as it was asked for; raise InputError for one that nobody should carry out.
+
+    A folder may come from a stranger: the packages that it names are imported only if the user names them, too, its
+    keys are held against their rules, and all that determines numbers against the cell's key.
+    """
+    from simlab.config.sections import check
+    from simlab.engine.continuation import cell_key
+
+    config = {key: value for key, value in entry.config.items() if key not in ("measure", "engine")}
+    for plugin in config.get("plugins", []):
+        if plugin not in plugins:
+            raise InputError(
+                f"{where}: it uses parts of the package {shown(plugin)}; if you trust it, add --plugins {plugin}"
+            )
+    if cell_key(entry.config) != entry.cell:
+        raise InputError(f"{where}: the config of this cell is not the one that its key seals; the ledger is damaged")
+    return check(_filled(config, plugins), plugins=plugins)
+
+
+def _filled(config: Mapping[str, Any], plugins: Sequence[str]) -> dict[str, Any]:
+    """Give the config of an old folder the keys that came later, with the values that leave all as it was."""
+    from simlab.config.neutral import neutral
+    from simlab.config.sections import keys_of
+
+    filled: dict[str, Any] = json.loads(json.dumps(config))
+    known = dict(flat(filled))
+    for key, value in neutral(tuple(plugins)).items():
+        where, _, name = key.rpartition(".")
+        section: Any = filled
+        for part in where.split(".") if where else ():
+            section = section.get(part, {})
+        if key not in known and section and name in keys_of(section, where, plugins):
+            section[name] = value
+    return filled
+
+
+def _entry(book: Ledger, cell: str) -> Entry:
+    entries = book.entries()
+    if len(cell) >= KEY_LENGTH:
+        found = [entry for entry in entries if entry.cell.startswith(cell.lower())]
+    else:
+        found = [entries[int(cell)]] if cell.isdigit() and int(cell) < len(entries) else []
+    if not found:
+        raise InputError(f"{book.folder} has no cell {shown(cell)}; it has cells 0 to {len(entries) - 1}")
+    return found[0]
+
+
+def _name(book: Ledger, entry: Entry) -> str:
+    from simlab.engine.run import cell_names
+
+    return cell_names(book)[entry.cell]
+
+
+def _block(book: Ledger, entry: Entry, place: tuple[int, int, int, int]) -> Finished | None:
+    """Find the block that holds a campaign; one that failed only where no other does."""
+    world, pool, draw, study = place
+    held = [
+        row.block
+        for row in book.blocks(entry.cell)
+        if (at := row.block.address).world == world and (at.pool, at.draw) == (pool, draw)
+        if row.sound and at.first <= study < at.first + at.count
+    ]
+    return min(held, key=lambda block: block.failed, default=None)
+
+
+def _again(config: Mapping[str, Any], address: Address) -> Finished:
+    from simlab.engine.run import study_block
+    from simlab.engine.workers import work
+
+    return work(study_block(), config, address)
+
+
+def _debugged(config: Mapping[str, Any], address: Address) -> Finished:
+    """Carry out a block in this process; where an exception leaves it, hand the terminal to the debugger."""
+    import pdb
+
+    from simlab.engine.addresses import Finished, pack
+    from simlab.engine.run import study_block
+
+    try:
+        done = study_block()(config, address.places)
+    except Exception as error:
+        pdb.post_mortem(error.__traceback__)
+        return Finished(address, reason=f"{type(error).__name__}: {error}")
+    failures = tuple((address.first + index, reason) for index, reason in done.failures)
+    return Finished(address, pack(done.arrays), failures=failures)
+
+
+def _record(kept: Kept, finished: Finished, address: Address, seconds: float) -> dict[str, Any]:
+    """Say what a campaign came to, beside what the folder keeps of it."""
+    from simlab.engine.addresses import unpack
+
+    outcomes = {} if finished.failed else unpack(finished.payload)
+    reasons = [finished.reason] if finished.failed else [reason for _, reason in finished.failures]
+    before = kept.block
+    return {
+        "cell": kept.name.removesuffix(", "),
+        "key": address.cell,
+        "at": str(address),
+        "seconds": seconds,
+        "failed": finished.failed or bool(finished.failures),
+        "reason": "; ".join(dict.fromkeys(reasons)),
+        "kept": None if before is None else before.reason or "carried out",
+        "same": _same(outcomes, before, address),
+        "differs": _differing(outcomes, before, address),
+        "outcomes": {name: _plain(array) for name, array in outcomes.items()},
+    }
+
+
+def _same(outcomes: Mapping[str, Array], before: Finished | None, address: Address) -> bool | None:
+    """Tell whether the bits are those that are kept; None where none are."""
+    if before is None or before.failed or not outcomes:
+        return None
+    return not _differing(outcomes, before, address)
+
+
+def _differing(outcomes: Mapping[str, Array], before: Finished | None, address: Address) -> list[str]:
+    from simlab.engine.addresses import unpack
+
+    if before is None or before.failed or not outcomes:
+        return []
+    row = address.first - before.address.first
+    kept = {
+        name: array if name.startswith("true_") else array[row : row + address.count]
+        for name, array in unpack(before.payload).items()
+    }
+    return sorted(name for name in kept.keys() | outcomes.keys() if not _same_bits(kept.get(name), outcomes.get(name)))
+
+
+def _same_bits(kept: Array | None, again: Array | None) -> bool:
+    if kept is None or again is None:
+        return False
+    return kept.dtype == again.dtype and kept.shape == again.shape and kept.tobytes() == again.tobytes()
+
+
+def _plain(array: Array) -> Any:
+    """Write an array as JSON can: what is not a number is null."""
+    from simlab.drawing.text.tables import plain
+
+    listed = array[0].tolist() if len(array) == 1 else array.tolist()
+    return json.loads(json.dumps(plain([{"value": listed}])[0]["value"]).replace("NaN", "null"))
