@@ -564,7 +564,8 @@ def _end(launched: Launched) -> None:
     print(launched.text, flush=True)
     for line in launched.notes:
         note(line)
-    raise typer.Exit(launched.code)
+    if launched.code:
+        raise typer.Exit(launched.code)
 
 
 def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
