@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +90,7 @@ def _conclusions(of_cells: Sequence[tuple[Kind, Config]]) -> Conclusions:
 
 def _written(outcome: Outcome) -> dict[str, Any]:
     fill = None if outcome.fill != outcome.fill else outcome.fill  # JSON has no NaN
-    return {**asdict(outcome), "dims": list(outcome.dims), "fill": fill}
+    return {"dims": list(outcome.dims), "dtype": outcome.dtype, "fill": fill, "label": outcome.label}
 
 
 def _outcome(about: Mapping[str, Any]) -> Outcome:

@@ -8,7 +8,7 @@ import numpy as np
 from annotated_types import Gt, Lt
 from scipy.special import ndtri
 
-from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, unknown
+from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, succeeded, unknown
 from simlab.types import Array, Estimate, Outcomes
 
 
@@ -88,7 +88,8 @@ def cost_saving(outcomes: Outcomes) -> Estimate:
     efficiency = data_efficiency(outcomes)
     if not np.isfinite(efficiency.value):
         return efficiency
-    paid, human = outcomes["cost"].sum(), outcomes["human_cost"].sum()
+    ok = succeeded(outcomes)
+    paid, human = outcomes["cost"][ok].sum(), outcomes["human_cost"][ok].sum()
     if human == 0:
         return unknown()
     share = float(paid / human)

@@ -12,9 +12,22 @@ import numpy as np
 from simlab.studies.kind import Kind
 from simlab.studies.layouts import laid_out
 from simlab.studies.outcomes import IDENTITY
+from simlab.studies.possible import impossible, refuse_impossible
 from simlab.studies.questions import kind_of
+from simlab.studies.sealing import sealed, writing_noticed
 from simlab.studies.worlds import draw_world
-from simlab.types import DESIGN_FAILED, OK, Array, Campaign, DesignFailure, Outcome, Place, World
+from simlab.types import (
+    DESIGN_FAILED,
+    IMPOSSIBLE,
+    OK,
+    Array,
+    Campaign,
+    DesignFailure,
+    ImpossibleValue,
+    Outcome,
+    Place,
+    World,
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +35,8 @@ class Block:
     """Hold the outcomes of studies.
 
     `arrays[name]` has the studies first (names that begin with `true_`: one row per world, as they came); `failures`
-    lists (index in the block, reason) of the studies whose design could not be carried out.
+    lists (index in the block, reason) of the studies whose design could not be carried out, or that gave, or were given,
+    a value that cannot be.
     """
 
     arrays: dict[str, Array]
@@ -33,9 +47,15 @@ def run_block(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     """Carry out the studies at these places, of one world or of several.
 
     A study run alone gives the same bits as within any block. Raises ValueError where a kind of study gives an outcome
-    that it does not declare, or in another type.
+    that it does not declare, or in another type, and where a part writes into what it was handed; ImpossibleValue where
+    what is true of a world cannot be.
     """
     kind = kind_of(config)
+    with writing_noticed():
+        return _without_impossible(kind, _block(kind, config, places))
+
+
+def _block(kind: Kind, config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     prepared = kind.prepare(config)
     parts: list[Block] = []
     for _, group in itertools.groupby(enumerate(places), key=lambda entry: entry[1][:3]):
@@ -45,8 +65,8 @@ def run_block(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
         for batch in _batches(numbered, kind.batch):
             parts.append(_carry_out(kind, prepared, world, laid, batch))
         parts.append(Block(kind.truth(prepared, world, laid), []))
-    arrays = _joined([part.arrays for part in parts])
-    return Block(_declared(kind, arrays), [failure for part in parts for failure in part.failures])
+    block = _joined(parts)
+    return Block(_declared(kind, block.arrays), block.failures)
 
 
 def _batches(places: Sequence[tuple[int, Place]], size: int | None) -> Iterator[Sequence[tuple[int, Place]]]:
@@ -55,21 +75,70 @@ def _batches(places: Sequence[tuple[int, Place]], size: int | None) -> Iterator[
 
 
 def _carry_out(kind: Kind, prepared: Any, world: World, laid: Any, numbered: Sequence[tuple[int, Place]]) -> Block:
+    """Carry out a batch; where one of its campaigns meets a value that cannot be, each of them alone."""
+    try:
+        return _together(kind, prepared, world, laid, numbered)
+    except ImpossibleValue as error:
+        if len(numbered) > 1:
+            return _joined([_carry_out(kind, prepared, world, laid, [one]) for one in numbered])
+        return _filled_in(kind, prepared, world, laid, numbered, [error], {})
+
+
+def _together(kind: Kind, prepared: Any, world: World, laid: Any, numbered: Sequence[tuple[int, Place]]) -> Block:
     """Collect, conclude and appraise; a campaign whose design failed is filled in."""
     places = [place for _, place in numbered]
-    noise = (kind.draw(prepared, world, laid, place) for place in places)
+    noise = (sealed(kind.draw(prepared, world, laid, place)) for place in places)
     gathered = kind.collect(prepared, world, laid, noise, places)
     campaigns = [one for one in gathered if isinstance(one, Campaign)]
-    failures = [(k, str(one)) for (k, _), one in zip(numbered, gathered, strict=True) if isinstance(one, DesignFailure)]
+    for campaign in campaigns:
+        refuse_impossible(campaign.collected)
+        sealed(campaign.collected)
     outcomes: dict[str, Array] = {}
     if campaigns:
         outcomes = kind.conclude(prepared, [campaign.collected for campaign in campaigns])
         outcomes = _declared(kind, outcomes | kind.appraise(prepared, world, laid, campaigns, outcomes))
+    return _filled_in(kind, prepared, world, laid, numbered, gathered, outcomes)
+
+
+def _filled_in(
+    kind: Kind,
+    prepared: Any,
+    world: World,
+    laid: Any,
+    numbered: Sequence[tuple[int, Place]],
+    gathered: Sequence[Campaign | DesignFailure],
+    outcomes: dict[str, Array],
+) -> Block:
+    """Say where and when campaigns were, and what became of each; those that failed are filled in."""
+    failures = [(k, str(one)) for (k, _), one in zip(numbered, gathered, strict=True) if isinstance(one, DesignFailure)]
     if failures:
         failed = np.array([isinstance(one, DesignFailure) for one in gathered])
         outcomes = _filled(kind.blank(prepared, world, laid), outcomes, failed)
-    status = np.array([OK if isinstance(one, Campaign) else DESIGN_FAILED for one in gathered], np.int8)
-    return Block({**_identity(kind, prepared, world, places), **outcomes, "status": status}, failures)
+    status = np.array([_status(one) for one in gathered], np.int8)
+    identity = _identity(kind, prepared, world, [place for _, place in numbered])
+    return Block({**identity, **outcomes, "status": status}, failures)
+
+
+def _status(one: Campaign | DesignFailure) -> int:
+    if isinstance(one, ImpossibleValue):
+        return IMPOSSIBLE
+    return DESIGN_FAILED if isinstance(one, DesignFailure) else OK
+
+
+def _without_impossible(kind: Kind, block: Block) -> Block:
+    """Let campaigns fail that conclude what cannot be, and empty what they, and others that met it before, hold."""
+    arrays = dict(block.arrays)
+    found = list(impossible(kind.outcomes, arrays))
+    wrong = arrays["status"] == IMPOSSIBLE
+    wrong[[row for row, _ in found]] = True
+    if not wrong.any():
+        return block
+    for name, array in arrays.items():
+        outcome = kind.outcomes.get(name)
+        if outcome is not None and outcome.dims[0] == "replicate" and name != "document_set":
+            arrays[name] = array.copy()
+            arrays[name][wrong] = IMPOSSIBLE if name == "status" else outcome.fill
+    return Block(arrays, sorted([*block.failures, *found]))
 
 
 def _identity(kind: Kind, prepared: Any, world: World, places: Sequence[Place]) -> dict[str, Array]:
@@ -93,14 +162,14 @@ def _filled(blank: Mapping[str, Array], outcomes: Mapping[str, Array], failed: A
     return filled
 
 
-def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+def _joined(parts: Sequence[Block]) -> Block:
     """Put the parts of a block one behind the other; campaigns lack an outcome all together or not at all."""
-    names = dict.fromkeys(name for part in parts for name in part)
-    joined = {name: np.concatenate([part[name] for part in parts if name in part]) for name in names}
+    names = dict.fromkeys(name for part in parts for name in part.arrays)
+    joined = {name: np.concatenate([part.arrays[name] for part in parts if name in part.arrays]) for name in names}
     for name, array in joined.items():
         if not name.startswith("true_") and len(array) != len(joined["status"]):
             raise ValueError(f"{len(array)} of {len(joined['status'])} campaigns of a block have the outcome {name}")
-    return joined
+    return Block(joined, [failure for part in parts for failure in part.failures])
 
 
 def _declared(kind: Kind, arrays: dict[str, Array]) -> dict[str, Array]:

@@ -56,7 +56,8 @@ class Kind:
     `conclude(prepared, collected)` analyses: outcomes, campaigns first. It never sees a world;
     `appraise(prepared, world, laid, campaigns, outcomes)` adds what no analyst can know;
     `truth(prepared, world, laid)` says what is true, one row for the world;
-    `blank(prepared, world, laid)` fills in the outcomes of one campaign that could not be carried out.
+    `blank(prepared, world, laid)` fills in the outcomes of one campaign that could not be carried out, or gave, or was
+    given, a value that cannot be.
 
     `same_layout(prepared)` writes down what a layout depends on beside the world, so that cells can share it; `batch`
     campaigns are carried out at a time (None: all of a block).

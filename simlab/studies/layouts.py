@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simlab.studies.kind import Kind
+from simlab.studies.sealing import sealed
 from simlab.studies.worlds import address
 from simlab.types import Place, World
 
@@ -21,8 +22,13 @@ def laid_out(kind: Kind, config: Mapping[str, Any], prepared: Any, world: World,
     if key in _layouts:
         _layouts.move_to_end(key)
         return _layouts[key]
-    laid = kind.lay(prepared, world, place)
+    laid = sealed(kind.lay(prepared, world, place))
     _layouts[key] = laid
     if len(_layouts) > KEPT:
         _layouts.popitem(last=False)
     return laid
+
+
+def forget() -> None:
+    """Let the next block work its layout out anew."""
+    _layouts.clear()

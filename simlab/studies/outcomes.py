@@ -6,22 +6,25 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from simlab.types import UNRUN, Array, Outcome
+from simlab.types import IMPOSSIBLE, UNRUN, Array, Outcome
 
 NAN = float("nan")
 
+STATUS = "0 ok, 1 design failed, 2 block failed, 3 not run, 4 a value that cannot be"
+DIRECTION = "+1: the first system is better, -1: the second, 0: equal"
+
 COMMON: Mapping[str, Outcome] = {
-    "status": Outcome(("replicate",), "int8", UNRUN, "0 ok, 1 design failed, 2 block failed, 3 not run"),
-    "document_set": Outcome(("replicate",), "int32", -1, "index of the draw of documents"),
-    "ratings_used": Outcome(("replicate",), "int32", 0, "ratings asked for"),
-    "cost": Outcome(("replicate",), "float64", NAN, "price of the ratings"),
+    "status": Outcome(("replicate",), "int8", UNRUN, STATUS, low=0, high=IMPOSSIBLE),
+    "document_set": Outcome(("replicate",), "int32", -1, "index of the draw of documents", low=0),
+    "ratings_used": Outcome(("replicate",), "int32", 0, "ratings asked for", low=0),
+    "cost": Outcome(("replicate",), "float64", NAN, "price of the ratings", low=0),
     "estimate": Outcome(("replicate", "system"), "float64", NAN, "estimated quality"),
-    "direction": Outcome(("replicate", "pair"), "int8", 0, "+1: the first system is better, -1: the second, 0: equal"),
+    "direction": Outcome(("replicate", "pair"), "int8", 0, DIRECTION, low=-1, high=1),
     "significant": Outcome(("replicate", "pair"), "bool", False, "whether the difference is significant"),
     "true_value": Outcome(("of_world", "system"), "float64", NAN, "true quality"),
-    "true_direction": Outcome(("of_world", "pair"), "int8", 0, "true direction"),
+    "true_direction": Outcome(("of_world", "pair"), "int8", 0, "true direction", low=-1, high=1),
 }
-P_VALUE = {"p_value": Outcome(("replicate", "pair"), "float64", NAN, "two-sided p-value")}
+P_VALUE = {"p_value": Outcome(("replicate", "pair"), "float64", NAN, "two-sided p-value", low=0, high=1)}
 
 IDENTITY = ("world", "study")
 """What every block gives beside outcomes: where its campaigns live."""
@@ -33,3 +36,8 @@ def blank(outcomes: Mapping[str, Outcome], names: tuple[str, ...], sizes: Mappin
         name: np.full([sizes[dim] for dim in outcomes[name].dims[1:]], outcomes[name].fill, outcomes[name].dtype)
         for name in names
     }
+
+
+def of_campaigns(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
+    """Name the outcomes that a campaign has, what is true of its world left out."""
+    return tuple(name for name, outcome in outcomes.items() if outcome.dims[0] == "replicate")

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from simlab.parts import bind, name_of, resolve
 from simlab.rng import stream
+from simlab.studies.possible import rule_of, within, worst
+from simlab.studies.sealing import sealed
 from simlab.types import COMPARE, JUDGE, RATE, Contest, InputError, Outputs, World
+from simlab.world.numbers import numbers
+
+Drawn = TypeVar("Drawn")
 
 _ASK = {RATE: "rate outputs", COMPARE: "compare outputs", JUDGE: "judge single outputs"}
 
@@ -29,16 +34,26 @@ def address(config: Mapping[str, Any]) -> str:
 def drawn_at(written: str, world: int) -> World:
     """Draw the world of an address; its raters decide which questions it answers."""
     at = json.loads(written)
-    drawn = bind(at["systems"], at["plugins"])(stream(at["seed"], "world", world, "systems"))
+    drawn = _checked(bind(at["systems"], at["plugins"])(stream(at["seed"], "world", world, "systems")), at["systems"])
     if "_target_" in at["raters"]:
         _refuse_other_raters(drawn, at)
         drawn = bind(at["raters"], at["plugins"])(stream(at["seed"], "world", world, "raters"), drawn)
+        drawn = _checked(drawn, at["raters"])
     if not isinstance(drawn, World):
         raise InputError("nobody rates, compares or judges the outputs of these systems; choose raters")
     if "_target_" not in at["metric"]:
         return drawn
     scored: World = bind(at["metric"], at["plugins"])(stream(at["seed"], "world", world, "metric"), drawn)
-    return scored
+    return _checked(scored, at["metric"])
+
+
+def _checked(drawn: Drawn, section: Mapping[str, Any]) -> Drawn:
+    """Make what a part has drawn read-only; raise InputError where a number in it cannot be."""
+    for name, value in numbers(drawn):
+        if not within(value):
+            said = worst(value)
+            raise InputError(f"{name_of(section)} draws worlds whose {name} is {said:g}; {rule_of(said)}")
+    return sealed(drawn)
 
 
 def _refuse_other_raters(drawn: Outputs | World | Contest, at: Mapping[str, Any]) -> None:

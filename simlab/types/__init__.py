@@ -17,7 +17,7 @@ from simlab.types.concluded import (
     Summary,
     Verdicts,
 )
-from simlab.types.failures import DesignFailure, InputError
+from simlab.types.failures import DesignFailure, ImpossibleValue, InputError
 from simlab.types.worlds import (
     COMPARE,
     JUDGE,
@@ -65,6 +65,7 @@ __all__ = [
     "Evidence",
     "Floats",
     "Frame",
+    "ImpossibleValue",
     "InputError",
     "Ints",
     "Judged",

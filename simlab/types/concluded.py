@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,12 +26,18 @@ class Outcome:
     """Declare an outcome: its dimensions after the axes, its type, what fills gaps, and its meaning.
 
     On the dimension `of_world` an outcome has one row per world (`world` itself is a coordinate of replicates).
+    What a campaign that was carried out may answer lies between `low` and `high` (None: any finite number), or is
+    `fill` where a `gap` is an answer, too. Folders do not hold these three, and declarations that differ in them only
+    are the same.
     """
 
     dims: tuple[str, ...]
     dtype: str
     fill: Any
     label: str
+    low: float | None = field(default=None, compare=False)
+    high: float | None = field(default=None, compare=False)
+    gap: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Name what goes wrong: a user's mistake, or a design that could not be carried out."""
+"""Name what goes wrong: a user's mistake, a design that could not be carried out, a value that cannot be."""
 
 from __future__ import annotations
 
@@ -9,3 +9,7 @@ class InputError(ValueError):
 
 class DesignFailure(RuntimeError):
     """Report a replicate whose design could not be carried out; it is stored, not raised to the user."""
+
+
+class ImpossibleValue(DesignFailure):
+    """Report a replicate that gave, or was given, a value that cannot be; it is stored as any other that failed."""

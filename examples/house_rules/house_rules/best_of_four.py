@@ -13,7 +13,8 @@ from house_rules.pickers import PICK, panels
 from simlab.formulas import differences, passes, sign
 from simlab.rng import stream
 from simlab.studies.kind import Count, Kind, Shape
-from simlab.studies.outcomes import COMMON, P_VALUE
+from simlab.studies.outcomes import COMMON, P_VALUE, of_campaigns
+from simlab.studies.outcomes import blank as filled
 from simlab.types import (
     Array,
     Campaign,
@@ -29,6 +30,12 @@ from simlab.types import (
     Streams,
     World,
 )
+
+OUTCOMES: Mapping[str, Outcome] = {
+    **COMMON,
+    **P_VALUE,
+    "shown": Outcome(("replicate", "system"), "int32", 0, "panels with the system", low=0),
+}
 
 
 class Design(TypedDict):
@@ -151,8 +158,9 @@ def truth(prepared: Prepared, world: World, shown: Ints) -> dict[str, Array]:
 
 
 def blank(prepared: Prepared, world: World, shown: Ints) -> dict[str, Array]:
-    """Fail: a panel can always be shown."""
-    raise ValueError("a campaign of picks has no design that could fail")
+    """Fill in the outcomes of a campaign that was given, or gave, what cannot be: a panel can always be shown."""
+    n = world.frame.n_systems
+    return filled(OUTCOMES, of_campaigns(OUTCOMES), {"system": n, "pair": n * (n - 1) // 2})
 
 
 KIND = Kind(
@@ -162,7 +170,7 @@ KIND = Kind(
     sections={"design": Design, "budget": Budget, "decision": Decision},
     parts={"systems": (Contest,), "raters": (Annotated[World, PICK],), "metric": (), "decision": ()},
     brings={},
-    outcomes={**COMMON, **P_VALUE, "shown": Outcome(("replicate", "system"), "int32", 0, "panels with the system")},
+    outcomes=OUTCOMES,
     check=check,
     prepare=prepare,
     lay=lay,

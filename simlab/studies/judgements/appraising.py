@@ -9,7 +9,11 @@ import numpy as np
 from simlab.analysis.means.planning import data_efficiency
 from simlab.formulas import differences, sign
 from simlab.studies.judgements.collecting import Laid
+from simlab.studies.judgements.concluding import BASELINE, ENOUGH_FOR_BASELINE
+from simlab.studies.judgements.outcomes import OUTCOMES
 from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.outcomes import blank as filled
+from simlab.studies.outcomes import of_campaigns
 from simlab.types import Array, Campaign, Floats, Outcomes, World
 from simlab.world.laws.judgements import judgements_of, true_means
 
@@ -55,5 +59,8 @@ def _efficiency(correlation: Floats, gamma: Floats, fraction: float | None) -> F
 
 
 def blank(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
-    """Fail: judgements can always be collected."""
-    raise ValueError("a campaign of judgements has no design that could fail")
+    """Fill in the outcomes of a campaign that gave, or was given, what cannot be: collecting never fails."""
+    n = world.frame.n_systems
+    lacking = () if laid.needs.human >= ENOUGH_FOR_BASELINE else BASELINE
+    names = tuple(name for name in of_campaigns(OUTCOMES) if name not in lacking)
+    return filled(OUTCOMES, names, {"system": n, "pair": n * (n - 1) // 2})

@@ -10,7 +10,12 @@ from scipy.special import ndtr
 from simlab.analysis.estimators import sample_mean
 from simlab.formulas import SLACK, differences, passes, sign
 from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.sealing import sealed
 from simlab.types import Array, Collected, Estimates, Floats, Ints, Judged, Seen
+
+BASELINE = ("baseline", "baseline_width")
+ENOUGH_FOR_BASELINE = 3
+"""Human judgements of a system from which a mean is told without any metric."""
 
 
 def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
@@ -20,7 +25,7 @@ def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Ar
 
 
 def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
-    judged, paid = judged_of(prepared, collected), collected.paid
+    judged, paid = sealed(judged_of(prepared, collected)), collected.paid
     estimates = prepared.estimate(collected.streams("estimator"), judged)
     return {
         "ratings_used": np.array(paid["ratings"], np.int32),
@@ -77,10 +82,10 @@ def _kept(came: Array, *, shared: bool) -> Ints:
 
 def _baseline(prepared: Prepared, judged: Judged, rng: np.random.Generator) -> dict[str, Array]:
     """Estimate from the human judgements alone, with the same kind of interval: what the metric is held against."""
-    if judged.y.shape[1] < 3:
+    if judged.y.shape[1] < ENOUGH_FOR_BASELINE:
         return {}
     mean = sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level)
-    return {"baseline": mean.value, "baseline_width": mean.high - mean.low}
+    return dict(zip(BASELINE, (mean.value, mean.high - mean.low), strict=True))
 
 
 def _contrasts(prepared: Prepared, estimates: Estimates) -> dict[str, Array]:

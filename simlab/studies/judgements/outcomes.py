@@ -12,19 +12,23 @@ _SYSTEM, _TRUE = ("replicate", "system"), ("of_world", "system")
 OUTCOMES: Mapping[str, Outcome] = {
     **COMMON,
     **P_VALUE,
-    "metric_used": Outcome(("replicate",), "int64", 0, "outputs rated by the metric"),
-    "human_cost": Outcome(("replicate",), "float64", NAN, "price of the human ratings that estimate"),
-    "standard_error": Outcome(_SYSTEM, "float64", NAN, "standard error of the estimate"),
+    "metric_used": Outcome(("replicate",), "int64", 0, "outputs rated by the metric", low=0),
+    "human_cost": Outcome(("replicate",), "float64", NAN, "price of the human ratings that estimate", low=0),
+    "standard_error": Outcome(_SYSTEM, "float64", NAN, "standard error of the estimate", low=0),
     "low": Outcome(_SYSTEM, "float64", NAN, "lower bound of the estimate's interval"),
     "high": Outcome(_SYSTEM, "float64", NAN, "upper bound of the estimate's interval"),
     "baseline": Outcome(_SYSTEM, "float64", NAN, "mean of the human judgements alone"),
-    "baseline_width": Outcome(_SYSTEM, "float64", NAN, "width of its interval"),
-    "difference_se": Outcome(("replicate", "pair"), "float64", NAN, "standard error of the difference"),
-    "true_gamma": Outcome(_TRUE, "float64", NAN, "variance of a judgement's noise over that of outputs"),
-    "true_correlation": Outcome(_TRUE, "float64", NAN, "correlation of metric and human score"),
-    "true_efficiency": Outcome(_TRUE, "float64", NAN, "data efficiency by formula"),
-    "true_human_rho": Outcome(_TRUE, "float64", NAN, "true positive rate of the raters"),
-    "true_human_eta": Outcome(_TRUE, "float64", NAN, "true negative rate of the raters"),
-    "true_metric_rho": Outcome(_TRUE, "float64", NAN, "true positive rate of the metric"),
-    "true_metric_eta": Outcome(_TRUE, "float64", NAN, "true negative rate of the metric"),
+    "baseline_width": Outcome(_SYSTEM, "float64", NAN, "width of its interval", low=0),
+    "difference_se": Outcome(("replicate", "pair"), "float64", NAN, "standard error of the difference", low=0),
+    "true_gamma": Outcome(
+        _TRUE, "float64", NAN, "variance of a judgement's noise over that of outputs", low=0, gap=True
+    ),
+    "true_correlation": Outcome(
+        _TRUE, "float64", NAN, "correlation of metric and human score", low=-1, high=1, gap=True
+    ),
+    "true_efficiency": Outcome(_TRUE, "float64", NAN, "data efficiency by formula", low=0, gap=True),
+    "true_human_rho": Outcome(_TRUE, "float64", NAN, "true positive rate of the raters", low=0, high=1, gap=True),
+    "true_human_eta": Outcome(_TRUE, "float64", NAN, "true negative rate of the raters", low=0, high=1, gap=True),
+    "true_metric_rho": Outcome(_TRUE, "float64", NAN, "true positive rate of the metric", low=0, high=1),
+    "true_metric_eta": Outcome(_TRUE, "float64", NAN, "true negative rate of the metric", low=0, high=1),
 }

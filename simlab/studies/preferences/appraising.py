@@ -7,9 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from simlab.formulas import passes
+from simlab.studies.outcomes import blank as filled
+from simlab.studies.outcomes import of_campaigns
+from simlab.studies.possible import probabilities
 from simlab.studies.preferences.collecting import Backstage
 from simlab.studies.preferences.concluding import count_outputs
+from simlab.studies.preferences.outcomes import OUTCOMES
 from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.sealing import sealed
 from simlab.types import Array, Campaign, Outcomes, TestSet, World
 from simlab.world.laws.comparisons import contest_of, preference_direction
 
@@ -35,7 +40,7 @@ def appraise(
 def _reference(prepared: Prepared, human: Sequence[Array]) -> dict[str, Array]:
     """Return verdict of the sign test on all human ratings, and the share of each outcome."""
     counts = np.stack([(np.concatenate(human) == outcome).sum(1) for outcome in range(3)], axis=1)
-    significant = passes(prepared.judge_reference(counts), prepared.level)
+    significant = passes(probabilities(prepared.judge_reference(sealed(counts)), "analysis.reference"), prepared.level)
     smoothed = counts.min(axis=1) == 0
     share = counts + SMOOTHING * smoothed[:, None]
     reference = {
@@ -56,5 +61,7 @@ def truth(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str,
 
 
 def blank(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str, Array]:
-    """Fail: a protocol of comparisons can always be carried out."""
-    raise ValueError("a campaign of comparisons has no design that could fail")
+    """Fill in the outcomes of a campaign that gave, or was given, what cannot be: the protocol itself never fails."""
+    n = world.frame.n_systems
+    sizes = {"system": n, "pair": n * (n - 1) // 2, "preference": 3, "round": prepared.rounds}
+    return filled(OUTCOMES, of_campaigns(OUTCOMES), sizes)

@@ -9,7 +9,8 @@ import numpy as np
 
 from simlab.design.protocol import gather, last_looks, looks, order_items
 from simlab.rng import stream
-from simlab.studies.preferences.evidence import Said, joined
+from simlab.studies.possible import NO_NUMBER
+from simlab.studies.preferences.evidence import Said, decided, joined
 from simlab.studies.preferences.preparing import Prepared
 from simlab.types import (
     COMPARE,
@@ -18,6 +19,7 @@ from simlab.types import (
     Collected,
     DesignFailure,
     Evidence,
+    ImpossibleValue,
     Ints,
     Place,
     Seen,
@@ -26,7 +28,10 @@ from simlab.types import (
     Verdicts,
     World,
 )
-from simlab.world.laws.comparisons import contest_of
+from simlab.world.laws.comparisons import GAP, contest_of
+
+LOSS = 2
+"""The last of the outcomes of a comparison: >, =, <."""
 
 
 class Backstage(NamedTuple):
@@ -41,6 +46,15 @@ def lay(prepared: Prepared, world: World, place: Place) -> TestSet | None:
     if not contest_of(world).fixed:
         return None
     drawn: TestSet = world.answers[COMPARE].draw(stream(prepared.seed, *place.of_world, "test_set"), world.metric)
+    return _compared(drawn)
+
+
+def _compared(drawn: TestSet) -> TestSet:
+    """Return what raters and metric say of a test set; raise ImpossibleValue where that is no comparison."""
+    for who, said in (("raters", drawn.human), ("the metric", drawn.metric)):
+        # Codes are counted one by one: any other would pass for a comparison that never came.
+        if said is not None and said.size and not (said.min() >= GAP and said.max() <= LOSS):
+            raise ImpossibleValue(f"{who} compare outputs otherwise than >, = or <; {NO_NUMBER}")
     return drawn
 
 
@@ -49,7 +63,7 @@ def draw(prepared: Prepared, world: World, shared: TestSet | None, place: Place)
     if shared is not None:
         return shared
     drawn: TestSet = world.answers[COMPARE].draw(stream(prepared.seed, *place.of_study, "test_set"), world.metric)
-    return drawn
+    return _compared(drawn)
 
 
 def document_set(prepared: Prepared, world: World, study: int) -> int:
@@ -69,7 +83,7 @@ def collect(
         Backstage(test_set, _order(prepared, test_set, place)) for test_set, place in zip(noise, places, strict=True)
     ]
     evidence = joined([gather(b.test_set, b.order, annotations) for b in backstage])
-    verdicts = prepared.decide(evidence)
+    verdicts = decided(prepared, evidence)
     end = _play(prepared, places, verdicts, evidence).reshape(len(places), -1)
     said = Said.at(verdicts, end.ravel())
     return [

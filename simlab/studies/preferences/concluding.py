@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import cyclic
-from simlab.studies.preferences.evidence import Said, evidence_of, joined, last_look
+from simlab.studies.preferences.evidence import Said, decided, evidence_of, joined, last_look
 from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.sealing import sealed
 from simlab.types import Array, Bools, Collected, Evidence, Floats, Ints
 
 
@@ -19,7 +20,9 @@ def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Ar
     end = np.concatenate([last_look(part, collected) for part, collected in zip(parts, campaigns, strict=True)])
     said = _said(prepared, campaigns, evidence, end)
     rows, count = np.arange(len(end)), len(campaigns)
-    human, confusion, metric = (counts[rows, end] for counts in (evidence.human, evidence.confusion, evidence.metric))
+    human, confusion, metric = sealed(
+        [counts[rows, end] for counts in (evidence.human, evidence.confusion, evidence.metric)]
+    )
     summary = said.summarise(human, confusion, metric)
     by_pair = {
         "verdict": said.verdict.astype(np.int8),
@@ -61,7 +64,7 @@ def _said(prepared: Prepared, campaigns: Sequence[Collected], evidence: Evidence
     """Return what the rule said where collecting ended: as noted while collecting, else asked now."""
     noted = [collected.known["said"] for collected in campaigns if "said" in collected.known]
     if len(noted) < len(campaigns):
-        return Said.at(prepared.decide(evidence), end)
+        return Said.at(decided(prepared, evidence), end)
     verdict, stop, theta = (
         np.concatenate([getattr(one, name) for one in noted]) for name in ("verdict", "stop", "theta")
     )

@@ -9,7 +9,8 @@ import numpy as np
 
 from simlab.design.protocol import count_looks, looks
 from simlab.studies.preferences.preparing import Prepared
-from simlab.types import Array, Bools, Collected, Evidence, Floats, Ints, Summary, Verdicts
+from simlab.studies.sealing import sealed
+from simlab.types import Array, Bools, Collected, Evidence, Floats, ImpossibleValue, Ints, Summary, Verdicts
 
 
 class Said(NamedTuple):
@@ -32,6 +33,14 @@ class Said(NamedTuple):
         size = len(self.verdict) // n
         rows = slice(k * size, (k + 1) * size)
         return Said(self.verdict[rows], self.stop[rows], self.theta[rows], self.summarise)
+
+
+def decided(prepared: Prepared, evidence: Evidence) -> Verdicts:
+    """Ask the decision rule; raise ImpossibleValue where a verdict is none of +1, 0 and -1."""
+    verdicts = prepared.decide(sealed(evidence))
+    if not (verdicts.verdict.min(initial=0) >= -1 and verdicts.verdict.max(initial=0) <= 1):
+        raise ImpossibleValue("decision gives a verdict other than +1, 0 and -1")
+    return verdicts
 
 
 def joined(parts: Sequence[Evidence]) -> Evidence:

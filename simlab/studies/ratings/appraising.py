@@ -9,10 +9,12 @@ import numpy as np
 from simlab.design.balance import Table, deal_twin, without
 from simlab.formulas import differences, sign
 from simlab.studies.outcomes import blank as filled
+from simlab.studies.possible import refuse_impossible
 from simlab.studies.ratings.collecting import collected, deal
 from simlab.studies.ratings.concluding import compare_systems
 from simlab.studies.ratings.outcomes import OUTCOMES
 from simlab.studies.ratings.preparing import Prepared
+from simlab.studies.sealing import sealed
 from simlab.types import NO_TWIN, Array, Asked, Campaign, Collected, DesignFailure, Outcomes, Place, World
 from simlab.world.laws.fixed import fixed_ratings
 
@@ -42,7 +44,8 @@ def _twin(prepared: Prepared, world: World, table: Table, campaign: Campaign) ->
         return _no_twin(world)
     if first.documents is None:
         raise ValueError("a campaign that was dealt has documents")
-    repeated = collected(prepared, world, first.documents, asked, None, Place(0))
+    repeated = sealed(collected(prepared, world, first.documents, asked, None, Place(0)))
+    refuse_impossible(repeated)
     concluded = compare_systems(prepared, repeated, rng)
     return {"twin_direction": concluded["direction"], "twin_significant": concluded["significant"]}
 

@@ -9,8 +9,10 @@ import numpy as np
 from simlab.analysis.means.metric_correction import corrected
 from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.formulas import differences, normalized_entropy, passes
+from simlab.studies.possible import probabilities, rule_of, within, worst
 from simlab.studies.ratings.preparing import Prepared
-from simlab.types import Array, Collected, Floats, Ints, Seen
+from simlab.studies.sealing import sealed
+from simlab.types import Array, Collected, Floats, ImpossibleValue, Ints, Seen
 
 
 def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
@@ -33,8 +35,8 @@ def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
 
 def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Generator) -> dict[str, Array]:
     """Estimate every system and test every pair, documents being the unit that is drawn."""
-    total = document_totals(prepared, collected)
-    p_value = prepared.test(rng, total)
+    total = sealed(document_totals(prepared, collected))
+    p_value = probabilities(prepared.test(rng, total), "analysis.test")
     direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
     return {
         "estimate": np.nansum(total, axis=0) / _segments(collected, total),
@@ -48,10 +50,14 @@ def document_totals(prepared: Prepared, collected: Collected) -> Floats:
     """Normalise, correct by the metric, then add up segment scores per document: `total[document, system]`.
 
     Where a planned rating did not come, a segment's score is the mean of those that came; a document of which a
-    system's segment has none is missing for that system (NaN).
+    system's segment has none is missing for that system (NaN). Raises ImpossibleValue where the normalisation makes
+    ratings what they cannot be: a total that is no number would pass for one that is missing.
     """
     frame = collected.frame
     seen = prepared.normalise(collected.seen)
+    if not within(seen.value):
+        value = worst(seen.value)
+        raise ImpossibleValue(f"analysis.normalization makes a rating {value:g}; {rule_of(value)}")
     if collected.metric is not None:
         seen = corrected(seen, collected.metric)
     cell = frame.document[seen.item] * frame.n_systems + seen.unit

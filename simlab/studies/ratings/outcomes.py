@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from simlab.studies.outcomes import COMMON, NAN, P_VALUE
 from simlab.types import NO_TWIN, Outcome
 
+_PAIR, _TWIN = ("replicate", "pair"), "direction with other raters; -128: not possible"
+
 OUTCOMES: Mapping[str, Outcome] = {
     **COMMON,
     **P_VALUE,
-    "load_entropy_reached": Outcome(("replicate",), "float64", NAN, "normalised entropy of the raters' load"),
-    "human_count": Outcome(("replicate", "system"), "int32", 0, "ratings of the system"),
-    "twin_direction": Outcome(
-        ("replicate", "pair"), "int8", NO_TWIN, "direction with other raters; -128: not possible"
+    "load_entropy_reached": Outcome(
+        ("replicate",), "float64", NAN, "normalised entropy of the raters' load", low=0, high=1
     ),
-    "twin_significant": Outcome(("replicate", "pair"), "bool", False, "whether it is significant with other raters"),
+    "human_count": Outcome(("replicate", "system"), "int32", 0, "ratings of the system", low=0),
+    "twin_direction": Outcome(_PAIR, "int8", NO_TWIN, _TWIN, low=-1, high=1, gap=True),
+    "twin_significant": Outcome(_PAIR, "bool", False, "whether it is significant with other raters"),
 }

@@ -1,0 +1,59 @@
+"""Hand parts what they may read and not write: a part that changes its input would change what others are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import cache
+from traceback import walk_tb
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+
+Held = TypeVar("Held")
+
+
+def sealed(held: Held) -> Held:
+    """Make every array in records, tuples, lists and mappings read-only, in place; nothing is copied."""
+    _seal(held)
+    return held
+
+
+def _seal(held: Any) -> None:
+    if isinstance(held, np.ndarray):
+        held.flags.writeable = False
+    elif isinstance(held, tuple | list):
+        # Of names there can be thousands; what begins with one holds no arrays.
+        for value in () if held and isinstance(held[0], str) else held:
+            _seal(value)
+    elif isinstance(held, Mapping):
+        for value in held.values():
+            _seal(value)
+    else:
+        for name in _names(type(held)):
+            _seal(getattr(held, name))
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+
+
+@contextmanager
+def writing_noticed() -> Iterator[None]:
+    """Say which part wrote into what it was handed; raises ValueError in place of numpy's, which names no part."""
+    try:
+        yield
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise ValueError(f"a part writes into what it was handed ({_writer(error.__traceback__)}: {error})") from error
+
+
+def _writer(traceback: TracebackType | None) -> str:
+    """Name the innermost function that is not numpy's own."""
+    frames = [frame for frame, _ in walk_tb(traceback)]
+    named = [(str(frame.f_globals.get("__name__")), frame.f_code.co_name) for frame in frames]
+    return ".".join(next(who for who in reversed(named) if not who[0].startswith("numpy")))
