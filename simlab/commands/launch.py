@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from simlab.engine.run import Summary
 
 OUTPUTS = Path("outputs")
+
+MOST_REASONS = 3
+"""Lines that say why campaigns failed."""
 
 
 class Launched(NamedTuple):
@@ -66,7 +69,17 @@ def carry_out(sweep: Sweep | Calculation, folder: Path, jobs: int | None, *, qui
     else:
         calculations.run(sweep, folder, LABELS)
     remember_last(folder)
-    return reservations
+    return [*reservations, *_empty(folder)]
+
+
+def _empty(folder: Path) -> list[str]:
+    """Say in a line, or none, that the campaigns of a store tell no system from another."""
+    from simlab.store.opening import open_results
+    from simlab.store.undivided import reservation
+
+    with open_results(folder) as dataset:
+        line = reservation(dataset)
+    return [] if line is None else [line]
 
 
 def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Launched:
@@ -85,24 +98,33 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
 
 def soundness(dataset: xr.Dataset) -> int:
     """Return the exit code for what became of the campaigns of a store; a calculation has none that could fail."""
+    from simlab.store import undivided
+
     if "status" not in dataset:
         return DONE
     status = dataset["status"].values
     ran = status[status != UNRUN]
     if not (ran == OK).any():
         return NOTHING
-    return DONE if (ran == OK).all() else RESERVED
+    return DONE if (ran == OK).all() and undivided.ATTRIBUTE not in dataset.attrs else RESERVED
 
 
 def told(summary: Summary) -> list[str]:
-    """Say what went wrong in a run: torn blocks run again, blocks that failed, designs that could not be met."""
+    """Say what went wrong in a run: torn blocks run again, blocks that failed, campaigns that failed."""
     failed = [f"failed: {one.address}: {one.reason}; the same command tries again" for one in summary.failures]
-    designs = [
-        f"{count} campaigns failed and are left out of the measures: {reason}"
-        for reason, count in summary.failed_designs.items()
-    ]
+    designs = _grouped(summary.failed_designs)
     torn = [f"{summary.torn} blocks of an earlier run were damaged and ran again"] if summary.torn else []
     return [*torn, *failed, *designs]
+
+
+def _grouped(reasons: Mapping[str, int]) -> list[str]:
+    """Say in three lines at most why campaigns failed, the reasons that most of them share first."""
+    ranked = sorted(reasons.items(), key=lambda entry: -entry[1])
+    shown = ranked if len(ranked) <= MOST_REASONS else ranked[: MOST_REASONS - 1]
+    lines = [f"{count} campaigns failed and are left out of the measures: {reason}" for reason, count in shown]
+    if rest := ranked[len(shown) :]:
+        lines.append(f"{sum(count for _, count in rest)} campaigns failed for {len(rest)} more reasons")
+    return lines
 
 
 def declared(

@@ -147,6 +147,21 @@ class Ledger:
                 _block_row(block),
             )
 
+    def block(self, at: Address) -> Finished | None:
+        """Read a block whose checksum holds; None where there is none."""
+        there = f"world = {at.world} AND first = {at.first} AND count = {at.count} AND pool = {at.pool}"
+        rows = self._blocks(f"WHERE cell = ? AND {there} AND draw = {at.draw}", at.cell)
+        return next((row.block for row in rows if row.sound), None)
+
+    def withdraw(self, at: Address, reason: str) -> None:
+        """Give up a finished block, which is from now on one that failed."""
+        with self._transaction() as database:
+            database.execute(
+                "DELETE FROM blocks WHERE cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?",
+                astuple(at),
+            )
+        self.record(Finished(at, reason=reason))
+
     def blocks(self, cell: str | None = None) -> Iterator[Row]:
         """Read the blocks of a cell (of all cells) in the order of worlds and studies."""
         return self._blocks("" if cell is None else "WHERE cell = ?", *(() if cell is None else (cell,)))

@@ -17,6 +17,7 @@ from simlab.engine.dispatch import Task, dispatch
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.progress import progress
 from simlab.engine.provenance import provenance
+from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.workers import BlockFunction
 from simlab.messages import shown
 from simlab.types import InputError
@@ -219,3 +220,4 @@ def _carry_out(tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: 
             advance(finished.address.count)
 
         dispatch(block, tasks, jobs, retries, accept)
+    withdraw_what_does_not_come_again(tasks, book, block, jobs, retries)

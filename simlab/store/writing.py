@@ -22,6 +22,7 @@ from simlab.store import readme, units
 from simlab.store.folder import NEW, settle, take_place
 from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, slabs, spread
 from simlab.store.measures import Labels, Measures, Position, Variables, bounds_if_failed, estimate, set_out
+from simlab.store.undivided import Undivided, attribute, undivided
 from simlab.types import OK, Array, Estimate, Outcome
 
 if TYPE_CHECKING:
@@ -41,13 +42,14 @@ class Survey:
     """Hold what has to be known of all cells before the first is written.
 
     `present[name]` lists the cells that have an outcome; `document_set[replicate]` is None where cells differ in it;
-    `failed[cell]` is the share of campaigns that failed.
+    `failed[cell]` is the share of campaigns that failed, `undivided[cell]` says that nothing can be told apart there.
     """
 
     present: Mapping[str, tuple[Position, ...]]
     document_set: Array | None
     estimates: Mapping[Position, Mapping[str, Estimate]]
     failed: Mapping[Position, float]
+    undivided: Mapping[Position, Undivided]
 
 
 def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, command: str = "") -> Path:
@@ -63,7 +65,7 @@ def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, 
     summaries |= bounds_if_failed(summaries, survey.failed)
     lay(
         book.folder,
-        attributes(book),
+        attributes(book) | attribute(survey.undivided),
         coordinates(size, survey) | summaries,
         lambda root: _add_outcomes(root, book, size, survey),
     )
@@ -92,18 +94,22 @@ def lay(
 def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:
     """Go through all cells once: which outcomes they have, and what the measures say."""
     present: dict[str, list[Position]] = {"status": []}
-    estimates, failed, sets = {}, {}, []
+    estimates, failed, same, sets = {}, {}, {}, []
     for position, entry in size.entries.items():
         outcomes = gather(book.blocks(entry.cell), entry.config, size.outcomes)
         if not outcomes:
             continue
         estimates[position] = estimate(measures, outcomes, size.outcomes)
         failed[position] = float(np.mean(outcomes["status"] != OK))
+        if (found := undivided(outcomes)) is not None:
+            same[position] = found
         sets.append(spread(outcomes, "document_set", size, len(entry.systems)))
         for name in outcomes.keys() & size.outcomes.keys():
             present.setdefault(name, []).append(position)
     listed = {name: tuple(present[name]) for name in sorted(present)}
-    return Survey(listed, _agreed(sets, size.sizes["replicate"], size.outcomes["document_set"]), estimates, failed)
+    return Survey(
+        listed, _agreed(sets, size.sizes["replicate"], size.outcomes["document_set"]), estimates, failed, same
+    )
 
 
 def _agreed(sets: Sequence[Array], replicates: int, outcome: Outcome) -> Array | None:

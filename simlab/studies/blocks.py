@@ -35,8 +35,8 @@ class Block:
     """Hold the outcomes of studies.
 
     `arrays[name]` has the studies first (names that begin with `true_`: one row per world, as they came); `failures`
-    lists (index in the block, reason) of the studies whose design could not be carried out, or that gave, or were given,
-    a value that cannot be.
+    lists (index in the block, reason) of the studies whose design could not be carried out, or that met a value that
+    cannot be.
     """
 
     arrays: dict[str, Array]

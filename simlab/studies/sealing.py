@@ -32,12 +32,12 @@ def _seal(held: Any) -> None:
         for value in held.values():
             _seal(value)
     else:
-        for name in _names(type(held)):
+        for name in _names(held.__class__):
             _seal(getattr(held, name))
 
 
 @cache
-def _names(kind: Any) -> tuple[str, ...]:
+def _names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 

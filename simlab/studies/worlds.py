@@ -24,6 +24,11 @@ def draw_world(config: Mapping[str, Any], world: int) -> World:
     return drawn_at(address(config), world)
 
 
+def forget() -> None:
+    """Let the next block draw its world anew."""
+    drawn_at.cache_clear()
+
+
 def address(config: Mapping[str, Any]) -> str:
     """Write down all of a config that determines its worlds."""
     parts = {name: config.get(name, {}) for name in ("seed", "systems", "raters", "metric")}
@@ -34,25 +39,28 @@ def address(config: Mapping[str, Any]) -> str:
 def drawn_at(written: str, world: int) -> World:
     """Draw the world of an address; its raters decide which questions it answers."""
     at = json.loads(written)
-    drawn = _checked(bind(at["systems"], at["plugins"])(stream(at["seed"], "world", world, "systems")), at["systems"])
+    drawn = bind(at["systems"], at["plugins"])(stream(at["seed"], "world", world, "systems"))
+    drawn = _checked(drawn, "systems", at["systems"])
     if "_target_" in at["raters"]:
         _refuse_other_raters(drawn, at)
         drawn = bind(at["raters"], at["plugins"])(stream(at["seed"], "world", world, "raters"), drawn)
-        drawn = _checked(drawn, at["raters"])
+        drawn = _checked(drawn, "raters", at["raters"])
     if not isinstance(drawn, World):
         raise InputError("nobody rates, compares or judges the outputs of these systems; choose raters")
     if "_target_" not in at["metric"]:
         return drawn
     scored: World = bind(at["metric"], at["plugins"])(stream(at["seed"], "world", world, "metric"), drawn)
-    return _checked(scored, at["metric"])
+    return _checked(scored, "metric", at["metric"])
 
 
-def _checked(drawn: Drawn, section: Mapping[str, Any]) -> Drawn:
+def _checked(drawn: Drawn, group: str, section: Mapping[str, Any]) -> Drawn:
     """Make what a part has drawn read-only; raise InputError where a number in it cannot be."""
     for name, value in numbers(drawn):
         if not within(value):
             said = worst(value)
-            raise InputError(f"{name_of(section)} draws worlds whose {name} is {said:g}; {rule_of(said)}")
+            raise InputError(
+                f"{group}={name_of(section)} draws a world with {name} {said:.3g}; {rule_of(said)}; change its keys"
+            )
     return sealed(drawn)
 
 
