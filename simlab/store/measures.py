@@ -9,6 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simlab.parts import bind
+from simlab.studies.sealing import sealed, writing_noticed
 from simlab.types import OK, Array, Estimate, Outcomes
 
 SUFFIXES = ("_mcse", "_n", "_influence", "_low_if_failed", "_high_if_failed")
@@ -33,8 +34,8 @@ def estimate(measures: Measures, outcomes: Outcomes, declared: Container[str] = 
     """
     if not np.any(outcomes["status"] == OK):
         return {}
-    with threadpool_limits(1):
-        computed = {name: _computed(measure, outcomes, declared) for name, measure in measures.items()}
+    with threadpool_limits(1), writing_noticed():
+        computed = {name: _computed(measure, sealed(outcomes), declared) for name, measure in measures.items()}
     return {name: value for name, value in computed.items() if value is not None}
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from simlab.studies.kind import Shape
 from simlab.studies.questions import kind_of
+from simlab.studies.sealing import writing_noticed
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 
 
+@writing_noticed()
 def check(config: Mapping[str, Any]) -> Shape:
     """Return the shape of a cell's worlds; raise InputError where its keys contradict each other or its world."""
     kind, world = kind_of(config), draw_world(config, 0)

@@ -45,6 +45,13 @@ def rule_of(value: float) -> str:
     return NO_NUMBER if not np.isfinite(value) else f"numbers beyond {LARGEST:g} cannot be told apart"
 
 
+def are_codes(array: Array, low: int, high: int) -> bool:
+    """Tell whether all entries are whole numbers from `low` to `high`."""
+    if not array.size or not (array.min() >= low and array.max() <= high):
+        return not array.size
+    return array.dtype.kind != "f" or bool((array == np.round(array)).all())
+
+
 def probabilities(p_value: Array, part: str) -> Array:
     """Return what a test says; raise ImpossibleValue where that is no probability."""
     outside = ~((p_value >= -ROUNDING) & (p_value <= 1 + ROUNDING))

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from simlab.types import InputError
+
 Held = TypeVar("Held")
 
 
@@ -43,13 +45,14 @@ def _names(kind: type) -> tuple[str, ...]:
 
 @contextmanager
 def writing_noticed() -> Iterator[None]:
-    """Say which part wrote into what it was handed; raises ValueError in place of numpy's, which names no part."""
+    """Say which part wrote into what it was handed: raises InputError in place of numpy's error, which names no part."""
     try:
         yield
     except ValueError as error:
         if "read-only" not in str(error):
             raise
-        raise ValueError(f"a part writes into what it was handed ({_writer(error.__traceback__)}: {error})") from error
+        who = _writer(error.__traceback__)
+        raise InputError(f"a part writes into what it was handed ({who}: {error}); let it copy first") from error
 
 
 def _writer(traceback: TracebackType | None) -> str:

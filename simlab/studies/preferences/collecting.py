@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.design.protocol import gather, last_looks, looks, order_items
 from simlab.rng import stream
-from simlab.studies.possible import NO_NUMBER
+from simlab.studies.possible import NO_NUMBER, are_codes
 from simlab.studies.preferences.evidence import Said, decided, joined
 from simlab.studies.preferences.preparing import Prepared
 from simlab.types import (
@@ -51,11 +51,16 @@ def lay(prepared: Prepared, world: World, place: Place) -> TestSet | None:
 
 def _compared(drawn: TestSet) -> TestSet:
     """Return what raters and metric say of a test set; raise ImpossibleValue where that is no comparison."""
-    for who, said in (("raters", drawn.human), ("the metric", drawn.metric)):
-        # Codes are counted one by one: any other would pass for a comparison that never came.
-        if said is not None and said.size and not (said.min() >= GAP and said.max() <= LOSS):
-            raise ImpossibleValue(f"{who} compare outputs otherwise than >, = or <; {NO_NUMBER}")
+    _refuse_other_codes("raters", drawn.human)
+    if drawn.metric is not None:
+        _refuse_other_codes("the metric", drawn.metric)
     return drawn
+
+
+def _refuse_other_codes(who: str, said: Array) -> None:
+    # Codes are counted one by one: any other would pass for a comparison that never came.
+    if not are_codes(said, GAP, LOSS):
+        raise ImpossibleValue(f"{who} compare outputs otherwise than >, = or <; {NO_NUMBER}")
 
 
 def draw(prepared: Prepared, world: World, shared: TestSet | None, place: Place) -> TestSet:
@@ -137,6 +142,7 @@ def _seen(world: World, backstage: Backstage, asked: Ints) -> Seen:
     pair, at = np.nonzero(rank < asked[:, None])
     item = backstage.order[pair, at]
     answers = world.answers[COMPARE].answer(backstage.test_set, pair, item, np.zeros_like(item))
+    _refuse_other_codes("raters", answers.value)
     came: Array = answers.value >= 0
     none = np.full(int(came.sum()), -1)
     return Seen(pair[came], item[came], none, answers.value[came], none, order=at[came])

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.design.protocol import count_looks, looks
+from simlab.studies.possible import are_codes
 from simlab.studies.preferences.preparing import Prepared
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Bools, Collected, Evidence, Floats, ImpossibleValue, Ints, Summary, Verdicts
@@ -38,7 +39,7 @@ class Said(NamedTuple):
 def decided(prepared: Prepared, evidence: Evidence) -> Verdicts:
     """Ask the decision rule; raise ImpossibleValue where a verdict is none of +1, 0 and -1."""
     verdicts = prepared.decide(sealed(evidence))
-    if not (verdicts.verdict.min(initial=0) >= -1 and verdicts.verdict.max(initial=0) <= 1):
+    if not are_codes(verdicts.verdict, -1, 1):
         raise ImpossibleValue("decision gives a verdict other than +1, 0 and -1")
     return verdicts
 

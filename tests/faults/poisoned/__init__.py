@@ -1,0 +1,1 @@
+"""A package of parts that spoil what others return."""
