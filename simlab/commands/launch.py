@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from simlab.config import Calculation, Sweep
     from simlab.drawing.text.tables import Form
-    from simlab.engine.run import Summary
+    from simlab.engine.run import Failure, Summary
 
 OUTPUTS = Path("outputs")
 
 MOST_REASONS = 3
-"""Lines that say why campaigns failed."""
+"""Lines that say why campaigns, or blocks, failed."""
 
 
 class Launched(NamedTuple):
@@ -111,10 +111,26 @@ def soundness(dataset: xr.Dataset) -> int:
 
 def told(summary: Summary) -> list[str]:
     """Say what went wrong in a run: torn blocks run again, blocks that failed, campaigns that failed."""
-    failed = [f"failed: {one.address}: {one.reason}; the same command tries again" for one in summary.failures]
+    failed = _of_blocks(summary.failures)
     designs = _grouped(summary.failed_designs)
     torn = [f"{summary.torn} blocks of an earlier run were damaged and ran again"] if summary.torn else []
     return [*torn, *failed, *designs]
+
+
+def _of_blocks(failures: Sequence[Failure]) -> list[str]:
+    """Say in three lines at most which blocks failed and why: one of those that share a reason is named."""
+    addresses: dict[str, list[str]] = {}
+    for one in failures:
+        addresses.setdefault(one.reason, []).append(one.address)
+    ranked = sorted(addresses.items(), key=lambda entry: -len(entry[1]))
+    shown = ranked if len(ranked) <= MOST_REASONS else ranked[: MOST_REASONS - 1]
+    lines = [
+        f"failed: {first}{f' and {len(rest)} more blocks' if rest else ''}: {reason}; the same command tries again"
+        for reason, (first, *rest) in shown
+    ]
+    if hidden := ranked[len(shown) :]:
+        lines.append(f"failed: {sum(len(of) for _, of in hidden)} more blocks, for {len(hidden)} more reasons")
+    return lines
 
 
 def _grouped(reasons: Mapping[str, int]) -> list[str]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simlab.engine.addresses import Address, Finished, pack
@@ -39,7 +40,8 @@ def work(block: BlockFunction, config: Mapping[str, Any], address: Address) -> F
     Linear algebra runs on one thread here and in the driver: the last bits of a matrix product depend on how many.
     """
     try:
-        with threadpool_limits(1):
+        # What is no number fails its campaign and says so; numpy's warnings would say it again, without the address.
+        with threadpool_limits(1), np.errstate(all="ignore"):
             done = block(config, address.places)
         _check_lengths(done.arrays, address.count)
         failures = tuple((address.first + index, _line(reason)) for index, reason in done.failures)

@@ -47,8 +47,8 @@ def run_block(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     """Carry out the studies at these places, of one world or of several.
 
     A study run alone gives the same bits as within any block. Raises ValueError where a kind of study gives an outcome
-    that it does not declare, or in another type; InputError where a part writes into what it was handed; ImpossibleValue
-    where what is true of a world cannot be.
+    that it does not declare, or in another type; InputError where a part writes into what it was handed;
+    ImpossibleValue where what is true of a world cannot be.
     """
     kind = kind_of(config)
     with writing_noticed():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from simlab.studies.kind import Shape
 from simlab.studies.questions import kind_of
 from simlab.studies.sealing import writing_noticed
@@ -12,6 +14,7 @@ from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 
 
+@np.errstate(all="ignore")
 @writing_noticed()
 def check(config: Mapping[str, Any]) -> Shape:
     """Return the shape of a cell's worlds; raise InputError where its keys contradict each other or its world."""

@@ -45,7 +45,7 @@ def _names(kind: type) -> tuple[str, ...]:
 
 @contextmanager
 def writing_noticed() -> Iterator[None]:
-    """Say which part wrote into what it was handed: raises InputError in place of numpy's error, which names no part."""
+    """Say which part wrote into what it was handed: raise InputError in place of numpy's error, which names none."""
     try:
         yield
     except ValueError as error:
