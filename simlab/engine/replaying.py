@@ -22,8 +22,8 @@ from simlab.engine.ledger import Ledger
 from simlab.engine.workers import BlockFunction, BlockLike, work
 from simlab.types import Array, Place
 
-ONE_IN = 250
-"""Of so many campaigns one is carried out again: alone a study costs more than in a block."""
+ONE_IN = 500
+"""Of so many campaigns one is carried out again: alone a short study costs as much as six in a block."""
 
 CAUSE = "a part draws from a generator of its own, or keeps state"
 

@@ -12,9 +12,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from simlab.types import InputError
+from simlab.types import Frame, InputError, Streams
 
 Held = TypeVar("Held")
+
+_LEAVES = frozenset([int, float, str, bool, type(None), np.float64, np.int64, Streams, Frame])
+"""What holds no arrays; and frames, which are their world's and sealed with it, not with each of its campaigns."""
 
 
 def sealed(held: Held) -> Held:
@@ -24,8 +27,15 @@ def sealed(held: Held) -> Held:
 
 
 def _seal(held: Any) -> None:
+    # Called for each campaign several times: what is asked most often is asked first.
+    kind = held.__class__
     if isinstance(held, np.ndarray):
-        held.flags.writeable = False
+        held.setflags(write=False)
+    elif kind in _LEAVES:
+        return
+    elif names := _names(kind):
+        for name in names:
+            _seal(getattr(held, name))
     elif isinstance(held, tuple | list):
         # Of names there can be thousands; what begins with one holds no arrays.
         for value in () if held and isinstance(held[0], str) else held:
@@ -33,9 +43,6 @@ def _seal(held: Any) -> None:
     elif isinstance(held, Mapping):
         for value in held.values():
             _seal(value)
-    else:
-        for name in _names(held.__class__):
-            _seal(getattr(held, name))
 
 
 @cache

@@ -61,6 +61,8 @@ def _checked(drawn: Drawn, group: str, section: Mapping[str, Any]) -> Drawn:
             raise InputError(
                 f"{group}={name_of(section)} draws a world with {name} {said:.3g}; {rule_of(said)}; change its keys"
             )
+    if isinstance(drawn, World):
+        sealed([drawn.frame.document, drawn.frame.bucket, drawn.frame.rater])
     return sealed(drawn)
 
 

@@ -1,4 +1,4 @@
-"""Values that cannot be fail their campaign, and parts that write into what they are handed their block: never exit 0."""
+"""Values that cannot be fail their campaign, parts that write into what they are handed their block: never exit 0."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_no_option_that_returns_what_is_no_number_gives_an_answer(question: str)
             config = put(STUDIES[question], slot, section)
             try:
                 carried_out(config)
-            except Exception:  # noqa: S112 (options that do not go together)
+            except Exception:
                 continue
             tried += 1
             wrong, _ = found(config, [slot])
