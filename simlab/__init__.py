@@ -7,9 +7,12 @@ verb needs is imported when it is first used.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+# Not from typing, which takes longer to import than all that the command line does before it can hear Ctrl-C.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from simlab.commands.notebook import compare, plot, query, run, sweep
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
     from simlab.commands.notebook_tables import agreement, backtest, detect, fit, fit_metric

@@ -1,6 +1,6 @@
 """Run the command line as `python -m simlab`."""
 
-from simlab.cli import main
+from simlab.start import main
 
 if __name__ == "__main__":
     main()

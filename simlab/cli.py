@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from simlab.commands.errors import UsageError, complain, explain
-from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, RESERVED
+from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
 from simlab.commands.flags import (
     Cfg,
     ConfigDir,
@@ -37,6 +37,7 @@ from simlab.commands.flags import (
     Save,
     Where,
 )
+from simlab.commands.halting import halted
 from simlab.commands.notes import note
 
 if TYPE_CHECKING:
@@ -516,11 +517,6 @@ def show(
             raise UsageError("name one thing to show, or with --config a study")
 
 
-def main() -> None:
-    """Answer the command line and leave with its exit code."""
-    sys.exit(answer(sys.argv[1:]))
-
-
 def answer(words: Sequence[str]) -> int:
     """Carry out one command line; return its exit code: 2 for what the user can mend, 1 for a bug."""
     if hasattr(sys.stdout, "reconfigure"):
@@ -533,7 +529,9 @@ def answer(words: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except KeyboardInterrupt:
-        return complain("interrupted; blocks that were finished are kept, the same command continues", INTERRUPTED)
+        return complain(halted("interrupted", words), INTERRUPTED)
+    except SystemExit as left:
+        return complain(f"SystemExit({left.code!r}) was raised on the way, by a part that is not simlab's own", NOTHING)
     except Exception as error:
         return explain(error)
     return code

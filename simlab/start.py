@@ -1,0 +1,46 @@
+"""Start the command line: its supervisor first, which is there before anything that takes time is imported."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from simlab.supervision import Ended
+
+
+def main() -> None:
+    """Answer the command line, under a supervisor, and leave with its exit code.
+
+    Whoever looks for a mistake has the terminal, and Ctrl-C, for the debugger.
+    """
+    debugging = os.environ.get("SIMLAB_TRACEBACK") or "--debug" in sys.argv
+    if debugging or "_SIMLAB_COMPLETE" in os.environ or not hasattr(os, "fork"):
+        sys.exit(_answer())
+    # Signals that come while this is imported wait for the supervisor.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    from simlab.supervision import supervised
+
+    sys.exit(_left(supervised(_answer, before)))
+
+
+def _answer() -> int:
+    from simlab.cli import answer
+
+    return answer(sys.argv[1:])
+
+
+def _left(ended: Ended) -> int:
+    """Say how a command ended that could not say so itself; return the exit code."""
+    from simlab.commands.exit_codes import NOTHING
+    from simlab.commands.halting import halted
+
+    if ended.code is None:
+        how = " ".join(["the command ended without an answer", f"({ended.said})", ended.phase]).rstrip()
+        print(f"simlab: {how}; what was finished is kept", file=sys.stderr)
+        return NOTHING
+    if ended.said:
+        print(f"simlab: {halted(ended.said, sys.argv[1:])}", file=sys.stderr)
+    return ended.code

@@ -1,0 +1,163 @@
+"""Stand between a command and the signals that end it.
+
+The command is carried out by a child; its parent imports nothing and only waits. Whatever the child is doing when a
+signal comes (starting workers, deep in C code, writing), the parent ends it and all that it started at once, with
+SIGKILL, which needs nobody's cooperation. The ledger is made for that: what it has committed is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from simlab.processes import adopt_orphans, descendants, is_tracker
+
+ENDING = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+"""Signals that end a command, and what is said of them."""
+PATIENCE_SECONDS = 1.5
+ANSWERED = "answered "
+SHOW_CURSOR = "\x1b[?25h\n"
+
+_told: int | None = None
+
+
+class Ended(NamedTuple):
+    """Hold how a command ended: its exit code (None: it left without one), what is to be said, in which phase."""
+
+    code: int | None
+    said: str = ""
+    phase: str = ""
+
+
+def entering(phase: str, plugins: Sequence[str] = ()) -> None:
+    """Note what the command is about to do, and whose code it runs: if it ends there, its supervisor can say so."""
+    if _told is not None:
+        whose = f"; a part of the plug-in {', '.join(plugins)} may have ended it" if plugins else ""
+        os.write(_told, f"while {phase}{whose}\n".encode())
+
+
+def supervised(command: Callable[[], int], before: Collection[int]) -> Ended:
+    """Carry out a command in a child process, and end it with all its descendants when a signal says so.
+
+    Returns, in the child, the command's own exit code. Ignored signals (as by nohup) stay ignored; `before` are the
+    signals that were blocked from outside, and stay so. For systems that can fork.
+    """
+    # A signal that waits is taken by `sigwait` and interrupts nothing; that of a child is dropped without a handler.
+    heard = {number for name in ENDING if signal.getsignal(number := signal.Signals[name]) is not signal.SIG_IGN}
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {*heard, signal.SIGCHLD})
+    (listening, telling), (watched, held) = os.pipe(), os.pipe()
+    child = os.fork()
+    if child:
+        os.close(telling)
+        os.close(watched)
+        return _await(child, heard, listening)
+    os.close(listening)
+    os.close(held)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _leave_signals_to_parent(heard)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    threading.Thread(target=_end_with_parent, args=(watched,), daemon=True).start()
+    return Ended(_carry_out(command, telling))
+
+
+def _carry_out(command: Callable[[], int], telling: int) -> int:
+    global _told
+    _told = telling
+    code = command()
+    os.write(telling, f"{ANSWERED}{code}\n".encode())
+    return code
+
+
+def _leave_signals_to_parent(heard: set[signal.Signals]) -> None:
+    """Ignore what a terminal sends to all its processes; what is only sent to this one is handed on.
+
+    To ignore a signal is inherited by workers, also while they are starting. SIGTERM is handled instead: programs that
+    a part starts, and wants to end, would inherit that they ignore it.
+    """
+    for number in heard - {signal.SIGTERM}:
+        signal.signal(number, signal.SIG_IGN)
+    parent = os.getppid()
+    if signal.SIGTERM in heard:
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(parent, signal.SIGTERM))
+
+
+def _end_with_parent(watched: int) -> None:
+    """Wait for the end of the parent, which alone could write to this pipe, and take everything along."""
+    os.read(watched, 1)
+    _kill(descendants(os.getpid()))
+    os._exit(1)
+
+
+def _await(child: int, heard: set[signal.Signals], listening: int) -> Ended:
+    while True:
+        received = signal.Signals(signal.sigwait({*heard, signal.SIGCHLD}))
+        if received != signal.SIGCHLD:
+            # From here on signals wait, and are never heard.
+            _end(child)
+            _restore_terminal()
+            return Ended(128 + received, ENDING[received.name])
+        ended, state = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return _told_of(state, listening)
+
+
+def _told_of(state: int, listening: int) -> Ended:
+    """Read what a child that has ended said of itself."""
+    os.set_blocking(listening, False)
+    try:
+        lines = os.read(listening, 2**16).decode().splitlines()
+    except BlockingIOError:
+        lines = []
+    *_, last = ["", *lines]
+    if last.startswith(ANSWERED):
+        return Ended(int(last.removeprefix(ANSWERED)))
+    _restore_terminal()
+    code = os.waitstatus_to_exitcode(state)
+    return Ended(None, f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit {code}", last)
+
+
+def _end(child: int) -> None:
+    """Kill a child and all its descendants, except for the trackers that tidy up after them; wait for their end."""
+    adopt_orphans()
+    # A child that is stopped starts nothing while the others are looked for.
+    _send(child, signal.SIGSTOP)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline and _kill(descendants(os.getpid())):
+        _reap()
+        time.sleep(0.005)
+
+
+def _kill(found: Mapping[int, bytes]) -> int:
+    """Kill processes, given with their command lines; return how many there were."""
+    doomed = [process for process, command in found.items() if not is_tracker(command)]
+    for process in doomed:
+        _send(process, signal.SIGKILL)
+    return len(doomed)
+
+
+def _send(process: int, number: signal.Signals) -> None:
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:
+        return
+
+
+def _reap() -> None:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return
+
+
+def _restore_terminal() -> None:
+    """Show the cursor that a progress bar has hidden, on a line of its own."""
+    if sys.stderr.isatty():
+        sys.stderr.write(SHOW_CURSOR)
+        sys.stderr.flush()
