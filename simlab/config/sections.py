@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from simlab import parts
+from simlab.config.sizes import Said, Size
 from simlab.messages import in_quotes, or_nearest, shown
 from simlab.studies.kind import Count
 from simlab.types import InputError
@@ -46,6 +47,8 @@ class Engine(TypedDict):
     retries: Annotated[int, Ge(0)]
     jobs: Count | None
     outcomes: bool
+    block_seconds: Annotated[float, Ge(1), Le(10_000_000)] | None
+    worker_memory: Size | None
 
 
 class Bare(TypedDict):
@@ -152,6 +155,8 @@ def rule(annotation: Any) -> str:
     ('a number >= 0 and < 1 or null', 'fresh or potential')
     """
     origin, inside = get_origin(annotation), get_args(annotation)
+    if origin is Annotated and isinstance(inside[-1], Said):
+        return inside[-1].words
     if origin is Annotated:
         bounds = " and ".join(
             f"{sign} {getattr(mark, name)}"

@@ -2,79 +2,49 @@
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Any
 
 from simlab.engine.addresses import Address, Finished
-from simlab.engine.workers import BlockFunction, guard, work
+from simlab.engine.limits import Limits, manner_of_death
+from simlab.engine.pool import Task, results
+from simlab.engine.workers import BlockFunction
 
 WORKER_DIED = "worker died"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Hold a block that is to be carried out."""
-
-    address: Address
-    config: Mapping[str, Any]
-
-
 def dispatch(
-    block: BlockFunction, tasks: Sequence[Task], jobs: int, retries: int, accept: Callable[[Finished], None]
+    block: BlockFunction, tasks: Sequence[Task], jobs: int, limits: Limits, accept: Callable[[Finished], None]
 ) -> None:
-    """Carry out blocks in worker processes (one job: in this process) and pass on each one as it is finished.
+    """Carry out blocks in worker processes and pass on each one as it is finished.
 
-    A worker that dies takes the whole call down with it. Then the blocks that were under way are suspects: each
-    is run again alone, at most `retries` times, and is accepted as failed if its worker dies every time; after
-    them the others go on together.
+    A worker that dies, or is ended since it took too long or too much, takes the whole call down with it. Then the
+    blocks that were under way are suspects: when all others are done, each is run again alone, at most `retries` times,
+    and is accepted as failed if its worker dies every time.
     """
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     waiting = {task.address: task for task in tasks}
     deaths: dict[Address, int] = {}
     while waiting:
-        suspect = next(iter(deaths), None)
-        group = list(waiting.values()) if suspect is None else [waiting[suspect]]
+        unsuspected = [task for address, task in waiting.items() if address not in deaths]
+        group = unsuspected or [waiting[next(iter(deaths))]]
         started: list[Address] = []
         try:
-            # One process for a suspect would be this one, and would die with it.
-            for finished in _results(block, group, jobs if suspect is None else 2, started):
-                accept(finished)
-                del waiting[finished.address]
-                deaths.pop(finished.address, None)
-        except TerminatedWorkerError:
+            with closing(results(block, group, jobs, limits, started)) as finished:
+                for one in finished:
+                    accept(one)
+                    del waiting[one.address]
+                    deaths.pop(one.address, None)
+        except TerminatedWorkerError as error:
             for address in started:
                 if address in waiting:
                     deaths[address] = deaths.get(address, 0) + 1
-        if suspect is not None and deaths.get(suspect, 0) > retries:
-            accept(Finished(suspect, reason=f"{WORKER_DIED} ({deaths.pop(suspect)} times)"))
-            del waiting[suspect]
+            if not unsuspected and deaths[group[0].address] > limits.retries:
+                accept(_given_up(group[0].address, deaths.pop(group[0].address), manner_of_death(str(error), limits)))
+                del waiting[group[0].address]
 
 
-def _results(block: BlockFunction, group: Sequence[Task], jobs: int, started: list[Address]) -> Iterator[Finished]:
-    """Yield blocks as they are finished; `started` is told which were handed out."""
-    from joblib import Parallel, delayed
-
-    def calls() -> Iterator[Any]:
-        for task in group:
-            started.append(task.address)
-            yield delayed(work)(block, task.config, task.address)
-
-    parallel = Parallel(
-        n_jobs=jobs,
-        backend="loky",
-        return_as="generator_unordered",
-        batch_size=1,
-        max_nbytes=None,
-        inner_max_num_threads=1,
-        initializer=guard,
-        initargs=(os.getpid(),),
-    )
-    with warnings.catch_warnings(), closing(parallel(calls())) as results:
-        # Leaving early (Ctrl-C, a full disk) is reported by whoever leaves, not by joblib.
-        warnings.simplefilter("ignore", UserWarning)
-        yield from results
+def _given_up(address: Address, deaths: int, manner: str) -> Finished:
+    how = f", {manner}" if manner else ""
+    return Finished(address, reason=f"{WORKER_DIED} ({deaths} times{how})")

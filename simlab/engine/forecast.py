@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
-from simlab.engine.dispatch import Task
+from simlab.engine.pool import Task
 from simlab.engine.run import (
     CheckFunction,
     default_jobs,

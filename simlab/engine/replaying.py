@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from simlab.engine.addresses import Address, Finished, unpack
-from simlab.engine.dispatch import Task, dispatch
+from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Ledger
+from simlab.engine.limits import Limits
+from simlab.engine.pool import Task
 from simlab.engine.workers import BlockFunction, BlockLike, work
 from simlab.types import Array, Place
 
@@ -29,7 +31,7 @@ CAUSE = "a part draws from a generator of its own, or keeps state"
 
 
 def withdraw_what_does_not_come_again(
-    tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: int, retries: int
+    tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: int, limits: Limits
 ) -> None:
     """Carry out a sample of the studies of finished blocks again; a block whose study differs has failed."""
     kept = {task.address: task for task in sample(tasks, book)}
@@ -44,7 +46,7 @@ def withdraw_what_does_not_come_again(
 
     again = [Task(study, kept[at].config) for study, at in owners.items()]
     if again:
-        dispatch(partial(afresh, block), again, jobs, retries, compare)
+        dispatch(partial(afresh, block), again, jobs, limits, compare)
 
 
 def replayed(block: BlockFunction, config: Mapping[str, Any], address: Address) -> Finished:

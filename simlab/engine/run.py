@@ -13,8 +13,10 @@ from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, cut
 from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import cell_key, declare, position
-from simlab.engine.dispatch import Task, dispatch
+from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.limits import limits_of
+from simlab.engine.pool import Task
 from simlab.engine.progress import progress
 from simlab.engine.provenance import provenance
 from simlab.engine.replaying import withdraw_what_does_not_come_again
@@ -105,9 +107,7 @@ def run(
         tasks = missing(sweep, book, entries)
         if tasks:
             book.note_provenance(provenance())
-            _carry_out(
-                tasks, book, block or study_block(), jobs or default_jobs(sweep), engine_of(sweep)["retries"], quiet
-            )
+            _carry_out(tasks, book, block or study_block(), jobs or default_jobs(sweep), engine_of(sweep), quiet)
         if finish is not None:
             finish(book)
         campaigns = sum(task.address.count for task in tasks)
@@ -211,7 +211,9 @@ def _check_study(config: Mapping[str, Any]) -> ShapeLike:
     return check(config)
 
 
-def _carry_out(tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: int, retries: int, quiet: bool) -> None:
+def _carry_out(
+    tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: int, engine: Mapping[str, Any], quiet: bool
+) -> None:
     total = sum(task.address.count for task in tasks)
     with progress(total, quiet=quiet) as advance:
 
@@ -219,5 +221,5 @@ def _carry_out(tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: 
             book.record(finished)
             advance(finished.address.count)
 
-        dispatch(block, tasks, jobs, retries, accept)
-    withdraw_what_does_not_come_again(tasks, book, block, jobs, retries)
+        dispatch(block, tasks, jobs, limits_of(engine), accept)
+    withdraw_what_does_not_come_again(tasks, book, block, jobs, limits_of(engine))

@@ -13,6 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simlab.engine.addresses import Address, Finished, pack
+from simlab.engine.limits import OUT_OF_MEMORY, Limits, bound_memory, start_clock, stop_clock
 from simlab.types import Array, Place
 
 HEARTBEAT_SECONDS = 0.5
@@ -31,10 +32,11 @@ class BlockLike(Protocol):
         """(index in the block, reason) of the studies whose design failed."""
 
 
-BlockFunction = Callable[[Mapping[str, Any], Sequence[Place]], BlockLike]
+Config = Mapping[str, Any]
+BlockFunction = Callable[[Config, Sequence[Place]], BlockLike]
 
 
-def work(block: BlockFunction, config: Mapping[str, Any], address: Address) -> Finished:
+def work(block: BlockFunction, config: Config, address: Address) -> Finished:
     """Carry out a block; an exception becomes its reason for failing.
 
     Linear algebra runs on one thread here and in the driver: the last bits of a matrix product depend on how many.
@@ -50,6 +52,19 @@ def work(block: BlockFunction, config: Mapping[str, Any], address: Address) -> F
         return Finished(address, reason=_line(f"{type(error).__name__}: {error}"))
 
 
+def work_within(limits: Limits, block: BlockFunction, config: Config, address: Address) -> Finished:
+    """Carry out a block in a worker process, which the block's end is, too, where it exceeds a limit.
+
+    A block that was refused memory is not believed that it is to blame: others may have left too little.
+    """
+    start_clock(limits)
+    finished = work(block, config, address)
+    stop_clock()
+    if limits.memory and finished.reason.startswith(MemoryError.__name__):
+        os._exit(OUT_OF_MEMORY)
+    return finished
+
+
 def _check_lengths(arrays: Mapping[str, Array], count: int) -> None:
     for name, array in arrays.items():
         rows = 1 if name.startswith("true_") else count
@@ -62,14 +77,15 @@ def _line(text: str) -> str:
     return " ".join(text.split())[:REASON_LENGTH]
 
 
-def guard(driver: int) -> None:
-    """Make a new worker die with its driver, and leave Ctrl-C to the driver.
+def guard(driver: int, limits: Limits, edition: object) -> None:
+    """Make a new worker die with its driver, leave Ctrl-C to the driver, and bound its memory.
 
     A killed driver cannot tell its workers, and an orphan would compute on for nobody; so each worker looks
     whether its parent is still the driver. (Asking the kernel to signal the parent's death would fire when the
-    *thread* that started the worker ends.)
+    *thread* that started the worker ends.) The edition of the plug-ins tells workers that hold an older one apart.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    bound_memory(limits)
     threading.Thread(target=_watch, args=(driver,), daemon=True).start()
 
 

@@ -1,0 +1,156 @@
+"""Hold the worker processes: hand them blocks, take what they finished, end them at once when asked to leave."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from simlab.engine.addresses import Address, Finished
+from simlab.engine.limits import Limits
+from simlab.engine.workers import BlockFunction, Config, guard, work_within
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+AHEAD = 2
+"""Blocks that are handed out, by worker: one is computed while the next lies ready."""
+IDLE_SECONDS = 300
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+    ),
+    "1",
+)
+Edition: TypeAlias = tuple[tuple[str, int], ...]
+"""Modules of plug-ins, and when each was written."""
+
+TRACKER_IS_SILENT = "ignore:resource_tracker:UserWarning"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Hold a block that is to be carried out."""
+
+    address: Address
+    config: Config
+
+
+def results(
+    block: BlockFunction, group: Sequence[Task], jobs: int, limits: Limits, started: list[Address]
+) -> Generator[Finished, None, None]:
+    """Yield blocks as they are finished by worker processes; `started` is told which were handed out.
+
+    Raises loky's TerminatedWorkerError where a worker died. Whoever leaves early, by an exception or Ctrl-C, which is
+    heard between blocks, leaves no worker behind.
+    """
+    done: SimpleQueue[Future[Finished] | None] = SimpleQueue()
+    with warnings.catch_warnings():
+        # A worker that stops, or is stopped, is reported by whoever notices.
+        warnings.simplefilter("ignore", UserWarning)
+        plugins = {package for task in group for package in task.config.get("plugins", ())}
+        executor = _executor(min(jobs, len(group)), limits, _edition(plugins))
+        with _ended_early(executor), _interrupts_told(lambda: done.put(None)):
+            waiting, out = iter(group), 0
+            while True:
+                while out < AHEAD * jobs and (task := next(waiting, None)):
+                    started.append(task.address)
+                    future = executor.submit(work_within, limits, block, task.config, task.address)
+                    future.add_done_callback(done.put)
+                    out += 1
+                if not out:
+                    return
+                finished = done.get()
+                if finished is None:
+                    raise KeyboardInterrupt
+                out -= 1
+                yield finished.result()
+
+
+def _executor(workers: int, limits: Limits, edition: Edition) -> Any:
+    """Return worker processes: those of the call before where they live, with the same limits and the same plug-ins."""
+    from joblib.externals.loky import get_reusable_executor
+
+    _start_tracker()
+    # What a dying worker has to say is said in one line by the driver, unless the user wants to see where it was.
+    quiet = {} if os.environ.get("PYTHONFAULTHANDLER") else {"PYTHONFAULTHANDLER": ""}
+    return get_reusable_executor(
+        max_workers=workers,
+        timeout=IDLE_SECONDS,
+        kill_workers=True,
+        initializer=guard,
+        initargs=(os.getpid(), limits, edition),
+        env={**ONE_THREAD, **quiet},
+    )
+
+
+def _edition(plugins: Collection[str]) -> Edition:
+    """List the modules of plug-ins that are loaded here, and when they were written: workers keep what they loaded."""
+    loaded = [
+        (name, path)
+        for name, module in sorted(sys.modules.items())
+        if f"{name}.".startswith(tuple(f"{package}." for package in plugins))
+        and (path := getattr(module, "__file__", None))
+    ]
+    return tuple((name, os.stat(path).st_mtime_ns if os.path.exists(path) else 0) for name, path in loaded)
+
+
+def _start_tracker() -> None:
+    """Start the process that removes semaphores once all others are gone; it shall do so without a word."""
+    from joblib.externals.loky.backend.resource_tracker import ensure_running
+
+    before = list(sys.warnoptions)
+    sys.warnoptions.append(TRACKER_IS_SILENT)
+    try:
+        ensure_running()
+    finally:
+        sys.warnoptions[:] = before
+
+
+@contextmanager
+def _ended_early(executor: Any) -> Iterator[None]:
+    """Kill the workers of whoever does not come to the end."""
+    try:
+        yield
+    except BaseException:
+        executor.shutdown(wait=True, kill_workers=True)
+        raise
+
+
+@contextmanager
+def _interrupts_told(tell: Callable[[], None]) -> Iterator[None]:
+    """Take Ctrl-C as a message: raised anywhere, within loky or a transaction, it would leave locks behind.
+
+    One that comes too late to be taken is raised at the end. Where Ctrl-C has another meaning already, it keeps it.
+    """
+    if threading.current_thread() is not threading.main_thread() or (
+        signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    heard: list[int] = []
+
+    def hear(number: int, _: object) -> None:
+        heard.append(number)
+        tell()
+
+    signal.signal(signal.SIGINT, hear)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if heard:
+        raise KeyboardInterrupt
