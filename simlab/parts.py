@@ -115,6 +115,6 @@ def _module(name: str, target: str) -> ModuleType:
         # A module that exists but misses something it needs is another story than a name that does not exist.
         reason = f"there is no module {name}" if (error.name or "") in name else f"{name} needs {error.name}"
         raise InputError(f"_target_={target!r} names no part: {reason}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"_target_={target!r} cannot be used: importing {name} failed with {reason}") from error

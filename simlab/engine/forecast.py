@@ -9,9 +9,9 @@ from pathlib import Path
 
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
+from simlab.engine.checking import CheckFunction
 from simlab.engine.pool import Task
 from simlab.engine.run import (
-    CheckFunction,
     default_jobs,
     fit_in,
     missing,

@@ -35,8 +35,8 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
-Edition: TypeAlias = tuple[tuple[str, int], ...]
-"""Modules of plug-ins, and when each was written."""
+Surroundings: TypeAlias = tuple[str, tuple[str, ...], tuple[tuple[str, int], ...]]
+"""Working directory, path of modules, and the modules of plug-ins with the time when each was written."""
 
 TRACKER_IS_SILENT = "ignore:resource_tracker:UserWarning"
 
@@ -62,7 +62,7 @@ def results(
         # A worker that stops, or is stopped, is reported by whoever notices.
         warnings.simplefilter("ignore", UserWarning)
         plugins = {package for task in group for package in task.config.get("plugins", ())}
-        executor = _executor(min(jobs, len(group)), limits, _edition(plugins))
+        executor = _executor(min(jobs, len(group)), limits, _surroundings(plugins))
         with _ended_early(executor), _interrupts_told(lambda: done.put(None)):
             waiting, out = iter(group), 0
             while True:
@@ -80,8 +80,8 @@ def results(
                 yield finished.result()
 
 
-def _executor(workers: int, limits: Limits, edition: Edition) -> Any:
-    """Return worker processes: those of the call before where they live, with the same limits and the same plug-ins."""
+def _executor(workers: int, limits: Limits, surroundings: Surroundings) -> Any:
+    """Return worker processes: those of the call before where they live and were started in the same surroundings."""
     from joblib.externals.loky import get_reusable_executor
 
     _start_tracker()
@@ -92,20 +92,21 @@ def _executor(workers: int, limits: Limits, edition: Edition) -> Any:
         timeout=IDLE_SECONDS,
         kill_workers=True,
         initializer=guard,
-        initargs=(os.getpid(), limits, edition),
+        initargs=(os.getpid(), limits, surroundings),
         env={**ONE_THREAD, **quiet},
     )
 
 
-def _edition(plugins: Collection[str]) -> Edition:
-    """List the modules of plug-ins that are loaded here, and when they were written: workers keep what they loaded."""
-    loaded = [
-        (name, path)
-        for name, module in sorted(sys.modules.items())
-        if f"{name}.".startswith(tuple(f"{package}." for package in plugins))
-        and (path := getattr(module, "__file__", None))
-    ]
-    return tuple((name, os.stat(path).st_mtime_ns if os.path.exists(path) else 0) for name, path in loaded)
+def _surroundings(plugins: Collection[str]) -> Surroundings:
+    """Say where relative paths and modules are found here, and which modules of plug-ins are loaded, written when."""
+    packages = tuple(f"{package}." for package in plugins)
+    files = {
+        name: path
+        for name, module in list(sys.modules.items())
+        if packages and f"{name}.".startswith(packages) and (path := getattr(module, "__file__", None))
+    }
+    written = tuple((name, os.stat(path).st_mtime_ns) for name, path in sorted(files.items()) if os.path.exists(path))
+    return os.getcwd(), tuple(sys.path), written
 
 
 def _start_tracker() -> None:

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, cut
+from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
 from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import cell_key, declare, position
 from simlab.engine.dispatch import dispatch
@@ -22,20 +23,10 @@ from simlab.engine.provenance import provenance
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.workers import BlockFunction
 from simlab.messages import shown
+from simlab.supervision import entering
 from simlab.types import InputError
 
 LARGEST = 2 * 2**30
-
-
-class ShapeLike(Protocol):
-    """Look like `simlab.studies.kind.Shape`."""
-
-    @property
-    def system_names(self) -> tuple[str, ...]:
-        """Names of the systems of a cell."""
-
-
-CheckFunction = Callable[[Mapping[str, Any]], ShapeLike]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +97,11 @@ def run(
         book.admit(grown, entries, sweep.worlds, sweep.studies)
         tasks = missing(sweep, book, entries)
         if tasks:
+            entering("running blocks")
             book.note_provenance(provenance())
             _carry_out(tasks, book, block or study_block(), jobs or default_jobs(sweep), engine_of(sweep), quiet)
         if finish is not None:
+            entering("computing measures and laying the store", sweep.base.get("plugins", ()))
             finish(book)
         campaigns = sum(task.address.count for task in tasks)
         seconds = time.monotonic() - began
@@ -117,11 +110,12 @@ def run(
 
 def prepare(sweep: Sweep, check: CheckFunction | None = None) -> Job:
     """Check every cell of a sweep; raise InputError where the keys of one contradict each other."""
-    check = check or _check_study
-    cells = [
-        Checked(cell.values, cell_key(cell.config), cell.config, tuple(check(cell.config).system_names))
-        for cell in sweep.cells()
-    ]
+    entering("checking the cells", sweep.base.get("plugins", ()))
+    cells = []
+    for cell in sweep.cells():
+        where = ", ".join(f"{axis.name}={shown(value)}" for axis, value in zip(sweep.axes, cell.values, strict=True))
+        names = tuple(shape_of(cell.config, where, check or _check_study).system_names)
+        cells.append(Checked(cell.values, cell_key(cell.config), cell.config, names))
     return Job(declare(sweep) | foreign([cell.config for cell in cells]), tuple(cells))
 
 

@@ -77,12 +77,12 @@ def _line(text: str) -> str:
     return " ".join(text.split())[:REASON_LENGTH]
 
 
-def guard(driver: int, limits: Limits, edition: object) -> None:
+def guard(driver: int, limits: Limits, surroundings: object) -> None:
     """Make a new worker die with its driver, leave Ctrl-C to the driver, and bound its memory.
 
     A killed driver cannot tell its workers, and an orphan would compute on for nobody; so each worker looks
     whether its parent is still the driver. (Asking the kernel to signal the parent's death would fire when the
-    *thread* that started the worker ends.) The edition of the plug-ins tells workers that hold an older one apart.
+    *thread* that started the worker ends.) Surroundings do nothing but tell apart workers that were started elsewhere.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     bound_memory(limits)

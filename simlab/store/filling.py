@@ -7,6 +7,7 @@ from pathlib import Path
 
 from simlab.config.sweep import Sweep
 from simlab.engine import run as engine
+from simlab.engine.checking import CheckFunction
 from simlab.engine.workers import BlockFunction
 from simlab.store.measures import Labels, Measures
 from simlab.store.writing import materialise
@@ -20,7 +21,7 @@ def fill(
     *,
     labels: Labels | None = None,
     block: BlockFunction | None = None,
-    check: engine.CheckFunction | None = None,
+    check: CheckFunction | None = None,
     quiet: bool = False,
 ) -> engine.Summary:
     """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell."""

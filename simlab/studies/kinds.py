@@ -67,7 +67,7 @@ def _kinds_of(plugin: str) -> tuple[Any, ...]:
         if importlib.util.find_spec(name) is None:
             return ()
         listed = importlib.import_module(name).KINDS
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(
             f"plug-in {plugin}: its kinds of studies cannot be used, {name} failed with {reason}"
