@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from simlab.engine.run import Failure, Summary
 
 OUTPUTS = Path("outputs")
-
 MOST_REASONS = 3
 """Lines that say why campaigns, or blocks, failed."""
 
@@ -47,7 +46,11 @@ def simulate(
         return Launched(foreseen(forecast(sweep, folder, jobs), folder))
     for line in carry_out(sweep, folder, jobs):
         note(line)
-    return finding(folder, form, keep)
+    found = finding(folder, form, keep)
+    if found.code == NOTHING and form == "table":
+        # A table without a value would look like a result.
+        return Launched("no campaign could be carried out", (), NOTHING)
+    return found
 
 
 def carry_out(sweep: Sweep | Calculation, folder: Path, jobs: int | None, *, quiet: bool = False) -> list[str]:
@@ -85,6 +88,7 @@ def _empty(folder: Path) -> list[str]:
 def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Launched:
     """Return the finding of a store that was just filled, in a form."""
     from simlab.drawing.text import findings, tables
+    from simlab.store.measures import failures
     from simlab.store.opening import measures_of, open_results
     from simlab.store.query import records
 
@@ -93,7 +97,9 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
         if keep:
             keep(tables.to_json(rows))
         text = findings.finding(dataset) if form == "table" else tables.write(rows, form)
-        return Launched(text, findings.ending(dataset, folder, program()), soundness(dataset))
+        failed, code = list(failures(dataset)), soundness(dataset)
+        notes = [*failed, *findings.ending(dataset, folder, program())]
+        return Launched(text, notes, RESERVED if failed and code == DONE else code)
 
 
 def soundness(dataset: xr.Dataset) -> int:

@@ -199,6 +199,7 @@ def _carried_out(
     progress: bool,
 ) -> xr.Dataset:
     from simlab.commands import launch
+    from simlab.store.measures import failures
     from simlab.store.opening import open_results
 
     declared, folder = launch.declared(
@@ -207,6 +208,8 @@ def _carried_out(
     for line in launch.carry_out(declared, folder, checked_jobs(jobs), quiet=not progress):
         warnings.warn(line, stacklevel=3)
     dataset = open_results(folder)
+    for line in failures(dataset):
+        warnings.warn(line, stacklevel=3)
     # Else measures would be read when they are used, and by then the folder may hold others.
     for variable in dataset.variables.values():
         if not {"replicate", "of_world"} & set(variable.dims):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
-from typing import Any
+import math
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -12,7 +14,13 @@ from simlab.parts import bind
 from simlab.studies.sealing import sealed, writing_noticed
 from simlab.types import OK, Array, Estimate, Outcomes
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 SUFFIXES = ("_mcse", "_n", "_influence", "_low_if_failed", "_high_if_failed")
+
+LONGEST_REASON = 300
+MOST_CAMPAIGNS = 2**31
 
 Position = tuple[int, ...]
 Measures = Mapping[str, Callable[[Outcomes], Estimate]]
@@ -23,14 +31,27 @@ of campaigns that are compared at a time (1 unless given)."""
 Variables = dict[str, tuple[tuple[str, ...], Array, Mapping[str, Any]]]
 """Dimensions, values and attributes per variable."""
 
-Estimates = Mapping[Position, Mapping[str, Estimate]]
+FAILED = "failed"
+"""Attribute of a measure that failed in some cells: why, as (number of cells, reason of the first)."""
 
 
-def estimate(measures: Measures, outcomes: Outcomes, declared: Container[str] = ()) -> dict[str, Estimate]:
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Hold why a measure has no value where it should have one."""
+
+    reason: str
+
+
+Computed = Mapping[str, Estimate | Unusable]
+Estimates = Mapping[Position, Computed]
+
+
+def estimate(measures: Measures, outcomes: Outcomes, declared: Container[str] = ()) -> dict[str, Estimate | Unusable]:
     """Compute the measures of a cell; none where no campaign of it was carried out.
 
-    A measure of an outcome that is `declared`, and that this kind of study lacks, has no value here. On one thread, as
-    the blocks are: the last bits of a matrix product depend on how many.
+    A measure of an outcome that is `declared`, and that this kind of study lacks, has no value here. One that fails, or
+    returns what no estimate can be, costs itself and no other. On one thread, as the blocks are: the last bits of a
+    matrix product depend on how many.
     """
     if not np.any(outcomes["status"] == OK):
         return {}
@@ -39,19 +60,55 @@ def estimate(measures: Measures, outcomes: Outcomes, declared: Container[str] = 
     return {name: value for name, value in computed.items() if value is not None}
 
 
-def _computed(measure: Callable[[Outcomes], Estimate], outcomes: Outcomes, declared: Container[str]) -> Estimate | None:
+def _computed(
+    measure: Callable[[Outcomes], Estimate], outcomes: Outcomes, declared: Container[str]
+) -> Estimate | Unusable | None:
     try:
-        return measure(outcomes)
-    except KeyError as error:
-        lacking = error.args[0]
-        if lacking in outcomes or lacking not in declared:
-            raise
-        return None
+        return _checked(measure(outcomes))
+    except (Exception, SystemExit) as error:
+        lacking = error.args[0] if isinstance(error, KeyError) and error.args else None
+        if isinstance(lacking, str) and lacking not in outcomes and lacking in declared:
+            return None
+        return Unusable(" ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_REASON])
+
+
+def _checked(computed: object) -> Estimate:
+    """Hold what a measure returned against what an estimate can be; raise ValueError where it is none."""
+    if not isinstance(computed, Estimate):
+        raise ValueError(f"the measure returned {type(computed).__name__}, not an Estimate")
+    influence = np.asarray(computed.influence)
+    if influence.ndim != 1 or influence.dtype.kind not in "fiub":
+        raise ValueError(f"the influence is an array of shape {influence.shape} and not one number per cluster")
+    if not isinstance(computed.n, int | np.integer) or not 0 <= computed.n < MOST_CAMPAIGNS:
+        raise ValueError(f"n={computed.n!r} counts no campaigns")
+    value, mcse = float(computed.value), float(computed.mcse)
+    if math.isinf(value) or math.isinf(mcse) or mcse < 0:
+        raise ValueError(f"the value {value!r} with the error {mcse!r} is no estimate")
+    return computed
+
+
+def failures(dataset: xr.Dataset) -> Iterator[str]:
+    """Say of each measure of an open store that failed in some cells: in how many, and why."""
+    for name, variable in dataset.variables.items():
+        if FAILED in variable.attrs:
+            count, reason = variable.attrs[FAILED]
+            cells = "1 cell" if count == 1 else f"{count} cells"
+            yield f"the measure {name} failed in {cells} and has no value there: {reason}"
+
+
+def _usable(estimates: Estimates, name: str) -> dict[Position, Estimate]:
+    return {at: one for at, cell in estimates.items() if isinstance(one := cell.get(name), Estimate)}
+
+
+def _why_failed(estimates: Estimates, name: str) -> dict[str, Any]:
+    reasons = [one.reason for cell in estimates.values() if isinstance(one := cell.get(name), Unusable)]
+    return {FAILED: [len(reasons), reasons[0]]} if reasons else {}
 
 
 def n_clusters(estimates: Estimates) -> int:
     """Count the clusters of the measure that has most."""
-    return max((len(one.influence) for cell in estimates.values() for one in cell.values()), default=0)
+    lengths = (len(e.influence) for cell in estimates.values() for e in cell.values() if isinstance(e, Estimate))
+    return max(lengths, default=0)
 
 
 def set_out(
@@ -61,7 +118,7 @@ def set_out(
     variables: Variables = {}
     clusters = n_clusters(estimates)
     for name, about in labels.items():
-        cells = {position: cell[name] for position, cell in estimates.items() if name in cell}
+        cells = _usable(estimates, name)
         clusters_of = sorted({cell.cluster for cell in cells.values()})
         value, mcse = np.full(shape, np.nan), np.full(shape, np.nan)
         n, influence = np.zeros(shape, np.int32), np.full((*shape, clusters), np.nan)
@@ -69,7 +126,7 @@ def set_out(
             value[position], mcse[position], n[position] = cell.value, cell.mcse, cell.n
             influence[position][: len(cell.influence)] = cell.influence
         unit = {"units": about["units"]} if "units" in about else {}
-        variables[name] = (axes, value, {"cluster": "/".join(clusters_of), **about})
+        variables[name] = (axes, value, {"cluster": "/".join(clusters_of), **about, **_why_failed(estimates, name)})
         variables[f"{name}_mcse"] = (axes, mcse, {"label": "Monte-Carlo standard error", **unit})
         variables[f"{name}_n"] = (axes, n, {"label": "campaigns that the value rests on"})
         variables[f"{name}_influence"] = (

@@ -21,9 +21,19 @@ from simlab.engine.provenance import CHANGED
 from simlab.store import readme, units
 from simlab.store.folder import NEW, settle, take_place
 from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, slabs, spread
-from simlab.store.measures import Labels, Measures, Position, Variables, bounds_if_failed, estimate, set_out
+from simlab.store.measures import (
+    Computed,
+    Estimates,
+    Labels,
+    Measures,
+    Position,
+    Variables,
+    bounds_if_failed,
+    estimate,
+    set_out,
+)
 from simlab.store.undivided import Undivided, attribute, undivided
-from simlab.types import OK, Array, Estimate, Outcome
+from simlab.types import OK, Array, Outcome
 
 if TYPE_CHECKING:
     import zarr
@@ -47,7 +57,7 @@ class Survey:
 
     present: Mapping[str, tuple[Position, ...]]
     document_set: Array | None
-    estimates: Mapping[Position, Mapping[str, Estimate]]
+    estimates: Estimates
     failed: Mapping[Position, float]
     undivided: Mapping[Position, Undivided]
 
@@ -94,7 +104,8 @@ def lay(
 def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:
     """Go through all cells once: which outcomes they have, and what the measures say."""
     present: dict[str, list[Position]] = {"status": []}
-    estimates, failed, same, sets = {}, {}, {}, []
+    estimates: dict[Position, Computed] = {}
+    failed, same, sets = {}, {}, []
     for position, entry in size.entries.items():
         outcomes = gather(book.blocks(entry.cell), entry.config, size.outcomes)
         if not outcomes:

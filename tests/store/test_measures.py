@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from simlab.store.measures import bounds_if_failed, estimate, n_clusters, set_out
+from simlab.store.measures import Unusable, bounds_if_failed, estimate, failures, n_clusters, set_out
 from simlab.types import DESIGN_FAILED, OK, UNRUN, Array, Estimate, Outcomes
 
 OUTCOMES: Mapping[str, Array] = {"status": np.array([OK, DESIGN_FAILED]), "cost": np.array([3.0, np.nan])}
@@ -28,19 +30,56 @@ def test_a_measure_of_a_declared_outcome_that_is_lacking_has_no_value() -> None:
     assert computed["price"].value == 3.0
 
 
+def unusable(measure: Callable[[Outcomes], Any], declared: set[str] | None = None) -> str:
+    """Compute a measure beside a sound one; return why it has no value."""
+    computed = estimate({"price": reading("cost"), "odd": measure}, OUTCOMES, declared or set())
+    assert isinstance(computed["price"], Estimate)
+    assert isinstance(computed["odd"], Unusable)
+    return computed["odd"].reason
+
+
 def test_a_measure_of_an_outcome_that_nobody_declares_is_a_mistake() -> None:
-    with pytest.raises(KeyError, match="picekd"):
-        estimate({"missing": reading("picekd")}, OUTCOMES, {"picked"})
-    with pytest.raises(KeyError, match="picked"):
-        estimate({"missing": reading("picked")}, OUTCOMES)
+    assert unusable(reading("picekd"), {"picked"}) == "KeyError: 'picekd'"
+    assert unusable(reading("picked")) == "KeyError: 'picked'"
 
 
-def test_a_measure_that_fails_over_an_outcome_that_is_there_is_a_mistake() -> None:
+def test_a_measure_that_fails_costs_itself_only() -> None:
     def failing(outcomes: Outcomes) -> Estimate:
         raise KeyError("cost")
 
-    with pytest.raises(KeyError, match="cost"):
-        estimate({"price": failing}, OUTCOMES, {"cost"})
+    def leaving(outcomes: Outcomes) -> Estimate:
+        sys.exit(0)
+
+    assert unusable(failing, {"cost"}) == "KeyError: 'cost'"
+    assert unusable(leaving) == "SystemExit: 0"
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        (None, "ValueError: the measure returned NoneType, not an Estimate"),
+        (0.5, "ValueError: the measure returned float, not an Estimate"),
+        (Estimate(np.inf, np.zeros(2), "world", 1), "ValueError: the value inf with the error 0.0 is no estimate"),
+        (Estimate(1.0, np.array([1.0, np.inf]), "world", 1), "ValueError: the value 1.0 with the error inf"),
+        (Estimate(1.0, np.zeros((2, 2)), "world", 1), "ValueError: the influence is an array of shape (2, 2)"),
+        (Estimate(1.0, np.zeros(2), "world", -1), "ValueError: n=-1 counts no campaigns"),
+        (Estimate(1.0, np.zeros(2), "world", 0.5), "ValueError: n=0.5 counts no campaigns"),
+        (Estimate("much", np.zeros(2), "world", 1), "ValueError: could not convert string to float: 'much'"),
+    ],
+)
+def test_what_no_estimate_can_be_is_not_taken_for_one(returned: Any, reason: str) -> None:
+    assert unusable(lambda outcomes: returned).startswith(reason)
+
+
+def test_a_measure_that_failed_says_in_how_many_cells_and_why() -> None:
+    sound = Estimate(0.5, np.array([1.0, -1.0]), "world", 7)
+    cells = {(0,): {"a": sound, "b": Unusable("ValueError: no")}, (1,): {"a": sound, "b": sound}}
+    variables = set_out(("x",), (2,), cells, {"a": {}, "b": {}})
+    np.testing.assert_array_equal(variables["b"][1], [np.nan, 0.5])
+    assert variables["b_n"][1].tolist() == [0, 7]
+    assert "failed" not in variables["a"][2]
+    said = list(failures(xr.Dataset(dict(variables))))
+    assert said == ["the measure b failed in 1 cell and has no value there: ValueError: no"]
 
 
 def test_a_cell_of_which_nothing_was_carried_out_has_no_measure() -> None:
