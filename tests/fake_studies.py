@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import itertools
 import os
 import signal
 import sqlite3
@@ -40,9 +42,10 @@ def sweep(
     seed: int = 1,
     block: int = 4,
     axes: Sequence[Axis] | None = None,
+    limits: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> Sweep:
-    engine = {"block": block, "retries": 2, "jobs": None}
+    engine = {"block": block, "retries": 2, "jobs": None, **(limits or {})}
     base = {"seed": seed, "worlds": worlds, "studies": studies, "n_systems": 3, "engine": engine}
     base |= {"price": 1.0, "design": {"studies_per_document_set": 5}}
     composed = {(): {**base, "design": {**base["design"], "documents": 0}}}
@@ -101,6 +104,18 @@ def counting_threads(config: Mapping[str, Any], places: Sequence[Place]) -> Bloc
     return replace(found, arrays=found.arrays | {"cost": np.full(len(places), float(threads))})
 
 
+def jumping(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    """Let the clock on the wall jump to and fro by hours while a block is computed."""
+    jump_clock()
+    return slow(config, places)
+
+
+def jump_clock() -> None:
+    hours = itertools.cycle((0, 9, -30, 4, -1))
+    true = time.monotonic
+    time.time = lambda: 1.7e9 + true() + 3600 * next(hours)
+
+
 def raising(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     if places[0].world == 1 and places[0].study == 4:
         raise ZeroDivisionError("by\nzero")
@@ -112,6 +127,47 @@ def deadly(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     if places[0].world == 1 and places[0].study == 4 and config["design"]["documents"] == 20:
         os.kill(os.getpid(), signal.SIGKILL)
     return block(config, places)
+
+
+def at_poison(config: Mapping[str, Any], places: Sequence[Place]) -> bool:
+    return places[0].world == 1 and places[0].study == 4 and bool(config["design"]["documents"] == 20)
+
+
+def hanging(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    """Hang in one certain block, in C code that lets no other line of Python run."""
+    if at_poison(config, places):
+        ctypes.PyDLL(None).sleep(3600)
+    return block(config, places)
+
+
+def eating(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    """Take up memory in one certain block, piece by piece."""
+    held: list[Array] = []
+    while at_poison(config, places):
+        held.append(np.ones(2**22))
+    return block(config, places)
+
+
+def leaving(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    """End the worker in one certain block as if all were well."""
+    if at_poison(config, places):
+        os._exit(0)
+    return block(config, places)
+
+
+def crashing(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    """Touch memory that is nobody's in one certain block."""
+    if at_poison(config, places):
+        ctypes.string_at(0)
+    return block(config, places)
+
+
+def short(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    """Return too few rows of one certain block."""
+    found = block(config, places)
+    return (
+        replace(found, arrays=found.arrays | {"cost": found.arrays["cost"][1:]}) if at_poison(config, places) else found
+    )
 
 
 def deadly_once(config: Mapping[str, Any], places: Sequence[Place]) -> Block:

@@ -62,13 +62,16 @@ def results(
         # A worker that stops, or is stopped, is reported by whoever notices.
         warnings.simplefilter("ignore", UserWarning)
         plugins = {package for task in group for package in task.config.get("plugins", ())}
-        executor = _executor(min(jobs, len(group)), limits, _surroundings(plugins))
-        with _ended_early(executor), _interrupts_told(lambda: done.put(None)):
+        with (
+            _interrupts_told(lambda: done.put(None)),
+            _ended_early(_executor(min(jobs, len(group)), limits, _surroundings(plugins))) as executor,
+        ):
             waiting, out = iter(group), 0
             while True:
                 while out < AHEAD * jobs and (task := next(waiting, None)):
                     started.append(task.address)
-                    future = executor.submit(work_within, limits, block, task.config, task.address)
+                    with _interrupts_wait():
+                        future = executor.submit(work_within, limits, block, task.config, task.address)
                     future.add_done_callback(done.put)
                     out += 1
                 if not out:
@@ -122,10 +125,10 @@ def _start_tracker() -> None:
 
 
 @contextmanager
-def _ended_early(executor: Any) -> Iterator[None]:
+def _ended_early(executor: Any) -> Iterator[Any]:
     """Kill the workers of whoever does not come to the end."""
     try:
-        yield
+        yield executor
     except BaseException:
         executor.shutdown(wait=True, kill_workers=True)
         raise
@@ -155,3 +158,16 @@ def _interrupts_told(tell: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if heard:
         raise KeyboardInterrupt
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Hold Ctrl-C back: what is started meanwhile is deaf to it until it can say itself that it ignores it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -85,6 +85,8 @@ def guard(driver: int, limits: Limits, surroundings: object) -> None:
     *thread* that started the worker ends.) Surroundings do nothing but tell apart workers that were started elsewhere.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     bound_memory(limits)
     threading.Thread(target=_watch, args=(driver,), daemon=True).start()
 

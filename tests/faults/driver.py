@@ -1,19 +1,51 @@
-"""Run a sweep of stand-ins in a process of its own, so that it can be killed: FOLDER JOBS BLOCK."""
+"""Run a sweep of stand-ins in a process of its own, so that it can be killed: FOLDER JOBS BLOCK.
+
+SIMLAB_TEST_PHASE names a file that says what is being done; with SIMLAB_TEST_CLOCK the clock on the wall jumps.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import fake_studies
 
+from simlab.engine import run
+from simlab.engine.ledger import Ledger
 from simlab.store import filling
+from simlab.types import InputError
+
+
+def tell_phases(file: Path) -> None:
+    """Keep a file up to date that says what is being done."""
+
+    def told(phase: str, action: Callable[..., Any]) -> Callable[..., Any]:
+        def tell(*arguments: Any, **keywords: Any) -> Any:
+            file.write_text(phase)
+            try:
+                return action(*arguments, **keywords)
+            finally:
+                file.write_text("running")
+
+        return tell
+
+    file.write_text("preparing")
+    Ledger.record = told("committing", Ledger.record)
+    filling.materialise = told("writing", filling.materialise)
+    run._carry_out = told("running", run._carry_out)
 
 
 def main() -> int:
     folder, jobs, name = sys.argv[1:]
+    if "SIMLAB_TEST_PHASE" in os.environ:
+        tell_phases(Path(os.environ["SIMLAB_TEST_PHASE"]))
+    if "SIMLAB_TEST_CLOCK" in os.environ:
+        fake_studies.jump_clock()
     try:
         filling.fill(
             fake_studies.sweep((10, 20, 30), worlds=3, studies=20),
@@ -28,6 +60,9 @@ def main() -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
     return 0
 
 

@@ -1,0 +1,81 @@
+"""Poison one block: it is ended, tried again, counted as failed with its reason; all others are what they were."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import fake_studies
+import pytest
+
+from simlab.engine import ledger
+from simlab.engine.continuation import cell_key
+from simlab.engine.run import Summary
+from simlab.store import filling
+from simlab.store.verifying import verify
+
+LIMITS = {"retries": 1, "block_seconds": None, "worker_memory": None}
+ENDS_WITHIN_SECONDS = 30.0
+POISONS = {
+    "deadly": "worker died (2 times, killed by SIGKILL)",
+    "crashing": "worker died (2 times, killed by SIGSEGV)",
+    "leaving": "worker died (2 times, exit code 0)",
+    "hanging": "worker died (2 times, took longer than engine.block_seconds=1)",
+    "eating": "worker died (2 times, needs more than engine.worker_memory=700MB)",
+    "short": "ValueError: the block returned 3 rows of cost, not 4",
+}
+
+
+OWN_LIMITS = {"hanging": {"block_seconds": 1.0}, "eating": {"worker_memory": "700MB"}}
+
+
+def fill(folder: Path, block: str, jobs: int = 2) -> Summary:
+    return filling.fill(
+        fake_studies.sweep(limits=LIMITS | OWN_LIMITS.get(block, {})),
+        folder,
+        fake_studies.MEASURES,
+        jobs,
+        labels=fake_studies.LABELS,
+        block=getattr(fake_studies, block),
+        check=fake_studies.check,
+        quiet=True,
+    )
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    with ledger.reading(folder) as book:
+        return {f"{row.block.address.cell} {row.block.address}": row.block.payload for row in book.blocks()}
+
+
+QUICK = [("deadly", 1), ("hanging", 2), ("eating", 1), ("short", 1)]
+EVERY = [(poison, jobs) for poison in POISONS for jobs in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("poison", "jobs"), [*QUICK, *(pytest.param(*case, marks=pytest.mark.long) for case in EVERY if case not in QUICK)]
+)
+def test_a_poisoned_block_costs_itself_only(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], poison: str, jobs: int
+) -> None:
+    began = time.monotonic()
+    summary = fill(tmp_path, poison, jobs)
+    assert time.monotonic() - began < ENDS_WITHIN_SECONDS
+    # No traceback, no dump of a crash: what is to be said is the reason.
+    assert capfd.readouterr() == ("", "")
+    assert [(one.address, one.reason) for one in summary.failures] == [
+        ("documents=20, world 1, studies 4 to 7", POISONS[poison])
+    ]
+    fill(tmp_path / "sound", "block")
+    damaged, sound = held(tmp_path), held(tmp_path / "sound")
+    assert damaged.keys() == sound.keys()
+    assert [name for name in sound if sound[name] != damaged[name]] == [name for name in damaged if not damaged[name]]
+    assert len([name for name in damaged if not damaged[name]]) == 1
+    assert fill(tmp_path, "block").blocks == 1
+    assert fake_studies.digest(tmp_path) == fake_studies.digest(tmp_path / "sound")
+    assert verify(tmp_path, fake_studies.MEASURES).problems == ()
+
+
+def test_limits_leave_no_word_in_what_a_folder_is() -> None:
+    limited, free = fake_studies.sweep(limits=OWN_LIMITS["eating"]), fake_studies.sweep()
+    for one, other in zip(limited.cells(), free.cells(), strict=True):
+        assert cell_key(one.config) == cell_key(other.config)
