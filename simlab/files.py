@@ -5,6 +5,7 @@ Errors begin with `where`, the name by which the user knows the file, and end wi
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from hashlib import file_digest
@@ -84,6 +85,18 @@ def refuse_change(now: str, declared: str | None, where: str) -> None:
     """Raise InputError where a file has another digest than a study was declared with (None: any)."""
     if declared is not None and declared != now:
         raise InputError(f"{where} has changed since the sweep began: its digest is not {legible(declared, 80)}")
+
+
+def needed(error: OSError) -> str:
+    """Say what a disk that did not take something needs.
+
+    >>> import errno
+    >>> needed(OSError(errno.ENOSPC, "")), needed(OSError(errno.EROFS, ""))
+    ('free some space', 'make it writable')
+    """
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "free some space"
+    return "make it writable" if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM) else "look after the disk"
 
 
 def reason(error: Exception) -> str:

@@ -65,14 +65,12 @@ def carry_out(sweep: Sweep | Calculation, folder: Path, jobs: int | None, *, qui
     from simlab.store.folder import remember_last
     from simlab.store.measures import measures_of
 
-    reservations: list[str] = []
     if isinstance(sweep, Sweep):
         measures = measures_of(sweep.base)
         reservations = told(filling.fill(sweep, folder, measures, jobs, labels=LABELS, quiet=quiet))
     else:
-        calculations.run(sweep, folder, LABELS)
-    remember_last(folder)
-    return [*reservations, *_empty(folder)]
+        reservations = calculations.run(sweep, folder, LABELS)
+    return [*reservations, *remember_last(folder), *_empty(folder)]
 
 
 def _empty(folder: Path) -> list[str]:
@@ -120,7 +118,7 @@ def told(summary: Summary) -> list[str]:
     failed = _of_blocks(summary.failures)
     designs = _grouped(summary.failed_designs)
     torn = [f"{summary.torn} blocks of an earlier run were damaged and ran again"] if summary.torn else []
-    return [*torn, *failed, *designs]
+    return [*torn, *summary.notes, *failed, *designs]
 
 
 def _of_blocks(failures: Sequence[Failure]) -> list[str]:

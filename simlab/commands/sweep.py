@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.commands import launch
+from simlab.commands.notes import note
 from simlab.config import compose_calculation, compose_sweep, load_sweep
 
 if TYPE_CHECKING:
@@ -50,5 +51,6 @@ def _calculate(
         from simlab.drawing.text.forecast import calculated
 
         return launch.Launched(calculated(math.prod(len(axis.values) for axis in calculation.axes), folder))
-    launch.carry_out(calculation, folder, None)
+    for line in launch.carry_out(calculation, folder, None):
+        note(line)
     return launch.finding(folder, form, keep)

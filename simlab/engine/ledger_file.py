@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from simlab.messages import legible
 from simlab.types import InputError
 
 FILE = "ledger.sqlite"
@@ -28,6 +29,24 @@ CREATE TABLE blocks (
 """
 COLUMNS = "cell, world, first, count, status, reason, failures, checksum, payload"
 PLACED = f"{COLUMNS}, pool, draw"
+
+
+_NEEDED = {
+    "SQLITE_FULL": "free some space",
+    "SQLITE_IOERR": "look after the disk, or free some space,",
+    "SQLITE_READONLY": "make it writable",
+    "SQLITE_CANTOPEN": "make its folder readable and writable, or give another --out,",
+    "SQLITE_PERM": "make it writable",
+}
+"""What is needed where SQLite cannot read or write."""
+
+
+def damaged(path: Path, how: str) -> str:
+    """Say that the file of a ledger is damaged, and what keeps what can still be read of it."""
+    return (
+        f"{path} is damaged ({legible(how)}); `simlab verify {legible(path.parent)} --repair` keeps what can still be "
+        "read of it, and then the same command computes the rest again"
+    )
 
 
 @contextmanager
@@ -142,5 +161,8 @@ def _said(path: Path, error: sqlite3.Error) -> str:
     if code == "SQLITE_NOTADB":
         return f"{path} is not a simlab ledger; give another --out"
     if code.startswith("SQLITE_CORRUPT"):
-        return f"{path} is damaged ({error}); bring back a copy or give another --out"
+        return damaged(path, str(error))
+    for begin, needed in _NEEDED.items():
+        if code.startswith(begin):
+            return f"{path}: {error}; {needed} and run the same command again: finished blocks are kept"
     return f"{path}: {error}"

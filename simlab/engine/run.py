@@ -39,7 +39,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Hold what a run did now (cells, blocks, campaigns), and what is wrong in all that the folder holds."""
+    """Hold what a run did now (cells, blocks, campaigns), and what is wrong in all that the folder holds.
+
+    `notes` are lines that a user should read beside that.
+    """
 
     cells: int
     blocks: int
@@ -48,6 +51,7 @@ class Summary:
     torn: int
     failures: tuple[Failure, ...]
     failed_designs: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ def run(
     block: BlockFunction | None = None,
     check: CheckFunction | None = None,
     quiet: bool = False,
-    finish: Callable[[Ledger], object] | None = None,
+    finish: Callable[[Ledger], Sequence[str]] | None = None,
 ) -> Summary:
     """Carry out what is missing of a sweep and keep it in the folder's ledger.
 
@@ -100,12 +104,15 @@ def run(
             entering("running blocks")
             book.note_provenance(provenance())
             _carry_out(tasks, book, block or study_block(), jobs or default_jobs(sweep), engine_of(sweep), quiet)
+        notes: Sequence[str] = []
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
-            finish(book)
+            notes = finish(book)
         campaigns = sum(task.address.count for task in tasks)
         seconds = time.monotonic() - began
-        return Summary(len(entries), len(tasks), campaigns, seconds, len(torn), failures(book), book.failed_designs())
+        return Summary(
+            len(entries), len(tasks), campaigns, seconds, len(torn), failures(book), book.failed_designs(), tuple(notes)
+        )
 
 
 def prepare(sweep: Sweep, check: CheckFunction | None = None) -> Job:

@@ -14,8 +14,9 @@ from simlab.engine.ledger import FILE
 from simlab.engine.provenance import CHANGED, provenance
 from simlab.parts import bind
 from simlab.store import readme
-from simlab.store.folder import settle, take_place, valid_store
+from simlab.store.folder import NEW, laying, settle, take_place
 from simlab.store.measures import Labels, Variables
+from simlab.store.opening import open_results
 from simlab.store.writing import SCHEMA, axis_values, lay
 from simlab.types import Floats, InputError
 
@@ -31,33 +32,36 @@ def calculate(calculation: Calculation) -> dict[str, Floats]:
     return grids
 
 
-def run(calculation: Calculation, folder: Path, labels: Labels) -> None:
-    """Calculate and lay the store; raise InputError, before anything is written, where the folder holds studies."""
+def run(calculation: Calculation, folder: Path, labels: Labels) -> list[str]:
+    """Calculate and lay the store; return a line, or none, for a page that could not be written.
+
+    Raises InputError, before anything is written, where the folder holds studies, and where the disk does not take it.
+    """
     if (folder / FILE).exists():
         raise InputError(f"{folder} holds studies, and {calculation.name} is a calculation; give another --out")
     grids = calculate(calculation)
-    folder.mkdir(parents=True, exist_ok=True)
-    settle(folder)
-    lay(folder, _attributes(calculation), _variables(calculation, grids, labels))
-    take_place(folder)
-    readme.write(folder, readme.of_calculation(_declared(calculation), labels, calculation.command))
+    with laying(folder, "it is calculated anew"):
+        folder.mkdir(parents=True, exist_ok=True)
+        settle(folder)
+        lay(folder / NEW, _attributes(calculation), _variables(calculation, grids, labels))
+        take_place(folder)
+    return readme.write(folder, readme.of_calculation(_declared(calculation), labels, calculation.command))
 
 
 def verify(folder: Path) -> tuple[int, list[str]] | None:
     """Calculate a store anew: how many measures, and those whose stored values are others; None for one of studies."""
-    import zarr
-
-    root: Any = zarr.open_group(valid_store(folder), mode="r")
-    declared = json.loads(root.attrs["sweep"])
-    if "calculation" not in declared:
-        return None
+    with open_results(folder) as dataset:
+        declared = json.loads(dataset.attrs["sweep"])
+        if "calculation" not in declared:
+            return None
+        stored = {name: dataset[name].values for name in dataset.data_vars}
     axes = tuple(Axis(axis["key"], axis["name"], tuple(axis["values"])) for axis in declared["axes"])
     measures = tuple(declared["measures"])
     calculation = Calculation(declared["name"], "", declared["calculation"], axes, measures, {}, "", "")
     return len(measures), [
         f"{name}: what is stored is not what is calculated now"
         for name, values in calculate(calculation).items()
-        if not np.allclose(root[name][...], values, rtol=0, atol=1e-9, equal_nan=True)
+        if not np.allclose(stored.get(name, np.nan), values, rtol=0, atol=1e-9, equal_nan=True)
     ]
 
 

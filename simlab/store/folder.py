@@ -4,14 +4,37 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from simlab import files
 from simlab.engine.ledger import FILE, STORE
+from simlab.messages import legible
 from simlab.types import InputError
 
 NEW, OLD = f"{STORE}.new", f"{STORE}.old"
 OUTPUTS = Path("outputs")
 LAST = ".last"
+_MOST_LAST = 2**16
+
+
+@contextmanager
+def laying(folder: Path, kept: str = "finished blocks are kept") -> Iterator[None]:
+    """Raise InputError, naming the folder and what is needed, where the disk does not take a store.
+
+    The old store, if there is one, stays; what there is of the new one goes, for the space that it takes.
+    """
+    try:
+        yield
+    except OSError as error:
+        shutil.rmtree(folder / NEW, ignore_errors=True)
+        with suppress(OSError):
+            settle(folder)
+        raise InputError(
+            f"{folder / STORE}: cannot be written ({files.reason(error)}); {files.needed(error)} and run the same "
+            f"command again: {kept}"
+        ) from error
 
 
 def settle(folder: Path) -> None:
@@ -42,27 +65,55 @@ def valid_store(folder: Path) -> Path:
     raise InputError(f"{folder} holds no results; name the folder of a sweep that was run")
 
 
-def remember_last(folder: Path, root: Path = OUTPUTS) -> None:
-    """Remember the store that was run last."""
-    root.mkdir(parents=True, exist_ok=True)
-    (root / LAST).write_text(f"{folder.absolute()}\n", encoding="utf-8")
+def remember_last(folder: Path, root: Path = OUTPUTS) -> list[str]:
+    """Remember the store that was run last; return a line, or none, that says why that could not be.
+
+    What was run is not in doubt then, so nothing is raised.
+    """
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        # Renaming replaces whatever bears the name, be it a pipe that nobody reads.
+        part = root / f"{LAST}.{os.getpid()}"
+        with part.open("x", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(f"{folder.absolute()}\n")
+        _replace(part, root / LAST)
+    except OSError as error:
+        return [
+            f"not remembered as the last store ({legible(root / LAST)}: {files.reason(error)}); name it by its folder"
+        ]
+    return []
+
+
+def _replace(part: Path, file: Path) -> None:
+    try:
+        part.replace(file)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def last_store(root: Path = OUTPUTS) -> Path:
-    """Return the store that was run last, relative to here where it lies below; raise InputError without one."""
-    try:
-        folder = Path((root / LAST).read_text(encoding="utf-8").strip())
-    except OSError as error:
-        raise InputError("nothing was run here yet; name the folder of a store") from error
-    if not folder.is_dir():
-        raise InputError(f"the last store, {folder}, is gone; name the folder of another")
+    """Return the store that was run last, relative to here where it lies below.
+
+    Raises InputError where nothing was run, or what remembers it cannot be read or names no folder.
+    """
+    file = root / LAST
+    if not os.path.lexists(file):
+        raise InputError("nothing was run here yet; name the folder of a store")
+    held = files.content(file, str(file), most=_MOST_LAST, remedy="name the folder of a store")
+    named = held.decode("utf-8", "surrogateescape").removesuffix("\n")
+    if not named.isprintable() or not named.startswith(os.sep):
+        raise InputError(f"{file} does not hold the name of a folder; name the folder of a store")
+    folder = Path(named)
+    if not os.path.isdir(folder):
+        raise InputError(f"the last store, {legible(folder)}, is gone; name the folder of another")
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 
 def _flush(folder: Path) -> None:
     """Make sure that a store is on the disk before it takes the place of another."""
-    for path, _, files in os.walk(folder):
-        for file in files:
+    for path, _, names in os.walk(folder):
+        for file in names:
             _sync(Path(path) / file)
         _sync(Path(path))
 

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.engine.ledger import STORE
+from simlab.files import reason
+from simlab.messages import legible
 from simlab.store.folder import valid_store
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
+from simlab.store.wholeness import Examined, examine, refuse_damaged, remedy
 from simlab.store.writing import SCHEMA
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import UNRUN, Array, InputError, Outcome
@@ -25,20 +28,15 @@ def open_results(folder: str | Path) -> xr.Dataset:
     """Open a store; values are read when they are used.
 
     Dimensions are the sweep's axes in its order, then those of the outcomes; the measures come first. Raises
-    InputError where there is no store or a newer simlab wrote it.
+    InputError where there is no store, a newer simlab wrote it, or something of it is lost; a chunk that is damaged is
+    named when it is read. (Plain `xarray.open_zarr` gives fill values for a chunk that is lost, without a word.)
 
     >>> import simlab
     >>> simlab.open_results("outputs/item_grouping")["srp"].sel(grouping="ungrouped")  # doctest: +SKIP
     """
-    import xarray as xr
-
     where = Path(folder)
     path = valid_store(where.parent if where.name == STORE else where)
-    check_schema(path)
-    dataset: xr.Dataset = xr.open_zarr(path, chunks=None)
-    # A dataset lists its dimensions in the order in which its variables name them.
-    ordered: xr.Dataset = dataset[_ordered(dataset)]
-    return ordered
+    return _opened(path)
 
 
 def config_of(dataset: xr.Dataset) -> dict[str, Any]:
@@ -119,11 +117,47 @@ def _ordered(dataset: xr.Dataset) -> list[str]:
     return sorted(names, key=lambda name: (ranks.get(name, (len(measures), 0)), name))
 
 
-def check_schema(path: Path) -> None:
-    """Raise InputError where a path holds no store that this simlab can read."""
+def _opened(path: Path) -> xr.Dataset:
+    """Open a store that is whole; raise InputError, naming what is damaged and the remedy, where it is not."""
+    import xarray as xr
+
+    from simlab.store.chunks import CheckedStore
+
+    examined = refuse_newer(path, examine(path))
+    refuse_damaged(path, examined)
+    refuse_strange(examined, path)
     try:
-        schema = json.loads((path / "zarr.json").read_text(encoding="utf-8"))["attributes"]["schema"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is damaged or no store of simlab; run its sweep again to lay it anew") from error
+        dataset: xr.Dataset = xr.open_zarr(CheckedStore(path, read_only=True), chunks=None)
+        # A dataset lists its dimensions in the order in which its variables name them.
+        ordered: xr.Dataset = dataset[_ordered(dataset)]
+    except InputError:
+        raise
+    except Exception as error:
+        # Whatever a store that simlab has not laid makes of the libraries that read it.
+        raise InputError(f"{legible(path)} is damaged ({reason(error)}); {remedy(path)}") from error
+    return ordered
+
+
+def refuse_newer(path: Path, examined: Examined) -> Examined:
+    """Return what a store says of itself; raise InputError where a newer simlab wrote it."""
+    schema = examined.attributes["schema"]
     if schema > SCHEMA:
         raise InputError(f"{path} was written by a newer simlab (schema {schema}, known is {SCHEMA}); update simlab")
+    return examined
+
+
+def refuse_strange(examined: Examined, path: Path) -> None:
+    """Raise InputError where the attributes of a store are not what one of simlab says of its sweep."""
+    try:
+        declared, config = (json.loads(examined.attributes[name]) for name in ("sweep", "config"))
+        names = [axis["name"] for axis in declared["axes"]]
+        texts = [*names, *declared["measures"], *(axis["key"] for axis in declared["axes"]), declared["name"]]
+        known = all(isinstance(text, str) for text in texts) and isinstance(declared.get("figure", {}), dict)
+        precise = isinstance(declared.get("precision") or {}, dict) and isinstance(config, dict)
+        sized = all(examined.arrays[axis["name"]]["shape"] == [len(axis["values"])] for axis in declared["axes"])
+        if not (known and precise and sized):
+            raise TypeError("another type")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"{legible(path)}: its attributes sweep and config are not those of a store of simlab; {remedy(path)}"
+        ) from error

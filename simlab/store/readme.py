@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from simlab.engine.ledger import FILE, STORE
+from simlab.files import reason
 from simlab.messages import shown
 from simlab.store.measures import Labels
 
@@ -55,11 +56,18 @@ LEDGER = """The ledger without simlab (numpy is enough). A row is a block of stu
     configs = dict(ledger.execute("SELECT cell, config FROM cells"))  # as JSON"""
 
 
-def write(folder: Path, text: str) -> None:
-    """Put the page into a folder, in one step, so that nobody reads half of it."""
+def write(folder: Path, text: str) -> list[str]:
+    """Put the page into a folder, in one step, so that nobody reads half of it.
+
+    Returns a line, or none, that says why it could not be: the store that it describes is there all the same.
+    """
     part = folder / f"{PAGE}.new"
-    part.write_text(text, encoding="utf-8")
-    part.replace(folder / PAGE)
+    try:
+        part.write_text(text, encoding="utf-8", errors="replace")
+        part.replace(folder / PAGE)
+    except OSError as error:
+        return [f"{folder / PAGE} is not written ({reason(error)}); the store beside it is whole"]
+    return []
 
 
 def of_studies(declared: Mapping[str, Any], labels: Labels, command: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,13 @@ from simlab.engine import ledger
 from simlab.engine.addresses import Address
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.run import cell_names, failures
+from simlab.files import reason
 from simlab.store.folder import valid_store
 from simlab.store.layout import grid, slabs
 from simlab.store.measures import Measures, set_out
-from simlab.store.opening import check_schema
+from simlab.store.opening import refuse_newer
 from simlab.store.undivided import ATTRIBUTE as UNDIVIDED
+from simlab.store.wholeness import SEAL, examine, remedy, seal
 from simlab.store.writing import NAMES_OF_PAIRS, attributes, coordinates, look_through, outcome_names
 from simlab.types import Array, InputError
 
@@ -74,14 +75,14 @@ def _check_store(book: Ledger, measures: Measures) -> tuple[int, list[str]]:
 
     try:
         path = valid_store(book.folder)
-        check_schema(path)
+        examined = refuse_newer(path, examine(path))
         root = zarr.open_group(path, mode="r", use_consolidated=False)
-        arrays = dict(root.arrays())
+        arrays = {name: root[name] for name in examined.arrays}
     except InputError as error:
         return 0, [str(error)]
     except Exception as error:
-        return 0, [f"{STORE} cannot be read ({_first_line(error)}); run the same sweep again to lay it anew"]
-    problems = [*_metadata(path, arrays), *_attributes(dict(root.attrs), book), *_lost_chunks(path, arrays)]
+        return 0, [f"{STORE} cannot be read ({reason(error)}); {remedy(book.folder / STORE)}"]
+    problems = [*examined.problems, *_attributes(dict(root.attrs), book)]
     return len(arrays), problems + list(_contents(arrays, book, measures))
 
 
@@ -111,7 +112,7 @@ def _differs(arrays: dict[str, Any], name: str, position: tuple[int, ...], wante
     try:
         stored = arrays[name][position or ...]
     except Exception as error:
-        yield f"{STORE}/{name} is damaged: {_first_line(error)}"
+        yield f"{STORE}/{name} is damaged: {reason(error)}"
         return
     if wanted is not None and not _same(np.asarray(stored), wanted):
         yield f"{STORE}/{name} is not what the ledger says"
@@ -124,22 +125,15 @@ def _same(stored: Array, wanted: Array) -> bool:
     return same_values and bool(stored.dtype == wanted.dtype)
 
 
-def _metadata(path: Path, arrays: dict[str, Any]) -> Iterator[str]:
-    """Compare the metadata that readers find gathered at the root with each array's own."""
-    at_root = json.loads((path / "zarr.json").read_text(encoding="utf-8"))
-    gathered = at_root.get("consolidated_metadata", {}).get("metadata", {})
-    for name in sorted(arrays.keys() | gathered.keys()):
-        own = json.loads((path / name / "zarr.json").read_text(encoding="utf-8")) if name in arrays else None
-        if own != gathered.get(name):
-            yield f"{STORE}/{name}: its metadata are not those at the root"
-
-
 def _attributes(stored: dict[str, Any], book: Ledger) -> Iterator[str]:
     wanted = attributes(book)
     if "dirty" not in stored:
         wanted = _as_laid_before(wanted)
     # What can be told apart is read from outcomes, and a store that was laid before does not say.
-    for name in sorted((stored.keys() | wanted.keys()) - {UNDIVIDED}):
+    wanted = wanted | {name: stored[name] for name in (UNDIVIDED,) if name in stored}
+    if SEAL in stored:
+        wanted = wanted | {SEAL: seal(wanted)}
+    for name in sorted(stored.keys() | wanted.keys()):
         if stored.get(name) != wanted.get(name):
             yield f"{STORE}: the attribute {name} is not what the ledger says"
 
@@ -148,17 +142,3 @@ def _as_laid_before(wanted: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a store that was laid before stores told of changed files and of names of pairs."""
     coordinates = [name for name in wanted["coordinates"].split() if name not in NAMES_OF_PAIRS]
     return {name: value for name, value in wanted.items() if name != "dirty"} | {"coordinates": " ".join(coordinates)}
-
-
-def _lost_chunks(path: Path, arrays: dict[str, Any]) -> Iterator[str]:
-    """Look for every chunk: to readers a chunk that is lost looks like one that was never filled."""
-    for name, array in sorted(arrays.items()):
-        counts = [-(-size // chunk) for size, chunk in zip(array.shape, array.chunks, strict=True)]
-        for position in np.ndindex(*counts):
-            chunk = "/".join([name, "c", *map(str, position)])
-            if not (path / chunk).is_file():
-                yield f"{STORE}/{chunk} is lost"
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]

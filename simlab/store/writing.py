@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.engine.ledger import STORE, Ledger
+from simlab.engine.ledger import Ledger
 from simlab.engine.provenance import CHANGED
 from simlab.store import readme, units
-from simlab.store.folder import NEW, settle, take_place
+from simlab.store.folder import NEW, laying, settle, take_place
 from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, slabs, spread
 from simlab.store.measures import (
     Computed,
@@ -33,10 +33,12 @@ from simlab.store.measures import (
     set_out,
 )
 from simlab.store.undivided import Undivided, attribute, undivided
+from simlab.store.wholeness import SEAL, seal
 from simlab.types import OK, Array, Outcome
 
 if TYPE_CHECKING:
     import zarr
+    import zarr.abc.store
 
 SCHEMA = 1
 NAMES_OF_PAIRS = ("pair_first_name", "pair_second_name")
@@ -62,10 +64,11 @@ class Survey:
     undivided: Mapping[Position, Undivided]
 
 
-def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, command: str = "") -> Path:
-    """Lay the store of a ledger in the ledger's folder, and beside it a page for readers; return its path.
+def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, command: str = "") -> list[str]:
+    """Lay the store of a ledger in the ledger's folder, and beside it a page for readers.
 
-    `command` is what asked for the sweep; the page names it.
+    `command` is what asked for the sweep; the page names it. Returns a line, or none, for a page that could not be
+    written; raises InputError where the disk does not take the store.
     """
     size = grid(book)
     settle(book.folder)
@@ -73,32 +76,29 @@ def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, 
     named = {name: (labels or {}).get(name, {}) for name in measures}
     summaries = set_out(size.names, size.shape, survey.estimates, named)
     summaries |= bounds_if_failed(summaries, survey.failed)
-    lay(
-        book.folder,
-        attributes(book) | attribute(survey.undivided),
-        coordinates(size, survey) | summaries,
-        lambda root: _add_outcomes(root, book, size, survey),
-    )
-    take_place(book.folder)
-    readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command))
-    return book.folder / STORE
+    about = attributes(book) | attribute(survey.undivided)
+    variables = coordinates(size, survey) | summaries
+    with laying(book.folder):
+        lay(book.folder / NEW, about, variables, lambda root: _add_outcomes(root, book, size, survey))
+        take_place(book.folder)
+    return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command))
 
 
 def lay(
-    folder: Path,
+    where: Path | zarr.abc.store.Store,
     attributes: Mapping[str, Any],
     variables: Variables,
     more: Callable[[zarr.Group], None] | None = None,
 ) -> None:
-    """Lay a new store beside the one that a folder has: variables, and what `more` adds to its group."""
+    """Lay a store on the disk or in memory: variables, and what `more` adds to its group."""
     import zarr
 
-    root = zarr.create_group(folder / NEW, zarr_format=3, attributes=dict(attributes))
+    root = zarr.create_group(where, zarr_format=3, attributes={**attributes, SEAL: seal(attributes)})
     for name, (dims, array, about) in units.speaking(variables).items():
         _add(root, name, dims, array, about)
     if more is not None:
         more(root)
-    _consolidate(folder / NEW)
+    _consolidate(where)
 
 
 def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:
@@ -289,7 +289,7 @@ def _chunks(shape: tuple[int, ...], split: int, itemsize: int) -> tuple[int, ...
     return tuple(chunks)
 
 
-def _consolidate(path: Path) -> None:
+def _consolidate(where: Path | zarr.abc.store.Store) -> None:
     """Gather the metadata of all arrays at the root, where xarray looks for it."""
     import zarr
     from zarr.errors import ZarrUserWarning
@@ -297,4 +297,4 @@ def _consolidate(path: Path) -> None:
     with warnings.catch_warnings():
         # Readers that do not know this extension of the format ignore it.
         warnings.filterwarnings("ignore", "Consolidated metadata", ZarrUserWarning)
-        zarr.consolidate_metadata(path, zarr_format=3)
+        zarr.consolidate_metadata(where, zarr_format=3)

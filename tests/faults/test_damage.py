@@ -87,7 +87,7 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     change_attribute: "results.zarr: the attribute sweep is not what the ledger says",
     change_metadata: "results.zarr/cost: its metadata are not those at the root",
     lose_array: "results.zarr lacks cost",
-    lose_metadata: "results.zarr cannot be read (Object at cost",
+    lose_metadata: "results.zarr/cost: its metadata are lost",
     garble_root: "is damaged or no store of simlab",
     lose_store: "has no results.zarr yet",
 }
@@ -154,7 +154,7 @@ def test_a_crash_while_the_new_store_takes_its_place_leaves_one(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", crash)
-        with pytest.raises(OSError, match="crash"):
+        with pytest.raises(InputError, match="crash"):
             lay(tmp_path)
     assert verify(tmp_path).problems == ()
     with opening.open_results(tmp_path) as dataset:

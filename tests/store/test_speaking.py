@@ -107,7 +107,7 @@ def laid_before(folder: Path) -> None:
     for _, array in root.arrays():
         kept = {key: value for key, value in array.attrs.asdict().items() if key not in ("long_name", "units")}
         array.attrs.put(kept)
-    about = {key: value for key, value in root.attrs.asdict().items() if key != "dirty"}
+    about = {key: value for key, value in root.attrs.asdict().items() if key not in ("dirty", "seal")}
     root.attrs.put(about | {"coordinates": OLD_COORDINATES})
     with pytest.warns(ZarrUserWarning):
         zarr.consolidate_metadata(folder / "results.zarr", zarr_format=3)
