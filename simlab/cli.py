@@ -21,6 +21,7 @@ import typer
 from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
 from simlab.commands.flags import (
+    AllowVersion,
     Cfg,
     ConfigDir,
     DryRun,
@@ -110,6 +111,7 @@ def run(
     plugins: Plugins = None,
     form: Format = "table",
     save: Save = None,
+    allow_version: AllowVersion = False,
 ) -> None:
     """Run one design and print its measures.
 
@@ -137,6 +139,7 @@ def run(
                 plugins=plugins or [],
                 form=form,
                 keep=_keeping(save),
+                allow_version=allow_version,
             )
         )
 
@@ -154,6 +157,7 @@ def sweep(
     plugins: Plugins = None,
     form: Format = "table",
     save: Save = None,
+    allow_version: AllowVersion = False,
 ) -> None:
     """Run a grid of designs, or continue it; print the finding.
 
@@ -182,6 +186,7 @@ def sweep(
                 plugins=plugins or [],
                 form=form,
                 keep=_keeping(save),
+                allow_version=allow_version,
             )
         )
 

@@ -23,4 +23,7 @@ Format = Annotated[Form, typer.Option("--format", help="Write the answer in this
 Measures = Annotated[str | None, typer.Option("--measure", metavar="M[,M]", help="Print only these measures.")]
 Measure = Annotated[str | None, typer.Option("--measure", metavar="M", help="Take this measure, not the figure's.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Store here; by default in outputs/, by name.")]
+AllowVersion = Annotated[
+    bool, typer.Option("--allow-version", help="Continue a folder of a simlab that gave other numbers.")
+]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answer as .json, for reports.")]

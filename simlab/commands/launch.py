@@ -36,15 +36,22 @@ Keep = Callable[[str], None]
 
 
 def simulate(
-    sweep: Sweep, folder: Path, jobs: int | None, *, dry: bool, form: Form = "table", keep: Keep | None = None
+    sweep: Sweep,
+    folder: Path,
+    jobs: int | None,
+    *,
+    dry: bool,
+    form: Form = "table",
+    keep: Keep | None = None,
+    allow_version: bool = False,
 ) -> Launched:
     """Run what is missing of a sweep and return its finding; dry, run nothing and return what it would take."""
     if dry:
         from simlab.drawing.text.forecast import foreseen
         from simlab.engine.forecast import forecast
 
-        return Launched(foreseen(forecast(sweep, folder, jobs), folder))
-    for line in carry_out(sweep, folder, jobs):
+        return Launched(foreseen(forecast(sweep, folder, jobs, allow_version=allow_version), folder))
+    for line in carry_out(sweep, folder, jobs, allow_version=allow_version):
         note(line)
     found = finding(folder, form, keep)
     if found.code == NOTHING and form == "table":
@@ -53,7 +60,9 @@ def simulate(
     return found
 
 
-def carry_out(sweep: Sweep | Calculation, folder: Path, jobs: int | None, *, quiet: bool = False) -> list[str]:
+def carry_out(
+    sweep: Sweep | Calculation, folder: Path, jobs: int | None, *, quiet: bool = False, allow_version: bool = False
+) -> list[str]:
     """Run what is missing of a sweep, or a calculation; return a line for each thing that went wrong.
 
     The store is remembered as the last one. Raises InputError where the folder holds something else, or another run is
@@ -67,7 +76,9 @@ def carry_out(sweep: Sweep | Calculation, folder: Path, jobs: int | None, *, qui
 
     if isinstance(sweep, Sweep):
         measures = measures_of(sweep.base)
-        reservations = told(filling.fill(sweep, folder, measures, jobs, labels=LABELS, quiet=quiet))
+        reservations = told(
+            filling.fill(sweep, folder, measures, jobs, labels=LABELS, quiet=quiet, allow_version=allow_version)
+        )
     else:
         reservations = calculations.run(sweep, folder, LABELS)
     return [*reservations, *remember_last(folder), *_empty(folder)]

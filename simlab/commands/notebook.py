@@ -36,6 +36,7 @@ def run(
     quick: bool = False,
     plugins: Sequence[str] = (),
     progress: bool = False,
+    allow_version: bool = False,
     **more: object,
 ) -> xr.Dataset:
     """Run one design, or what is missing of it; return its store.
@@ -52,7 +53,9 @@ def run(
     """
     with mendable():
         overrides = words([*settings, more], axes=False)
-        return _carried_out(None, overrides, out, jobs, quick=quick, plugins=plugins, progress=progress)
+        return _carried_out(
+            None, overrides, out, jobs, quick=quick, plugins=plugins, progress=progress, allow_version=allow_version
+        )
 
 
 def sweep(
@@ -63,6 +66,7 @@ def sweep(
     quick: bool = False,
     plugins: Sequence[str] = (),
     progress: bool = False,
+    allow_version: bool = False,
     **more: object,
 ) -> xr.Dataset:
     """Run a grid of designs, or what is missing of it; return its store.
@@ -80,7 +84,16 @@ def sweep(
     """
     with mendable():
         overrides = words([*settings, more], axes=True)
-        return _carried_out(os.fspath(name), overrides, out, jobs, quick=quick, plugins=plugins, progress=progress)
+        return _carried_out(
+            os.fspath(name),
+            overrides,
+            out,
+            jobs,
+            quick=quick,
+            plugins=plugins,
+            progress=progress,
+            allow_version=allow_version,
+        )
 
 
 def query(
@@ -197,6 +210,7 @@ def _carried_out(
     quick: bool,
     plugins: Sequence[str],
     progress: bool,
+    allow_version: bool,
 ) -> xr.Dataset:
     from simlab.commands import launch
     from simlab.store.measures import failures
@@ -205,7 +219,7 @@ def _carried_out(
     declared, folder = launch.declared(
         name, overrides, None if out is None else Path(out), quick=quick, plugins=list(plugins)
     )
-    for line in launch.carry_out(declared, folder, checked_jobs(jobs), quiet=not progress):
+    for line in launch.carry_out(declared, folder, checked_jobs(jobs), quiet=not progress, allow_version=allow_version):
         warnings.warn(line, stacklevel=3)
     dataset = open_results(folder)
     for line in failures(dataset):

@@ -26,9 +26,10 @@ def answer(
     plugins: Sequence[str],
     form: Form = "table",
     keep: launch.Keep | None = None,
+    allow_version: bool = False,
 ) -> launch.Launched:
     """Run what is missing of the cells that are declared, and return their measures."""
     sweep = compose_sweep(declared, overrides, quick=quick, plugins=plugins)
     name = None if declared in (RUN, MULTIRUN) else declared.name
     folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins)
-    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep)
+    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version)

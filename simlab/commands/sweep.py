@@ -26,13 +26,14 @@ def answer(
     plugins: Sequence[str],
     form: Form = "table",
     keep: launch.Keep | None = None,
+    allow_version: bool = False,
 ) -> launch.Launched:
     """Run what is missing of a sweep, and return its finding."""
     if load_sweep(name).calculation:
         return _calculate(name, overrides, out, quick=quick, dry=dry, form=form, keep=keep)
     sweep = compose_sweep(name, overrides, quick=quick, plugins=plugins)
     folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins)
-    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep)
+    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version)
 
 
 def _calculate(

@@ -11,6 +11,7 @@ from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.checking import CheckFunction
 from simlab.engine.pool import Task
+from simlab.engine.provenance import provenance, refuse_other_numbers
 from simlab.engine.run import (
     default_jobs,
     fit_in,
@@ -46,12 +47,14 @@ def forecast(
     *,
     block: BlockFunction | None = None,
     check: CheckFunction | None = None,
+    allow_version: bool = False,
 ) -> Forecast:
     """Say what `engine.run` would do with the same arguments; raises what it would raise."""
     job = prepare(sweep, check)
     refuse_too_large(sweep, job)
     if (folder / ledger.FILE).exists():
         with ledger.reading(folder) as book:
+            refuse_other_numbers(book.provenance(), provenance(), str(folder), allowed=allow_version)
             tasks = missing(sweep, book, fit_in(job, book)[1])
     else:
         tasks = missing(sweep, None, [cell.at(()) for cell in job.cells])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -21,14 +21,26 @@ from simlab.engine.ledger_file import (
     FILE,
     PLACED,
     SCHEMA,
+    SEALED,
     STORE,
     bring_up_to_date,
+    complaints,
+    damage,
     fields_of_blocks,
     opened_alone,
     opened_to_read,
+    seal,
+    sealed,
 )
+from simlab.messages import legible
+from simlab.types import InputError
+
+LAID, BEHIND = "laid", "behind"
+"""Whether the store is known to hold what the ledger holds, or a run may have been killed before it was laid anew."""
 
 __all__ = ["FILE", "SCHEMA", "STORE", "Entry", "Ledger", "Row", "reading", "writing"]
+
+_INSERT = f"INSERT INTO blocks ({PLACED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 (no text from outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +55,29 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Hold a block as it was read, and whether its checksum still holds."""
+    """Hold a block as it was read, whether its checksum still holds, and at which row of the ledger it stands."""
 
     block: Finished
     sound: bool
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Name a row beside the blocks whose checksum does not hold: its table, where it stands, and what it was."""
+
+    table: str
+    at: int
+    key: str
+
+    def __str__(self) -> str:
+        """Say what is damaged."""
+        words = {
+            "meta": f"the record {self.key}",
+            "cells": f"the cell at {self.key}",
+            "asked": "what was asked of a cell",
+        }
+        return legible(words[self.table], 80)
 
 
 @contextmanager
@@ -74,18 +105,56 @@ class Ledger:
 
     def __init__(self, database: sqlite3.Connection, folder: Path) -> None:
         self._database = database
-        self._fields = fields_of_blocks(database)
         self.folder = folder
+        self._look()
 
     def declaration(self) -> dict[str, Any] | None:
-        """Return what the folder's sweep has come to declare; None for a new folder."""
+        """Return what the folder's sweep has come to declare; None for a new folder.
+
+        Raises InputError where that is damaged.
+        """
         declared: dict[str, Any] | None = self._get("sweep")
         return declared
 
     def grown(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the folder will declare once it has taken in what is asked; raise InputError if it cannot."""
+        if self.is_damaged("sweep"):
+            return self._declared_anew(asked)
         stored = self.declaration()
+        if stored is None and (self.entries() or next(self.blocks(), None)):
+            return self._declared_anew(asked)
         return dict(asked) if stored is None else grow(stored, asked, str(self.folder))
+
+    def _declared_anew(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Let what is asked take the place of a declaration that is lost; `check` refuses cells of another sweep."""
+        shape = tuple(len(axis["values"]) for axis in asked["axes"])
+        for entry in self.entries():
+            if len(entry.position) != len(shape) or any(k >= n for k, n in zip(entry.position, shape, strict=True)):
+                raise InputError(
+                    f"{self.folder}: the declaration of its sweep is damaged, and it holds more cells than are asked; "
+                    "give the command that asked for all of them, or another --out"
+                )
+        rows = self._database.execute("SELECT worlds, studies FROM asked").fetchall()
+        return {
+            **asked,
+            "worlds": max([asked["worlds"], *(worlds for worlds, _ in rows)]),
+            "studies": max([asked["studies"], *(studies for _, studies in rows)]),
+        }
+
+    def is_damaged(self, key: str) -> bool:
+        """Tell whether a record of the folder as a whole is damaged."""
+        return any(record.table == "meta" and record.key == key for record in self.damaged())
+
+    def damaged(self) -> list[Record]:
+        """List the rows beside the blocks whose checksum does not hold; those of older schemas have none."""
+        if not self._sealed:
+            return []
+        return [
+            Record(table, at, str(values[0]))
+            for table, columns in SEALED.items()
+            for at, kept, *values in self._database.execute(f"SELECT rowid, seal, {columns} FROM {table}")  # noqa: S608
+            if kept != seal(table, *values)
+        ]
 
     def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> None:
         """Raise InputError where a cell's place is taken by another config, or a default has changed since."""
@@ -99,28 +168,53 @@ class Ledger:
         refuse_mixture(axes, held, new, str(self.folder))
 
     def admit(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> None:
-        """Take in what the folder will declare, and that `worlds` times `studies` are wanted of these cells."""
+        """Take in what the folder will declare, and that `worlds` times `studies` are wanted of these cells.
+
+        Rows that are damaged are given up: what is asked is written anew. From now on the store is behind.
+        """
         with self._transaction() as database:
+            for record in self.damaged():
+                database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
             self._put("sweep", grown)
-            database.executemany("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?)", map(_cell_row, entries))
-            wanted = [(entry.cell, worlds, studies) for entry in entries]
-            database.executemany("INSERT OR IGNORE INTO asked VALUES (?, ?, ?)", wanted)
+            self._put("store", BEHIND)
+            self._insert("OR REPLACE", "cells", map(_cell_row, entries))
+            self._insert("OR IGNORE", "asked", ((entry.cell, worlds, studies) for entry in entries))
+
+    def mark_laid(self) -> None:
+        """Note that the store holds all that the ledger does."""
+        with self._transaction():
+            self._put("store", LAID)
+
+    def laid(self) -> bool:
+        """Tell whether the store is known to hold all that the ledger does."""
+        return bool(self._get("store") == LAID)
+
+    def campaigns(self) -> dict[tuple[str, str], int]:
+        """Count the campaigns of each cell by the status of their blocks."""
+        rows = self._database.execute("SELECT cell, status, sum(count) FROM blocks GROUP BY cell, status")
+        return {(cell, status): count for cell, status, count in rows}
 
     def entries(self) -> list[Entry]:
         """List the cells of the grid that were ever asked for, in the grid's order."""
-        rows = self._database.execute("SELECT position, cell, config, systems FROM cells")
-        entries = [
-            Entry(tuple(json.loads(position)), cell, json.loads(config), tuple(json.loads(systems)))
-            for position, cell, config, systems in rows
-        ]
-        return sorted(entries, key=lambda entry: entry.position)
+        wrong = {record.at for record in self.damaged() if record.table == "cells"}
+        rows = self._database.execute("SELECT rowid, position, cell, config, systems FROM cells").fetchall()
+        try:
+            entries = [
+                Entry(tuple(json.loads(position)), cell, json.loads(config), tuple(json.loads(systems)))
+                for at, position, cell, config, systems in rows
+                if at not in wrong
+            ]
+            return sorted(entries, key=lambda entry: entry.position)
+        except (ValueError, TypeError) as error:
+            raise InputError(damage(self.folder / FILE, "a cell cannot be read")) from error
 
     def missing(self, cell: str, world: int, studies: int, *, failed: bool = True) -> list[tuple[int, int]]:
         """List the studies of a world that are not finished, as (first, count); `failed` ones are among them."""
         held = ("ok",) if failed else ("ok", "failed")
         rows = self._database.execute(
             f"SELECT first, count FROM (SELECT {self._fields} FROM blocks)"  # noqa: S608 (no text from outside)
-            " WHERE cell = ? AND world = ? AND pool = 0 AND draw = 0 AND status IN (?, ?)",
+            " WHERE cell = ? AND world = ? AND pool = 0 AND draw = 0 AND status IN (?, ?)"
+            " AND typeof(first) = 'integer' AND typeof(count) = 'integer'",
             (cell, world, held[0], held[-1]),
         )
         return gaps(rows, studies)
@@ -142,10 +236,7 @@ class Ledger:
                 " AND first < ? AND first + count > ?",
                 (at.cell, at.world, at.pool, at.draw, at.first + at.count, at.first),
             )
-            database.execute(
-                f"INSERT INTO blocks ({PLACED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-                _block_row(block),
-            )
+            database.execute(_INSERT, _block_row(block))
 
     def block(self, at: Address) -> Finished | None:
         """Read a block whose checksum holds; None where there is none."""
@@ -160,7 +251,7 @@ class Ledger:
                 "DELETE FROM blocks WHERE cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?",
                 astuple(at),
             )
-        self.record(Finished(at, reason=reason))
+            database.execute(_INSERT, _block_row(Finished(at, reason=reason)))
 
     def blocks(self, cell: str | None = None) -> Iterator[Row]:
         """Read the blocks of a cell (of all cells) in the order of worlds and studies."""
@@ -172,7 +263,7 @@ class Ledger:
 
     def _blocks(self, condition: str, *values: str) -> Iterator[Row]:
         order = "ORDER BY cell, world, pool, draw, first"
-        query = f"SELECT {self._fields} FROM blocks {condition} {order}"  # noqa: S608 (no text from outside)
+        query = f"SELECT rowid, {self._fields} FROM blocks {condition} {order}"  # noqa: S608 (no text from outside)
         return map(_read_block, self._database.execute(query, values))
 
     def failed_designs(self) -> dict[str, int]:
@@ -183,15 +274,10 @@ class Ledger:
                 counts[reason] = counts.get(reason, 0) + 1
         return counts
 
-    def discard_torn(self) -> list[Address]:
-        """Give up blocks whose checksum no longer holds, so that they are computed again."""
-        torn = [row.block.address for row in self.blocks() if not row.sound]
+    def discard(self, rows: Sequence[Row]) -> None:
+        """Give up blocks that cannot be used, so that they are computed again."""
         with self._transaction() as database:
-            database.executemany(
-                "DELETE FROM blocks WHERE cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?",
-                map(astuple, torn),
-            )
-        return torn
+            database.executemany("DELETE FROM blocks WHERE rowid = ?", [(row.at,) for row in rows])
 
     def note_provenance(self, provenance: Mapping[str, str]) -> None:
         """Keep under which versions blocks were computed, the latest last."""
@@ -200,34 +286,58 @@ class Ledger:
             self._put("provenance", [*earlier, dict(provenance)])
 
     def provenance(self) -> list[dict[str, str]]:
-        """List the versions under which blocks were computed, the latest last."""
+        """List the versions under which blocks were computed, the latest last; none where they are lost."""
+        if self.is_damaged("provenance"):
+            return []
         return self._get("provenance") or []
 
     def complaints(self) -> list[str]:
         """Ask SQLite whether its file is whole."""
-        complaints = [str(row[0]) for row in self._database.execute("PRAGMA integrity_check")]
-        return [] if complaints == ["ok"] else complaints
+        return complaints(self._database)
 
     def _get(self, key: str) -> Any:
-        row = self._database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(row[0])
+        columns = "value, seal" if self._sealed else "value, NULL"
+        row = self._database.execute(f"SELECT {columns} FROM meta WHERE key = ?", (key,)).fetchone()  # noqa: S608
+        if row is None:
+            return None
+        try:
+            if self._sealed and row[1] != seal("meta", key, row[0]):
+                raise ValueError("its checksum does not hold")
+            return json.loads(row[0])
+        except ValueError as error:
+            where = self.folder / FILE
+            raise InputError(f"{where}: the record {key} is damaged ({error}); the same command mends it") from error
 
     def _put(self, key: str, value: Any) -> None:
-        self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
+        self._insert("OR REPLACE", "meta", [(key, json.dumps(value))])
+
+    def _insert(self, otherwise: str, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Insert rows with their seals."""
+        columns = SEALED[table]
+        places = ", ".join("?" * (columns.count(",") + 2))
+        self._database.executemany(
+            f"INSERT {otherwise} INTO {table} ({columns}, seal) VALUES ({places})",  # noqa: S608
+            ((*row, seal(table, *row)) for row in rows),
+        )
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         self._database.execute("BEGIN IMMEDIATE")
         try:
             bring_up_to_date(self._database)
+            self._look()
             yield self._database
         except BaseException:
             # SQLite itself has rolled back where, say, the disk is full.
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
+            self._look()
             raise
         self._database.execute("COMMIT")
-        self._fields = fields_of_blocks(self._database)
+
+    def _look(self) -> None:
+        """Look which columns the tables have: those of an older schema until something is written."""
+        self._fields, self._sealed = fields_of_blocks(self._database), sealed(self._database)
 
 
 def _cell_row(entry: Entry) -> tuple[str, str, str, str]:
@@ -242,11 +352,13 @@ def _block_row(block: Finished) -> tuple[Any, ...]:
 
 
 def _read_block(row: Sequence[Any]) -> Row:
-    cell, world, first, count, status, reason, failures, checksum, payload, pool, draw = row
-    address = Address(cell, world, first, count, pool, draw)
+    at, cell, world, first, count, status, reason, failures, checksum, payload, pool, draw = row
+    numbers = [number if type(number) is int else -1 for number in (world, first, count, pool, draw)]
+    address = Address(str(cell), *numbers)
     try:
         listed = tuple((study, why) for study, why in json.loads(failures))
-    except (ValueError, TypeError):
-        return Row(Finished(address, payload, reason), sound=False)
-    block = Finished(address, payload, reason, listed)
-    return Row(block, sound=block.checksum == checksum and block.failed == (status == "failed"))
+        block = Finished(address, bytes(payload), str(reason), listed)
+        sound = block.checksum == checksum and status == ("failed" if block.failed else "ok")
+        return Row(block, sound, at)
+    except (ValueError, TypeError, RecursionError):
+        return Row(Finished(address), sound=False, at=at)

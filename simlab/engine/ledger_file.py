@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from hashlib import blake2b
 from pathlib import Path
 
 from simlab.messages import legible
@@ -12,14 +14,16 @@ from simlab.types import InputError
 
 FILE = "ledger.sqlite"
 STORE = "results.zarr"
-SCHEMA = 2
+SCHEMA = 3
 APPLICATION = 0x53494D4C
 LOCK_SECONDS = 1.0
 
 TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE cells (position TEXT PRIMARY KEY, cell TEXT NOT NULL, config TEXT NOT NULL, systems TEXT NOT NULL);
-CREATE TABLE asked (cell TEXT, worlds INTEGER, studies INTEGER, PRIMARY KEY (cell, worlds, studies));
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal TEXT);
+CREATE TABLE cells (
+    position TEXT PRIMARY KEY, cell TEXT NOT NULL, config TEXT NOT NULL, systems TEXT NOT NULL, seal TEXT
+);
+CREATE TABLE asked (cell TEXT, worlds INTEGER, studies INTEGER, seal TEXT, PRIMARY KEY (cell, worlds, studies));
 CREATE TABLE blocks (
     cell TEXT, world INTEGER, first INTEGER, count INTEGER, status TEXT NOT NULL, reason TEXT NOT NULL,
     failures TEXT NOT NULL, checksum TEXT NOT NULL, payload BLOB NOT NULL,
@@ -29,6 +33,8 @@ CREATE TABLE blocks (
 """
 COLUMNS = "cell, world, first, count, status, reason, failures, checksum, payload"
 PLACED = f"{COLUMNS}, pool, draw"
+SEALED = {"meta": "key, value", "cells": "position, cell, config, systems", "asked": "cell, worlds, studies"}
+"""The tables whose rows are sealed since schema 3, and what of a row is; blocks seal themselves."""
 
 
 _NEEDED = {
@@ -41,7 +47,7 @@ _NEEDED = {
 """What is needed where SQLite cannot read or write."""
 
 
-def damaged(path: Path, how: str) -> str:
+def damage(path: Path, how: str) -> str:
     """Say that the file of a ledger is damaged, and what keeps what can still be read of it."""
     return (
         f"{path} is damaged ({legible(how)}); `simlab verify {legible(path.parent)} --repair` keeps what can still be "
@@ -64,6 +70,8 @@ def opened_alone(folder: Path) -> Iterator[sqlite3.Connection]:
         database.execute("BEGIN EXCLUSIVE")
         if _is_empty(database, path):
             _start(database)
+        elif wrong := complaints(database):
+            raise InputError(damage(path, wrong[0]))
         database.execute("COMMIT")
         yield database
 
@@ -99,9 +107,24 @@ def _make(folder: Path) -> None:
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(
+    database = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=LOCK_SECONDS, isolation_level=None
     )
+    # Text that is damaged is read, and then its checksum does not hold.
+    database.text_factory = lambda content: content.decode("utf-8", "replace")
+    database.create_function("seal", -1, seal, deterministic=True)
+    return database
+
+
+def seal(table: str, *values: object) -> str:
+    """Seal a row of a table: its checksum."""
+    return blake2b(json.dumps([table, *values], default=repr).encode(), digest_size=16).hexdigest()
+
+
+def complaints(database: sqlite3.Connection) -> list[str]:
+    """Ask SQLite whether its file is whole: its pages, and that its index is that of its rows."""
+    said = [str(row[0]) for row in database.execute("PRAGMA integrity_check(20)")]
+    return [] if said == ["ok"] else [" ".join(line.split()) for line in said]
 
 
 def _is_empty(database: sqlite3.Connection, path: Path) -> bool:
@@ -131,19 +154,34 @@ def _placed(database: sqlite3.Connection) -> bool:
     return "pool" in [row[1] for row in database.execute("PRAGMA table_info(blocks)")]
 
 
+def sealed(database: sqlite3.Connection) -> bool:
+    """Tell whether rows beside blocks have checksums, as since schema 3."""
+    return "seal" in [row[1] for row in database.execute("PRAGMA table_info(meta)")]
+
+
 def bring_up_to_date(database: sqlite3.Connection) -> None:
-    """Give the blocks of a ledger of schema 1 their pool and draw, the first ones; to be called within a transaction.
+    """Make a ledger of an older schema one of today's; to be called within a transaction.
 
     An older ledger is left as it is until something is written: a run that is refused changes nothing.
     """
-    if _placed(database):
+    if _placed(database) and sealed(database):
         return
+    if not _placed(database):
+        _place(database)
+    if not sealed(database):
+        for table, columns in SEALED.items():
+            database.execute(f"ALTER TABLE {table} ADD COLUMN seal TEXT")
+            database.execute(f"UPDATE {table} SET seal = seal('{table}', {columns})")  # noqa: S608
+    database.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def _place(database: sqlite3.Connection) -> None:
+    """Give the blocks of a ledger of schema 1 their pool and draw, the first ones."""
     table = next(statement for statement in TABLES.split(";") if "TABLE blocks" in statement)
     database.execute("ALTER TABLE blocks RENAME TO unplaced")
     database.execute(table)
     database.execute(f"INSERT INTO blocks ({PLACED}) SELECT {COLUMNS}, 0, 0 FROM unplaced")  # noqa: S608
     database.execute("DROP TABLE unplaced")
-    database.execute(f"PRAGMA user_version = {SCHEMA}")
 
 
 @contextmanager
@@ -158,10 +196,12 @@ def _said(path: Path, error: sqlite3.Error) -> str:
     code = getattr(error, "sqlite_errorname", "")
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"{path.parent} is in use by another run; wait until it ends or give another --out"
+    if code == "SQLITE_NOTADB" and (path.parent / STORE).exists():
+        return damage(path, str(error))
     if code == "SQLITE_NOTADB":
         return f"{path} is not a simlab ledger; give another --out"
     if code.startswith("SQLITE_CORRUPT"):
-        return damaged(path, str(error))
+        return damage(path, str(error))
     for begin, needed in _NEEDED.items():
         if code.startswith(begin):
             return f"{path}: {error}; {needed} and run the same command again: finished blocks are kept"

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import platform
 import subprocess
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from simlab.types import InputError
+
 PACKAGES = ("simlab", "numpy", "scipy")
 UNKNOWN = "unknown"
 CHANGED = "+changed"
 """Marks a commit from which files differ."""
+NUMBERS = 1
+"""Raised with every entry *Numbers* in the CHANGELOG: whether blocks of two versions of simlab belong together."""
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -20,7 +25,39 @@ _ROOT = Path(__file__).resolve().parents[2]
 def provenance() -> dict[str, str]:
     """Name the versions that a number depends on; the same for every run of one installation."""
     versions = {name: _version(name) for name in PACKAGES}
-    return versions | {"python": platform.python_version(), "commit": _commit(), "lock": _lock()}
+    about = {"python": platform.python_version(), "commit": _commit(), "lock": _lock()}
+    return {**versions, **about, "numbers": str(NUMBERS)}
+
+
+def refuse_other_numbers(
+    before: Sequence[Mapping[str, str]], now: Mapping[str, str], where: str, *, allowed: bool
+) -> None:
+    """Raise InputError where some blocks of a folder come from a simlab that gives other numbers."""
+    # Folders that were filled before revisions were noted hold the first.
+    others = sorted({one.get("numbers", "1") for one in before} - {now["numbers"]})
+    if others and not allowed:
+        versions = [one for one in before if one.get("numbers", "1") == others[0]]
+        raise InputError(
+            f"{where} was filled by simlab {versions[-1].get('simlab', UNKNOWN)} (numbers revision {others[0]}), and "
+            f"simlab {now['simlab']} gives other numbers (revision {now['numbers']}); give another --out, or "
+            "--allow-version to mix them"
+        )
+
+
+def mixture(before: Sequence[Mapping[str, str]], now: Mapping[str, str]) -> str | None:
+    """Say in a line that blocks of other versions are continued; None where all are of these versions."""
+    for one in reversed(before):
+        differing = [name for name, known in now.items() if name != "numbers" and one.get(name, UNKNOWN) != known]
+        differing += ["numbers"] if one.get("numbers", "1") != now["numbers"] else []
+        if differing:
+            there, here = (", ".join(f"{name} {_short(of, name)}" for name in differing) for of in (one, now))
+            return f"was filled by other versions ({there}) than go on with it ({here}); both are noted in its store"
+    return None
+
+
+def _short(versions: Mapping[str, str], name: str) -> str:
+    said = versions.get(name, UNKNOWN)
+    return f"{said[:8]}{CHANGED if said.endswith(CHANGED) else ''}" if name in ("commit", "lock") else said
 
 
 def _version(package: str) -> str:

@@ -11,15 +11,16 @@ from typing import Any
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, cut
+from simlab.engine.block_checks import Fitting, refused, unusable
 from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
 from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import cell_key, declare, position
 from simlab.engine.dispatch import dispatch
-from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.limits import limits_of
 from simlab.engine.pool import Task
 from simlab.engine.progress import progress
-from simlab.engine.provenance import provenance
+from simlab.engine.provenance import mixture, provenance, refuse_other_numbers
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.workers import BlockFunction
 from simlab.messages import shown
@@ -76,6 +77,16 @@ class Job:
     cells: tuple[Checked, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Hold what a ledger has taken in: cells, blocks to be carried out, how many were given up, lines for the user."""
+
+    entries: list[Entry]
+    tasks: list[Task]
+    torn: int
+    notes: tuple[str, ...]
+
+
 def run(
     sweep: Sweep,
     folder: Path,
@@ -84,35 +95,60 @@ def run(
     block: BlockFunction | None = None,
     check: CheckFunction | None = None,
     quiet: bool = False,
+    allow_version: bool = False,
     finish: Callable[[Ledger], Sequence[str]] | None = None,
 ) -> Summary:
     """Carry out what is missing of a sweep and keep it in the folder's ledger.
 
     `jobs` processes (None: as the config says, else one per core). `finish` is called at the end, while no other
-    run can write to the folder. Raises InputError, before anything is written, where the keys of a cell contradict
-    each other, the sweep is too large, the folder holds another sweep or another run is at it.
+    run can write to the folder; what it returns is noted. `allow_version` continues a folder whose numbers were
+    computed by a simlab that gives others. Raises InputError, before anything is written, where the keys of a cell
+    contradict each other, the sweep is too large, the folder holds another sweep or other numbers, or another run is
+    at it.
     """
     began = time.monotonic()
     job = prepare(sweep, check)
     refuse_too_large(sweep, job)
     with ledger.writing(folder) as book:
-        grown, entries = fit_in(job, book)
-        torn = book.discard_torn()
-        book.admit(grown, entries, sweep.worlds, sweep.studies)
-        tasks = missing(sweep, book, entries)
-        if tasks:
+        taken = take_in(sweep, job, book, allow_version=allow_version)
+        if taken.tasks:
             entering("running blocks")
-            book.note_provenance(provenance())
-            _carry_out(tasks, book, block or study_block(), jobs or default_jobs(sweep), engine_of(sweep), quiet)
-        notes: Sequence[str] = []
+            fitting = Fitting(block or study_block(), _systems(taken.entries))
+            _carry_out(taken.tasks, book, fitting, jobs or default_jobs(sweep), engine_of(sweep), quiet)
+        notes = taken.notes
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
-            notes = finish(book)
-        campaigns = sum(task.address.count for task in tasks)
-        seconds = time.monotonic() - began
-        return Summary(
-            len(entries), len(tasks), campaigns, seconds, len(torn), failures(book), book.failed_designs(), tuple(notes)
-        )
+            notes += tuple(finish(book))
+            book.mark_laid()
+        campaigns = sum(task.address.count for task in taken.tasks)
+        did = (len(taken.entries), len(taken.tasks), campaigns, time.monotonic() - began, taken.torn)
+        return Summary(*did, failures(book), book.failed_designs(), notes)
+
+
+def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False) -> Taken:
+    """Let a ledger take in what is asked, and give up what of it cannot be used; return what is then to be done.
+
+    Raises InputError, before anything is written, where the folder holds another sweep or other numbers.
+    """
+    now, before = provenance(), book.provenance()
+    refuse_other_numbers(before, now, str(book.folder), allowed=allow_version)
+    grown, entries = fit_in(job, book)
+    mended, torn = book.damaged(), [row for row, _ in unusable(book)]
+    if torn:
+        book.discard(torn)
+    book.admit(grown, entries, sweep.worlds, sweep.studies)
+    tasks = missing(sweep, book, entries)
+    if tasks or any(record.key == "provenance" for record in mended):
+        book.note_provenance(now)
+    notes = [_mended(mended)] if mended else []
+    mixed = mixture(before, now) if tasks else None
+    notes += [f"{book.folder} {mixed}"] if mixed else []
+    return Taken(entries, tasks, len(torn), tuple(notes))
+
+
+def _mended(records: Sequence[Record]) -> str:
+    more = f" and {len(records) - 1} more" if len(records) > 1 else ""
+    return f"damaged in the ledger: {records[0]}{more}; what this command asks for is written anew"
 
 
 def prepare(sweep: Sweep, check: CheckFunction | None = None) -> Job:
@@ -206,6 +242,12 @@ def study_block() -> BlockFunction:
     return run_block
 
 
+def _systems(entries: Sequence[Entry]) -> int | None:
+    """Count the systems of all cells; None where they differ."""
+    counts = {len(entry.systems) for entry in entries}
+    return counts.pop() if len(counts) == 1 else None
+
+
 def _check_study(config: Mapping[str, Any]) -> ShapeLike:
     from simlab.studies.checks import check
 
@@ -213,13 +255,15 @@ def _check_study(config: Mapping[str, Any]) -> ShapeLike:
 
 
 def _carry_out(
-    tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: int, engine: Mapping[str, Any], quiet: bool
+    tasks: Sequence[Task], book: Ledger, block: Fitting, jobs: int, engine: Mapping[str, Any], quiet: bool
 ) -> None:
     total = sum(task.address.count for task in tasks)
+    # Only where cells have different numbers of systems is a block looked at twice.
+    sizes = {} if block.n_systems else {entry.cell: len(entry.systems) for entry in book.entries()}
     with progress(total, quiet=quiet) as advance:
 
         def accept(finished: Finished) -> None:
-            book.record(finished)
+            book.record(refused(finished, sizes))
             advance(finished.address.count)
 
         dispatch(block, tasks, jobs, limits_of(engine), accept)

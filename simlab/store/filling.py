@@ -23,7 +23,10 @@ def fill(
     block: BlockFunction | None = None,
     check: CheckFunction | None = None,
     quiet: bool = False,
+    allow_version: bool = False,
 ) -> engine.Summary:
     """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell."""
     finish = partial(materialise, measures=measures, labels=labels or {}, command=sweep.command)
-    return engine.run(sweep, folder, jobs, block=block, check=check, quiet=quiet, finish=finish)
+    return engine.run(
+        sweep, folder, jobs, block=block, check=check, quiet=quiet, allow_version=allow_version, finish=finish
+    )

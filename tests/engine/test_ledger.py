@@ -195,6 +195,9 @@ CREATE TABLE old (
 INSERT INTO old SELECT cell, world, first, count, status, reason, failures, checksum, payload FROM blocks;
 DROP TABLE blocks;
 ALTER TABLE old RENAME TO blocks;
+ALTER TABLE meta DROP COLUMN seal;
+ALTER TABLE cells DROP COLUMN seal;
+ALTER TABLE asked DROP COLUMN seal;
 PRAGMA user_version = 1;
 """
 HELD = "SELECT cell, world, first, count, status, reason, failures, checksum, payload FROM blocks ORDER BY 1, 2, 3"

@@ -15,6 +15,7 @@ from simlab.engine.ledger_file import (
     FILE,
     PLACED,
     SCHEMA,
+    SEALED,
     STORE,
     bring_up_to_date,
     fields_of_blocks,
@@ -40,6 +41,8 @@ def of_first_schema(folder: Path) -> None:
             "PRIMARY KEY (cell, world, first, count))"
         )
         database.execute(INSERT, BLOCK)
+        for table, columns in SEALED.items():
+            database.execute(f"CREATE TABLE {table} ({columns})")
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute("PRAGMA user_version = 1")
         database.commit()
@@ -121,7 +124,9 @@ def test_folders_without_a_ledger_are_refused(tmp_path: Path) -> None:
     assert not (lonely / FILE).exists()
 
 
-@pytest.mark.parametrize(("application", "version", "says"), [(7, 1, "not a simlab"), (APPLICATION, 3, "newer simlab")])
+@pytest.mark.parametrize(
+    ("application", "version", "says"), [(7, 1, "not a simlab"), (APPLICATION, SCHEMA + 1, "newer simlab")]
+)
 def test_a_ledger_of_somebody_else_or_of_tomorrow_is_refused(
     tmp_path: Path, application: int, version: int, says: str
 ) -> None:

@@ -44,7 +44,7 @@ def test_versions_are_those_that_run() -> None:
     said = provenance()
     assert said["python"] == platform.python_version()
     assert {name: said[name] for name in ("numpy", "scipy")} == {name: version(name) for name in ("numpy", "scipy")}
-    assert set(said) == {"simlab", "numpy", "scipy", "python", "commit", "lock"}
+    assert set(said) == {"simlab", "numpy", "scipy", "python", "commit", "lock", "numbers"}
 
 
 def test_a_package_that_is_not_installed_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,164 @@
+"""Hold blocks against what their cells declare: what does not fit is never committed, and given up where it was.
+
+A store has one place for each outcome of each campaign. A block of another shape or type, without a status, or that
+speaks of other campaigns than its address, would bar the store for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.engine.addresses import Address, Finished, unpack
+from simlab.engine.conclusions import conclusions_of
+from simlab.engine.ledger import Entry, Ledger, Row
+from simlab.engine.workers import BlockFunction, BlockLike
+from simlab.studies.outcomes import COMMON, IDENTITY
+from simlab.studies.questions import built_in, kind_of
+from simlab.types import DESIGN_FAILED, IMPOSSIBLE, OK, Array, Outcome, Place
+
+NEEDED = ("world", "study", "document_set", "status")
+"""What every block has: which campaigns it holds, and what became of them."""
+ENDS = (OK, DESIGN_FAILED, IMPOSSIBLE)
+
+
+class Declared(NamedTuple):
+    """Hold what the blocks of a cell can hold: outcomes, and the sizes of dimensions; `exact` where none is smaller."""
+
+    outcomes: Mapping[str, Outcome]
+    sizes: Mapping[str, int]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """Carry out blocks of cells of `n_systems` (None: of several sizes); raise ValueError for one that does not fit."""
+
+    block: BlockFunction
+    n_systems: int | None
+
+    def __call__(self, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
+        """Carry out a block, and hold it against what its config declares."""
+        done = self.block(config, places)
+        kind = kind_of(config)
+        sizes = {**kind.sizes(config), **_of_systems(self.n_systems, done.arrays)}
+        outcomes = {**COMMON, **kind.outcomes}
+        at = Address("", places[0].world, places[0].study, len(places), places[0].pool, places[0].draw)
+        if why := misfit(done.arrays, at, Declared(outcomes, sizes, exact=True)):
+            raise ValueError(f"the block {why}")
+        return done
+
+
+def misfit(arrays: Mapping[str, Array], at: Address, declared: Declared) -> str | None:
+    """Say in what the arrays of a block do not fit its cell, None where they do."""
+    if lacking := [name for name in NEEDED if name not in arrays]:
+        return f"has no {lacking[0]}"
+    for name, array in arrays.items():
+        outcome = declared.outcomes.get(name)
+        if name in IDENTITY:
+            outcome = _CAMPAIGN
+        if outcome is None:
+            return f"has the outcome {name}, which nobody declares"
+        if why := _wrong_type(name, array, outcome) or _wrong_shape(name, array, outcome, at, declared):
+            return why
+    if np.any(arrays["world"] != at.world) or np.any(arrays["study"] != np.arange(at.first, at.first + at.count)):
+        return "holds other campaigns than its address says"
+    return None if np.isin(arrays["status"], ENDS).all() else "has a status that no campaign ends with"
+
+
+def refused(finished: Finished, n_systems: Mapping[str, int]) -> Finished:
+    """Return a block, as failed where the worker could not know that it has another number of systems than its cell."""
+    wanted = n_systems.get(finished.address.cell)
+    if finished.failed or wanted is None:
+        return finished
+    estimate = unpack(finished.payload).get("estimate")
+    if estimate is None or estimate.shape[-1] == wanted:
+        return finished
+    return Finished(finished.address, reason=f"the block has {estimate.shape[-1]} systems, its cell {wanted}")
+
+
+def unusable(book: Ledger) -> Iterator[tuple[Row, str]]:
+    """Go through all blocks of a ledger; yield those that cannot be used, and why."""
+    cells = {entry.cell: entry for entry in book.entries()}
+    stored = None if book.is_damaged("sweep") else book.declaration()
+    declared = {} if stored is None else _declared(stored, cells)
+    before, reached = None, 0
+    for row in book.blocks():
+        at = row.block.address
+        here = (at.cell, at.world, at.pool, at.draw)
+        before, reached = here, reached if here == before else 0
+        if why := _unusable(row, declared.get(at.cell), reached):
+            yield row, why
+        else:
+            reached = at.first + at.count
+
+
+def _unusable(row: Row, declared: Declared | None, reached: int) -> str | None:
+    if not row.sound:
+        return "its checksum does not hold"
+    if row.block.address.first < reached:
+        return "holds campaigns that another block holds"
+    if row.block.failed or declared is None:
+        return None
+    try:
+        return misfit(unpack(row.block.payload), row.block.address, declared)
+    except Exception as error:
+        # Bytes that somebody sealed and that are no arrays.
+        return f"cannot be read ({type(error).__name__})"
+
+
+def _declared(stored: Mapping[str, Any], cells: Mapping[str, Entry]) -> dict[str, Declared]:
+    """Return what the blocks of each cell can hold; of a plug-in's kind only the largest sizes are known here."""
+    about = conclusions_of(stored, [entry.config for entry in cells.values()])
+    declared = {}
+    for cell, entry in cells.items():
+        kind = built_in(entry.config)
+        sizes = kind.sizes(entry.config) if kind else about.sizes
+        sizes = {**sizes, **_sized(len(entry.systems))}
+        declared[cell] = Declared(about.outcomes, sizes, exact=kind is not None and "foreign" not in stored)
+    return declared
+
+
+def _sized(n_systems: int) -> dict[str, int]:
+    return {"system": n_systems, "pair": n_systems * (n_systems - 1) // 2}
+
+
+def _of_systems(n_systems: int | None, arrays: Mapping[str, Array]) -> dict[str, int]:
+    """Size what lies along systems; where cells differ a block has to agree with itself, and is looked at again."""
+    if n_systems is not None:
+        return _sized(n_systems)
+    estimate = arrays.get("estimate")
+    return _sized(estimate.shape[-1]) if estimate is not None and estimate.ndim else {}
+
+
+def _wrong_type(name: str, array: Array, outcome: Outcome) -> str | None:
+    if not isinstance(array, np.ndarray):
+        return f"has {name} as no array"
+    wanted = _dtype(outcome.dtype)
+    if array.dtype == wanted:
+        return None
+    same = array.dtype.kind in "biuf" and np.array_equal(
+        array.astype(wanted), array, equal_nan=array.dtype.kind == wanted.kind == "f"
+    )
+    return None if same else f"has {name} as {array.dtype}, not {wanted}"
+
+
+def _wrong_shape(name: str, array: Array, outcome: Outcome, at: Address, declared: Declared) -> str | None:
+    rows = 1 if outcome.dims[0] == "of_world" else at.count
+    if array.ndim and len(array) != rows:
+        return f"returned {len(array)} rows of {name}, not {rows}"
+    if array.ndim != len(outcome.dims):
+        return f"has {name} of shape {array.shape}, not one row per {', '.join(outcome.dims)}"
+    for dim, size in zip(outcome.dims[1:], array.shape[1:], strict=True):
+        most = declared.sizes.get(dim, size)
+        if size > most or (size != most and (declared.exact or dim in ("system", "pair"))):
+            return f"has {name} with {size} entries along {dim}, not {most}"
+    return None
+
+
+_dtype = cache(np.dtype)
+_CAMPAIGN = Outcome(("replicate",), "int32", -1, "where a campaign lives")
