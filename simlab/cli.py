@@ -39,7 +39,7 @@ from simlab.commands.flags import (
     Where,
 )
 from simlab.commands.halting import halted
-from simlab.commands.notes import note
+from simlab.commands.notes import note, reservations
 
 if TYPE_CHECKING:
     from simlab.commands.launch import Launched
@@ -445,15 +445,22 @@ def fit_metric(
 
 
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
-def verify(where: Where = None, form: Format = "table", save: Save = None) -> None:
+def verify(
+    where: Where = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Rebuild the store from its ledger; say what is lost.")
+    ] = False,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
     """Check a store: checksums, missing or torn cells."""
     from simlab.commands import saving
     from simlab.commands import verify as checks
 
     saving.check(save)
-    text, sound = checks.answer(*_store(where))
-    _say(_with_csv(lambda form: text if form == "table" else saving.soundness(text, sound)), form, save)
-    raise typer.Exit(DONE if sound else RESERVED)
+    found = checks.answer(*_store(where), repair=repair)
+    _say(_with_csv(lambda form: found.text if form == "table" else saving.soundness(*found[1:])), form, save)
+    raise typer.Exit(DONE if found.sound else RESERVED)
 
 
 @app.command(epilog="Example: simlab replay outputs/item_grouping 4.3.0")
@@ -528,7 +535,9 @@ def answer(words: Sequence[str]) -> int:
         sys.stdout.reconfigure(errors="replace")
     try:
         code = _invoke(list(words) or ["--help"])
-        sys.stdout.flush()
+        # Without a stdout (>&-) there is nobody to be told.
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has left; what is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -538,8 +547,18 @@ def answer(words: Sequence[str]) -> int:
     except SystemExit as left:
         return complain(f"SystemExit({left.code!r}) was raised on the way, by a part that is not simlab's own", NOTHING)
     except Exception as error:
-        return explain(error)
+        code = explain(error)
+        _silence_stdout()
     return code
+
+
+def _silence_stdout() -> None:
+    """Let what is still buffered go nowhere where stdout takes nothing: a full disk must not raise again at exit."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _invoke(words: list[str]) -> int:
@@ -554,12 +573,16 @@ def _invoke(words: list[str]) -> int:
         from simlab.commands import hydra_habits
 
         hydra_habits.refuse(words[1:])
-    try:
-        with command.make_context("simlab", words) as context:
-            command.invoke(context)
-    except typer.Exit as left:
-        return int(left.exit_code)
-    return 0
+    with reservations() as said:
+        try:
+            with command.make_context("simlab", words) as context:
+                command.invoke(context)
+            code = DONE
+        except typer.Exit as left:
+            code = int(left.exit_code)
+    for line in said:
+        note(line)
+    return code or (RESERVED if said else DONE)
 
 
 def _end(launched: Launched) -> None:
@@ -575,11 +598,11 @@ def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
     """Print an answer in a form, and keep it where that is wanted."""
     keep = _keeping(save)
     text = write(form)
+    print(text, flush=True)
     if keep:
         # What was said on the way to the answer was said.
         with redirect_stderr(io.StringIO()):
             keep(text if form == "json" else write("json"))
-    print(text)
 
 
 def _check_answered(form: Form, save: Path | None, *, nothing_run: bool) -> None:

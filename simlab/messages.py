@@ -12,6 +12,10 @@ _PLAIN = re.compile(r"[A-Za-z_/][\w./:+-]*", re.ASCII)
 _WORDS = ("null", "true", "false", "nan", "inf")
 
 
+class Reservation(UserWarning):
+    """Say what a reader of a store should know: its run was interrupted, or its ledger cannot be read."""
+
+
 def shown(value: object, limit: int = 60) -> str:
     """Write a value as it would be typed, shortened; text that could be mistaken for another value in quotes.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import re
 import sys
@@ -16,6 +17,10 @@ from simlab.commands.exit_codes import BUG, REFUSED
 from simlab.messages import shortened
 
 # The exception that the option parser raises for a mistake; typer exports only its descendants.
+_OF_DISKS = frozenset(
+    [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG]
+)
+
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
@@ -31,6 +36,10 @@ def explain(error: Exception) -> int:
         return complain(str(error), REFUSED)
     if isinstance(error, OSError) and error.filename is not None:
         return complain(f"{error.filename}: {(error.strerror or type(error).__name__).lower()}", REFUSED)
+    if isinstance(error, OSError) and error.errno in _OF_DISKS:
+        from simlab.files import needed
+
+        return complain(f"{(error.strerror or '').lower()}; {needed(error)} and run the same command again", REFUSED)
     return complain(
         f"this is a bug in simlab ({shortened(f'{type(error).__name__}: {error}', 300)}); {_kept(error)}", BUG
     )

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note, program
+from simlab.files import reason
+from simlab.messages import legible
 from simlab.types import OK, UNRUN, InputError
 
 if TYPE_CHECKING:
@@ -103,12 +105,20 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
 
     with open_results(folder) as dataset:
         rows = records(dataset, measures_of(dataset)) if keep or form != "table" else []
-        if keep:
-            keep(tables.to_json(rows))
+        unkept = _kept(keep, tables.to_json(rows)) if keep else []
         text = findings.finding(dataset) if form == "table" else tables.write(rows, form)
         failed, code = list(failures(dataset)), soundness(dataset)
-        notes = [*failed, *findings.ending(dataset, folder, program())]
-        return Launched(text, notes, RESERVED if failed and code == DONE else code)
+        notes = [*unkept, *failed, *findings.ending(dataset, folder, program())]
+        return Launched(text, notes, code or (RESERVED if failed or unkept else DONE))
+
+
+def _kept(keep: Keep, text: str) -> list[str]:
+    """Keep an answer; return a line, or none, that says why that could not be: the answer itself is not withheld."""
+    try:
+        keep(text)
+    except OSError as error:
+        return [f"--save: not kept ({legible(error.filename or '')}: {reason(error)})"]
+    return []
 
 
 def soundness(dataset: xr.Dataset) -> int:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from simlab.messages import Reservation
 
 
 def note(line: str) -> None:
@@ -14,3 +20,21 @@ def note(line: str) -> None:
 def program() -> str:
     """Return how the user started simlab, so that a suggested command works where it is typed."""
     return "uv run simlab" if "UV_RUN_RECURSION_DEPTH" in os.environ else "simlab"
+
+
+@contextmanager
+def reservations() -> Iterator[list[str]]:
+    """Collect what readers of stores have to say of them, instead of Python's own way to say it."""
+    said: list[str] = []
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def kept(message: Any, category: type[Warning], *more: Any, **named: Any) -> None:
+            if not issubclass(category, Reservation):
+                shown(message, category, *more, **named)
+            elif str(message) not in said:
+                said.append(str(message))
+
+        warnings.showwarning = kept
+        warnings.simplefilter("always", Reservation)
+        yield said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,11 +15,14 @@ from simlab.comparing import several_stores
 from simlab.comparing.contrasts import Row
 from simlab.comparing.contrasts import compare as contrasts
 from simlab.drawing import view
-from simlab.messages import or_nearest
+from simlab.engine.ledger import STORE
+from simlab.files import reason
+from simlab.messages import legible, or_nearest
 from simlab.store import opening
 from simlab.store.folder import last_store
 from simlab.store.opening import config_of
 from simlab.store.query import select, with_measures
+from simlab.store.wholeness import remedy
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -126,6 +130,7 @@ def opened(store: Any, conditions: Sequence[Condition]) -> Iterator[xr.Dataset]:
     dataset = last_store() if store is None else store
     with ExitStack() as stack:
         if isinstance(dataset, str | os.PathLike):
+            stack.enter_context(_decoding(Path(dataset)))
             dataset = stack.enter_context(opening.open_results(Path(dataset)))
         yield narrowed(dataset, conditions)
 
@@ -134,10 +139,27 @@ def several(stack: ExitStack, folders: Sequence[Any]) -> dict[str, xr.Dataset]:
     """Open stores by the names of their folders; raises InputError for two of one name, and for datasets."""
     if not all(isinstance(folder, str | os.PathLike) for folder in folders):
         raise InputError("several stores are compared by the names of their folders; give folders, not datasets")
+    for folder in folders:
+        stack.enter_context(_decoding(Path(folder)))
     named = {Path(folder).name: stack.enter_context(opening.open_results(Path(folder))) for folder in folders}
     if len(named) < len(folders):
         raise InputError("two of these folders have the same name; rename one")
     return named
+
+
+@contextmanager
+def _decoding(folder: Path) -> Iterator[None]:
+    """Raise InputError for a chunk whose checksum holds and that the libraries that read it do not understand."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+        if not any(name.partition(".")[0] in ("zarr", "numcodecs") for name in frames):
+            raise
+        path = folder / STORE
+        raise InputError(f"{legible(path)} is damaged ({reason(error)}); {remedy(path)}") from error
 
 
 def apart(given: Sequence[str | Mapping[str, object]]) -> list[Condition]:

@@ -4,26 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from simlab.commands.stores import named
 from simlab.drawing.text import soundness
 from simlab.engine import ledger
-from simlab.parts import is_own
+from simlab.engine.ledger_file import DamagedLedger
 from simlab.store import calculations, verifying
-from simlab.store.measures import measures_of
+from simlab.store.kept import own_measures
+from simlab.store.measures import Measures
 from simlab.types import InputError
 
 
-def answer(folder: Path | None, conditions: Sequence[str]) -> tuple[str, bool]:
-    """Check a store; return a line per check and whether all is well."""
+class Checked(NamedTuple):
+    """Hold what a check came to: a page for people, all its lines for programs, and whether all is well."""
+
+    text: str
+    lines: str
+    sound: bool
+
+
+def answer(folder: Path | None, conditions: Sequence[str], *, repair: bool = False) -> Checked:
+    """Check a store, or with `repair` rebuild it from its ledger.
+
+    Raises InputError for conditions, and where there is nothing that can be checked or repaired.
+    """
     if conditions:
         raise InputError(f"verify checks a whole store; leave out {conditions[0]}")
     where = named(folder)
+    if repair:
+        return _repaired(where)
     if not (where / ledger.FILE).exists() and (calculated := calculations.verify(where)):
-        return soundness.of_calculation(*calculated), not calculated[1]
-    with ledger.reading(where) as book:
-        sections = (book.declaration() or {})["measure"]
-    # Parts of plug-in packages are not at hand here; their values are held against their checksums only.
-    own = {name: section for name, section in sections.items() if is_own(section)}
-    report = verifying.verify(where, measures_of({"measure": own}))
-    return soundness.of_studies(report), not report.problems
+        text = soundness.of_calculation(*calculated)
+        return Checked(text, text, not calculated[1])
+    report = verifying.verify(where, _own_measures(where))
+    return Checked(soundness.of_studies(report), soundness.of_studies(report, most=None), not report.problems)
+
+
+def _repaired(where: Path) -> Checked:
+    from simlab.store import repairing
+
+    report, done = repairing.repair(where)
+    text, lines = (soundness.of_studies(report, done, most) for most in (soundness.MOST, None))
+    return Checked(text, lines, not report.problems)
+
+
+def _own_measures(where: Path) -> Measures:
+    """Bind the measures of a sweep that are simlab's own: parts of plug-ins are held against their checksums only."""
+    try:
+        with ledger.reading(where) as book:
+            return own_measures(book)[0]
+    except DamagedLedger:
+        return {}

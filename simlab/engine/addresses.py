@@ -12,6 +12,9 @@ import numpy as np
 
 from simlab.types import Array, Place
 
+MOST_BYTES = 2 * 2**30
+"""No block is larger: it would not fit into a store."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -72,8 +75,11 @@ def pack(arrays: Mapping[str, Array]) -> bytes:
 
 
 def unpack(payload: bytes) -> dict[str, Array]:
-    """Read the arrays of a block."""
+    """Read the arrays of a block; raise ValueError where they would be larger than any block is."""
     with np.load(io.BytesIO(payload), allow_pickle=False) as file:
+        size = sum(part.file_size for part in file.zip.infolist())
+        if size > MOST_BYTES:
+            raise ValueError(f"its arrays take {size / 2**30:.3g} GiB")
         return dict(file)
 
 

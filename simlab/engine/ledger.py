@@ -23,6 +23,7 @@ from simlab.engine.ledger_file import (
     SCHEMA,
     SEALED,
     STORE,
+    DamagedLedger,
     bring_up_to_date,
     complaints,
     damage,
@@ -91,12 +92,12 @@ def writing(folder: Path) -> Iterator[Ledger]:
 
 
 @contextmanager
-def reading(folder: Path) -> Iterator[Ledger]:
-    """Open the ledger of a folder without changing it.
+def reading(folder: Path, patience: float | None = None) -> Iterator[Ledger]:
+    """Open the ledger of a folder without changing it; wait so many seconds where a run is writing to it.
 
     Raises InputError where there is none, it is not a ledger, or a run is writing to it.
     """
-    with opened_to_read(folder) as database:
+    with opened_to_read(folder, patience) as database:
         yield Ledger(database, folder)
 
 
@@ -106,6 +107,7 @@ class Ledger:
     def __init__(self, database: sqlite3.Connection, folder: Path) -> None:
         self._database = database
         self.folder = folder
+        self._left_out: frozenset[int] = frozenset()
         self._look()
 
     def declaration(self) -> dict[str, Any] | None:
@@ -180,6 +182,12 @@ class Ledger:
             self._insert("OR REPLACE", "cells", map(_cell_row, entries))
             self._insert("OR IGNORE", "asked", ((entry.cell, worlds, studies) for entry in entries))
 
+    def give_up(self, records: Sequence[Record]) -> None:
+        """Delete rows that are damaged; the command that knows what they were writes them anew."""
+        with self._transaction() as database:
+            for record in records:
+                database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
+
     def mark_laid(self) -> None:
         """Note that the store holds all that the ledger does."""
         with self._transaction():
@@ -188,6 +196,10 @@ class Ledger:
     def laid(self) -> bool:
         """Tell whether the store is known to hold all that the ledger does."""
         return bool(self._get("store") == LAID)
+
+    def n_blocks(self) -> int:
+        """Count the blocks."""
+        return int(self._database.execute("SELECT count(*) FROM blocks").fetchone()[0])
 
     def campaigns(self) -> dict[tuple[str, str], int]:
         """Count the campaigns of each cell by the status of their blocks."""
@@ -206,7 +218,7 @@ class Ledger:
             ]
             return sorted(entries, key=lambda entry: entry.position)
         except (ValueError, TypeError) as error:
-            raise InputError(damage(self.folder / FILE, "a cell cannot be read")) from error
+            raise damage(self.folder / FILE, "a cell cannot be read") from error
 
     def missing(self, cell: str, world: int, studies: int, *, failed: bool = True) -> list[tuple[int, int]]:
         """List the studies of a world that are not finished, as (first, count); `failed` ones are among them."""
@@ -257,6 +269,10 @@ class Ledger:
         """Read the blocks of a cell (of all cells) in the order of worlds and studies."""
         return self._blocks("" if cell is None else "WHERE cell = ?", *(() if cell is None else (cell,)))
 
+    def leave_out(self, rows: Sequence[Row]) -> None:
+        """Read no longer blocks that cannot be used; in the file they stay."""
+        self._left_out = frozenset(row.at for row in rows)
+
     def failed(self) -> list[Finished]:
         """List the blocks that failed."""
         return [row.block for row in self._blocks("WHERE status = 'failed'")]
@@ -264,7 +280,8 @@ class Ledger:
     def _blocks(self, condition: str, *values: str) -> Iterator[Row]:
         order = "ORDER BY cell, world, pool, draw, first"
         query = f"SELECT rowid, {self._fields} FROM blocks {condition} {order}"  # noqa: S608 (no text from outside)
-        return map(_read_block, self._database.execute(query, values))
+        rows = self._database.execute(query, values)
+        return (_read_block(row) for row in rows if row[0] not in self._left_out)
 
     def failed_designs(self) -> dict[str, int]:
         """Count, per reason, the studies whose design could not be carried out."""
@@ -306,7 +323,7 @@ class Ledger:
             return json.loads(row[0])
         except ValueError as error:
             where = self.folder / FILE
-            raise InputError(f"{where}: the record {key} is damaged ({error}); the same command mends it") from error
+            raise DamagedLedger(f"{where}: the record {key} is damaged ({error}); the same command mends it") from error
 
     def _put(self, key: str, value: Any) -> None:
         self._insert("OR REPLACE", "meta", [(key, json.dumps(value))])

@@ -47,21 +47,25 @@ _NEEDED = {
 """What is needed where SQLite cannot read or write."""
 
 
-def damage(path: Path, how: str) -> str:
+class DamagedLedger(InputError):
+    """Report a ledger that cannot be read as a whole, or not at all."""
+
+
+def damage(path: Path, how: str) -> DamagedLedger:
     """Say that the file of a ledger is damaged, and what keeps what can still be read of it."""
-    return (
-        f"{path} is damaged ({legible(how)}); `simlab verify {legible(path.parent)} --repair` keeps what can still be "
-        "read of it, and then the same command computes the rest again"
+    return DamagedLedger(
+        f"{legible(path)} is damaged ({legible(how)}); `simlab verify {legible(path.parent)} --repair` keeps what can "
+        "still be read of it, and then the same command computes the rest again"
     )
 
 
 @contextmanager
-def opened_alone(folder: Path) -> Iterator[sqlite3.Connection]:
+def opened_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]:
     """Open the ledger of a folder for writing, alone; start one where there is none.
 
     Raises InputError where another run holds it or the file is not a ledger.
     """
-    path = folder / FILE
+    path = folder / name
     _make(folder)
     with _plain_errors(path), closing(_connect(path, "rwc")) as database:
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -71,21 +75,21 @@ def opened_alone(folder: Path) -> Iterator[sqlite3.Connection]:
         if _is_empty(database, path):
             _start(database)
         elif wrong := complaints(database):
-            raise InputError(damage(path, wrong[0]))
+            raise damage(path, wrong[0])
         database.execute("COMMIT")
         yield database
 
 
 @contextmanager
-def opened_to_read(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Open the ledger of a folder so that nothing can be changed.
+def opened_to_read(folder: Path, patience: float | None = None) -> Iterator[sqlite3.Connection]:
+    """Open the ledger of a folder so that nothing can be changed; wait so many seconds where a run is writing to it.
 
     Raises InputError where there is none, it is not a ledger, or a run is writing to it.
     """
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"{folder} holds no sweep: it has no {FILE}")
-    with _plain_errors(path), closing(_connect(path, "rw")) as database:
+    with _plain_errors(path), closing(_connect(path, "rw", patience)) as database:
         database.execute("PRAGMA query_only = 1")
         if _is_empty(database, path):
             raise InputError(f"{folder} holds no sweep: its {FILE} is empty")
@@ -106,11 +110,22 @@ def _make(folder: Path) -> None:
         raise InputError(f"{folder} cannot be made a folder ({error.strerror}); give another --out") from error
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
+def _connect(path: Path, mode: str, patience: float | None = None) -> sqlite3.Connection:
     database = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=LOCK_SECONDS, isolation_level=None
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=LOCK_SECONDS if patience is None else patience,
+        isolation_level=None,
     )
     # Text that is damaged is read, and then its checksum does not hold.
+    database.text_factory = lambda content: content.decode("utf-8", "replace")
+    database.create_function("seal", -1, seal, deterministic=True)
+    return database
+
+
+def reading_leniently(path: Path) -> sqlite3.Connection:
+    """Open the file of a damaged ledger, whatever its header says, so that nothing of it can be changed."""
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
     database.text_factory = lambda content: content.decode("utf-8", "replace")
     database.create_function("seal", -1, seal, deterministic=True)
     return database
@@ -189,20 +204,18 @@ def _plain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise InputError(_said(path, error)) from error
+        raise _plain(path, error) from error
 
 
-def _said(path: Path, error: sqlite3.Error) -> str:
+def _plain(path: Path, error: sqlite3.Error) -> InputError:
     code = getattr(error, "sqlite_errorname", "")
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return f"{path.parent} is in use by another run; wait until it ends or give another --out"
-    if code == "SQLITE_NOTADB" and (path.parent / STORE).exists():
-        return damage(path, str(error))
-    if code == "SQLITE_NOTADB":
-        return f"{path} is not a simlab ledger; give another --out"
-    if code.startswith("SQLITE_CORRUPT"):
+        return InputError(f"{path.parent} is in use by another run; wait until it ends or give another --out")
+    if code == "SQLITE_NOTADB" and not (path.parent / STORE).exists():
+        return InputError(f"{path} is not a simlab ledger; give another --out")
+    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return damage(path, str(error))
     for begin, needed in _NEEDED.items():
         if code.startswith(begin):
-            return f"{path}: {error}; {needed} and run the same command again: finished blocks are kept"
-    return f"{path}: {error}"
+            return InputError(f"{path}: {error}; {needed} and run the same command again: finished blocks are kept")
+    return DamagedLedger(f"{path}: {error}; `simlab verify {legible(path.parent)} --repair` keeps what can be read")

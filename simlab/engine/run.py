@@ -196,12 +196,13 @@ def failures(book: Ledger) -> tuple[Failure, ...]:
 
 def cell_names(book: Ledger) -> dict[str, str]:
     """Name the cells by their values on the axes; a name ends in a comma where there are axes."""
-    axes = (book.declaration() or {})["axes"]
+    declared = book.declaration()
+    axes = declared["axes"] if declared else []
     return {
         entry.cell: "".join(
             f"{axis['name']}={shown(axis['values'][k])}, " for axis, k in zip(axes, entry.position, strict=True)
         )
-        for entry in book.entries()
+        for entry in (book.entries() if declared else [])
     }
 
 

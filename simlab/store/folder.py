@@ -57,12 +57,16 @@ def take_place(folder: Path) -> None:
 
 def valid_store(folder: Path) -> Path:
     """Return the path of the store in a folder; raise InputError where there is none."""
-    for name in (STORE, OLD):
-        if (folder / name / "zarr.json").is_file():
-            return folder / name
+    if (path := store_in(folder)) is not None:
+        return path
     if (folder / FILE).is_file():
         raise InputError(f"{folder} has no {STORE} yet: its run was interrupted; the same command continues it")
     raise InputError(f"{folder} holds no results; name the folder of a sweep that was run")
+
+
+def store_in(folder: Path) -> Path | None:
+    """Return the path of the store in a folder, None where there is none (yet)."""
+    return next((folder / name for name in (STORE, OLD) if (folder / name / "zarr.json").is_file()), None)
 
 
 def remember_last(folder: Path, root: Path = OUTPUTS) -> list[str]:

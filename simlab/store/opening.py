@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.engine.ledger import STORE
+from simlab.engine.ledger import FILE, STORE
 from simlab.files import reason
-from simlab.messages import legible
-from simlab.store.folder import valid_store
+from simlab.messages import Reservation, legible
+from simlab.store.folder import store_in, valid_store
+from simlab.store.kept import is_laid, lacks, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
 from simlab.store.wholeness import Examined, examine, refuse_damaged, remedy
@@ -22,6 +24,7 @@ from simlab.types import UNRUN, Array, InputError, Outcome
 
 if TYPE_CHECKING:
     import xarray as xr
+    import zarr.abc.store
 
 
 def open_results(folder: str | Path) -> xr.Dataset:
@@ -29,14 +32,21 @@ def open_results(folder: str | Path) -> xr.Dataset:
 
     Dimensions are the sweep's axes in its order, then those of the outcomes; the measures come first. Raises
     InputError where there is no store, a newer simlab wrote it, or something of it is lost; a chunk that is damaged is
-    named when it is read. (Plain `xarray.open_zarr` gives fill values for a chunk that is lost, without a word.)
+    named when it is read. Where a run was interrupted, what its ledger keeps is opened, in memory, with a warning
+    (`Reservation`) that says what is missing. (Plain `xarray.open_zarr` gives fill values for a chunk that is lost,
+    without a word: out of reach here.)
 
     >>> import simlab
     >>> simlab.open_results("outputs/item_grouping")["srp"].sel(grouping="ungrouped")  # doctest: +SKIP
     """
     where = Path(folder)
-    path = valid_store(where.parent if where.name == STORE else where)
-    return _opened(path)
+    where = where.parent if where.name == STORE else where
+    path = store_in(where)
+    if not (where / FILE).is_file():
+        return _opened(valid_store(where))
+    if path is None:
+        return _view(where)
+    return _newest(where, path)
 
 
 def config_of(dataset: xr.Dataset) -> dict[str, Any]:
@@ -117,17 +127,37 @@ def _ordered(dataset: xr.Dataset) -> list[str]:
     return sorted(names, key=lambda name: (ranks.get(name, (len(measures), 0)), name))
 
 
+def _newest(folder: Path, path: Path) -> xr.Dataset:
+    """Open a store, or where it lacks campaigns that its ledger holds what is there; what is in doubt is warned of."""
+    dataset = _opened(path)
+    try:
+        return dataset if is_laid(folder) or not lacks(folder, dataset) else _view(folder)
+    except InputError as error:
+        warnings.warn(f"{error} (shown is what its store holds)", Reservation, stacklevel=4)
+        return dataset
+
+
+def _view(folder: Path) -> xr.Dataset:
+    store, missing = view(folder)
+    warnings.warn(missing, Reservation, stacklevel=4)
+    return _dataset(store, folder / STORE)
+
+
 def _opened(path: Path) -> xr.Dataset:
     """Open a store that is whole; raise InputError, naming what is damaged and the remedy, where it is not."""
-    import xarray as xr
-
     from simlab.store.chunks import CheckedStore
 
     examined = refuse_newer(path, examine(path))
     refuse_damaged(path, examined)
     refuse_strange(examined, path)
+    return _dataset(CheckedStore(path, read_only=True), path)
+
+
+def _dataset(store: zarr.abc.store.Store, path: Path) -> xr.Dataset:
+    import xarray as xr
+
     try:
-        dataset: xr.Dataset = xr.open_zarr(CheckedStore(path, read_only=True), chunks=None)
+        dataset: xr.Dataset = xr.open_zarr(store, chunks=None)
         # A dataset lists its dimensions in the order in which its variables name them.
         ordered: xr.Dataset = dataset[_ordered(dataset)]
     except InputError:

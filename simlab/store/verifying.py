@@ -11,10 +11,13 @@ import numpy as np
 
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
+from simlab.engine.block_checks import unusable
 from simlab.engine.ledger import FILE, STORE, Ledger
+from simlab.engine.ledger_file import DamagedLedger, damage
 from simlab.engine.run import cell_names, failures
 from simlab.files import reason
-from simlab.store.folder import valid_store
+from simlab.store.folder import store_in, valid_store
+from simlab.store.kept import refuse_strange
 from simlab.store.layout import grid, slabs
 from simlab.store.measures import Measures, set_out
 from simlab.store.opening import refuse_newer
@@ -37,26 +40,53 @@ class Report:
 def verify(folder: Path, measures: Measures | None = None) -> Report:
     """Check the ledger and the store of a folder, reading only; recompute the given measures, too.
 
-    Raises InputError where the folder holds no sweep, its ledger cannot be read or a run is writing to it.
+    A ledger that cannot be read is a problem, too. Raises InputError where the folder holds no sweep or a run is
+    writing to it.
     """
-    with ledger.reading(folder) as book:
-        blocks, torn = _torn(book)
-        problems = [f"{FILE}: {complaint}" for complaint in book.complaints()] + torn
-        problems += [f"failed: {failure.address}: {failure.reason}" for failure in failures(book)]
-        problems += _missing(book)
-        # What a torn block held is not known, so the store cannot be held against it.
-        arrays, wrong = (0, []) if torn else _check_store(book, measures or {})
-        return Report(len(book.entries()), blocks, arrays, tuple(dict.fromkeys(problems + wrong)))
+    try:
+        with ledger.reading(folder) as book:
+            if wrong := book.complaints():
+                raise damage(folder / FILE, wrong[0])
+            return _verify(book, measures or {})
+    except DamagedLedger as error:
+        return Report(0, 0, 0, (str(error), *_without_ledger(folder)))
 
 
-def _torn(book: Ledger) -> tuple[int, list[str]]:
-    names, torn, n = cell_names(book), [], 0
-    for row in book.blocks():
-        n += 1
-        if not row.sound:
-            at = row.block.address
-            torn.append(f"torn: {names.get(at.cell, 'unknown cell, ')}{at}: its checksum does not hold")
-    return n, torn
+def _verify(book: Ledger, measures: Measures) -> Report:
+    refuse_strange(book)
+    records = [f"damaged: {record} in {FILE}: its checksum does not hold" for record in book.damaged()]
+    blocks, torn = _unusable(book)
+    problems = [*records, *torn, *(f"failed: {failure.address}: {failure.reason}" for failure in failures(book))]
+    problems += _missing(book)
+    # What a damaged block or record held is not known, so the store cannot be held against it.
+    arrays, wrong = (0, []) if torn or records else _check_store(book, measures)
+    return Report(len(book.entries()), blocks, arrays, tuple(dict.fromkeys(problems + wrong)))
+
+
+def _without_ledger(folder: Path) -> list[str]:
+    """Say what a folder whose ledger cannot be read still answers."""
+    path = store_in(folder)
+    try:
+        problems = None if path is None else refuse_newer(path, examine(path)).problems
+    except InputError:
+        problems = ("it cannot be read",)
+    if problems is None:
+        return [f"{folder} has no {STORE} either: what the ledger does not give back is lost"]
+    whole = (
+        f"{STORE} is whole: query, compare and plot answer from it, and only blocks are lost that --repair cannot read"
+    )
+    return [*problems] or [whole]
+
+
+def _unusable(book: Ledger) -> tuple[int, list[str]]:
+    """Count the blocks, and list those that cannot be used: torn, or unlike what their cell declares."""
+    names = cell_names(book)
+    lines = []
+    for row, why in unusable(book):
+        at = row.block.address
+        word = "misfit" if row.sound else "torn"
+        lines.append(f"{word}: {names.get(at.cell, 'unknown cell, ')}{at}: {why}")
+    return book.n_blocks(), lines
 
 
 def _missing(book: Ledger) -> list[str]:

@@ -70,18 +70,35 @@ def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, 
     `command` is what asked for the sweep; the page names it. Returns a line, or none, for a page that could not be
     written; raises InputError where the disk does not take the store.
     """
-    size = grid(book)
-    settle(book.folder)
-    survey = look_through(book, size, measures)
-    named = {name: (labels or {}).get(name, {}) for name in measures}
-    summaries = set_out(size.names, size.shape, survey.estimates, named)
-    summaries |= bounds_if_failed(summaries, survey.failed)
-    about = attributes(book) | attribute(survey.undivided)
-    variables = coordinates(size, survey) | summaries
-    with laying(book.folder):
-        lay(book.folder / NEW, about, variables, lambda root: _add_outcomes(root, book, size, survey))
-        take_place(book.folder)
+    lay_store(book, measures, labels or {})
     return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command))
+
+
+def lay_store(book: Ledger, measures: Measures, labels: Labels) -> None:
+    """Lay the store of a ledger, which takes the place of an old one; raise InputError where the disk takes none."""
+    settle(book.folder)
+    with laying(book.folder):
+        lay_kept(book.folder / NEW, book, grid(book), measures, labels)
+        take_place(book.folder)
+
+
+def lay_kept(
+    where: Path | zarr.abc.store.Store,
+    book: Ledger,
+    size: Grid,
+    measures: Measures,
+    labels: Labels,
+    *,
+    outcomes: bool = True,
+) -> None:
+    """Lay a store of what a ledger keeps: measures, and what every campaign concluded unless that is not wanted."""
+    survey = look_through(book, size, measures)
+    summaries = set_out(size.names, size.shape, survey.estimates, {name: labels.get(name, {}) for name in measures})
+    summaries |= bounds_if_failed(summaries, survey.failed)
+    names = outcome_names(book, survey) if outcomes else ["status"]
+    variables = coordinates(size, survey) | summaries
+    about = attributes(book) | attribute(survey.undivided)
+    lay(where, about, variables, lambda root: _add_outcomes(root, book, size, survey, names))
 
 
 def lay(
@@ -224,8 +241,7 @@ def outcome_names(book: Ledger, survey: Survey) -> list[str]:
     return [name for name in survey.present if name != "document_set" or survey.document_set is None]
 
 
-def _add_outcomes(root: zarr.Group, book: Ledger, size: Grid, survey: Survey) -> None:
-    names = outcome_names(book, survey)
+def _add_outcomes(root: zarr.Group, book: Ledger, size: Grid, survey: Survey, names: Sequence[str]) -> None:
     split = depth(size, names)
     arrays = {}
     for name in names:

@@ -85,7 +85,7 @@ def test_a_figure_of_an_unknown_form_is_refused_before_the_store_is_opened(tmp_p
 
 
 def test_a_store_is_verified_whole(store: Path) -> None:
-    text, sound = verify.answer(store, [])
+    text, _, sound = verify.answer(store, [])
     assert sound
     assert "checksums hold" in text
     with pytest.raises(InputError, match="leave out documents=8"):

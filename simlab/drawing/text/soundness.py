@@ -7,17 +7,45 @@ from typing import TYPE_CHECKING
 
 from simlab.drawing.text.tables import counted
 
+_STORE = "results.zarr"
+
 if TYPE_CHECKING:
     from simlab.store.verifying import Report
 
 
-def of_studies(report: Report) -> str:
-    """Write a line per problem, and what was checked."""
+MOST = 3
+"""Problems of one sort that are listed on a page for people; more are summed up."""
+
+
+def of_studies(report: Report, done: Sequence[str] = (), most: int | None = MOST) -> str:
+    """Write what was repaired, a line per problem (None: all, else up to `most` of a sort), and what was checked."""
     parts = [(report.cells, "cell"), (report.blocks, "block"), (report.arrays, "array")]
     checked = f"{', '.join(counted([count], noun) for count, noun in parts)} checked"
+    lines = [*_summed_up(done, most), *_summed_up(report.problems, most)]
     if report.problems:
-        return "\n".join([*report.problems, f"{checked}: {counted([len(report.problems)], 'problem')}"])
-    return f"{checked}: checksums hold, nothing is missing, the store is what the ledger says"
+        return "\n".join([*lines, f"{checked}: {counted([len(report.problems)], 'problem')}"])
+    return "\n".join([*lines, f"{checked}: checksums hold, nothing is missing, the store is what the ledger says"])
+
+
+def _summed_up(lines: Sequence[str], most: int | None) -> list[str]:
+    """Sum up the lines of each sort that are too many: how many, in how many cells, and the first."""
+    sorts: dict[str, list[str]] = {}
+    for line in lines:
+        sorts.setdefault(_sort(line), []).append(line)
+    written = []
+    for sort, alike in sorts.items():
+        if most is None or len(alike) <= most:
+            written += alike
+            continue
+        first = alike[0].removeprefix(f"{sort}: ")
+        cells = {line.removeprefix(f"{sort}: ").partition("world ")[0] for line in alike if "world " in line}
+        where = f" in {counted([len(cells)], 'cell')}" if cells else ""
+        written.append(f"{sort}: {len(alike)}{where}, e.g. {first}")
+    return written
+
+
+def _sort(line: str) -> str:
+    return line.partition(":")[0] if not line.startswith(_STORE) else _STORE
 
 
 def of_calculation(count: int, problems: Sequence[str]) -> str:

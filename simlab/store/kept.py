@@ -1,0 +1,133 @@
+"""Answer from the ledger where a run was interrupted: what is kept, and a line that says what is missing.
+
+The view is laid in memory, so nothing in a user's folder changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simlab.engine import ledger
+from simlab.engine.block_checks import unusable
+from simlab.engine.ledger import FILE, STORE, Ledger
+from simlab.engine.ledger_file import damage
+from simlab.engine.run import cell_names
+from simlab.measures.labels import LABELS
+from simlab.messages import legible
+from simlab.parts import is_own
+from simlab.store.layout import Grid, grid
+from simlab.store.measures import Measures, measures_of
+from simlab.store.writing import lay_kept
+from simlab.types import BLOCK_FAILED, UNRUN, InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from zarr.storage import MemoryStore
+
+PATIENCE = 0.1
+MOST_BYTES = 512 * 2**20
+"""A view of more than that holds measures only, [bytes]; one of which even those are larger is refused."""
+
+
+def own_measures(book: Ledger) -> tuple[Measures, list[str]]:
+    """Bind the measures that a sweep declares; name those of plug-ins, which no file makes anybody import."""
+    sections = (book.declaration() or {}).get("measure", {})
+    own = {name: section for name, section in sections.items() if is_own(section)}
+    return measures_of({"measure": own}), sorted(sections.keys() - own.keys())
+
+
+def is_laid(folder: Path) -> bool:
+    """Tell whether the ledger of a folder knows that its store holds all that it does."""
+    with ledger.reading(folder, PATIENCE) as book:
+        return book.laid()
+
+
+def lacks(folder: Path, dataset: xr.Dataset) -> bool:
+    """Tell whether an open store lacks campaigns that the ledger of its folder holds."""
+    with ledger.reading(folder, PATIENCE) as book:
+        counts = book.campaigns()
+    status = dataset["status"].values
+    ran, failed = int(np.sum(status != UNRUN)), int(np.sum(status == BLOCK_FAILED))
+    held = sum(count for (_, state), count in counts.items() if state == "ok")
+    return held > ran - failed or sum(counts.values()) > ran
+
+
+def view(folder: Path) -> tuple[MemoryStore, str]:
+    """Lay what the ledger of a folder keeps in memory; return that, and a line that says what is missing.
+
+    Raises InputError where another run is at it, or the ledger cannot be read.
+    """
+    from zarr.storage import MemoryStore
+
+    with ledger.reading(folder, PATIENCE) as book:
+        if wrong := book.complaints():
+            raise damage(folder / FILE, wrong[0])
+        refuse_strange(book)
+        left_out = [row for row, _ in unusable(book)]
+        book.leave_out(left_out)
+        size = grid(book)
+        measures, others = own_measures(book)
+        store = MemoryStore()
+        lay_kept(store, book, size, measures, LABELS, outcomes=_bytes(size, folder) <= MOST_BYTES)
+        more = [f"{len(left_out)} damaged blocks are left out"] if left_out else []
+        more += [f"{len(book.damaged())} damaged records of the ledger are left out"] if book.damaged() else []
+        more += [f"measures of plug-ins are left out ({', '.join(others)})"] if others else []
+        return store, "; ".join([_interrupted(book), *more, "the same command continues it"])
+
+
+def refuse_strange(book: Ledger) -> None:
+    """Raise InputError where a ledger declares what no sweep is; a checksum says only that nothing has changed."""
+    declared = book.declaration()
+    if declared is None:
+        raise InputError(f"{book.folder} holds no sweep yet; run one")
+    try:
+        shape = [len(axis["values"]) for axis in declared["axes"] if isinstance(axis["name"] + axis["key"], str)]
+        typed = [type(declared[key]) for key in ("worlds", "studies", "measures", "measure", "base")]
+        places = [entry.position for entry in book.entries()]
+        fits = all(
+            len(place) == len(shape) and all(0 <= k < n for k, n in zip(place, shape, strict=True)) for place in places
+        )
+        if typed != [int, int, list, dict, dict] or not fits or min(declared["worlds"], declared["studies"]) < 0:
+            raise TypeError("of another type")
+    except (KeyError, TypeError, ValueError) as error:
+        raise damage(book.folder / FILE, "what it declares is no sweep") from error
+
+
+def _bytes(size: Grid, folder: Path) -> int:
+    """Estimate how large a view is; raise InputError where even its measures are larger than a store can be."""
+    cells = math.prod(size.shape)
+    if cells * size.sizes["replicate"] > MOST_BYTES:
+        raise InputError(
+            f"{folder}: {cells:,} cells of {size.sizes['replicate']:,} campaigns are more than can be shown without a "
+            "store; the same command lays it"
+        )
+    width = sum(
+        np.dtype(outcome.dtype).itemsize * math.prod(size.sizes[dim] for dim in outcome.dims)
+        for outcome in size.outcomes.values()
+        if all(dim in size.sizes for dim in outcome.dims)
+    )
+    return cells * width
+
+
+def _interrupted(book: Ledger) -> str:
+    """Count the campaigns that are there, and name the cells that have none."""
+    names = {cell: name.removesuffix(", ") for cell, name in cell_names(book).items()}
+    wanted = sum(sum(book.wanted(cell)) for cell in names)
+    there = {cell: sum(row.block.address.count for row in book.blocks(cell)) for cell in names}
+    none = [names[cell] for cell, count in there.items() if not count]
+    if sum(there.values()) == wanted:
+        return f"interrupted: all {wanted:,} campaigns are there, but not yet in {STORE}"
+    return f"interrupted: {sum(there.values()):,} of {wanted:,} campaigns are there{_without(none)}"
+
+
+def _without(cells: Sequence[str], most: int = 3) -> str:
+    if not cells or cells == [""]:
+        return ""
+    shown = " and ".join(legible(cell, 80) for cell in cells[:most])
+    more = f" and {len(cells) - most} more" if len(cells) > most else ""
+    return f" (none of {shown}{more})"

@@ -1,0 +1,94 @@
+"""Mend a folder from its ledger: give up what cannot be used, lay the store anew, say what is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simlab.engine import ledger
+from simlab.engine.block_checks import unusable
+from simlab.engine.ledger import FILE, STORE, Ledger
+from simlab.engine.ledger_file import DamagedLedger
+from simlab.engine.run import cell_names
+from simlab.engine.salvage import salvage
+from simlab.measures.labels import LABELS
+from simlab.store import readme
+from simlab.store.folder import settle
+from simlab.store.kept import own_measures, refuse_strange
+from simlab.store.measures import Measures
+from simlab.store.verifying import Report, verify
+from simlab.store.writing import lay_store
+from simlab.types import InputError
+
+
+def repair(folder: Path) -> tuple[Report, list[str]]:
+    """Rebuild the store of a folder from its ledger; return what is wrong then, and a line for each thing done.
+
+    Raises InputError where the folder has no ledger, another run is at it or the disk takes nothing.
+    """
+    if not (folder / FILE).is_file():
+        raise InputError(f"{folder} has no {FILE} to repair it from; the same command lays its store anew")
+    done = _read_again(folder)
+    with ledger.writing(folder) as book:
+        settle(folder)
+        given_up, lost = _give_up(book)
+        done += given_up
+        if lost is not None:
+            return Report(len(book.entries()), 0, 0, (lost,)), done
+    report = verify(folder, _measures(folder))
+    if any(STORE in problem for problem in report.problems):
+        done += _lay(folder)
+        report = verify(folder, _measures(folder))
+    return report, done
+
+
+def _measures(folder: Path) -> Measures:
+    """Bind the built-in measures that the sweep of a folder declares."""
+    with ledger.reading(folder) as book:
+        return own_measures(book)[0]
+
+
+def _read_again(folder: Path) -> list[str]:
+    """Salvage the ledger of a folder where its file cannot be read as a whole."""
+    try:
+        with ledger.writing(folder) as book:
+            book.damaged()
+            return []
+    except DamagedLedger:
+        blocks, aside = salvage(folder)
+        return [f"{FILE} was damaged: {blocks} blocks of it could be read; the damaged file is kept as {aside.name}"]
+
+
+def _give_up(book: Ledger) -> tuple[list[str], str | None]:
+    """Give up damaged rows and blocks; return what was done, and what stands in the way of more, if anything."""
+    done, records = [], book.damaged()
+    names = cell_names(book) if not book.is_damaged("sweep") else {}
+    rows = list(unusable(book))
+    if rows:
+        book.discard([row for row, _ in rows])
+        done += [f"given up: {_named(names, row.block.address.cell)}{row.block.address}: {why}" for row, why in rows]
+    if records:
+        book.give_up(records)
+        done += [f"given up: {record}: its checksum does not hold" for record in records]
+    if book.declaration() is None:
+        return done, f"{FILE} does not say any more what its sweep is; the same command writes it anew"
+    refuse_strange(book)
+    return done, None
+
+
+def _named(names: dict[str, str], cell: str) -> str:
+    return names.get(cell, "unknown cell, ")
+
+
+def _lay(folder: Path) -> list[str]:
+    """Lay the store of a folder anew; the page beside it, which names a command, stays where there is one."""
+    with ledger.writing(folder) as book:
+        if next(book.blocks(), None) is None:
+            return []
+        measures, others = own_measures(book)
+        lay_store(book, measures, LABELS)
+        book.mark_laid()
+        # The page beside it names a command that only the one who gave it knows.
+        lacking = not (folder / readme.PAGE).exists()
+        notes = readme.write(folder, readme.of_studies(book.declaration() or {}, LABELS, "")) if lacking else []
+    left_out = [f"left out: {name}: a measure of a plug-in; the same command adds it" for name in others]
+    return [f"{STORE} is laid anew from the ledger", *left_out, *notes]

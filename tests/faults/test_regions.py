@@ -1,0 +1,116 @@
+"""Flip, zero, cut and delete every region of store and ledger: never a wrong answer, and the same command mends it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reading import Undisturbed, ask, copy, mended, never_wrong, undisturbed, well_said
+
+from simlab.rng import stream
+
+FEW, MANY = 24, 400
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give a folder in memory where there is one: hundreds of stores are laid, each flushed to its disk."""
+    if not os.access("/dev/shm", os.W_OK):
+        yield tmp_path_factory.mktemp("regions")
+        return
+    with tempfile.TemporaryDirectory(prefix="simlab-", dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def sound(place: Path) -> Undisturbed:
+    return undisturbed(place / "sound")
+
+
+def flip(path: Path, rng: np.random.Generator) -> None:
+    content = bytearray(path.read_bytes())
+    at = int(rng.integers(len(content)))
+    content[at] ^= 1 << int(rng.integers(8))
+    path.write_bytes(content)
+
+
+def zero(path: Path, rng: np.random.Generator) -> None:
+    content = bytearray(path.read_bytes())
+    at, length = int(rng.integers(len(content))), int(rng.integers(1, 600))
+    content[at : at + length] = bytes(len(content[at : at + length]))
+    path.write_bytes(content)
+
+
+def cut(path: Path, rng: np.random.Generator) -> None:
+    path.write_bytes(path.read_bytes()[: int(rng.integers(path.stat().st_size))])
+
+
+def delete(path: Path, rng: np.random.Generator) -> None:
+    path.unlink()
+
+
+DAMAGES = (flip, zero, cut, delete)
+Damage = Callable[[Path, np.random.Generator], None]
+
+
+def files_of_store(sound: Undisturbed) -> list[str]:
+    return [f"results.zarr/{name}" for name in sound.digest]
+
+
+def disturb(sound: Undisturbed, folder: Path, cases: Iterator[tuple[str, Damage, int]]) -> Counter[str]:
+    """Carry out damages one at a time; return by what they were mended."""
+    by: Counter[str] = Counter()
+    for file, damage, seed in cases:
+        what = f"{damage.__name__} {file} ({seed})"
+        damage(copy(sound, folder) / file, stream(seed, damage.__name__, file))
+        never_wrong(sound, folder, what)
+        by[mended(sound, folder, what).partition(":")[0]] += 1
+    return by
+
+
+def sample(files: list[str], n: int) -> Iterator[tuple[str, Damage, int]]:
+    rng = stream(1, "which")
+    for k in range(n):
+        yield files[int(rng.integers(len(files)))], DAMAGES[k % len(DAMAGES)], k
+
+
+def test_some_regions_of_a_store(sound: Undisturbed, place: Path) -> None:
+    by = disturb(sound, place / "d", sample(files_of_store(sound), FEW))
+    assert by == {"command": FEW}
+
+
+def test_some_regions_of_a_ledger(sound: Undisturbed, place: Path) -> None:
+    cases = (("ledger.sqlite", (flip, flip, zero, cut)[k % 4], k) for k in range(FEW))
+    by = disturb(sound, place / "d", cases)
+    assert by["command"] + by["repair"] >= FEW - 1, by
+
+
+@pytest.mark.long
+def test_every_file_of_a_store(sound: Undisturbed, place: Path) -> None:
+    files = files_of_store(sound)
+    by = disturb(sound, place / "d", ((file, damage, 7) for file in files for damage in DAMAGES))
+    print(f"{len(files)} files x {len(DAMAGES)} damages: {dict(by)}")
+    assert by == {"command": len(files) * len(DAMAGES)}
+
+
+@pytest.mark.long
+def test_many_regions_of_a_ledger(sound: Undisturbed, place: Path) -> None:
+    cases = (("ledger.sqlite", (flip, flip, zero, cut)[k % 4], k) for k in range(100, 100 + MANY))
+    by = disturb(sound, place / "d", cases)
+    print(f"{MANY} regions of the ledger: {dict(by)}")
+    assert by["command"] + by["repair"] >= 0.98 * MANY, by
+
+
+def test_a_ledger_that_is_gone_leaves_a_store_that_answers(sound: Undisturbed, place: Path) -> None:
+    folder = copy(sound, place / "d")
+    (folder / "ledger.sqlite").unlink()
+    never_wrong(sound, folder, "no ledger")
+    assert mended(sound, folder, "no ledger").startswith("refused: ")
+    said = ask(folder, ("verify", "--repair"))
+    well_said(said, "no ledger")
+    assert said.code == 2
