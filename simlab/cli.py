@@ -531,13 +531,12 @@ def show(
 
 def answer(words: Sequence[str]) -> int:
     """Carry out one command line; return its exit code: 2 for what the user can mend, 1 for a bug."""
+    _open_streams()
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     try:
         code = _invoke(list(words) or ["--help"])
-        # Without a stdout (>&-) there is nobody to be told.
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has left; what is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -552,11 +551,17 @@ def answer(words: Sequence[str]) -> int:
     return code
 
 
+def _open_streams() -> None:
+    """Let what is said to a stream that the caller has closed (`>&-`) go nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
 def _silence_stdout() -> None:
     """Let what is still buffered go nowhere where stdout takes nothing: a full disk must not raise again at exit."""
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

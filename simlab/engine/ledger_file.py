@@ -139,7 +139,8 @@ def seal(table: str, *values: object) -> str:
 def complaints(database: sqlite3.Connection) -> list[str]:
     """Ask SQLite whether its file is whole: its pages, and that its index is that of its rows."""
     said = [str(row[0]) for row in database.execute("PRAGMA integrity_check(20)")]
-    return [] if said == ["ok"] else [" ".join(line.split()) for line in said]
+    lines = [" ".join(line.split()).removeprefix("*** in database main *** ") for line in said]
+    return [] if lines == ["ok"] else lines
 
 
 def _is_empty(database: sqlite3.Connection, path: Path) -> bool:

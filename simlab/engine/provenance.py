@@ -56,7 +56,7 @@ def mixture(before: Sequence[Mapping[str, str]], now: Mapping[str, str]) -> str 
 
 
 def _short(versions: Mapping[str, str], name: str) -> str:
-    said = versions.get(name, UNKNOWN)
+    said = versions.get(name, "1" if name == "numbers" else UNKNOWN)
     return f"{said[:8]}{CHANGED if said.endswith(CHANGED) else ''}" if name in ("commit", "lock") else said
 
 

@@ -138,7 +138,7 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
         book.discard(torn)
     book.admit(grown, entries, sweep.worlds, sweep.studies)
     tasks = missing(sweep, book, entries)
-    if tasks or any(record.key == "provenance" for record in mended):
+    if tasks or not before:
         book.note_provenance(now)
     notes = [_mended(mended)] if mended else []
     mixed = mixture(before, now) if tasks else None

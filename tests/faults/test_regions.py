@@ -14,7 +14,7 @@ from reading import Undisturbed, ask, copy, mended, never_wrong, undisturbed, we
 
 from simlab.rng import stream
 
-FEW, MANY = 24, 400
+FEW, MANY = 12, 400
 
 
 @pytest.fixture(scope="module")
