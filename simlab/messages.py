@@ -131,3 +131,17 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def size(count: float) -> str:
+    """Write a number of bytes as one reads it.
+
+    >>> size(5e5), size(3 * 2**20), size(1.2e12)
+    ('0.5 MiB', '3.0 MiB', '1.1 TiB')
+    """
+    mebi = count / 2**20
+    for unit in ("MiB", "GiB"):
+        if mebi < 1024:
+            return f"{mebi:.1f} {unit}"
+        mebi /= 1024
+    return f"{mebi:,.1f} TiB"

@@ -17,6 +17,7 @@ from simlab.analysis import sign_test
 from simlab.analysis.preferences.sequential import betting_evidence, mixture_evidence, spending_boundary_crossed
 from simlab.formulas import passes, stochastic
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Summary, Verdicts
+from simlab.types.bounds import Concentration
 
 Level = Annotated[float, Gt(0), Lt(1)]
 Form = Literal["exact", "asymptotic"]
@@ -90,7 +91,7 @@ def bayes(evidence: Evidence, *, level: Level, two_outcomes: bool, rater: list[l
     return Verdicts(verdict, verdict != 0, theta, partial(posterior_summary, **model))
 
 
-def anytime(evidence: Evidence, *, level: Level, concentration: Annotated[float, Gt(0)], use_metric: bool) -> Verdicts:
+def anytime(evidence: Evidence, *, level: Level, concentration: Concentration, use_metric: bool) -> Verdicts:
     """Decide by an e-process, valid however often one looks: its error stays below `level` at any stopping time.
 
     Under equal systems each rating that is no draw is a fair coin, so the Beta(concentration, concentration) mixture of

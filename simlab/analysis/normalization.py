@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from simlab.types import Floats, Seen
 
@@ -47,7 +47,7 @@ def error(seen: Seen, *, errors: Literal["total", "per_segment"]) -> Seen:
     return replace(levelled, value=levelled.value * (factor * (total.sum() / scaled))[seen.rater])
 
 
-def zscore(seen: Seen, *, ddof: Annotated[int, Ge(0)]) -> Seen:
+def zscore(seen: Seen, *, ddof: Annotated[int, Ge(0), Le(1000)]) -> Seen:
     """Subtract each rater's mean and divide by the rater's standard deviation.
 
     Zero spread, or no more ratings than `ddof` (at least 2 are needed), gives zeros.

@@ -7,12 +7,12 @@ came.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from annotated_types import Ge
 
 from simlab.types import Floats
+from simlab.types.bounds import Count
 
 RELATIVE_TOLERANCE = 1e-9
 """Sums of multiples of .1 differ in their last bits; statistics this close count as equal."""
@@ -22,7 +22,7 @@ def permutation(
     rng: np.random.Generator,
     total: Floats,
     *,
-    permutations: Annotated[int, Ge(1)],
+    permutations: Count,
     p_value: Literal["add_one", "published"],
 ) -> Floats:
     """Permute the two systems' labels, all segments of a document swapped together.

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from simlab.config import groups
+from simlab.config.counting import MOST_SETTINGS, refuse_many
 from simlab.config.overrides import Setting, check_values, first_repeated, parse
 from simlab.config.sections import checked_value
 from simlab.config.sweep import Axis
@@ -47,6 +48,7 @@ def compose_calculation(declared: Declared, overrides: Sequence[str] = (), *, qu
     for setting in (*declared.settings, *(declared.quick if quick else ()), *typed):
         swept = setting.swept or (setting.key in settings and settings[setting.key].swept)
         settings[setting.key] = Setting(setting.key, _fitting(section, setting), swept)
+    refuse_many({s.key: len(s.values) for s in settings.values() if s.swept}, MOST_SETTINGS, "settings")
     axes = tuple(Axis(s.key, s.key, check_values(s.key, s.values)) for s in settings.values() if s.swept)
     fixed = {setting.key: setting.values[0] for setting in settings.values() if not setting.swept}
     _check_figure(declared, [axis.name for axis in axes])

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simlab.config import catalogue, groups, recorded
+from simlab.config.counting import MOST_CELLS, refuse_many
 from simlab.config.groups import Options
 from simlab.config.overrides import Setting, check_values
 from simlab.config.questions import kinds_among
@@ -53,6 +54,7 @@ def compose_sweep(
             f"{declared.name} is a calculation, not a study; `simlab sweep {declared.name}` carries it out"
         )
     settings = gather(declared, overrides, quick, options, plugins)
+    refuse_many({setting.key: len(setting.values) for setting in settings.values() if setting.swept}, MOST_CELLS)
     if declared.one_cell and (swept := several(settings.values())):
         raise InputError(f"{swept.key} has several values, and a run is one cell; `simlab run -m` runs them all")
     kinds = kinds_among(settings.values(), options, plugins)

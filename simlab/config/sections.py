@@ -16,8 +16,8 @@ from annotated_types import Ge, Le
 from simlab import parts
 from simlab.config.sizes import Said, Size
 from simlab.messages import in_quotes, or_nearest, shown
-from simlab.studies.kind import Count
 from simlab.types import InputError
+from simlab.types.bounds import Count
 
 _WORDS = {
     int: "a whole number",
@@ -44,7 +44,7 @@ class Engine(TypedDict):
     """Keys of how the work is carried out; they change no number."""
 
     block: Count
-    retries: Annotated[int, Ge(0)]
+    retries: Annotated[int, Ge(0), Le(1000)]
     jobs: Count | None
     outcomes: bool
     block_seconds: Annotated[float, Ge(1), Le(10_000_000)] | None

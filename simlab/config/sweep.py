@@ -77,11 +77,17 @@ class Sweep:
 
     def _config(self, values: tuple[Any, ...]) -> Config:
         placed = list(zip(self.axes, values, strict=True))
-        config = copy.deepcopy(self.composed[tuple(value for axis, value in placed if axis.of_options)])
+        config = dict(self.composed[tuple(value for axis, value in placed if axis.of_options)])
+        files = any(axis.key in ("systems.path", "metric.path") for axis in self.axes)
+        # Cells share the sections that no axis changes: a hundred thousand copies would take gigabytes.
+        keys = [*(axis.key for axis in self.axes if not axis.of_options), *(("systems._", "metric._") if files else ())]
+        for section in dict.fromkeys(key.partition(".")[0] for key in keys if "." in key):
+            if section in config:
+                config[section] = copy.deepcopy(config[section])
         for axis, value in placed:
             if not axis.of_options:
                 put(config, axis.key, value)
-        if any(axis.key in ("systems.path", "metric.path") for axis in self.axes):
+        if files:
             identify(config)
         return config
 

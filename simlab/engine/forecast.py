@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
+from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.checking import CheckFunction
 from simlab.engine.pool import Task
 from simlab.engine.provenance import provenance, refuse_other_numbers
 from simlab.engine.run import (
-    default_jobs,
     fit_in,
+    jobs_of,
     missing,
     outcome_bytes,
     prepare,
     refuse_too_large,
     study_block,
 )
-from simlab.engine.workers import BlockFunction, work
-
-PATIENCE_SECONDS = 2.0
+from simlab.engine.timing import seconds_of
+from simlab.engine.workers import BlockFunction
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Hold what a run would do: blocks and campaigns of the whole sweep, of them missing; seconds; bytes stored."""
+    """Hold what a run would do.
+
+    Blocks and campaigns of the whole sweep, and of them missing; seconds (`at_least`: that is a lower bound); bytes
+    that are stored; bytes of memory that a process takes, and what these are made of.
+    """
 
     cells: int
     campaigns: int
@@ -38,6 +40,9 @@ class Forecast:
     seconds: float
     how: str
     bytes: int
+    at_least: bool = False
+    memory: float = 0.0
+    memory_of: str = ""
 
 
 def forecast(
@@ -50,7 +55,8 @@ def forecast(
     allow_version: bool = False,
 ) -> Forecast:
     """Say what `engine.run` would do with the same arguments; raises what it would raise."""
-    job = prepare(sweep, check)
+    processes = jobs_of(sweep, jobs)
+    job = prepare(sweep, check, processes)
     refuse_too_large(sweep, job)
     if (folder / ledger.FILE).exists():
         with ledger.reading(folder) as book:
@@ -58,36 +64,18 @@ def forecast(
             tasks = missing(sweep, book, fit_in(job, book)[1])
     else:
         tasks = missing(sweep, None, [cell.at(()) for cell in job.cells])
-    processes = jobs or default_jobs(sweep)
-    seconds, how = _seconds(block or study_block(), tasks, processes)
-    campaigns = len(job.cells) * sweep.worlds * sweep.studies
-    todo = sum(task.address.count for task in tasks)
-    return Forecast(len(job.cells), campaigns, len(tasks), todo, processes, seconds, how, outcome_bytes(sweep, job))
-
-
-def _seconds(block: BlockFunction, tasks: Sequence[Task], jobs: int) -> tuple[float, str]:
-    """Time one study in as many cells as patience allows, and scale up; cells not timed count as the mean."""
-    todo: dict[str, int] = {}
-    for task in tasks:
-        todo[task.address.cell] = todo.get(task.address.cell, 0) + task.address.count
-    if not todo:
-        return 0.0, "nothing is missing"
-    firsts = {task.address.cell: task for task in reversed(tasks)}
-    took: dict[str, float] = {}
-    began = time.monotonic()
-    for cell, task in firsts.items():
-        took[cell] = _time(block, task)
-        if time.monotonic() - began > PATIENCE_SECONDS:
-            break
-    mean = sum(took.values()) / len(took)
-    seconds = sum(n * took.get(cell, mean) for cell, n in todo.items()) / min(jobs, len(tasks))
-    return seconds, f"from one study timed here in each of {len(took)} of {len(firsts)} cells"
-
-
-def _time(block: BlockFunction, task: Task) -> float:
-    """Time the second of two runs of a study: the first also draws the world, which a block shares."""
-    address = replace(task.address, count=1)
-    work(block, task.config, address)
-    began = time.monotonic()
-    work(block, task.config, address)
-    return time.monotonic() - began
+    timed = seconds_of(block or study_block(), tasks, processes)
+    memory = job.memory or Memory(PROCESS_BYTES, 0.0, "", ())
+    return Forecast(
+        cells=len(job.cells),
+        campaigns=len(job.cells) * sweep.worlds * sweep.studies,
+        blocks_missing=len(tasks),
+        campaigns_missing=sum(task.address.count for task in tasks),
+        jobs=processes,
+        seconds=timed.seconds,
+        how=timed.how,
+        bytes=outcome_bytes(sweep, job),
+        at_least=timed.at_least,
+        memory=memory.worker,
+        memory_of=memory.of,
+    )

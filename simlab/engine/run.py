@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simlab.config.sweep import Sweep
+from simlab.config.sweep import Cell, Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, cut
 from simlab.engine.block_checks import Fitting, refused, unusable
 from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
 from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import cell_key, declare, position
+from simlab.engine.bounds import Memory, forecast_memory, refuse_many_blocks, refuse_memory
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.limits import limits_of
+from simlab.engine.machine import check_jobs
 from simlab.engine.pool import Task
 from simlab.engine.progress import progress
 from simlab.engine.provenance import mixture, provenance, refuse_other_numbers
@@ -71,10 +73,11 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Hold a sweep whose cells have been checked: what it declares, and its cells."""
+    """Hold a sweep whose cells have been checked: what it declares, its cells, and the memory that a worker takes."""
 
     asked: dict[str, Any]
     cells: tuple[Checked, ...]
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +110,15 @@ def run(
     at it.
     """
     began = time.monotonic()
-    job = prepare(sweep, check)
+    processes = jobs_of(sweep, jobs)
+    job = prepare(sweep, check, processes)
     refuse_too_large(sweep, job)
     with ledger.writing(folder) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version)
         if taken.tasks:
             entering("running blocks")
             fitting = Fitting(block or study_block(), _systems(taken.entries))
-            _carry_out(taken.tasks, book, fitting, jobs or default_jobs(sweep), engine_of(sweep), quiet)
+            _carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
         notes = taken.notes
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
@@ -151,15 +155,34 @@ def _mended(records: Sequence[Record]) -> str:
     return f"damaged in the ledger: {records[0]}{more}; what this command asks for is written anew"
 
 
-def prepare(sweep: Sweep, check: CheckFunction | None = None) -> Job:
-    """Check every cell of a sweep; raise InputError where the keys of one contradict each other."""
+def prepare(sweep: Sweep, check: CheckFunction | None = None, jobs: int = 1) -> Job:
+    """Check every cell of a sweep.
+
+    Raises InputError where the keys of one contradict each other, and, before anything is drawn, where there are too
+    many blocks or a world of `jobs` processes would not fit into memory.
+    """
+    refuse_many_blocks(sweep)
     entering("checking the cells", sweep.base.get("plugins", ()))
-    cells = []
-    for cell in sweep.cells():
-        where = ", ".join(f"{axis.name}={shown(value)}" for axis, value in zip(sweep.axes, cell.values, strict=True))
-        names = tuple(shape_of(cell.config, where, check or _check_study).system_names)
-        cells.append(Checked(cell.values, cell_key(cell.config), cell.config, names))
-    return Job(declare(sweep) | foreign([cell.config for cell in cells]), tuple(cells))
+    cells = list(sweep.cells())
+    memory = None
+    if check is None:
+        memory = forecast_memory([cell.config for cell in cells])
+        refuse_memory(memory, jobs)
+    checked = (
+        Checked(cell.values, cell_key(cell.config), cell.config, names)
+        for cell, names in zip(cells, _names(sweep, cells, check or _check_study), strict=True)
+    )
+    return Job(declare(sweep) | foreign([cell.config for cell in cells]), tuple(checked), memory)
+
+
+def _names(sweep: Sweep, cells: Sequence[Cell], check: CheckFunction) -> list[tuple[str, ...]]:
+    """Check cells world by world, so that each world is drawn once; return the systems of each."""
+    names: dict[int, tuple[str, ...]] = {}
+    for k in sorted(range(len(cells)), key=lambda k: _worlds_of(cells[k].config)):
+        axes = zip(sweep.axes, cells[k].values, strict=True)
+        where = ", ".join(f"{axis.name}={shown(value)}" for axis, value in axes)
+        names[k] = tuple(shape_of(cells[k].config, where, check).system_names)
+    return [names[k] for k in range(len(cells))]
 
 
 def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
@@ -206,11 +229,17 @@ def cell_names(book: Ledger) -> dict[str, str]:
     }
 
 
-def default_jobs(sweep: Sweep) -> int:
-    """Take the number of processes from the config, else from the machine."""
+def jobs_of(sweep: Sweep, jobs: int | None = None) -> int:
+    """Return the number of processes: as asked, else from the config, else from the machine.
+
+    Raises InputError for more than any use.
+    """
     from joblib import cpu_count
 
-    return int(engine_of(sweep).get("jobs") or cpu_count())
+    if jobs is not None:
+        return check_jobs(jobs, f"--jobs {jobs}")
+    configured = engine_of(sweep).get("jobs")
+    return check_jobs(int(configured), f"engine.jobs={configured}") if configured else int(cpu_count())
 
 
 def engine_of(sweep: Sweep) -> Mapping[str, Any]:
@@ -253,6 +282,12 @@ def _check_study(config: Mapping[str, Any]) -> ShapeLike:
     from simlab.studies.checks import check
 
     return check(config)
+
+
+def _worlds_of(config: Mapping[str, Any]) -> str:
+    from simlab.studies.worlds import address
+
+    return address(config)
 
 
 def _carry_out(

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
-from annotated_types import Ge, Le
-
+from simlab.studies.footprint import NOTHING, Footprint
 from simlab.types import Array, Campaign, Collected, DesignFailure, Outcome, Outcomes, Place, World
-
-Count = Annotated[int, Ge(1), Le(10**9)]
-"""A number of worlds, studies, documents, ...; outcomes are indexed with 32 bits."""
 
 QUESTION = "question"
 """The key, and the group of options, by which a config chooses its kind of study."""
@@ -59,6 +55,7 @@ class Kind:
     `blank(prepared, world, laid)` fills in the outcomes of one campaign that could not be carried out, or gave, or was
     given, a value that cannot be.
 
+    `footprint(config)` forecasts, before anything is drawn, the memory that worlds and campaigns take;
     `same_layout(prepared)` writes down what a layout depends on beside the world, so that cells can share it; `batch`
     campaigns are carried out at a time (None: all of a block).
     """
@@ -82,6 +79,7 @@ class Kind:
     document_set: Callable[[Any, World, int], int]
     same_layout: Callable[[Any], str]
     batch: int | None = None
+    footprint: Callable[[Config], Footprint] = field(default=lambda config: NOTHING)
     sizes: Callable[[Config], Mapping[str, int]] = field(default=lambda config: {})
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 

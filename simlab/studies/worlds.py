@@ -16,6 +16,9 @@ from simlab.world.numbers import numbers
 
 Drawn = TypeVar("Drawn")
 
+KEPT = 4
+"""Worlds that a process keeps."""
+
 _ASK = {RATE: "rate outputs", COMPARE: "compare outputs", JUDGE: "judge single outputs"}
 
 
@@ -35,7 +38,7 @@ def address(config: Mapping[str, Any]) -> str:
     return json.dumps(parts | {"plugins": config.get("plugins", [])}, sort_keys=True)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def drawn_at(written: str, world: int) -> World:
     """Draw the world of an address; its raters decide which questions it answers."""
     at = json.loads(written)

@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from simlab.messages import numbered
 from simlab.types import Contest, Floats, InputError, Latent
+from simlab.types.bounds import Count, Spread, Value
 from simlab.world.preferences import item_factors, probabilities
 
 
@@ -17,13 +18,13 @@ def alpha_optimal(
     rng: np.random.Generator,
     *,
     n_systems: Annotated[int, Ge(2), Le(200)],
-    n_items: Annotated[int, Ge(1)],
-    alphas: list[float] | None,
+    n_items: Count,
+    alphas: list[Value] | None,
     alpha: Annotated[float, Ge(0), Le(1)],
-    spacing: Annotated[float, Ge(0)],
-    beta: list[float] | None,
+    spacing: Annotated[float, Ge(0), Le(1)],
+    beta: list[Value] | None,
     item_agreement: Annotated[float, Ge(0), Le(1)],
-    tie_margin: Annotated[float, Ge(0)],
+    tie_margin: Spread,
     test_set: Literal["fresh", "fixed"],
 ) -> Contest:
     """Draw systems each of whose outputs is adequate with a probability of its own, alpha.

@@ -11,6 +11,7 @@ from annotated_types import Ge, Le
 
 from simlab.messages import legible, or_nearest
 from simlab.types import Frame, InputError, Ints, RatedWorld
+from simlab.types.bounds import Count
 from simlab.world.files.fitted_world import FittedWorld, read_fitted
 from simlab.world.laws.fitted import Effects, world_on
 from simlab.world.raters import seat_raters
@@ -27,7 +28,7 @@ def fitted(
     sha256: str | None,
     names: list[str] | None,
     n_documents: Annotated[int, Ge(1), Le(100_000)],
-    raters_per_bucket: Annotated[int, Ge(1)] | None,
+    raters_per_bucket: Count | None,
     rater_pool: Literal["pilot", "new"],
     noise: Literal["fresh", "potential"],
 ) -> RatedWorld:

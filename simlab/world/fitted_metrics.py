@@ -12,10 +12,9 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256 as digest_of
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from annotated_types import Ge
 
 from simlab import files
 from simlab.messages import legible, or_nearest
@@ -29,6 +28,7 @@ from simlab.types import (
     MetricLaw,
     OutputMetric,
 )
+from simlab.types.bounds import Count
 from simlab.world.metrics import dirichlet_columns
 from simlab.world.output_metrics import around
 
@@ -61,7 +61,7 @@ def fitted_mu(
     sha256: str | None,
     parameters: Parameters,
     pairs: Spread,
-    n_outputs: Annotated[int, Ge(1)],
+    n_outputs: Count,
 ) -> ComparedWorld:
     """Add a metric whose mixture matrix was estimated; each world draws its own from the posterior.
 

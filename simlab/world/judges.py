@@ -8,6 +8,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from simlab.types import JUDGE, Contest, InputError, JudgedWorld, World
+from simlab.types.bounds import Spread, Value
 from simlab.world.alphas import spread_of
 from simlab.world.laws.comparisons import contest_frame
 from simlab.world.laws.judgements import Judgements, Judges
@@ -19,10 +20,10 @@ def judges(
     *,
     scale: Literal["binary", "score", "skewed_score"],
     n_raters: Annotated[int, Ge(1), Le(10**6)],
-    leniency_sd: Annotated[float, Ge(0)],
-    leniency: float,
-    noise: Annotated[float, Ge(0)],
-    gamma: Annotated[float, Ge(0)] | None,
+    leniency_sd: Spread,
+    leniency: Value,
+    noise: Spread,
+    gamma: Spread | None,
 ) -> JudgedWorld:
     """Let raters judge single outputs: adequate or not (`scale=binary`), or by a score.
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Le
 
 from simlab.formulas import stochastic
 from simlab.types import ComparedWorld, Floats, InputError, MetricLaw
+from simlab.types.bounds import Concentration, Count, Spread
 from simlab.world.laws.comparisons import contest_of
 
 
@@ -19,8 +20,8 @@ def mu_matrix(
     *,
     mu: list[list[float]],
     sharpness: Annotated[float, Ge(0), Le(1)],
-    concentration: Annotated[float, Gt(0)] | None,
-    n_outputs: Annotated[int, Ge(1)],
+    concentration: Concentration | None,
+    n_outputs: Count,
 ) -> ComparedWorld:
     """Add a metric whose preferences are the oracle's, confused by a mixture matrix.
 
@@ -45,9 +46,9 @@ def scalar(
     world: ComparedWorld,
     *,
     correlation: Annotated[float, Ge(-1), Le(1)],
-    correlation_sd: Annotated[float, Ge(0)],
-    margin: Annotated[float, Ge(0)],
-    n_outputs: Annotated[int, Ge(1)],
+    correlation_sd: Spread,
+    margin: Spread,
+    n_outputs: Count,
 ) -> ComparedWorld:
     """Add a metric that scores outputs and prefers the higher score.
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-from annotated_types import Ge
 
 from simlab.formulas import stochastic
 from simlab.types import COMPARE, ComparedWorld, Contest, Floats, InputError, RatedWorld, World
+from simlab.types.bounds import Spread
 from simlab.world.laws.comparisons import Comparisons, compare, contest_frame
 from simlab.world.laws.fixed import fixed_ratings
 
@@ -29,9 +27,7 @@ def noisy_oracle(rng: np.random.Generator, contest: Contest, *, confusion: list[
     return compared_world(_contest(contest, "noisy_oracle"), stochastic(confusion, "raters.confusion", one=True))
 
 
-def compared_scores(
-    rng: np.random.Generator, ratings: RatedWorld, *, tie_margin: Annotated[float, Ge(0)]
-) -> ComparedWorld:
+def compared_scores(rng: np.random.Generator, ratings: RatedWorld, *, tie_margin: Spread) -> ComparedWorld:
     """Prefer the output of the better score, as the raters of a table gave it; ties within a margin.
 
     A segment's score is the mean over its raters; segments that either system lacks are gaps. Source: Deriu et al.

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Le
 
 from simlab.formulas import best_threshold, threshold_rates
 from simlab.types import Floats, InputError, JudgedWorld, KnownCorrelation, KnownRates, OutputMetric
+from simlab.types.bounds import Concentration, Spread, Value
 from simlab.world.alphas import alphas_of
 from simlab.world.laws.judgements import judgements_of
 
@@ -22,8 +23,8 @@ def rho_eta(
     *,
     rho: Share | list[Share],
     eta: Share | list[Share],
-    concentration: Annotated[float, Gt(0)] | None,
-    system_concentration: Annotated[float, Gt(0)] | None,
+    concentration: Concentration | None,
+    system_concentration: Concentration | None,
 ) -> JudgedWorld:
     """Add a metric that says adequate of adequate outputs with probability rho, inadequate of others with eta.
 
@@ -58,7 +59,7 @@ def correlated(
     world: JudgedWorld,
     *,
     correlation: Annotated[float, Ge(-1), Le(1)],
-    correlation_sd: Annotated[float, Ge(0)],
+    correlation_sd: Spread,
 ) -> JudgedWorld:
     """Add a metric that scores outputs: `correlation * f + sqrt(1 - correlation^2) * noise`.
 
@@ -75,8 +76,8 @@ def thresholded(
     world: JudgedWorld,
     *,
     correlation: Annotated[float, Ge(-1), Le(1)],
-    correlation_sd: Annotated[float, Ge(0)],
-    threshold: float | None,
+    correlation_sd: Spread,
+    threshold: Value | None,
 ) -> JudgedWorld:
     """Add a binary metric made from a score (see `correlated`): it says adequate above a threshold.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Le, Lt
 from scipy.special import ndtr
 
 from simlab.messages import numbered
 from simlab.types import Contest, Floats, InputError, Latent
+from simlab.types.bounds import Concentration, Count, Spread, Value
 
 # Nodes cover the item factor to 9 standard deviations; more are used where a pair turns from draw to win abruptly.
 _REACH, _MAX_NODES = 9.0, 20_000
@@ -19,12 +20,12 @@ def latent(
     rng: np.random.Generator,
     *,
     n_systems: Annotated[int, Ge(2), Le(200)],
-    n_items: Annotated[int, Ge(1)],
-    quality: list[float] | None,
-    system_sd: Annotated[float, Ge(0)],
-    output_sd: Annotated[float, Gt(0)],
-    item_sd: Annotated[float, Ge(0)],
-    tie_margin: Annotated[float, Ge(0)],
+    n_items: Count,
+    quality: list[Value] | None,
+    system_sd: Spread,
+    output_sd: Annotated[float, Ge(1e-9), Le(1e6)],
+    item_sd: Annotated[float, Ge(0), Le(10)],
+    tie_margin: Spread,
     test_set: Literal["fresh", "fixed"],
 ) -> Contest:
     """Draw systems with a latent quality; the output of the higher latent score wins, within a margin it is a draw.
@@ -45,9 +46,9 @@ def free(
     rng: np.random.Generator,
     *,
     n_systems: Annotated[int, Ge(2), Le(200)],
-    n_items: Annotated[int, Ge(1)],
+    n_items: Count,
     mean: list[float],
-    concentration: Annotated[float, Gt(0)],
+    concentration: Concentration,
     difficulty: Annotated[float, Ge(0), Lt(1)],
     test_set: Literal["fresh", "fixed"],
 ) -> Contest:
@@ -65,7 +66,7 @@ def given(
     rng: np.random.Generator,
     *,
     n_systems: Annotated[int, Ge(2), Le(200)],
-    n_items: Annotated[int, Ge(1)],
+    n_items: Count,
     p: list[list[float]] | None,
     difference: Annotated[float, Ge(-1), Le(1)],
     draws: Annotated[float, Ge(0), Le(1)],

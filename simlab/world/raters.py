@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 
 from simlab.messages import numbered
 from simlab.types import RATE, Floats, Frame, InputError, Ints, Outputs, RatedWorld, World
+from simlab.types.bounds import Count, LogSpread, Weight
 from simlab.world.laws.error_counts import ErrorCounts, potential_ratings
 from simlab.world.systems import lognormal
 
@@ -19,22 +20,22 @@ def mqm_raters(
     rng: np.random.Generator,
     outputs: Outputs,
     *,
-    pool_size: Annotated[int, Ge(1)],
-    raters_per_bucket: Annotated[int, Ge(1)],
-    buckets_per_rater: Annotated[int, Ge(1)] | None,
-    documents_per_bucket: Annotated[int, Ge(1)] | None,
-    leniency_sd: Annotated[float, Ge(0)],
-    severity_sd: Annotated[float, Ge(0)],
-    rater_system_sd: Annotated[float, Ge(0)],
-    rater_document_sd: Annotated[float, Ge(0)],
-    rater_output_sd: Annotated[float, Ge(0)],
+    pool_size: Count,
+    raters_per_bucket: Count,
+    buckets_per_rater: Count | None,
+    documents_per_bucket: Count | None,
+    leniency_sd: LogSpread,
+    severity_sd: LogSpread,
+    rater_system_sd: LogSpread,
+    rater_document_sd: LogSpread,
+    rater_output_sd: LogSpread,
     agree_overall: bool,
     noise: Literal["fresh", "potential"],
     noise_share: Annotated[float, Ge(0), Le(1)],
-    dispersion: Annotated[float, Ge(0)],
+    dispersion: Annotated[float, Ge(0), Le(100)],
     major_share: Annotated[float, Gt(0), Le(0.99)],
-    minor_weight: Annotated[float, Gt(0)],
-    major_weight: Annotated[float, Gt(0)],
+    minor_weight: Weight,
+    major_weight: Weight,
 ) -> RatedWorld:
     """Seat a pool of raters who mark minor and major errors in every output of their buckets.
 

@@ -9,6 +9,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from simlab.types import RATE, Floats, RatedWorld, RatingLaw, World
+from simlab.types.bounds import Spread
 
 
 def segment_metric(
@@ -16,7 +17,7 @@ def segment_metric(
     world: RatedWorld,
     *,
     correlation: Annotated[float, Ge(-1), Le(1)],
-    correlation_sd: Annotated[float, Ge(0)],
+    correlation_sd: Spread,
 ) -> RatedWorld:
     """Add a metric whose score of an output has a `correlation` with the quality that its raters agree on.
 

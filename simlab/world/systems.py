@@ -5,23 +5,27 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Le
 
 from simlab.types import Floats, InputError, Ints, Outputs
+from simlab.types.bounds import Count, LogSpread, Score
+
+_MOST_PLACES = 10**9
+"""Segments are spread over fewer places than that."""
 
 
 def mqm(
     rng: np.random.Generator,
     *,
-    n_systems: Annotated[int, Ge(2)],
-    n_documents: Annotated[int, Ge(1)],
-    n_segments: Annotated[int, Ge(1)],
-    max_segments: Annotated[int, Ge(1)],
-    mean_score: Annotated[float, Gt(0)],
-    system_sd: Annotated[float, Ge(0)],
-    document_sd: Annotated[float, Ge(0)],
-    segment_sd: Annotated[float, Ge(0)],
-    system_document_sd: Annotated[float, Ge(0)],
+    n_systems: Annotated[int, Ge(2), Le(10**9)],
+    n_documents: Count,
+    n_segments: Count,
+    max_segments: Count,
+    mean_score: Score,
+    system_sd: LogSpread,
+    document_sd: LogSpread,
+    segment_sd: LogSpread,
+    system_document_sd: LogSpread,
 ) -> Outputs:
     """Draw systems with true mean MQM scores and their expected score on every segment; lower is better.
 
@@ -56,6 +60,11 @@ def _documents(rng: np.random.Generator, n_documents: int, n_segments: int, max_
         raise InputError(
             f"systems.n_segments={n_segments} does not fit {n_documents} documents of 1 to {max_segments} segments; "
             "change systems.n_segments, systems.n_documents or systems.max_segments"
+        )
+    if n_documents * (max_segments - 1) >= _MOST_PLACES:
+        raise InputError(
+            f"systems.max_segments={max_segments} in {n_documents} documents are {_MOST_PLACES:,} places or more for "
+            "segments; lower it"
         )
     places = np.full(n_documents, max_segments - 1)
     sizes = 1 + rng.multivariate_hypergeometric(places, n_segments - n_documents, method="marginals")

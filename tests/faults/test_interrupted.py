@@ -132,9 +132,7 @@ RECORDS = {
 
 
 @pytest.mark.parametrize("what", RECORDS)
-def test_a_flipped_byte_beside_the_blocks_is_found_and_mended(
-    sound: Undisturbed, tmp_path: Path, what: str
-) -> None:
+def test_a_flipped_byte_beside_the_blocks_is_found_and_mended(sound: Undisturbed, tmp_path: Path, what: str) -> None:
     folder = copy(sound, tmp_path / "d")
     with closing(sqlite3.connect(folder / ledger.FILE)) as database:
         assert database.execute(RECORDS[what]).rowcount == 1
@@ -154,9 +152,7 @@ def test_a_declaration_that_is_lost_comes_back_with_the_command_that_asked_for_a
     with closing(sqlite3.connect(folder / ledger.FILE)) as database:
         database.execute("DELETE FROM meta WHERE key = 'sweep'")
         database.commit()
-    part = replace(
-        sound.sweep, axes=tuple(replace(axis, values=axis.values[:1]) for axis in sound.sweep.axes)
-    )
+    part = replace(sound.sweep, axes=tuple(replace(axis, values=axis.values[:1]) for axis in sound.sweep.axes))
     with pytest.raises(InputError, match="give the command that asked for all of them"):
         fill(part, folder)
     assert mended(sound, folder, "declaration") == "command"

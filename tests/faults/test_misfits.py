@@ -37,7 +37,10 @@ MISFITS: dict[str, tuple[Callable[[Arrays], Arrays], str]] = {
     "no status": (changed(status=None), "has no status"),
     "no world": (changed(world=None), "has no world"),
     "no document set": (changed(document_set=None), "has no document_set"),
-    "more systems": (changed(estimate=lambda of: np.pad(of, ((0, 0), (0, 1)))), "has estimate with 4 entries along sys"),
+    "more systems": (
+        changed(estimate=lambda of: np.pad(of, ((0, 0), (0, 1)))),
+        "has estimate with 4 entries along sys",
+    ),
     "fewer pairs": (changed(direction=lambda of: of[:, 1:]), "has direction with 2 entries along pair, not 3"),
     "one row less": (changed(cost=lambda of: of[1:]), "returned "),
     "one dimension more": (changed(cost=lambda of: of[:, None]), "has cost of shape "),
@@ -76,9 +79,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", MISFITS)
-def test_a_block_that_does_not_fit_fails_and_runs_again(
-    tmp_path: Path, undisturbed: dict[str, str], name: str
-) -> None:
+def test_a_block_that_does_not_fit_fails_and_runs_again(tmp_path: Path, undisturbed: dict[str, str], name: str) -> None:
     change, why = MISFITS[name]
     summary = lay(tmp_path, wrong_at(change))
     assert [failure.address for failure in summary.failures] == [

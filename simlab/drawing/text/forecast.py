@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.drawing.text.tables import listing
-from simlab.messages import duration
+from simlab.messages import duration, size
 
 if TYPE_CHECKING:
     from simlab.engine.forecast import Forecast
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 def foreseen(forecast: Forecast, folder: Path) -> str:
     """Write how many cells and campaigns a sweep has, how long what is missing takes, and how large its store gets."""
     missing = f"{forecast.campaigns_missing} to run, in {forecast.blocks_missing} blocks"
+    about = "more than" if forecast.at_least else "about"
     rows = [
         ["cells", str(forecast.cells)],
         ["campaigns", f"{forecast.campaigns}; {missing}"],
-        ["time", f"about {duration(forecast.seconds)} with {forecast.jobs} processes ({forecast.how})"],
-        ["size", f"at most {_size(forecast.bytes)}, uncompressed"],
+        ["time", f"{about} {duration(forecast.seconds)} with {forecast.jobs} processes ({forecast.how})"],
+        ["memory", _memory(forecast)],
+        ["size", f"at most {size(forecast.bytes)}, uncompressed"],
         ["store", str(folder)],
     ]
     return listing("Nothing was run. This would take:", rows)
@@ -30,5 +32,7 @@ def calculated(settings: int, folder: Path) -> str:
     return f"Nothing was run. This would calculate {settings} settings, without simulation, into {folder}"
 
 
-def _size(count: int) -> str:
-    return f"{count / 2**20:.1f} MiB" if count < 2**30 else f"{count / 2**30:.1f} GiB"
+def _memory(forecast: Forecast) -> str:
+    """Say what a process takes, and all of them."""
+    made_of = f" ({forecast.memory_of})" if forecast.memory_of else ""
+    return f"about {size(forecast.memory)} a process{made_of}, {size(forecast.memory * forecast.jobs)} in all"

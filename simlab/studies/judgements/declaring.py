@@ -10,10 +10,12 @@ from simlab.studies.judgements.appraising import appraise, blank, truth
 from simlab.studies.judgements.checking import check
 from simlab.studies.judgements.collecting import collect, document_set, draw, lay
 from simlab.studies.judgements.concluding import conclude
+from simlab.studies.judgements.footprint import footprint
 from simlab.studies.judgements.outcomes import OUTCOMES
 from simlab.studies.judgements.preparing import prepare, same_layout
 from simlab.studies.kind import Kind
 from simlab.types import JUDGE, Contest, JudgedWorld, RatedWorld
+from simlab.types.bounds import Price
 
 
 class Design(TypedDict):
@@ -30,9 +32,9 @@ class Budget(TypedDict):
     human_ratings: Annotated[int, Ge(0), Le(10**7)]
     metric_ratings: Annotated[int, Ge(0), Le(10**7)] | None
     calibration_ratings: Annotated[int, Ge(0), Le(10**7)]
-    cost: Annotated[float, Gt(0)] | None
-    price_per_rating: Annotated[float, Ge(0)]
-    price_per_metric_rating: Annotated[float, Ge(0)]
+    cost: Annotated[float, Gt(0), Le(1e12)] | None
+    price_per_rating: Price
+    price_per_metric_rating: Price
 
 
 class Decision(TypedDict):
@@ -61,4 +63,5 @@ KIND = Kind(
     blank=blank,
     document_set=document_set,
     same_layout=same_layout,
+    footprint=footprint,
 )

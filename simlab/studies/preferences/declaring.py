@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
-from annotated_types import Ge
-
-from simlab.studies.kind import Count, Kind
+from simlab.studies.kind import Kind
 from simlab.studies.preferences.appraising import appraise, blank, truth
 from simlab.studies.preferences.checking import check
 from simlab.studies.preferences.collecting import collect, document_set, draw, lay
 from simlab.studies.preferences.concluding import conclude
+from simlab.studies.preferences.footprint import footprint
 from simlab.studies.preferences.outcomes import OUTCOMES, n_rounds
 from simlab.studies.preferences.preparing import prepare, same_layout
 from simlab.types import COMPARE, ComparedWorld, Contest, RatedWorld, Verdicts
+from simlab.types.bounds import Count, Price
 
 
 class Design(TypedDict):
@@ -30,7 +30,7 @@ class Budget(TypedDict):
     annotations_per_pair: Count
     annotations: Count | None
     batch_size: Count
-    price_per_rating: Annotated[float, Ge(0)]
+    price_per_rating: Price
 
 
 def sizes(config: Mapping[str, Any]) -> dict[str, int]:
@@ -62,6 +62,7 @@ KIND = Kind(
     blank=blank,
     document_set=document_set,
     same_layout=same_layout,
+    footprint=footprint,
     sizes=sizes,
     names={"preference": (">", "=", "<")},
 )

@@ -6,14 +6,16 @@ from typing import Annotated, TypedDict
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from simlab.studies.kind import Count, Kind
+from simlab.studies.kind import Kind
 from simlab.studies.ratings.appraising import appraise, blank, truth
 from simlab.studies.ratings.checking import check
 from simlab.studies.ratings.collecting import collect, document_set, draw, lay
 from simlab.studies.ratings.concluding import conclude
+from simlab.studies.ratings.footprint import footprint
 from simlab.studies.ratings.outcomes import OUTCOMES
 from simlab.studies.ratings.preparing import prepare, same_layout
 from simlab.types import RATE, Outputs, RatedWorld
+from simlab.types.bounds import Count, Price
 
 
 class Design(TypedDict):
@@ -23,7 +25,7 @@ class Design(TypedDict):
     ratings_per_item: Count
     load_entropy: Annotated[float, Ge(0), Le(1)] | None
     load_tolerance: Annotated[float, Gt(0), Le(1)]
-    load_tries: Count
+    load_tries: Annotated[int, Ge(1), Le(10**6)]
     studies_per_document_set: Count
     min_documents: Count
 
@@ -31,7 +33,7 @@ class Design(TypedDict):
 class Budget(TypedDict):
     """Keys of what ratings cost."""
 
-    price_per_rating: Annotated[float, Ge(0)]
+    price_per_rating: Price
 
 
 class Decision(TypedDict):
@@ -59,6 +61,7 @@ KIND = Kind(
     blank=blank,
     document_set=document_set,
     same_layout=same_layout,
+    footprint=footprint,
     # The noise of one study is large, so that one is carried out after the other.
     batch=1,
 )

@@ -1,0 +1,84 @@
+"""Refuse, before anything is drawn, what would not fit: too many blocks, or worlds larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simlab.config.sweep import Sweep
+from simlab.engine.machine import free_memory
+from simlab.messages import legible, size
+from simlab.studies.footprint import Footprint, total
+from simlab.studies.questions import kind_of
+from simlab.studies.worlds import KEPT, address
+from simlab.types import InputError
+
+MOST_BLOCKS = 2_000_000
+"""Each is a row of the ledger, takes some hundred bytes before it is run, and at least a millisecond: an hour's work
+for a second core."""
+MOST_CAMPAIGNS = 2**31 - 1
+"""Worlds and studies are counted with 32 bits."""
+
+NEVER_REFUSED = 256 * 2**20
+"""What is free changes from second to second, so small worlds are left to the machine."""
+PROCESS_BYTES = 120 * 2**20
+"""What a worker takes before it draws anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Hold how many bytes a worker takes, all of it, in the cell that takes most, and what that is made of."""
+
+    worker: float
+    world: float
+    of: str
+    keys: tuple[str, ...]
+
+
+def refuse_many_blocks(sweep: Sweep) -> None:
+    """Raise InputError for more blocks than a ledger can hold, counted without making any."""
+    block = sweep.base["engine"]["block"]
+    of_world = -(-sweep.studies // block)
+    blocks = sweep.n_cells * sweep.worlds * of_world
+    if blocks <= MOST_BLOCKS and sweep.n_cells * sweep.worlds * sweep.studies <= MOST_CAMPAIGNS:
+        return
+    counted = f"{sweep.n_cells:,} cells x {sweep.worlds:,} worlds x {sweep.studies:,} studies"
+    larger = "worlds" if sweep.worlds > sweep.studies else "studies"
+    remedy = " or raise engine.block" if of_world > 1 else ""
+    raise InputError(
+        f"{counted} are {blocks:,} blocks of up to {block:,}, more than {MOST_BLOCKS:,} blocks or "
+        f"{MOST_CAMPAIGNS:,} campaigns; lower {larger}{remedy}, or give axes fewer values"
+    )
+
+
+def forecast_memory(configs: Sequence[Mapping[str, Any]]) -> Memory:
+    """Forecast the memory of a worker in the cell that takes most; nothing is drawn."""
+    drawn = len({address(config) for config in configs}) * max((config["worlds"] for config in configs), default=1)
+    kept = min(KEPT, drawn)
+    prints = (kind_of(config).footprint(config) for config in configs)
+    return _largest(prints, kept)
+
+
+def _largest(prints: Iterable[Footprint], kept: int) -> Memory:
+    most = Memory(PROCESS_BYTES, 0.0, "", ())
+    for one in prints:
+        if (worker := PROCESS_BYTES + one.peak(kept)) > most.worker:
+            factor = one.largest()
+            most = Memory(worker, total(one.world), factor.of, factor.keys)
+    return most
+
+
+def refuse_memory(memory: Memory, jobs: int, free: int | None = None) -> None:
+    """Raise InputError, naming what takes most, where worlds and campaigns would not fit into what is free."""
+    free = free_memory() if free is None else free
+    if free is None or memory.worker - PROCESS_BYTES <= NEVER_REFUSED or jobs * memory.worker <= free:
+        return
+    fitting = int(free // memory.worker)
+    fewer = f" or --jobs to {fitting}" if 0 < fitting < jobs else ""
+    keys = legible(" or ".join(memory.keys[:3]), 120)
+    processes = f", and {jobs} processes {size(jobs * memory.worker)}" if jobs > 1 else ""
+    raise InputError(
+        f"a world and its campaigns would take about {size(memory.worker)} ({memory.of}){processes}, more than the "
+        f"{size(free)} that are free; lower {keys}{fewer}"
+    )

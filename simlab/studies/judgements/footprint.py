@@ -1,0 +1,41 @@
+"""Say how much memory studies of judgements take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simlab.studies.extent import Size, extent_of
+from simlab.studies.footprint import Footprint, need
+
+
+def footprint(config: Mapping[str, Any]) -> Footprint:
+    """Forecast the outputs that humans and the metric judge, drawn anew for each campaign of a block."""
+    size, budget, systems = extent_of(config), config["budget"], config["systems"]
+    human = Size(_human(budget), "judgements", "budget.human_ratings" if budget["cost"] is None else "budget.cost")
+    metric = Size(budget["metric_ratings"] or 0, "ratings by the metric", "budget.metric_ratings")
+    calibration = Size(budget["calibration_ratings"], "calibration ratings", "budget.calibration_ratings")
+    studies = Size(min(config["studies"], config["engine"]["block"]), "studies of a block", "engine.block")
+    raters = Size(config.get("raters", {}).get("n_raters") or 1, "raters", "raters.n_raters")
+    fixed = systems.get("test_set") == "fixed"
+    items = size.items if fixed else Size(0, "items", "systems.n_items")
+    # Outputs of inputs of their own are picked from those of every system for every input.
+    own = not config["design"]["shared_inputs"] and bool(systems.get("item_sd") or systems.get("item_agreement"))
+    campaigns = [
+        need(44, studies, size.systems, human),
+        need(60, size.systems, human),
+        need(16 if own else 0, size.systems, size.systems, human),
+        need(40, size.systems, metric),
+        need(40, size.systems, calibration),
+        need(16 if own else 0, size.systems, size.systems, metric),
+        need(60, size.systems, items),
+        need(120, studies, size.pairs),
+    ]
+    world = [need(8, size.items), need(8, raters), need(240, size.pairs), need(26, size.table)]
+    return Footprint(world, [need(400, size.pairs), need(14, size.table)], campaigns)
+
+
+def _human(budget: Mapping[str, Any]) -> float:
+    if budget["cost"] is None:
+        return float(budget["human_ratings"])
+    return float(budget["cost"] / budget["price_per_rating"]) if budget["price_per_rating"] else 0.0

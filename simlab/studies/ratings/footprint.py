@@ -1,0 +1,75 @@
+"""Say how much memory studies of ratings take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from simlab.studies.extent import Extent, Size, extent_of
+from simlab.studies.footprint import Footprint, Need, need
+
+_CHOICES_MOST = 1e18
+
+
+def footprint(config: Mapping[str, Any]) -> Footprint:
+    """Forecast worlds whose every rating is a random number, and the campaigns that reveal some of them."""
+    size = extent_of(config)
+    systems, items, documents, seats, pool = size[:5]
+    potential = _potential(config)
+    # The mean and shared part of minor and major errors; a fixed rating is a score, an error count and a rater.
+    world = [
+        need(24 if potential else 16, systems, items, seats),
+        need(24, systems, items),
+        need(8, systems, systems) if "_target_" in config.get("metric", {}) else need(0, systems),
+        # Each possible rating of a table is at most a line of a dozen letters.
+        need(2, size.table),
+    ]
+    drawing = [
+        need(256 if potential else 32, systems, items, seats),
+        need(8, systems, items, pool),
+        need(24, systems, documents, pool),
+        need(24, systems, items),
+        need(12, size.table),
+    ]
+    return Footprint(world, drawing, _campaigns(config, size, fresh=not potential))
+
+
+def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[Need]:
+    systems, items, documents, seats, _, table = size
+    design, test = config["design"], config["analysis"].get("test", {})
+    each = Size(design["ratings_per_item"], "ratings of each", "design.ratings_per_item")
+    # More documents than there are are refused as such.
+    chosen = Size(min(design["documents"], documents.n), "documents asked about", "design.documents")
+    share = chosen.n / documents.n
+    asked = Size(items.n * share, "segments asked about", "design.documents")
+    permutations = Size(test.get("permutations", 1), "permutations", "analysis.test.permutations")
+    studies = min(config["studies"], config["engine"]["block"])
+    return [
+        need(16 if fresh else 0, systems, items, seats),
+        need(200, systems, asked, each),
+        need(12, systems, items, each),
+        need(18, size.pairs, permutations),
+        need(8, systems, chosen, permutations) if permutations.n > 1 else need(0, permutations),
+        need(60 + 20 * studies, size.pairs),
+        need(2, systems, documents, seats),
+        *_deals(size, each),
+        need(4, table),
+    ]
+
+
+def _deals(size: Extent, each: Size) -> list[Need]:
+    """Count the ways to choose raters of a bucket: each is listed, and held against every document of each system."""
+    n, k = size.seats.n, each.n
+    ways = math.exp(min(_log_choices(n, k), math.log(_CHOICES_MOST)))
+    choices = Size(ways, f"choices of {k:,.0f} out of {n:,.0f} raters of a bucket", "raters.raters_per_bucket")
+    buckets = Size(min(size.documents.n, size.pool.n * size.documents.n / n), "buckets", "raters.raters_per_bucket")
+    return [need(17, size.systems, size.documents, choices, each), need(24, choices, each, buckets)]
+
+
+def _log_choices(n: float, k: float) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) if 0 < k <= n else 0.0
+
+
+def _potential(config: Mapping[str, Any]) -> bool:
+    return "potential" in (config.get("raters", {}).get("noise"), config["systems"].get("noise"))
