@@ -13,6 +13,8 @@ from typing import Any
 
 from simlab.studies.footprint import NOTHING, Footprint
 from simlab.types import Array, Campaign, Collected, DesignFailure, Outcome, Outcomes, Place, World
+# Kinds of one's own take it from here.
+from simlab.types.bounds import Count as Count
 
 QUESTION = "question"
 """The key, and the group of options, by which a config chooses its kind of study."""

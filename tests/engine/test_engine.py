@@ -130,7 +130,7 @@ def test_a_cell_that_contradicts_itself_stops_the_sweep_before_anything_is_writt
 
 
 def test_outcomes_that_are_too_large_are_refused(tmp_path: Path) -> None:
-    huge = fake_studies.sweep(worlds=2**10, studies=2**15)
+    huge = fake_studies.sweep(worlds=2**10, studies=2**15, block=2**10)
     with pytest.raises(InputError, match=r"engine\.outcomes=false"):
         run(huge, tmp_path / "out")
     assert not (tmp_path / "out").exists()
