@@ -6,7 +6,9 @@ Errors begin with `where`, the name by which the user knows the file, and end wi
 from __future__ import annotations
 
 import errno
+import math
 import os
+import re
 import stat
 from hashlib import file_digest
 from pathlib import Path
@@ -15,6 +17,9 @@ from typing import NamedTuple
 from simlab.messages import legible
 from simlab.types import InputError
 
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
+_LONGEST_NUMBER = 400
+_LONGEST_NAME = 250
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -103,3 +108,43 @@ def reason(error: Exception) -> str:
     """Say why a file could not be read, as the system puts it."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return legible(said or type(error).__name__)
+
+
+def decimal(text: str) -> float | None:
+    """Read a number as all tables write it: ASCII digits, a point, an exponent; None for anything else.
+
+    What Python reads beyond that is no number here, or another one than it seems: digits of other scripts, `1_000`,
+    `inf`, and numbers that are too large.
+
+    >>> decimal("-.5"), decimal("1e3"), decimal("1_000"), decimal("1e400")
+    (-0.5, 1000.0, None, None)
+    """
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def check_writable(file: Path | None, option: str) -> None:
+    """Raise InputError, before any work, for a file that could not be written: no folder is made for it.
+
+    None, where nothing is to be written, is well.
+    """
+    if file is None:
+        return
+    where = f"{option} {legible(file)}"
+    try:
+        folder, name = file.parent.is_dir(), len(os.fsencode(file.name))
+        state = file.stat() if file.exists() else None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{where}: cannot be written ({reason(error)})") from error
+    if not folder:
+        raise InputError(f"{where}: there is no folder {legible(file.parent)}; make it, or name another")
+    if state is not None and stat.S_ISDIR(state.st_mode):
+        raise InputError(f"{where}: it is a folder; name a file")
+    if state is not None and not stat.S_ISREG(state.st_mode):
+        raise InputError(f"{where}: is not a regular file; name another")
+    if name > _LONGEST_NAME:
+        raise InputError(f"{where}: cannot be written (File name too long); give a shorter name")
+    if not os.access(file if state is not None else file.parent, os.W_OK):
+        raise InputError(f"{where}: cannot be written (Permission denied); name another")

@@ -16,6 +16,7 @@ import typer
 from simlab.commands.exit_codes import BUG, REFUSED
 from simlab.messages import shortened
 
+LONGEST_WORD = 300
 # The exception that the option parser raises for a mistake; typer exports only its descendants.
 _OF_DISKS = frozenset(
     [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG]
@@ -58,8 +59,18 @@ def _kept(error: Exception) -> str:
 
 def complain(line: str, code: int) -> int:
     """Write a line on stderr; return the exit code."""
-    print(f"simlab: {' '.join(line.split())}", file=sys.stderr)
+    print(f"simlab: {in_a_line(line)}", file=sys.stderr)
     return code
+
+
+def in_a_line(text: str) -> str:
+    """Write a message on one line: no word of it, such as a name out of a file, is longer than anybody reads.
+
+    >>> len(in_a_line("x" * 5000))
+    300
+    """
+    words = (word if word.isprintable() else ascii(word) for word in text.split())
+    return " ".join(shortened(word, LONGEST_WORD) for word in words)
 
 
 def _misuse(error: Any) -> str:

@@ -7,8 +7,10 @@ from pathlib import Path
 from simlab.drawing.figures import files
 from simlab.drawing.figures import fitted_world as figure
 from simlab.drawing.text import fitted_world as text
+from simlab.files import check_writable
 from simlab.fitting import document
 from simlab.fitting.report import Report, fitted
+from simlab.messages import legible
 from simlab.types import InputError
 
 
@@ -28,7 +30,8 @@ def answer(table: Path | None, out: Path, method: str, plot: Path | None, seed: 
 def check_names(out: Path | None, plot: Path | None) -> None:
     """Raise InputError for files of a world or of a figure that end in something else."""
     if out is not None and out.suffix.lower() not in (".yaml", ".yml"):
-        raise InputError(f"--out {out}: a fitted world is YAML; end the name with .yaml")
+        raise InputError(f"--out {legible(out)}: a fitted world is YAML; end the name with .yaml")
+    check_writable(out, "--out")
     files.check_suffix(plot, "--report")
 
 

@@ -12,11 +12,13 @@ from simlab.commands.notes import program
 from simlab.drawing.text import fitted_metrics as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
+from simlab.files import check_writable
 from simlab.files import digest as digest_of
 from simlab.fitting_metrics import files, fitting, report
 from simlab.fitting_metrics import tables as given
 from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Fit, Learned, Options
+from simlab.messages import legible
 from simlab.types import InputError
 
 
@@ -59,7 +61,8 @@ class Told:
     def write(self) -> None:
         """Write the files of the metrics."""
         for name, content in self.texts.items():
-            self.paths[name].parent.mkdir(parents=True, exist_ok=True)
+            # The folder may be new, what it is to stand in is there.
+            self.paths[name].parent.mkdir(exist_ok=True)
             self.paths[name].write_text(content, encoding="utf-8")
 
 
@@ -68,6 +71,7 @@ def learned_from(file: Path, metrics: str | None, references: int | None, option
 
     Raises InputError for what is asked wrongly or malformed, and where nothing can be learned.
     """
+    _check_out(out)
     data = given.read(file, [name.strip() for name in (metrics or "").split(",") if name.strip()], references)
     fit = fitting.fit(data, options)
     texts = _texts(fit, file, options)
@@ -82,16 +86,26 @@ def _texts(fit: Fit, file: Path, options: Options) -> dict[str, str]:
     return texts or {"systems": files.systems_text(fit, file.name, digest)}
 
 
+def _check_out(out: Path | None) -> None:
+    """Raise InputError, before anything is fitted, for a place that nothing can be written to."""
+    if out is None:
+        return
+    if out.suffix.lower() in (".yaml", ".yml"):
+        if out.is_dir():
+            raise InputError(f"--out {legible(out)}: it is a folder; name a file, or a folder without .yaml")
+        check_writable(out, "--out")
+    elif out.exists() and not out.is_dir():
+        raise InputError(f"--out {legible(out)}: fits are written as .yaml; end the name with it, or name a folder")
+    elif not out.is_dir():
+        check_writable(out, "--out")
+
+
 def _files(names: Sequence[str], source: Path, out: Path | None) -> dict[str, Path]:
     """Say where the file of each metric goes: `--out FILE.yaml` for one, else a folder."""
     if out is not None and out.suffix.lower() in (".yaml", ".yml"):
-        if out.is_dir():
-            raise InputError(f"--out {out}: it is a folder; name a file, or a folder without .yaml")
         if len(names) > 1:
             raise InputError(f"--out {out}: {len(names)} metrics go to a file each; name a folder, or one of --metrics")
         return {names[0]: out}
-    if out is not None and out.exists() and not out.is_dir():
-        raise InputError(f"--out {out}: fits are written as .yaml; end the name with it, or name a folder")
     paths = {name: (out or Path()) / files.name_of(source, name) for name in names}
     if len(set(paths.values())) < len(paths):
         raise InputError(

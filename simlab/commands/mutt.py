@@ -14,6 +14,8 @@ from simlab.drawing.figures import pass_rates as heat_map
 from simlab.drawing.text import pass_rates as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
+from simlab.files import check_writable
+from simlab.messages import legible
 from simlab.mutt import files, metrics, pass_rates, scoring
 from simlab.mutt.metrics import Metric
 from simlab.mutt.scoring import ScorePairs
@@ -73,18 +75,15 @@ def chosen(names: str, plugins: Sequence[str]) -> list[Metric]:
 
 
 def _write(pairs: Sequence[ScorePairs], scores: Path) -> None:
-    scores.parent.mkdir(parents=True, exist_ok=True)
     rows = tables.to_csv(scoring.records(pairs)) + "\n"
     scores.write_text(rows, encoding="utf-8", errors="backslashreplace")
 
 
 def _check_files(figure: Path | None, scores: Path | None) -> None:
     figures.check_suffix(figure, "--figure")
-    for option, file in (("--figure", figure), ("--scores", scores)):
-        if file is not None and file.is_dir():
-            raise InputError(f"{option} {file}: it is a folder; name a file")
     if scores is not None and scores.suffix.lower() != ".csv":
-        raise InputError(f"--scores {scores}: scores are written as .csv; end the name with it")
+        raise InputError(f"--scores {legible(scores)}: scores are written as .csv; end the name with it")
+    check_writable(scores, "--scores")
 
 
 def _check_scored(pairs: Sequence[ScorePairs]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from simlab.commands.stores import named, viewed
 from simlab.drawing.figures import files, sweep
+from simlab.files import check_writable
 from simlab.store.query import with_measures
 
 
@@ -15,6 +16,7 @@ def answer(folder: Path | None, conditions: Sequence[str], out: Path | None, mea
     files.check_suffix(out)
     where = named(folder)
     file = out or where / "figure.png"
+    check_writable(file, "--out")
     with viewed(where, conditions) as dataset:
         held = with_measures(dataset, [measure] if measure else [])
         files.write(lambda: sweep.draw(held, measure), file)

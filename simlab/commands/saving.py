@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from simlab.files import check_writable
+from simlab.messages import legible
 from simlab.types import InputError
 
 SCHEMA = 1
@@ -16,9 +18,8 @@ def check(file: Path | None) -> None:
     if file is None:
         return
     if file.suffix.lower() != ".json":
-        raise InputError(f"--save {file}: an answer is kept as JSON; end the name with .json")
-    if file.is_dir():
-        raise InputError(f"--save {file}: it is a folder; name a file")
+        raise InputError(f"--save {legible(file)}: an answer is kept as JSON; end the name with .json")
+    check_writable(file, "--save")
 
 
 def keep(file: Path, command: str, text: str) -> None:
@@ -26,7 +27,6 @@ def keep(file: Path, command: str, text: str) -> None:
     from importlib.metadata import version
 
     kept = {"simlab": version("simlab"), "command": command, "schema": SCHEMA, "answer": json.loads(text)}
-    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 

@@ -37,7 +37,10 @@ def find_options(plugins: Sequence[str] = ()) -> Options:
     """
     options = {group: dict(files) for group, files in _read_folder(folder("conf")).items()}
     for plugin in plugins:
-        _add(options, f"plug-in {plugin}: conf/", _read_folder(plugin_folder(plugin)))
+        found = _read_folder(plugin_folder(plugin))
+        for measure in found.get("measure", {}).values():
+            _check_header(measure, f"# @package measure.{measure.stem}")
+        _add(options, f"plug-in {plugin}: conf/", found)
     if own := _OWN.get():
         _add(options, f"{own}: ", _read_folder(own))
     return options

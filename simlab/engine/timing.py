@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from simlab.engine.limits import Limits
 from simlab.engine.pool import Task
 from simlab.engine.workers import BlockFunction, guard, work
 
@@ -54,7 +55,7 @@ def _times(block: BlockFunction, tasks: Sequence[Task]) -> tuple[dict[str, float
     from joblib.externals.loky import ProcessPoolExecutor
 
     took: dict[str, float] = {}
-    executor: Any = ProcessPoolExecutor(max_workers=1, initializer=guard, initargs=(os.getpid(),))
+    executor: Any = ProcessPoolExecutor(max_workers=1, initializer=guard, initargs=(os.getpid(), Limits(), None))
     try:
         # Starting a process takes a second, which is no study's.
         executor.submit(os.getpid).result(timeout=_START_SECONDS)

@@ -66,7 +66,6 @@ def write(path: Path, held: Mapping[str, Any]) -> None:
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     head = "# A fitted world, made by `simlab fit`; use it with systems=fitted systems.path=THIS_FILE.\n"
     text = yaml.dump(dict(held), Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     part.write_text(head + text, encoding="utf-8")
     part.replace(path)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simlab.files import decimal
 from simlab.fitting_metrics.data import MOST_SYSTEMS
 from simlab.messages import legible, or_nearest
 from simlab.types import InputError
@@ -24,7 +25,6 @@ _NOT_METRICS = frozenset(
 LARGEST = 1e50
 """Squares of larger scores, and sums of them, would not be numbers."""
 MISSING = frozenset(("", "na", "n/a", "nan", "none", "null"))
-_INFINITE = frozenset(("inf", "-inf", "+inf", "infinity", "-infinity"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +101,21 @@ def no_metric(name: str, table: Table, there: Collection[str]) -> InputError:
 
 
 def number(text: str, where: str, column: str) -> float:
-    """Read a number; NaN for what is missing or not finite.
+    """Read a number; NaN for what is missing.
 
     Raises InputError for what is no number, and for numbers whose squares would not be.
     """
-    folded = text.lower()
-    if folded in MISSING or folded in _INFINITE:
+    if text.lower() in MISSING:
         return math.nan
-    try:
-        value = float(text)
-    except ValueError:
+    value = decimal(text)
+    if value is None:
         raise InputError(
-            f"{where}: {column}={legible(text, 40)!r} is no number; mend it, leave it empty, or name the metrics "
+            f"{where}: {column}={legible(ascii(text), 40)} is no number; mend it, leave it empty, or name the metrics "
             "with --metrics"
-        ) from None
-    if math.isfinite(value) and abs(value) > LARGEST:
+        )
+    if abs(value) > LARGEST:
         raise InputError(f"{where}: {column}={legible(text, 40)} is larger than {LARGEST:g}; rescale this column")
-    return value if math.isfinite(value) else math.nan
+    return value
 
 
 def named(table: Table, cells: Sequence[str], line: int, column: str) -> str:

@@ -12,10 +12,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simlab.mutt.trials import KNOWN, Collected, Kind, Trials, check_named, read_text, without_blanks
+from simlab.files import regular
+from simlab.mutt.trials import (
+    KNOWN,
+    MAX_BYTES,
+    Collected,
+    Kind,
+    Trials,
+    check_named,
+    keys_once,
+    read_text,
+    without_blanks,
+)
 from simlab.types import InputError
 
 _NAME = re.compile(r"(?P<corruption>.+)_(?P<part>a|b|r(?P<n>[1-9]\d*))\.json")
+
+MOST_BYTES = 4 * MAX_BYTES
+"""What the files of a folder may hold together."""
 
 Captions = dict[str, list[str]]
 
@@ -26,6 +40,7 @@ def read(folder: Path, n_references: Sequence[int] | None, kinds: Mapping[str, K
     `kinds` names the kind of corruptions that are not published ones. Raises InputError for what is malformed.
     """
     parts, ignored = _parts(folder)
+    _check_sizes(folder, parts)
     if not parts:
         raise InputError(
             f"{folder}: no file holds trials; they are NAME_a.json (originals), NAME_b.json (corruptions), NAME_r5.json"
@@ -38,6 +53,14 @@ def read(folder: Path, n_references: Sequence[int] | None, kinds: Mapping[str, K
         for trial in _corruption(corruption, files, _wanted(corruption, files, n_references), kinds, notes)
     ]
     return Collected(tuple(trials), tuple(notes))
+
+
+def _check_sizes(folder: Path, parts: Mapping[str, Mapping[str, Path]]) -> None:
+    """Raise InputError, before anything is read, where the files of a folder are too large together."""
+    listed = [file for files_of in parts.values() for file in files_of.values()]
+    states = [regular(file, str(file), remedy="give trials as text") for file in listed]
+    if sum(state.size for state in states) > MOST_BYTES:
+        raise InputError(f"{folder}: its files hold more than {MOST_BYTES:,} bytes; test fewer at a time")
 
 
 def _parts(folder: Path) -> tuple[dict[str, dict[str, Path]], list[str]]:
@@ -165,7 +188,9 @@ def _field(file: Path, k: int, record: Any, key: str) -> Any:
 def _records(file: Path) -> list[Any]:
     text = read_text(file)
     try:
-        held = json.loads(text)
+        held = json.loads(text, object_pairs_hook=keys_once)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
     except json.JSONDecodeError as error:
         raise InputError(_broken(file, text, error)) from error
     except (ValueError, RecursionError) as error:

@@ -15,6 +15,13 @@ def read(path: Path, n_references: Sequence[int] | None = None, kinds: Mapping[s
 
     `kinds` names the kinds of corruptions that nothing else does. Raises InputError for what is missing or malformed.
     """
-    if not path.exists():
+    if not _is_there(path):
         raise InputError(f"{path}: there is no such file or folder; name one that holds trials")
     return (coco.read if path.is_dir() else plain.read)(path, n_references, kinds or {})
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.messages import nearest
-from simlab.mutt.trials import Collected, Kind, Trials, check_named, kind_of, read_text, without_blanks
+from simlab.mutt.trials import Collected, Kind, Trials, check_named, keys_once, kind_of, read_text, without_blanks
 from simlab.types import InputError
 
 NEEDED = ("original", "corruption", "kind", "references")
@@ -144,7 +144,9 @@ def _records(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _json_records(numbered: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for where, line in numbered:
         try:
-            record = json.loads(line)
+            record = json.loads(line, object_pairs_hook=keys_once)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
         except (ValueError, RecursionError) as error:
             # Beside broken JSON: numbers of thousands of digits, and brackets nested as deeply.
             reason = error.msg.lower() if isinstance(error, json.JSONDecodeError) else "a value too large to read"

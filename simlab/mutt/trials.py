@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from simlab import files
 from simlab.messages import legible, or_nearest
@@ -16,8 +16,8 @@ Kind: TypeAlias = Literal["altering", "disrupting", "preserving"]
 KINDS: tuple[Kind, ...] = ("altering", "disrupting", "preserving")
 """A corruption alters the meaning, disrupts the fluency, or preserves both."""
 
-MAX_BYTES = 1 << 28
-"""The published trials are some hundred kilobytes a file; what is read here is held in memory."""
+MAX_BYTES = 1 << 25
+"""The published trials are some hundred kilobytes a file; what is read here is held in memory, many times its size."""
 
 KNOWN: Mapping[str, Kind] = {
     "neg_subj": "altering", "neg_verb": "altering", "sem_opps": "altering", "shuffled": "altering",
@@ -67,6 +67,16 @@ def check_named(named: Mapping[str, Kind], corruptions: Collection[str]) -> None
     for corruption in named:
         if corruption not in corruptions:
             raise InputError(f"--kind {corruption}=...: no trials are of it; {or_nearest(corruption, corruptions)}")
+
+
+def keys_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Make the mapping of a record of JSON; raise InputError for a key that it has twice."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"the key {legible(twice, 40)} is there twice in a record; keep one")
+    return record
 
 
 def read_text(file: Path) -> str:

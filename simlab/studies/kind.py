@@ -13,6 +13,7 @@ from typing import Any
 
 from simlab.studies.footprint import NOTHING, Footprint
 from simlab.types import Array, Campaign, Collected, DesignFailure, Outcome, Outcomes, Place, World
+
 # Kinds of one's own take it from here.
 from simlab.types.bounds import Count as Count
 

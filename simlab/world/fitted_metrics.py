@@ -29,6 +29,7 @@ from simlab.types import (
     OutputMetric,
 )
 from simlab.types.bounds import Count
+from simlab.world.files.plain_document import document
 from simlab.world.metrics import dirichlet_columns
 from simlab.world.output_metrics import around
 
@@ -190,19 +191,7 @@ def _read_at(file: Path, state: files.State, digest: str | None, where: str) -> 
 
 
 def _parsed(text: str, where: str) -> Section:
-    import yaml
-
-    try:
-        # What repeats itself by reference can grow beyond any memory when merged.
-        aliased = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, yaml.SafeLoader))
-        content = None if aliased else yaml.safe_load(text)
-    # A constructor may also raise ValueError (an impossible date), and deep nesting exhausts the stack.
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise InputError(f"{where}{line} is no YAML; {REMEDY}") from error
-    if aliased:
-        raise InputError(f"{where} refers to itself by an alias (*name); write values out")
+    content = document(text, where, REMEDY)
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise InputError(f"{where} lacks the line `format: {FORMAT}`; {REMEDY}")
     return content

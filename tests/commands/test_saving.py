@@ -73,6 +73,7 @@ ANSWERS = [
 @pytest.mark.parametrize("line", ANSWERS)
 def test_an_answer_is_kept_as_it_is_written(line: str, stores: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = shlex.split(line.replace("STORES", str(stores)))
+    Path("kept").mkdir(exist_ok=True)
     table = said(capsys, *words, "--save", "kept/table.json")
     as_json = json.loads(said(capsys, *words, "--format", "json", "--save", "json.json"))
     as_csv = list(csv.DictReader(io.StringIO(said(capsys, *words, "--format", "csv"))))

@@ -55,10 +55,12 @@ def test_what_is_no_table_is_named_by_line(text: str, says: str) -> None:
 
 def test_numbers_are_read_and_what_is_missing_is_nan() -> None:
     assert cells.number("1e3", "", "x") == 1000
-    for missing in ("", "NA", "null", "-inf", "Infinity", "nan"):
+    for missing in ("", "NA", "null", "None", "nan"):
         assert math.isnan(cells.number(missing, "", "x"))
-    with pytest.raises(InputError, match="line 2: x='1,5' is no number"):
-        cells.number("1,5", "t, line 2", "x")
+    # Digits of other scripts, marks of thousands and what is not finite: the tables of ratings refuse them, too.
+    for wrong in ("1,5", "１２", "1_000", "inf", "-inf", "Infinity", "1e400", "0x1", "1e", "--1", "١"):
+        with pytest.raises(InputError, match=r"^t, line 2: x='.+' is no number; mend it, leave it empty"):
+            cells.number(wrong, "t, line 2", "x")
     with pytest.raises(InputError, match="x=1e60 is larger than"):
         cells.number("1e60", "t", "x")
 

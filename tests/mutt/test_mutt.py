@@ -93,6 +93,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[dict[str
 
 def test_rates_come_with_intervals_and_scores(capsys: pytest.CaptureFixture[str]) -> None:
     write(TRIAL, TRIAL, PARAPHRASE)
+    Path("new").mkdir()
     rows, err = told(capsys, "t.jsonl", "--metrics", "bleu_1,chrf,bleu_4", "--scores", "new/s.csv")
     assert err == ""
     found = {(row["corruption"], row["metric"]): row for row in rows}
@@ -267,7 +268,7 @@ def test_malformed_rows_are_named(text: str, named: str, capsys: pytest.CaptureF
         (["t.jsonl", "--figure", "f.doc"], "--figure f.doc"),
         (["t.jsonl", "--figure", "f"], "--figure f"),
         (["t.jsonl", "--scores", "t.jsonl"], "--scores t.jsonl"),
-        (["t.jsonl", "--scores", "."], "it is a folder"),
+        (["t.jsonl", "--scores", "."], "end the name with it"),
     ],
 )
 def test_wrong_words_are_one_line(words: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:

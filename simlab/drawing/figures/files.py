@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlab.files import check_writable
+from simlab.messages import legible
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -31,11 +33,15 @@ STYLE: Any = {
 
 
 def check_suffix(file: Path | None, option: str = "--out") -> None:
-    """Raise InputError for a file that no format belongs to; None, where no figure is wanted, is well."""
+    """Raise InputError for a file that no format belongs to, or that cannot be written.
+
+    None, where no figure is wanted, is well.
+    """
     if file is not None and file.suffix.lower() not in SUFFIXES:
         raise InputError(
-            f"{option} {file}: a figure is written as {', '.join(SUFFIXES)}; end the name with one of them"
+            f"{option} {legible(file)}: a figure is written as {', '.join(SUFFIXES)}; end the name with one of them"
         )
+    check_writable(file, option)
 
 
 def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
@@ -56,5 +62,4 @@ def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
 def save(figure: Figure, file: Path) -> None:
     """Write a figure without the time of day, so that the same store gives the same file."""
     undated = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=200, metadata=undated[file.suffix.lower()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256 as digest_of
@@ -21,12 +21,12 @@ from simlab import files
 from simlab.messages import legible
 from simlab.types import Floats, InputError
 from simlab.world.files.chosen import chosen_file
+from simlab.world.files.plain_document import document
 from simlab.world.laws.fitted import Effects
 
 FORMAT = "simlab fitted world 1"
 BUILT_IN = "fitted_sxs_mqm_generalMT2023_ende.yaml"
 MAX_BYTES = 20_000_000
-MAX_DEPTH = 12
 REMEDY = "give what `simlab fit TABLE --out FILE.yaml` wrote"
 
 Spread = Annotated[float, Ge(0), Le(10)]
@@ -129,18 +129,9 @@ def _read(path: Path, state: files.State, digest: str | None) -> FittedWorld:
 
 
 def _checked(content: bytes, where: str) -> FittedWorld:
-    import yaml
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = files.text(content, where)
-    try:
-        _refuse_tricks(yaml.scan(text, loader), where)
-        held = yaml.load(text, loader)  # noqa: S506 (a safe loader)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{where}: is not YAML ({' '.join(str(error).split())[:120]})") from error
+    held = document(files.text(content, where), where, REMEDY)
     if not isinstance(held, dict) or held.get("format") != FORMAT:
         raise InputError(f"{where}: is no fitted world; {REMEDY}")
     Content.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
@@ -150,19 +141,6 @@ def _checked(content: bytes, where: str) -> FittedWorld:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{where}: {key}: {first['msg'].lower()}, found {legible(repr(first['input']), 60)}") from None
-
-
-def _refuse_tricks(tokens: Iterator[Any], where: str) -> None:
-    """Refuse what no fitted world has: aliases can make a small file large, deep nesting can exhaust the stack."""
-    depth = 0
-    for token in tokens:
-        name = type(token).__name__
-        depth += name.endswith("StartToken") and name != "StreamStartToken"
-        depth -= name.endswith("EndToken") and name != "StreamEndToken"
-        if depth > MAX_DEPTH:
-            raise InputError(f"{where}: is nested more than {MAX_DEPTH} deep; not a fitted world")
-        if name in ("AliasToken", "AnchorToken"):
-            raise InputError(f"{where}: has YAML anchors, which a fitted world does not need; write it anew")
 
 
 def _fitted(content: Content, where: str) -> FittedWorld:

@@ -6,12 +6,12 @@ Fluency/Punctuation 0.1, major Non-translation 25, neutral and no-error 0.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from simlab.files import decimal
 from simlab.messages import legible, nearest
 from simlab.types import InputError
 from simlab.world.files.table_lines import numbered_lines
@@ -40,7 +40,6 @@ MAX_SCORE = 1e6
 
 _UNIT = ("system", "document", "segment", "rater")
 _PLANTED = "hotw-test"
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _COUNT = re.compile(r"\d{1,6}", re.ASCII)
 
 
@@ -208,8 +207,8 @@ def _from_ratings(rows: Iterable[Row]) -> dict[Unit, Rated]:
 
 def _score(row: Row) -> float:
     text = row.field["score"]
-    score = float(text) if NUMBER.fullmatch(text) else math.nan
-    if math.isnan(score):
+    score = decimal(text)
+    if score is None:
         raise InputError(f"{row.where}: score {legible(ascii(text), 40)} is not a number")
     if not 0 <= score <= MAX_SCORE:
         raise InputError(

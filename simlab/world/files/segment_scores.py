@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from simlab.files import decimal
 from simlab.messages import legible
 from simlab.types import InputError
-from simlab.world.files.mqm_table import MAX_SCORE, NUMBER, Rated, Unit
+from simlab.world.files.mqm_table import MAX_SCORE, Rated, Unit
 from simlab.world.files.table_lines import numbered_lines
 
 RATER = "average"
@@ -58,9 +59,9 @@ def read_averages(path: Path) -> dict[Unit, Rated]:
 
 
 def _score(text: str, where: str) -> float:
-    if not NUMBER.fullmatch(text):
+    score = decimal(text)
+    if score is None:
         raise InputError(f"{where}: score {legible(ascii(text), 40)} is not a number; unrated segments say {_UNRATED}")
-    score = float(text)
     if abs(score) > MAX_SCORE:
         raise InputError(f"{where}: score {legible(text, 40)} is not within -{MAX_SCORE:,.0f} and {MAX_SCORE:,.0f}")
     return score + 0.0  # -0.0 would be another zero

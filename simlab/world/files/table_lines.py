@@ -19,6 +19,10 @@ from simlab.types import InputError
 MAX_LINE = 1 << 22
 # A few kilobytes can unpack to terabytes; the largest published table is some tens of megabytes.
 MAX_BYTES = 1 << 30
+# Blank lines pack best of all, and each takes its time; the largest published table has some hundred thousand lines.
+MAX_LINES = 2_000_000
+# What describes a member is held in memory whole, whatever size it claims.
+MAX_HEADER = 1 << 20
 TABLE_ENDINGS = (".tsv", ".txt")
 REMEDY = "give the file of ratings"
 
@@ -47,6 +51,17 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError(f"{where}: cannot be read to its end ({files.reason(error)})") from error
 
 
+class _Member(tarfile.TarInfo):
+    """Refuse a header that claims to be larger than any description of a file."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
+        member = super().frombuf(buf, encoding, errors)
+        if not member.isreg() and member.size > MAX_HEADER:
+            raise tarfile.ReadError(f"a header of {member.size:,} bytes")
+        return member
+
+
 class _Bounded(io.RawIOBase):
     """Pass bytes on up to the size limit, whatever the layers above ask for."""
 
@@ -70,7 +85,7 @@ def _content_lines(content: io.BufferedReader, where: str) -> Iterator[tuple[int
     if content.peek(512)[257:262] != b"ustar":
         yield from _text_lines(content, where)
         return
-    with tarfile.open(fileobj=content, mode="r|") as archive:
+    with tarfile.open(fileobj=content, mode="r|", tarinfo=_Member) as archive:
         yield from _archive_lines(archive, where)
     # What follows the last member is read too: only then has gzip compared its checksum.
     while content.read(1 << 20):
@@ -102,6 +117,8 @@ def _text_lines(stream: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
     number = 0
     while raw := stream.readline(MAX_LINE + 1):
         number += 1
+        if number > MAX_LINES:
+            raise InputError(f"{where}: has more than {MAX_LINES:,} lines; not a table of ratings")
         if len(raw) > MAX_LINE:
             raise InputError(f"{where}, line {number}: is longer than {MAX_LINE:,} bytes; not a table of ratings")
         yield number, _text(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw, f"{where}, line {number}")

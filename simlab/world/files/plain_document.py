@@ -1,0 +1,59 @@
+"""Read the YAML of a fitted file: mappings, lists, texts and numbers, every key once, nothing that refers or runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from simlab.messages import legible
+from simlab.types import InputError
+
+MAX_DEPTH = 12
+
+
+def document(text: str, where: str, remedy: str) -> Any:
+    """Return the content of a document; raise InputError, beginning with `where`, for what no fitted file has."""
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        _refuse_tricks(yaml.scan(text, loader), where)
+        return yaml.load(text, _with_keys_once(loader))  # noqa: S506 (a safe loader)
+    except InputError as error:
+        said = str(error)
+        raise error if said.startswith(where) else InputError(f"{where}, {said}") from None
+    # A constructor may also raise ValueError (an impossible date), and what cannot be a key TypeError.
+    except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise InputError(f"{where}{line} is no YAML; {remedy}") from error
+
+
+def _with_keys_once(loader: Any) -> Any:
+    """Make a loader that refuses a key which a mapping has twice: of two values, one would be dropped in silence."""
+
+    class Once(loader):  # type: ignore[misc]
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen = set()
+            for key, _ in node.value:
+                if key.value in seen:
+                    line = key.start_mark.line + 1
+                    raise InputError(f"line {line}: the key {legible(key.value, 40)} appears twice")
+                seen.add(key.value if isinstance(key.value, str) else id(key))
+            return super().construct_mapping(node, deep)
+
+    return Once
+
+
+def _refuse_tricks(tokens: Iterator[Any], where: str) -> None:
+    """Refuse aliases, which make a small file large, tags, and nesting so deep that it exhausts the stack."""
+    depth = 0
+    for token in tokens:
+        name = type(token).__name__
+        depth += name.endswith("StartToken") and name != "StreamStartToken"
+        depth -= name.endswith("EndToken") and name != "StreamEndToken"
+        if depth > MAX_DEPTH:
+            raise InputError(f"{where}: is nested more than {MAX_DEPTH} deep; not a fitted file")
+        if name in ("AliasToken", "AnchorToken", "TagToken"):
+            line = token.start_mark.line + 1
+            raise InputError(f"{where}, line {line}: has an anchor, an alias or a tag of YAML; write the value itself")
