@@ -223,13 +223,20 @@ def compare(
     from simlab.commands import compare as comparisons
 
     folders, conditions = _stores(where)
-    if len(folders) > 1 and by is None:
-        _say(lambda form: comparisons.of_stores(folders, conditions, measure, baseline, form), form, save)
-    elif by is None or len(folders) > 1:
+    if (by is None) == (len(folders) < 2):
         raise UsageError("name the axis with --by, or several stores without it")
-    else:
-        folder = folders[0] if folders else None
-        _say(lambda form: comparisons.answer(folder, conditions, by, measure, baseline, form), form, save)
+    codes = [DONE]
+
+    def written(form: Form) -> str:
+        if by is None:
+            said = comparisons.of_stores(folders, conditions, measure, baseline, form)
+        else:
+            said = comparisons.answer(folders[0] if folders else None, conditions, by, measure, baseline, form)
+        codes.append(said.code)
+        return said.text
+
+    _say(written, form, save)
+    raise typer.Exit(codes[-1])
 
 
 @app.command(epilog="Example: simlab plot outputs/item_grouping --out figure.svg")

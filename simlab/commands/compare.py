@@ -5,39 +5,67 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
+from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.stores import Comparison, compared, compared_stores, several, viewed
 from simlab.comparing import labelled
+from simlab.comparing.contrasts import Row
 from simlab.drawing import view
 from simlab.drawing.text import comparison, tables
 from simlab.drawing.text.tables import Form
 
 
+class Compared(NamedTuple):
+    """Hold the answer of a comparison, and the exit code."""
+
+    text: str
+    code: int
+
+
 def answer(
     folder: Path | None, conditions: Sequence[str], by: str, measure: str | None, baseline: str | None, form: Form
-) -> str:
+) -> Compared:
     """Write the paired differences between the designs along an axis.
 
     Raises InputError for a store, an axis, a value or a measure that is not there.
     """
     with viewed(folder, conditions) as dataset:
-        return _written(compared(dataset, by, measure, baseline), form)
+        said = compared(dataset, by, measure, baseline)
+        return Compared(_written(said, form), _code(said))
 
 
 def of_stores(
     folders: Sequence[Path], conditions: Sequence[str], measure: str | None, baseline: str | None, form: Form
-) -> str:
+) -> Compared:
     """Write the differences between the cells of several stores, paired where they met the same worlds.
 
     Raises InputError for folders of the same name, and for stores without a measure in common.
     """
     with ExitStack() as stack:
-        return _written(compared_stores(several(stack, folders), conditions, measure, baseline), form)
+        said = compared_stores(several(stack, folders), conditions, measure, baseline)
+        return Compared(_written(said, form), _code(said))
 
 
 def _written(said: Comparison, form: Form) -> str:
+    listed = labelled.records(said.rows, said.by, said.measure)
     if form != "table":
-        return tables.write(labelled.records(said.rows, said.by, said.measure), form)
-    cluster = view.cluster_word(said.cluster)
-    text = comparison.table(said.rows, said.by, said.measure, cluster, shared=said.same_systems)
-    return text if said.paired else f"{text}\n{comparison.UNPAIRED}"
+        return tables.write(labelled.flat(listed) if form == "csv" else listed, form)
+    text = comparison.table(said.rows, said.by, said.measure, view.cluster_word(said.cluster), paired=said.paired)
+    return "\n".join([text, *comparison.unlike(said.differing)]) if said.differing else text
+
+
+def _code(said: Comparison) -> int:
+    """Return the exit code: a reservation where no best design can be named, and where campaigns failed."""
+    if any(row.failed for row in said.rows):
+        return RESERVED
+    cells: dict[str, list[Row]] = {}
+    for row in said.rows:
+        cells.setdefault(repr(row.at), []).append(row)
+    return DONE if all(map(_clean, cells.values())) else RESERVED
+
+
+def _clean(rows: Sequence[Row]) -> bool:
+    """Tell whether a design of a cell is called the best, or none could be for want of clusters."""
+    standings = {row.standing for row in rows}
+    return "best" in standings or not standings & {"marked", "unranked"}

@@ -37,8 +37,8 @@ Condition: TypeAlias = str | tuple[str, Sequence[object]]
 class Comparison:
     """Hold designs beside each other: along which axis, by which measure, paired over clusters of which sort.
 
-    `paired` is False where some differences are between stores that did not meet the same worlds, `same_systems` where
-    the designs along the axis have systems of their own. `unit` is that of the measure, if it has one.
+    `paired` is False where some designs did not meet the same worlds; `differing` names the keys in which their systems
+    differ, so that none is called best. `unit` is that of the measure, if it has one.
     """
 
     rows: Sequence[Row]
@@ -46,7 +46,7 @@ class Comparison:
     measure: str
     cluster: str
     paired: bool
-    same_systems: bool
+    differing: tuple[str, ...]
     label: str
     unit: str | None
 
@@ -71,8 +71,11 @@ def compared(dataset: xr.Dataset, by: str, measure: str | None, baseline: str | 
     if f"{name}_influence" not in dataset:
         raise InputError(f"differences of {name} need {name}_influence, which this dataset lacks; give the whole store")
     against = None if baseline is None else view.value_on(dataset, axis, baseline)
-    rows = contrasts(dataset, by=axis, measure=name, baseline=against)
-    return _comparison(rows, axis, dataset[name], paired=True, same_systems=_share_systems(dataset, axis))
+    key, other = str(dataset[axis].attrs.get("key", axis)), _other_systems(dataset, axis)
+    paired = not other and key != several_stores.SEED
+    held = dataset if paired else several_stores.alone(dataset, axis, name)
+    rows = contrasts(held, by=axis, measure=name, baseline=against, unlike=other)
+    return _comparison(rows, axis, dataset[name], paired=paired, differing=(key,) if other else ())
 
 
 def compared_stores(
@@ -92,11 +95,12 @@ def compared_stores(
     if not common:
         raise InputError("these stores have no measure in common; name one with --measure")
     name = view.nearest(measure, common, "the measure") if measure else common[0]
-    joined, same = several_stores.join(chosen, name)
+    joined, by = several_stores.join(chosen, name), several_stores.DESIGN
     if baseline is not None:
-        view.nearest(baseline, joined[several_stores.DESIGN].values.tolist(), "the design")
-    rows = contrasts(joined, by=several_stores.DESIGN, measure=name, baseline=baseline)
-    return _comparison(rows, several_stores.DESIGN, joined[name], paired=same, same_systems=same)
+        view.nearest(baseline, joined.dataset[by].values.tolist(), "the design")
+    unlike = bool(joined.differing)
+    rows = contrasts(joined.dataset, by=by, measure=name, baseline=baseline, against=joined.against, unlike=unlike)
+    return _comparison(rows, by, joined.dataset[name], paired=joined.paired, differing=joined.differing)
 
 
 @contextmanager
@@ -187,11 +191,11 @@ def narrowed(dataset: xr.Dataset, conditions: Sequence[Condition]) -> xr.Dataset
     return dataset
 
 
-def _share_systems(dataset: xr.Dataset, axis: str) -> bool:
-    """Tell whether the cells along an axis have the same systems: not if it varies them, or asks other questions."""
+def _other_systems(dataset: xr.Dataset, axis: str) -> bool:
+    """Tell whether the cells along an axis have other systems: if it varies them, or asks other questions of others."""
     key = str(dataset[axis].attrs.get("key", axis))
     held = config_of(dataset).get("systems", {})
-    return key.partition(".")[0] != "systems" and ("_target_" in held or key != "question")
+    return key.partition(".")[0] == "systems" or (key == "question" and "_target_" not in held)
 
 
 def _refuse_unknown(stores: Mapping[str, xr.Dataset], conditions: Sequence[Condition]) -> None:
@@ -211,8 +215,10 @@ def _known(dataset: xr.Dataset) -> list[str]:
     return [*axes, *(str(dataset[name].attrs["key"]) for name in axes)]
 
 
-def _comparison(rows: Sequence[Row], by: str, measure: xr.DataArray, *, paired: bool, same_systems: bool) -> Comparison:
+def _comparison(
+    rows: Sequence[Row], by: str, measure: xr.DataArray, *, paired: bool, differing: tuple[str, ...]
+) -> Comparison:
     about = measure.attrs
     label = str(about.get("long_name", about.get("label", measure.name)))
     cluster = str(about.get("cluster", "cluster"))
-    return Comparison(rows, by, str(measure.name), cluster, paired, same_systems, label, about.get("units"))
+    return Comparison(rows, by, str(measure.name), cluster, paired, differing, label, about.get("units"))

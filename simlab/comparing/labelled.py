@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.comparing.contrasts import LEVEL, Row
+from simlab.comparing.contrasts import Row
+from simlab.measures.intervals import LEVEL
 from simlab.types import Array
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ def records(rows: Sequence[Row], by: str, measure: str) -> list[dict[str, Any]]:
             measure: row.value,
             f"{measure}_mcse": row.mcse,
             f"{measure}_n": row.n,
+            f"{measure}_clusters": row.clusters,
+            f"{measure}_low": row.low,
+            f"{measure}_high": row.high,
+            f"{measure}_failed": row.failed,
             "baseline": row.baseline,
             "difference": row.contrast.difference if row.contrast else None,
             "difference_mcse": row.contrast.mcse if row.contrast else None,
@@ -37,18 +42,25 @@ def records(rows: Sequence[Row], by: str, measure: str) -> list[dict[str, Any]]:
             "difference_high": row.contrast.high if row.contrast else None,
             "clusters": row.contrast.clusters if row.contrast else None,
             "standing": row.standing,
+            "marked": list(row.marks),
         }
         for row in rows
     ]
 
 
+def flat(listed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Write what is marked as one text, for tables of values."""
+    return [{**record, "marked": "; ".join(record["marked"])} for record in listed]
+
+
 def of_rows(rows: Sequence[Row], by: str, measure: str) -> xr.Dataset:
     """Label a comparison: each field of its records over the axes; what the baseline lacks is NaN."""
-    listed = records(rows, by, measure)
+    listed = flat(records(rows, by, measure))
     dataset = over(listed, {name: list(dict.fromkeys(row[name] for row in listed)) for name in (*rows[0].at, by)})
     for name, label in DIFFERENCES.items():
         dataset[name].attrs["long_name"] = label
-    dataset["standing"].attrs["long_name"] = "best, tied with the best, behind it, or unknown"
+    dataset["standing"].attrs["long_name"] = "best, tied with the best, behind it, marked, unranked or unknown"
+    dataset["marked"].attrs["long_name"] = "what speaks against calling the design the best"
     dataset["clusters"].attrs["long_name"] = "clusters over which the difference is paired"
     return dataset
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from simlab.comparing.promises import Doubts, doubts
+from simlab.config.neutral import without_neutral
+from simlab.messages import flat
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import records
 from simlab.types import Floats, InputError
@@ -15,7 +19,7 @@ from simlab.types import Floats, InputError
 if TYPE_CHECKING:
     import xarray as xr
 
-DESIGN = "design"
+DESIGN, SEED = "design", "seed"
 
 
 def common_measures(stores: Mapping[str, xr.Dataset]) -> tuple[str, ...]:
@@ -24,32 +28,70 @@ def common_measures(stores: Mapping[str, xr.Dataset]) -> tuple[str, ...]:
     return tuple(name for name in measures_of(first) if all(name in measures_of(other) for other in others))
 
 
-def join(stores: Mapping[str, xr.Dataset], measure: str) -> tuple[xr.Dataset, bool]:
-    """Return a measure of all cells of all stores along one axis, `design`, and whether all met the same worlds.
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Hold the cells of several stores along one axis, `design`, and what is held against each.
 
-    Stores of the same seed and systems met the same worlds, so that their differences are paired; others are
+    `paired` where all met the same worlds; `differing` names the keys in which their systems differ.
+    """
+
+    dataset: xr.Dataset
+    paired: bool
+    differing: tuple[str, ...]
+    against: Doubts
+
+
+def join(stores: Mapping[str, xr.Dataset], measure: str) -> Joined:
+    """Put a measure of all cells of all stores along one axis.
+
+    Cells of the same seed and systems met the same worlds, so that their differences are paired; others are
     independent. Raises InputError for stores whose measures are not replicated over worlds or are calculations.
     """
     import xarray as xr
 
     _check(stores, measure)
-    worlds = {name: _worlds(dataset) for name, dataset in stores.items()}
-    slots = {world: k for k, world in enumerate(dict.fromkeys(worlds.values()))}
-    size = max(dataset.sizes["cluster"] for dataset in stores.values())
     rows = [row for name, dataset in stores.items() for row in _cells(name, dataset, measure)]
-    # Worlds of its own have columns of their own.
-    influence = np.full((len(rows), size * len(slots)), np.nan)
-    for spread, (store, _, _, values) in zip(influence, rows, strict=True):
-        start = slots[worlds[store]] * size
-        spread[start : start + len(values)] = values
+    met = [json.dumps(row.worlds, sort_keys=True) for row in rows]
+    slots = {worlds: k for k, worlds in enumerate(dict.fromkeys(met))}
+    influence = _beside([row.influence for row in rows], [slots[worlds] for worlds in met])
     variables: dict[str, Any] = {
-        f"{measure}{suffix}": (DESIGN, np.array([record[f"{measure}{suffix}"] for _, _, record, _ in rows]))
-        for suffix in ("", "_mcse", "_n")
+        f"{measure}{suffix}": (DESIGN, np.array([row.record[f"{measure}{suffix}"] for row in rows]))
+        for suffix in ("", "_mcse", "_n", "_low", "_high")
     }
     variables[f"{measure}_influence"] = ((DESIGN, "cluster"), influence)
-    joined = xr.Dataset(variables, {DESIGN: [design for _, design, _, _ in rows]})
+    joined = xr.Dataset(variables, {DESIGN: [row.design for row in rows]})
     joined[measure].attrs.update(next(iter(stores.values()))[measure].attrs)
-    return joined, len(slots) == 1
+    return Joined(joined, len(slots) == 1, differing([row.worlds for row in rows]), _doubts(stores, measure))
+
+
+def alone(dataset: xr.Dataset, by: str, measure: str) -> xr.Dataset:
+    """Give each design along an axis clusters of its own, since worlds of one index are not the same worlds."""
+    name = f"{measure}_influence"
+    moved = dataset[name].transpose(by, ..., "cluster")
+    spread = _beside(list(moved.values), range(moved.sizes[by]))
+    rest = dataset.drop_vars(name).drop_dims("cluster", errors="ignore")
+    return rest.assign({name: (moved.dims, spread)})
+
+
+def differing(worlds: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Name the keys of systems in which worlds differ; worlds of another seed are others of the same kind."""
+    keys = dict.fromkeys(key for one in worlds for key in one if key != SEED)
+    return tuple(key for key in keys if len({json.dumps(one.get(key)) for one in worlds}) > 1)
+
+
+def _beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:
+    """Lay `influence[..., cluster]` of each design into columns that only those of its slot share."""
+    size = max(values.shape[-1] for values in influence)
+    laid = np.full((len(influence), *influence[0].shape[:-1], size * (max(slots) + 1)), np.nan)
+    for spread, values, slot in zip(laid, influence, slots, strict=True):
+        spread[..., slot * size : slot * size + values.shape[-1]] = values
+    return laid
+
+
+def _doubts(stores: Mapping[str, xr.Dataset], measure: str) -> Doubts:
+    found = [doubts(dataset, measure, axes_of(dataset)) for dataset in stores.values()]
+    marks, failed, ran = ([getattr(one, name).ravel() for one in found] for name in ("marks", "failed", "ran"))
+    return Doubts(np.concatenate(marks), np.concatenate(failed), np.concatenate(ran))
 
 
 def _check(stores: Mapping[str, xr.Dataset], measure: str) -> None:
@@ -64,18 +106,27 @@ def _check(stores: Mapping[str, xr.Dataset], measure: str) -> None:
         )
 
 
-def _cells(store: str, dataset: xr.Dataset, measure: str) -> Iterator[tuple[str, str, Mapping[str, Any], Floats]]:
-    """Yield the store, the name of the design, the record and the influence values of each cell."""
+class _Cell(NamedTuple):
+    design: str
+    record: Mapping[str, Any]
+    influence: Floats
+    worlds: Mapping[str, Any]
+
+
+def _cells(store: str, dataset: xr.Dataset, measure: str) -> Iterator[_Cell]:
+    """Yield each cell: the name of the design, its record, its influence values, and what determines its worlds."""
     axes = axes_of(dataset)
     influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
     flat = influence.reshape(-1, influence.shape[-1])
     for record, values in zip(records(dataset, [measure]), flat, strict=True):
         at = ", ".join(f"{axis}={record[axis]}" for axis in axes)
-        yield store, f"{store}: {at}" if at else store, record, values
+        yield _Cell(f"{store}: {at}" if at else store, record, values, _worlds(dataset, record))
 
 
-def _worlds(dataset: xr.Dataset) -> str:
-    """Write down what determines the systems of a store's worlds; where they vary within it, all that varies."""
+def _worlds(dataset: xr.Dataset, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Write down what determines the systems of a cell's worlds."""
     config = json.loads(dataset.attrs["config"])
-    axes = [axis for axis in json.loads(dataset.attrs["sweep"])["axes"] if axis["key"].startswith("systems")]
-    return json.dumps([config.get("seed"), config.get("systems"), axes], sort_keys=True)
+    shared = {SEED: config.get(SEED), "systems": without_neutral({"systems": config.get("systems")})["systems"]}
+    axes = json.loads(dataset.attrs["sweep"])["axes"]
+    varied = [axis for axis in axes if axis["key"] == SEED or axis["key"].partition(".")[0] == "systems"]
+    return {**dict(flat(shared)), **{axis["key"]: record[axis["name"]] for axis in varied}}

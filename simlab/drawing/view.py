@@ -76,16 +76,10 @@ def figure_kind(dataset: xr.Dataset) -> str:
 
 
 def rows(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]]:
-    """List the cells as `store.query.records` does, for readers: beside each measure `m` what it is replicated over.
-
-    `m_clusters` counts the clusters behind a value, `m_cluster` is the word for one of them.
-    """
-    axes, listed = axes_of(dataset), records(dataset, measures)
-    for name in measures:
-        influence = dataset[f"{name}_influence"].transpose(*axes, "cluster").values
-        counts = np.isfinite(influence).sum(-1).ravel().tolist()
-        for row, count in zip(listed, counts, strict=True):
-            row |= {f"{name}_clusters": count, f"{name}_cluster": cluster(dataset, name)}
+    """List the cells as `store.query.records` does; `m_cluster` is the word for what a measure is replicated over."""
+    listed = records(dataset, measures)
+    for row in listed:
+        row |= {f"{name}_cluster": cluster(dataset, name) for name in measures}
     return listed
 
 

@@ -10,14 +10,19 @@ import numpy as np
 
 from simlab.measures.labels import LABELS
 from simlab.messages import or_nearest, shown
+from simlab.store.intervals import VIEWS, campaigns, sureness
 from simlab.store.means import labels_of_means, means
 from simlab.store.measures import Measures, all_measures, estimate, n_clusters, set_out
 from simlab.store.opening import axes_of, declared_outcomes, measures_of, outcome_names, outcomes_of_cell
 from simlab.store.units import speaking
-from simlab.types import InputError
+from simlab.types import Array, InputError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+ALL_FAILED, NOT_RUN = "every campaign failed", "no campaign was run"
+UNDEFINED, EMPTY = "undefined in these studies", "nothing of what it counts occurred"
+"""Why a measure has no value in a cell."""
 
 
 def with_measures(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
@@ -69,15 +74,39 @@ def _about(dataset: xr.Dataset, name: str) -> dict[str, Any]:
 
 
 def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]]:
-    """List the cells of an open store: the values on the axes, and the measures with `_mcse` and `_n`."""
+    """List the cells of an open store: the values on the axes, and each measure with what there is to say of it.
+
+    Beside a measure `m` stand `m_mcse`, `m_n`, `m_clusters`, `m_low` and `m_high` (a 95 % interval inside the measure's
+    range), and `m_failed`, the campaigns of the cell that failed. Where some cell has no value, `m_reason` says why.
+    """
     axes = axes_of(dataset)
-    fields = [f"{name}{suffix}" for name in measures for suffix in ("", "_mcse", "_n")]
+    columns = [column for name in measures for column in _columns(dataset, name).items()]
     cells = itertools.product(*(dataset[axis].values.tolist() for axis in axes))
-    columns = [dataset[field].transpose(*axes).values.ravel().tolist() for field in fields]
-    return [
-        dict(zip([*axes, *fields], [*cell, *values], strict=True))
-        for cell, values in zip(cells, zip(*columns, strict=True), strict=True)
-    ]
+    fields = [*axes, *(field for field, _ in columns)]
+    rows = zip(*(np.asarray(values).ravel().tolist() for _, values in columns), strict=True)
+    return [dict(zip(fields, [*cell, *values], strict=True)) for cell, values in zip(cells, rows, strict=True)]
+
+
+def _columns(dataset: xr.Dataset, name: str) -> dict[str, Array]:
+    """Return what is said of a measure, over all axes."""
+    stored = {
+        f"{name}{end}": dataset[f"{name}{end}"].transpose(*axes_of(dataset)).values for end in ("", "_mcse", "_n")
+    }
+    axes = axes_of(dataset)
+    sure, (failed, ok) = sureness(dataset, name, axes), campaigns(dataset, axes)
+    views = dict(zip((f"{name}{end}" for end in VIEWS), (sure.clusters, sure.low, sure.high, failed), strict=True))
+    without = ~np.isfinite(stored[name])
+    if not without.any():
+        return stored | views
+    reasons = _reasons(failed, ok, stored[f"{name}_n"])
+    reasons[~without] = None
+    return stored | views | {f"{name}_reason": reasons}
+
+
+def _reasons(failed: Array, ok: Array, n: Array) -> Array:
+    """Say why a measure has no value in a cell."""
+    nothing_ran = np.where(failed > 0, ALL_FAILED, NOT_RUN)
+    return np.asarray(np.where(ok == 0, nothing_ran, np.where(n == 0, UNDEFINED, EMPTY)), object)
 
 
 def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.Dataset:

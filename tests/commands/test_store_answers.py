@@ -13,6 +13,7 @@ from simlab.commands import compare, order, plot, query, run, stores, sweep, ver
 from simlab.config.sweepfile import RUN
 from simlab.types import InputError
 
+ENDS = ("_mcse", "_n", "_clusters", "_low", "_high", "_failed")
 TINY = ["systems.n_systems=3", "systems.n_documents=21", "systems.n_segments=21", "studies=4"]
 
 
@@ -24,7 +25,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder.parent)
         launched = sweep.answer("item_grouping", words, out=folder, jobs=1, quick=False, dry=False, plugins=[])
     assert launched.text.splitlines()[1] == "           grouping"
-    assert launched.text.endswith("n = 8 campaigns in 2 worlds behind each value")
+    assert "n = 8 campaigns in 2 worlds behind each value" in launched.text
     assert launched.notes[-1].endswith(f"compare {folder} --by grouping --measure srp")
     return folder
 
@@ -33,13 +34,14 @@ def test_a_measure_that_the_store_lacks_comes_from_its_outcomes(store: Path) -> 
     rows = json.loads(query.answer(store, ["documents=8"], ["annotation_fraction", "cycles", "srp"], "json"))
     assert [row["documents"] for row in rows] == [8, 8]
     assert list(rows[0])[2:5] == ["annotation_fraction", "annotation_fraction_mcse", "annotation_fraction_n"]
+    assert rows[0]["annotation_fraction_reason"] == "undefined in these studies"
     with pytest.raises(InputError, match="did you mean kendall"):
         query.answer(store, [], ["kendal"], "table")
 
 
-def test_csv_and_json_hold_what_the_store_holds_and_no_more(store: Path) -> None:
+def test_csv_and_json_hold_the_measure_and_how_sure_it_is(store: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(query.answer(store, [], ["srp"], "csv"))))
-    assert list(rows[0]) == ["grouping", "documents", "srp", "srp_mcse", "srp_n"]
+    assert list(rows[0]) == ["grouping", "documents", "srp", *(f"srp{end}" for end in ENDS)]
     with pytest.raises(InputError, match="--format xml"):
         query.answer(store, [], ["srp"], "xml")  # type: ignore[arg-type]
 
@@ -68,9 +70,10 @@ def test_the_last_store_is_taken_and_named(
 
 
 def test_designs_are_compared_and_a_baseline_may_be_named(store: Path) -> None:
-    rows = json.loads(compare.answer(store, ["documents=8"], "grouping", "srp", "ungrouped", "json"))
+    rows = json.loads(compare.answer(store, ["documents=8"], "grouping", "srp", "ungrouped", "json").text)
     assert [row["baseline"] for row in rows] == ["ungrouped", "ungrouped"]
-    text = compare.answer(store, ["documents=8"], "design.grouping", None, None, "table")
+    text, code = compare.answer(store, ["documents=8"], "design.grouping", None, None, "table")
+    assert code == 0
     assert "n = 8 campaigns in 2 worlds behind each value" in text
 
 

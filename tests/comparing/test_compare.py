@@ -7,7 +7,10 @@ import pytest
 import xarray as xr
 from numpy.typing import NDArray
 
-from simlab.comparing.contrasts import Point, compare, margin, mcse, paired, rank
+from simlab.comparing.contrasts import compare
+from simlab.comparing.differences import Point, mcse, paired
+from simlab.comparing.standings import rank
+from simlab.measures.intervals import margin
 from simlab.types import InputError
 
 

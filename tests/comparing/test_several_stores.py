@@ -31,21 +31,21 @@ def store(shift: float, *, seed: int = 1, cluster: str = "world", measure: str =
 
 
 def test_stores_of_the_same_worlds_are_paired_and_others_are_not() -> None:
-    paired, same = join({"a": store(0.0), "b": store(-0.1)}, "srp")
-    assert same
-    assert paired[DESIGN].values.tolist() == [
+    joined = join({"a": store(0.0), "b": store(-0.1)}, "srp")
+    assert joined.paired
+    assert joined.dataset[DESIGN].values.tolist() == [
         "a: documents=10",
         "a: documents=20",
         "b: documents=10",
         "b: documents=20",
     ]
-    rows = compare(paired, by=DESIGN, measure="srp", baseline="a: documents=10")
+    rows = compare(joined.dataset, by=DESIGN, measure="srp", baseline="a: documents=10")
     assert rows[2].contrast is not None
     # What both owe to the worlds cancels.
     assert (rows[2].contrast.difference, rows[2].contrast.mcse) == pytest.approx((-0.1, 0.0), abs=1e-12)
-    apart, same = join({"a": store(0.0), "b": store(-0.1, seed=2)}, "srp")
-    assert not same
-    contrast = compare(apart, by=DESIGN, measure="srp", baseline="a: documents=10")[2].contrast
+    apart = join({"a": store(0.0), "b": store(-0.1, seed=2)}, "srp")
+    assert (apart.paired, apart.differing) == (False, ())
+    contrast = compare(apart.dataset, by=DESIGN, measure="srp", baseline="a: documents=10")[2].contrast
     assert contrast is not None
     assert contrast.mcse == pytest.approx(np.sqrt(2) * WORLDS.std(ddof=1) / np.sqrt(3))
 

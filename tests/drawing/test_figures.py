@@ -12,6 +12,7 @@ import xarray as xr
 
 from simlab.drawing import view
 from simlab.drawing.figures import charts, files, lines, sweep
+from simlab.store.intervals import sureness
 from simlab.types import InputError
 
 KEYS = {"grouping": "design.grouping", "documents": "design.documents", "load_entropy": "design.load_entropy"}
@@ -59,10 +60,12 @@ def test_line_per_design_with_its_interval_as_band() -> None:
     assert [line.get_label() for line in axes.lines] == ["pseudo side by side", "ungrouped"]
     assert axes.lines[0].get_xdata().tolist() == [10, 30, 60]
     assert axes.lines[1].get_ydata() == pytest.approx(data.srp.sel(grouping="ungrouped").values)
-    half = 3.18245 * data.srp_mcse.sel(grouping="ungrouped", documents=10).item()
     band = axes.collections[1].get_paths()[0].vertices
-    low = data.srp.sel(grouping="ungrouped", documents=10).item() - half
-    assert np.isclose(band[:, 1], low, atol=1e-4).any()
+    sure = sureness(data, "srp", ["grouping", "documents"])
+    # The interval of the tables, and not beyond what a share can be.
+    for bound in (sure.low[1, 0], sure.high[1, 0]):
+        assert np.isclose(band[:, 1], bound, atol=1e-9).any()
+    assert band[:, 1].max() <= 1
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("documents per study", "stable ranking probability")
 
 
@@ -95,7 +98,11 @@ def test_too_many_panels_are_refused_with_the_remedy() -> None:
 @pytest.mark.parametrize(
     ("worlds", "target", "said"),
     [
-        (4, "simlab.world.systems.mqm", "over worlds; 4 worlds × 50 studies per point."),
+        (
+            4,
+            "simlab.world.systems.mqm",
+            "over worlds, inside the range of the measure; 4 worlds × 50 studies per point.",
+        ),
         (1, "simlab.world.systems.mqm", "1 world × 50 studies per point; conditional on one world"),
         (1, "simlab.world.recorded.recorded", "conditional on one table of ratings"),
     ],

@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 from simlab.commands import compare
-from simlab.comparing.contrasts import Point
+from simlab.comparing.differences import Point
 from simlab.comparing.verdicts import matrix
 from simlab.config import compose_sweep
 from simlab.config.sweep import Axis
@@ -27,6 +27,7 @@ from simlab.measures import preferences
 from simlab.measures.labels import LABELS
 from simlab.rng import stream
 from simlab.store import filling, opening
+from simlab.store.intervals import sureness
 from simlab.types import COMPARE, Array, InputError, Place
 
 MEASURES = ("correct", "inversion", "omission", "insertion", "kld", "annotation_fraction")
@@ -200,11 +201,12 @@ def test_tradeoff_joins_points_in_the_order_of_x_with_bars_both_ways(tradeoff: P
     # Two degrees of freedom.
     half = 4.30265 * poor.annotation_fraction_mcse.values[0]
     assert np.ptp([x for x, _ in across[0]]) == pytest.approx(2 * half, rel=1e-4)
-    half = 4.30265 * (poor.kld_mcse / poor.kld).values[0]
-    assert np.ptp([y for _, y in upwards[0]]) == pytest.approx(2 * half, rel=1e-4)
+    # The interval of the tables.
+    sure = sureness(poor, "kld", ["documents"])
+    assert sorted(-y for _, y in upwards[0]) == pytest.approx(np.log([sure.low[0], sure.high[0]]))
     caption = charts.caption(poor.expand_dims("metric"), view.View("kld", "documents", None, (), "correct", "neg_log"))
     assert "beside points: documents per study;" in caption
-    assert "of the logarithm by the delta method" in caption
+    assert "95 % intervals over worlds, inside the range of the measure" in caption
 
 
 def test_further_axes_of_a_tradeoff_become_panels(tmp_path: Path) -> None:
@@ -231,15 +233,13 @@ def test_missing_values_zeros_and_single_clusters_are_drawn_on_every_scale(
     files.save(charts.draw(data.isel(cluster=[0]), shown, panel), tmp_path / "figure.png")
 
 
-def test_intervals_on_a_logarithmic_scale_are_those_of_the_logarithm() -> None:
-    point = Point(0.5, np.array([0.1, -0.1, 0.0]), 30)
-    value, low, high = styles.estimates([point])
-    half = (high - low)[0] / 2
-    assert [value[0], low[0], high[0]] == pytest.approx([0.5, 0.5 - half, 0.5 + half])
-    _, low, high = styles.estimates([point], "log")
-    assert np.log([low[0], high[0]]) == pytest.approx([np.log(0.5) - half / 0.5, np.log(0.5) + half / 0.5])
-    value, low, high = styles.estimates([point], "neg_log")
-    assert [value[0], high[0] - value[0], value[0] - low[0]] == pytest.approx([-np.log(0.5), half / 0.5, half / 0.5])
+def test_intervals_on_a_logarithmic_scale_are_those_of_the_linear_one() -> None:
+    point = Point(0.5, np.array([0.1, -0.1, 0.0]), 30, 0.3, 0.8)
+    assert [bound[0] for bound in styles.estimates([point])] == [0.5, 0.3, 0.8]
+    assert [bound[0] for bound in styles.estimates([point], "log")] == [0.5, 0.3, 0.8]
+    assert [bound[0] for bound in styles.estimates([point], "neg_log")] == pytest.approx(-np.log([0.5, 0.8, 0.3]))
+    value, low, high = styles.estimates([replace(point, low=0.0)], "log")
+    assert 0 < low[0] < 1e-8 < value[0] < high[0]
 
 
 def test_another_measure_of_a_tradeoff_is_shown_on_a_linear_scale(tradeoff: Path) -> None:
@@ -271,7 +271,7 @@ def test_every_kind_of_figure_has_a_table_and_a_next_command(
     assert text.splitlines()[0].split() == head.split()
     assert f"--by {axis}" in command
     measure = command.split()[-1]
-    assert "standing" in compare.answer(where, [], axis, measure, None, "table")
+    assert "standing" in compare.answer(where, [], axis, measure, None, "table").text
 
 
 MISTAKES = {

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from simlab.comparing.contrasts import Contrast, Row
+from simlab.comparing.contrasts import Row
+from simlab.comparing.differences import Contrast
 from simlab.drawing.text import cells, comparison, tables
 from simlab.drawing.view import View
 
@@ -19,8 +20,10 @@ NAN = float("nan")
 def record(documents: int, grouping: str, srp: float, mcse: float = 0.012, n: int = 250) -> dict[str, Any]:
     return {
         "grouping": grouping, "documents": documents, "srp": srp, "srp_mcse": mcse, "srp_n": n,
-        "srp_clusters": 5, "srp_cluster": "world",
+        "srp_clusters": 5, "srp_cluster": "world", "srp_failed": 0,
+        "srp_low": srp - 2 * mcse, "srp_high": srp + 2 * mcse,
         "power": NAN, "power_mcse": NAN, "power_n": 0, "power_clusters": 0, "power_cluster": "world",
+        "power_low": NAN, "power_high": NAN, "power_failed": 0,
     }  # fmt: skip
 
 
@@ -34,7 +37,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_json_is_valid_and_what_is_missing_is_null() -> None:
     found = json.loads(tables.to_json(RECORDS), parse_constant=pytest.fail)
-    assert found[0] == {**RECORDS[0], "power": None, "power_mcse": None}
+    assert found[0] == {**RECORDS[0], **dict.fromkeys(("power", "power_mcse", "power_low", "power_high"))}
 
 
 def test_csv_reads_back() -> None:

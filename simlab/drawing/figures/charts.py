@@ -43,8 +43,7 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
     shared = f"designs share the {clusters}, so overlapping intervals can still differ (simlab compare)"
     parts = [
         shown.against and f"beside points: {axis_label(shown.x)}",
-        f"95 % t intervals over {clusters}"
-        + (" (of the logarithm by the delta method)" if shown.scale != "linear" else ""),
+        f"95 % intervals over {clusters}, inside the range of the measure",
         f"{size} per point",
         shown.line and shared,
         view.condition(dataset),

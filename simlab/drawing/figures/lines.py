@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.comparing.contrasts import Point, groups
+from simlab.comparing.contrasts import groups
+from simlab.comparing.differences import Point
 from simlab.drawing import view
 from simlab.drawing.figures import charts, styles
 from simlab.drawing.view import View

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from simlab.comparing.contrasts import Point, margin, mcse
+from simlab.comparing.differences import Point
 from simlab.types import Floats
 
 # Okabe and Ito's colours without their yellow, which is faint on white; dark and light ones alternate.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v")
 DASHES = ("-", "--", "-.", ":")
+BEYOND = np.exp(-20.0)
+"""A bound so far below its value is outside every figure."""
 
 
 def style(k: int, named: str) -> dict[str, Any]:
@@ -27,22 +29,17 @@ def dashes(k: int) -> str:
 
 
 def estimates(points: Sequence[Point], scale: str = "linear") -> tuple[Floats, Floats, Floats]:
-    """Return values with the bounds of their 95 % t intervals, as they are shown on a scale.
+    """Return values with the bounds of their 95 % intervals, as they are shown on a scale.
 
-    On logarithmic scales the half-width h of a value v becomes h / v (delta method), so that an interval stays finite
-    where v - h is negative; what is not positive is NaN there. `neg_log` gives the negative natural logarithm.
+    On logarithmic scales what is not positive is NaN; a bound that is not reaches beyond what is drawn. `neg_log` gives
+    the negative natural logarithm.
     """
-    values = np.array([point.value for point in points])
-    half = np.array([margin(point.clusters) * mcse(point) for point in points])
+    value, low, high = (np.array([getattr(point, name) for point in points]) for name in ("value", "low", "high"))
     if scale == "linear":
-        return values, values - half, values + half
-    positive = np.where(values > 0, values, np.nan)
-    logs, relative = np.log(positive), half / positive
-    if scale == "neg_log":
-        return -logs, -logs - relative, -logs + relative
-    # Beyond e^20 nothing is drawn anyway.
-    factor = np.exp(np.minimum(relative, 20.0))
-    return positive, positive / factor, positive * factor
+        return value, low, high
+    positive = np.where(value > 0, value, np.nan)
+    low, high = (np.where(value > 0, bound, np.nan) for bound in (np.fmax(low, positive * BEYOND), high))
+    return (positive, low, high) if scale == "log" else (-np.log(positive), -np.log(high), -np.log(low))
 
 
 def bars(values: Floats, low: Floats, high: Floats) -> Floats:

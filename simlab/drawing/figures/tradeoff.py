@@ -29,7 +29,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
 
 
 def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
-    """Draw a line per design, its points in the order of the axis x, with 95 % t intervals both ways."""
+    """Draw a line per design, its points in the order of the axis x, with 95 % intervals both ways."""
     ordered = part.sortby(shown.x) if view.is_numeric(part, shown.x) else part
     names = [value_label(shown.x, value) for value in ordered[shown.x].values.tolist()]
     given, taken = (groups(ordered, shown.x, str(name)) for name in (shown.measure, shown.against))

@@ -5,10 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from simlab.drawing.text.tables import Record, aligned, counted, crossing, decimals, fits, measured, number, width, word
+from simlab.drawing.text.tables import (
+    Record,
+    aligned,
+    bounded,
+    counted,
+    crossing,
+    decimals,
+    fits,
+    measured,
+    number,
+    width,
+    word,
+)
 from simlab.drawing.view import View
 
 EXACT_DIGITS = 4
+BOUNDS = "≤ and ≥: 95 % bounds of what was counted never, or always; an error of 0 would say too much"
 
 
 def table(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) -> str:
@@ -17,12 +30,11 @@ def table(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) 
     Records are those of `view.rows`.
     """
     known = [name for name in names if any(math.isfinite(record[name]) for record in records)]
-    without = [name for name in names if name not in known]
-    lines = [*([f"no value in these cells: {', '.join(without)}"] if without else [])]
+    lines = _without(records, [name for name in names if name not in known])
     if not known:
-        return lines[0]
+        return "\n".join(lines)
     body = _by_cell(records, axes, known) if axes else _by_measure(records[0], known)
-    return "\n\n".join([body, "\n".join([_behind(records, known), *lines])])
+    return "\n\n".join([body, "\n".join([*_below(records, known, body), *lines])])
 
 
 def figure_table(records: Sequence[Record], view: View) -> str:
@@ -38,15 +50,25 @@ def figure_table(records: Sequence[Record], view: View) -> str:
         title = [view.measure, *(f"{name}={word(record[name])}" for name in view.panels)]
         parts.setdefault(", ".join(title), []).append(record)
     tables = [f"{title}\n{_panel(part, view)}" for title, part in parts.items()]
-    return "\n\n".join([*tables, _behind(records, [view.measure])])
+    body = "\n\n".join(tables)
+    return "\n\n".join([body, "\n".join(_below(records, [view.measure], body))])
 
 
 def measured_column(records: Sequence[Record], name: str) -> list[str]:
-    """Write a measure of all records with common decimals; what is calculated has no error."""
+    """Write a measure of all records with common decimals; what is calculated has no error.
+
+    Where an error rounds to nothing because an event was counted never, or always, its bound is written instead.
+    """
     if _calculated(records, [name]):
         return [number(record[name], EXACT_DIGITS) for record in records]
     digits = decimals([record[f"{name}_mcse"] for record in records])
-    return [measured(record[name], record[f"{name}_mcse"], digits) for record in records]
+    return [_one(record, name, digits) for record in records]
+
+
+def _one(record: Record, name: str, digits: int) -> str:
+    value, mcse = record[name], record[f"{name}_mcse"]
+    bound = bounded(value, mcse, (record[f"{name}_low"], record[f"{name}_high"]), digits)
+    return bound or measured(value, mcse, digits)
 
 
 def _panel(records: Sequence[Record], view: View) -> str:
@@ -91,6 +113,16 @@ def _calculated(records: Sequence[Record], names: Sequence[str]) -> bool:
     return all(record[f"{name}_n"] == 0 and record[f"{name}_mcse"] == 0 for record in records for name in names)
 
 
+def _below(records: Sequence[Record], names: Sequence[str], body: str) -> list[str]:
+    """Say what stands behind the values of a table, what its signs mean, and what is left out of it."""
+    return [
+        _behind(records, names),
+        *([BOUNDS] if "≤" in body or "≥" in body else []),
+        *_dashes(records, names),
+        *failures(records, names),
+    ]
+
+
 def _behind(records: Sequence[Record], names: Sequence[str]) -> str:
     """Say what `±` means, and on how many campaigns the values rest (measure by measure where that differs)."""
     if _calculated(records, names):
@@ -100,6 +132,32 @@ def _behind(records: Sequence[Record], names: Sequence[str]) -> str:
         return f"± Monte-Carlo standard error; n = {next(iter(spans.values()))} behind each value"
     each = ", ".join(f"{name} {span}" for name, span in spans.items())
     return f"± Monte-Carlo standard error; behind each value: {each}"
+
+
+def failures(records: Sequence[Record], names: Sequence[str]) -> list[str]:
+    """Say, in a line or none, how many campaigns failed; failures are not chance, so that they bound what is said."""
+    failed = [max(record[f"{name}_failed"] for name in names) for record in records]
+    if not sum(failed):
+        return []
+    ran = [count + max(record[f"{name}_n"] for name in names) for count, record in zip(failed, records, strict=True)]
+    cells = f" in {sum(map(bool, failed))} of {counted([len(records)], 'cell')}" if len(records) > 1 else ""
+    return [f"{sum(failed)} of {counted([sum(ran)], 'campaign')} failed{cells} and are left out of the values"]
+
+
+def _without(records: Sequence[Record], names: Sequence[str]) -> list[str]:
+    """Say which measures have no value at all, and why, a line for each reason."""
+    named: dict[str, list[str]] = {}
+    for name in names:
+        reasons = dict.fromkeys(record.get(f"{name}_reason") for record in records)
+        named.setdefault("; ".join(reason for reason in reasons if reason), []).append(name)
+    return [f"no value in these cells: {', '.join(of)}{f' ({why})' if why else ''}" for why, of in named.items()]
+
+
+def _dashes(records: Sequence[Record], names: Sequence[str]) -> list[str]:
+    """Say, in a line or none, why some cells of measures that have values elsewhere have none."""
+    reasons = dict.fromkeys(record.get(f"{name}_reason") for name in names for record in records)
+    told = [reason for reason in reasons if reason]
+    return [f"-: no value; {', or '.join(told)}"] if told else []
 
 
 def replication(campaigns: Sequence[int], clusters: Sequence[int], cluster: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from simlab.comparing.contrasts import Row, less_is_better
@@ -11,17 +12,26 @@ from simlab.drawing.text import tables
 from simlab.drawing.text.cells import measured_column, replication
 
 INTERVAL = "95 % interval"
-SHARED, NOT_SHARED = "that the designs share", "of each: their systems are not the same ones"
-UNPAIRED = "Not all stores met the same worlds: differences between those are not paired."
-PLAIN_WORDS = {"best": "best", "tied": "tied with the best", "behind": "", "unknown": "?"}
+UNPAIRED = "Not all designs met the same worlds: differences between those are not paired."
+NO_BEST = "Something speaks against every design that may lead: none is called best."
+PLAIN_WORDS = {
+    "best": "best",
+    "tied": "tied with the best",
+    "behind": "",
+    "unknown": "?",
+    "marked": "",
+    "unranked": "not ranked",
+}
+MOST_MARKS = 8
+"""So many reasons are written; the rest is counted."""
 
 
-def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, shared: bool = True) -> str:
+def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool = True) -> str:
     """Write one line per design, in every cell of the other axes, and what the columns rest on.
 
-    `cluster` is the word for what the measure is replicated over, `shared` by the designs or not. Where the width does
-    not hold all columns, there is a table for each cell; where these do not fit either, they leave out their intervals,
-    and a line says so.
+    `cluster` is the word for what the measure is replicated over, in the same worlds for all (`paired`) or not. Where
+    the width does not hold all columns, there is a table for each cell; where these do not fit either, they leave out
+    their intervals, and a line says so.
     """
     head, lines = [by, measure, f"minus {_baseline(rows)}", INTERVAL, "standing"], _lines(rows, by, measure)
     others = list(rows[0].at)
@@ -31,7 +41,7 @@ def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, shared: b
     if not tables.fits(text):
         left_out = [] if tables.fits(tables.aligned(head, lines, last_left=True)) else [INTERVAL]
         text = _by_cell(others, cells, head, lines, left_out)
-    notes = _notes(rows, measure, cluster, shared=shared)
+    notes = _notes(rows, by, measure, cluster, paired=paired)
     missing = [f"Left out for width: {', '.join(left_out)}; --format csv has all columns."] if left_out else []
     return "\n".join([text, "", *notes, *missing])
 
@@ -58,9 +68,21 @@ def _lines(rows: Sequence[Row], by: str, measure: str) -> list[list[str]]:
     values = measured_column(records(rows, by, measure), measure)
     digits = tables.decimals([row.contrast.mcse for row in rows if row.contrast])
     return [
-        [tables.word(row.design), value, *_difference(row, digits), PLAIN_WORDS[row.standing]]
+        [tables.word(row.design), value, *_difference(row, digits), _standing(row)]
         for row, value in zip(rows, values, strict=True)
     ]
+
+
+def _standing(row: Row) -> str:
+    """Write where a design stands, with a star where something speaks against it."""
+    said = PLAIN_WORDS[row.standing] if math.isfinite(row.value) else "no value"
+    return " ".join([*([said] if said else []), *(["*"] if row.marks else [])])
+
+
+def unlike(keys: Sequence[str]) -> list[str]:
+    """Say that designs with systems of their own are not ranked, and which keys make the difference."""
+    named = ", ".join(keys[:3]) + (", ..." if len(keys) > 3 else "")
+    return [f"Their systems are not the same ones ({named}): none is called best."]
 
 
 def _difference(row: Row, digits: int) -> tuple[str, str]:
@@ -74,19 +96,50 @@ def _difference(row: Row, digits: int) -> tuple[str, str]:
 
 
 def _baseline(rows: Sequence[Row]) -> str:
-    """Name what differences are taken from: a value, or the best where that changes from cell to cell."""
+    """Name what differences are taken from: a value, or what leads where that changes from cell to cell."""
     named = {tables.word(row.baseline) for row in rows}
-    return named.pop() if len(named) == 1 else "the best"
+    best = all(row.standing == "best" for row in rows if row.contrast is None)
+    return named.pop() if len(named) == 1 else "the best" if best else "the first"
 
 
-def _notes(rows: Sequence[Row], measure: str, cluster: str, *, shared: bool) -> list[str]:
-    clusters = [row.contrast.clusters for row in rows if row.contrast]
-    if max(clusters) < 2:
-        return [f"No error can be given from {tables.counted(clusters, cluster)}; run more worlds or studies."]
+def _notes(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool) -> list[str]:
+    clusters = [row.contrast.clusters for row in rows if row.contrast and math.isfinite(row.contrast.difference)]
+    against = _against(rows, by)
+    if max(clusters, default=0) < 2:
+        few = tables.counted(clusters or [0], cluster)
+        return [f"No error can be given from {few}; run more worlds or studies.", *against]
     values = replication([row.n for row in rows], [row.clusters for row in rows if math.isfinite(row.value)], cluster)
+    shared = f"Differences are paired over {tables.counted(clusters, cluster)} that the designs share."
     return [
-        f"Differences are paired over {tables.counted(clusters, cluster)} {SHARED if shared else NOT_SHARED}.",
+        shared if paired else UNPAIRED,
         f"± Monte-Carlo standard error; n = {values} behind each value.",
         "95 % t intervals, one at a time; tied: the difference from the best may be 0.",
         *(["Less is better."] if less_is_better(measure) else []),
+        *against,
     ]
+
+
+def _against(rows: Sequence[Row], by: str) -> list[str]:
+    """Say what speaks against designs, a line for each design and sort of reason, and where none is left to be best."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        at = ", ".join(f"{name}={tables.word(value)}" for name, value in row.at.items())
+        for mark in row.marks:
+            # What differs from cell to cell is the number that was found.
+            sort = re.sub(r"[\d.]+", "", mark)
+            alike.setdefault((tables.word(row.design), sort), []).append(f"{mark} ({at})" if at else mark)
+    lines = [f"* {design}: {_first(marks)}" for (design, _), marks in alike.items()]
+    more = [f"* and {len(lines) - MOST_MARKS} reasons more: --format json"] if len(lines) > MOST_MARKS else []
+    return [*lines[:MOST_MARKS], *more, *([NO_BEST] if _without_best(rows) else [])]
+
+
+def _first(marks: Sequence[str]) -> str:
+    return marks[0] + (f", and alike in {tables.counted([len(marks) - 1], 'cell')} more" if len(marks) > 1 else "")
+
+
+def _without_best(rows: Sequence[Row]) -> bool:
+    """Tell whether in some cell a design leads that is not called best, and no other one is."""
+    cells: dict[str, set[str]] = {}
+    for row in rows:
+        cells.setdefault(repr(row.at), set()).add(row.standing)
+    return any("marked" in standings and "best" not in standings for standings in cells.values())

@@ -89,6 +89,22 @@ def measured(value: float, mcse: float, digits: int, *, sign: bool = False) -> s
     return f"{number(value, digits, sign=sign)} ± {number(mcse, digits) if math.isfinite(mcse) else '?'}"
 
 
+def bounded(value: float, mcse: float, interval: tuple[float, float], digits: int) -> str:
+    """Write a bound in place of a value at the end of its interval whose error rounds to nothing; else nothing.
+
+    Bounds are rounded outwards.
+
+    >>> bounded(0.0, 0.0, (0.0, 0.0582), 2), bounded(1.0, 0.0, (0.9418, 1.0), 2), bounded(0.5, 0.1, (0.3, 0.7), 2)
+    ('≤ .06', '≥ .94', '')
+    """
+    unit, (low, high) = 10.0**-digits, interval
+    if not mcse < unit / 2 or not high - low > unit:
+        return ""
+    if value - low < unit / 2:
+        return f"≤ {number(math.ceil(high / unit - 1e-9) * unit, digits)}"
+    return f"≥ {number(math.floor(low / unit + 1e-9) * unit, digits)}" if high - value < unit / 2 else ""
+
+
 def crossing(axis: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Align a table whose columns are the values of an axis, with the name of the axis above the first of them."""
     edge = max(len(row[0]) for row in (header, *rows)) + 2

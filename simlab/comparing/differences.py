@@ -1,0 +1,91 @@
+"""Take differences between designs that met the same worlds, with the error that is left of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simlab.measures.intervals import EXACT, margin
+from simlab.types import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Hold a measure of one design: its value, `influence[cluster]` (NaN where a cluster is absent) and n.
+
+    `low` and `high` bound its 95 % interval, inside the range of the measure.
+    """
+
+    value: float
+    influence: Floats
+    n: int
+    low: float = float("nan")
+    high: float = float("nan")
+
+    @property
+    def clusters(self) -> int:
+        """Count the clusters that the value rests on."""
+        return int(np.isfinite(self.influence).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Hold a paired difference, its standard error and its t interval at 95 %; NaN where no error can be given."""
+
+    difference: float
+    mcse: float
+    low: float
+    high: float
+    clusters: int
+
+    @property
+    def tie(self) -> bool:
+        """Tell whether the interval includes no difference (with room for the last bits of a sum)."""
+        return self.low <= 1e-12 and self.high >= -1e-12
+
+
+def mcse(point: Point) -> float:
+    """Return the Monte-Carlo standard error of one design's measure; NaN below two clusters."""
+    return float(np.sqrt(np.sum(_scaled(point) ** 2))) if point.clusters > 1 else float("nan")
+
+
+def paired(first: Point, second: Point) -> Contrast:
+    """Return first minus second, deleting the same cluster from both designs.
+
+    With equal clusters the error is `sqrt(sum d^2 / (K (K - 1)))` with d the difference of the influence values
+    per cluster: what both designs owe to the same world cancels. A cluster that only one of them has enters
+    alone, so that designs with different numbers of clusters are compared honestly too; the degrees of freedom
+    are those of the smaller number.
+    """
+    clusters = min(first.clusters, second.clusters)
+    size = max(len(first.influence), len(second.influence))
+    difference = first.value - second.value
+    gap = _padded(_scaled(first), size) - _padded(_scaled(second), size)
+    error = float(np.sqrt(np.sum(gap**2))) if clusters > 1 else float("nan")
+    half = margin(clusters) * error
+    return Contrast(difference, error, difference - half, difference + half, clusters)
+
+
+def inside(contrast: Contrast, first: Point, second: Point, bounds: tuple[float, float] | None) -> Contrast:
+    """Keep a difference inside what it can be, and give it what an error of 0 at the end of a range leaves out.
+
+    There the bounds of the two values make up those of the difference (Newcombe 1998, method 10).
+    """
+    low, high, gap = contrast.low, contrast.high, contrast.difference
+    if any(mcse(point) <= EXACT < point.high - point.low for point in (first, second)):
+        low = gap - float(np.hypot(first.value - first.low, second.high - second.value))
+        high = gap + float(np.hypot(first.high - first.value, second.value - second.low))
+    most = float("inf") if bounds is None else bounds[1] - bounds[0]
+    return replace(contrast, low=float(np.maximum(low, -most)), high=float(np.minimum(high, most)))
+
+
+def _scaled(point: Point) -> Floats:
+    """Return the influence values such that the root of their sum of squares is the standard error."""
+    k = point.clusters
+    scale = np.sqrt(k * (k - 1)) if k > 1 else np.nan
+    return np.where(np.isfinite(point.influence), point.influence / scale, 0.0)
+
+
+def _padded(values: Floats, size: int) -> Floats:
+    return np.pad(values, (0, size - len(values)))

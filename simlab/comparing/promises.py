@@ -1,0 +1,165 @@
+"""Say what speaks against calling a design the best: a promise that it breaks, emptiness, campaigns that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simlab.measures.errors import power, significant_share
+from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, unknown
+from simlab.measures.preferences import coverage
+from simlab.store.intervals import campaigns, sureness
+from simlab.store.opening import measures_of
+from simlab.store.query import add_measures
+from simlab.store.settings import setting
+from simlab.types import Array, Estimate, Floats, InputError, Ints, Outcomes
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+ERRORS = 3
+"""A promise counts as broken so many standard errors beyond what is promised, and outside the 95 % interval."""
+NEARLY_ALL, HARDLY_ANY = 0.9, 0.1
+"""Studies that find so few of the pairs and are confirmed so often are confirmed by emptiness."""
+EMPTINESS = ("srp", "srp_disjoint", "srp_both_significant", "confirmed", "no_wrong_claim")
+"""Measures (and what they are called by with `_new_...`) of which a study that finds nothing has the best value."""
+
+EQUAL_PAIRS, COVERAGE = "equal_pairs_declared_different", "coverage"
+
+
+Measure = Callable[[Outcomes], Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Hold, over the cells that are compared, what speaks against a design, and how many campaigns failed and ran."""
+
+    marks: Array
+    failed: Ints
+    ran: Ints
+
+
+def equal_pairs_declared_different(outcomes: Outcomes) -> Estimate:
+    """Estimate how often a truly equal pair is declared different, in studies of every kind."""
+    if not {"significant", "true_direction"} <= outcomes.keys():
+        return unknown()
+    equal = of_campaign(outcomes, "true_direction") == 0
+    return ratio_over_campaigns(outcomes, (equal & (outcomes["significant"] != 0)).sum(1), equal.sum(1))
+
+
+def doubts(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Doubts:
+    """Return what speaks against each cell, over axes in this order; what a store does not tell is not held against it.
+
+    A design that breaks its promise where its systems are other ones breaks it everywhere.
+    """
+    failed, ok = campaigns(dataset, axes)
+    marks = _none(failed)
+    if {"sweep", "config"} <= dataset.attrs.keys() and "n_systems" in dataset:
+        marks = _everywhere(dataset, axes, _false_positives(dataset, axes) + _intervals(dataset, axes))
+        marks = marks + _emptiness(dataset, measure, axes)
+    return Doubts(marks, failed, failed + ok)
+
+
+def _false_positives(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
+    """Mark the cells that declare more of the equal pairs different than their level allows."""
+    level = _numbers(setting(dataset, "decision.level", axes))
+    held = _with(dataset, EQUAL_PAIRS, equal_pairs_declared_different, ("significant", "true_direction"))
+    words = "declares {} of equal pairs different at level {}"
+    return _none(level) if held is None else _broken(held, EQUAL_PAIRS, axes, level, words, above=True)
+
+
+def _intervals(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
+    """Mark the cells whose estimator's intervals hold the truth less often than they say."""
+    level = _numbers(setting(dataset, "analysis.estimator.level", axes))
+    if not np.isfinite(level).any():
+        return _none(level)
+    held = _with(dataset, COVERAGE, coverage, ("low", "high", "true_value"))
+    words = "interval coverage {} where {} is promised"
+    return _none(level) if held is None else _broken(held, COVERAGE, axes, 1 - level, words, above=False)
+
+
+def _broken(held: xr.Dataset, name: str, axes: Sequence[str], promised: Floats, words: str, *, above: bool) -> Array:
+    """Return, for each cell, no mark or one that says what is found and what is promised."""
+    marks = _none(promised)
+    found, error = (held[f"{name}{end}"].transpose(*axes).values for end in ("", "_mcse"))
+    sure = sureness(held, name, axes)
+    beyond = found - promised if above else promised - found
+    outside = promised < sure.low if above else promised > sure.high
+    for index in map(tuple, np.argwhere((beyond > ERRORS * error) & outside)):
+        marks[index] = (words.format(_said(found[index]), _said(promised[index])),)
+    return marks
+
+
+def _emptiness(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Array:
+    """Mark the cells that are confirmed nearly always and find hardly anything."""
+    value = dataset[measure].transpose(*axes).values
+    marks = _none(value)
+    if measure.partition("_new_")[0] not in EMPTINESS:
+        return marks
+    held = _with(dataset, "power", power, ("significant", "direction", "true_direction"))
+    if held is None or not np.isfinite(held["power"].values).any():
+        held, name = _with(dataset, "significant_share", significant_share, ("significant",)), "significant_share"
+    else:
+        name = "power"
+    if held is None:
+        return marks
+    found = held[name].transpose(*axes).values
+    for index in map(tuple, np.argwhere((value >= NEARLY_ALL) & (found <= HARDLY_ANY))):
+        marks[index] = (f"finds {_said(found[index])} of pairs: confirmed by emptiness",)
+    return marks
+
+
+def _with(dataset: xr.Dataset, name: str, measure: Measure, needs: Sequence[str]) -> xr.Dataset | None:
+    """Return a store's measure, computed from these outcomes where it is not held; None where neither is there."""
+    if name in measures_of(dataset):
+        return dataset
+    read = [*needs, "estimate", "status", "document_set", "n_systems"]
+    try:
+        return add_measures(dataset[[one for one in read if one in dataset]].load(), {name: measure})
+    except InputError:
+        return None
+
+
+def _everywhere(dataset: xr.Dataset, axes: Sequence[str], marks: Array) -> Array:
+    """Let a mark count along all axes that change the systems, which is nothing that a design could choose."""
+    for k, axis in enumerate(axes):
+        if str(dataset[axis].attrs.get("key", "")).partition(".")[0] != "systems":
+            continue
+        moved = np.moveaxis(marks, k, 0)
+        for index in np.ndindex(moved.shape[1:]):
+            found = next((mark for mark in moved[(slice(None), *index)] if mark), ())
+            for place in range(len(moved)):
+                moved[(place, *index)] = moved[(place, *index)] or found
+    return marks
+
+
+def _none(like: Array) -> Array:
+    """Return no mark for each cell."""
+    marks = np.empty(like.shape, object)
+    for index in np.ndindex(like.shape):
+        marks[index] = ()
+    return marks
+
+
+def _said(value: float) -> str:
+    return f"{value:.2f}".replace("0.", ".", 1) if value < 1 else f"{value:.2f}"
+
+
+def _numbers(values: Array) -> Floats:
+    return np.array([np.nan if value is None else float(value) for value in values.ravel()]).reshape(values.shape)
+
+
+def worst_and_best(
+    value: float, failed: int, ran: int, bounds: Sequence[float] | None, order: int, *, less: bool
+) -> tuple[float, float]:
+    """Return what a value would be had all failed campaigns been as bad, or as good, as can be (NaN: not known)."""
+    if not failed:
+        return value, value
+    if bounds is None:
+        return float("nan"), float("nan")
+    weight = (1 - failed / ran) ** order
+    low, high = (value * weight + (1 - weight) * bound for bound in bounds)
+    return (high, low) if less else (low, high)

@@ -1,0 +1,100 @@
+"""Say how sure the measures of a store are: intervals, clusters and failed campaigns, views that no store holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from simlab.measures.intervals import at_the_edge, interval
+from simlab.measures.jackknife import clusters as clusters_of
+from simlab.measures.jackknife import succeeded
+from simlab.measures.ranges import CONDITIONAL, Range, range_of
+from simlab.store.measures import all_measures
+from simlab.store.opening import axes_of, outcomes_of_cell
+from simlab.types import BLOCK_FAILED, OK, UNRUN, Array, Bools, Floats, Ints, Outcomes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import xarray as xr
+
+    from simlab.types import Estimate
+
+VIEWS = ("_clusters", "_low", "_high", "_failed")
+"""What is said of a measure beside what its store holds."""
+
+
+class Sureness(NamedTuple):
+    """Hold, over the axes of a store: 95 % bounds of a measure, and the clusters that they rest on.
+
+    `low` and `high` are NaN where fewer than two clusters have a value; what is calculated is its own bound.
+    """
+
+    low: Floats
+    high: Floats
+    clusters: Ints
+
+
+def range_in(dataset: xr.Dataset, measure: str) -> Range:
+    """Return the range of a measure of a store."""
+    bounds = dataset[measure].attrs.get("bounds")
+    return range_of(measure, None if bounds is None else (float(bounds[0]), float(bounds[1])))
+
+
+def sureness(dataset: xr.Dataset, measure: str, axes: Sequence[str] | None = None) -> Sureness:
+    """Say how sure a measure is, over axes in this order (None: the store's own).
+
+    Nothing is known of a dataset without influence values; what bounds it holds already are taken.
+    """
+    axes = [str(dim) for dim in dataset[measure].dims] if axes is None else axes
+    value = np.asarray(dataset[measure].transpose(*axes).values, float)
+    if f"{measure}_influence" not in dataset:
+        unknown = np.full(value.shape, np.nan)
+        return Sureness(unknown, unknown, np.zeros(value.shape, int))
+    influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
+    clusters = np.isfinite(influence).sum(-1)
+    if f"{measure}_low" in dataset:
+        low, high = (dataset[f"{measure}{end}"].transpose(*axes).values for end in ("_low", "_high"))
+        return Sureness(low, high, clusters)
+    if calculated(dataset, measure):
+        return Sureness(value, value, 0 * clusters)
+    within = range_in(dataset, measure)
+    telling = clusters
+    if measure in CONDITIONAL:
+        telling = _telling(dataset, measure, axes, clusters, at_the_edge(value, influence, within))
+    return Sureness(*interval(value, influence, within, telling), clusters)
+
+
+def calculated(dataset: xr.Dataset, measure: str) -> bool:
+    """Tell a calculation, whose values have neither replicates nor errors."""
+    return not np.any(dataset[f"{measure}_n"].values) and not np.any(dataset[f"{measure}_influence"].values)
+
+
+def campaigns(dataset: xr.Dataset, axes: Sequence[str]) -> tuple[Ints, Ints]:
+    """Count, over axes in this order, the campaigns that failed and those that were carried out."""
+    shape = tuple(dataset.sizes[axis] for axis in axes)
+    if "status" not in dataset:
+        return np.zeros(shape, int), np.zeros(shape, int)
+    status: Array = dataset["status"].transpose(*axes, "replicate").values
+    return ((status != OK) & (status != UNRUN)).sum(-1), (status == OK).sum(-1)
+
+
+def _telling(dataset: xr.Dataset, measure: str, axes: Sequence[str], clusters: Ints, edge: Bools) -> Ints:
+    """Count the clusters that can have seen what is counted; none are known where a store keeps no outcomes."""
+    telling = clusters.copy()
+    kept = "significant" in dataset or "verdict" in dataset
+    for position in map(tuple, np.argwhere(edge)):
+        at = dict(zip(axes, position, strict=True))
+        index = [at[axis] for axis in axes_of(dataset)] if kept else []
+        telling[position] = _of_cell(all_measures()[measure], outcomes_of_cell(dataset, index)) if kept else 0
+    return telling
+
+
+def _of_cell(measure: Callable[[Outcomes], Estimate], outcomes: Outcomes) -> int:
+    """Count the clusters of which, all others left out, a measure has a value."""
+    group, ok = clusters_of(outcomes), succeeded(outcomes)
+    alone = (
+        measure({**outcomes, "status": np.where(ok & (group.label == k), OK, BLOCK_FAILED)}) for k in range(group.n)
+    )
+    return sum(bool(np.isfinite(estimate.value)) for estimate in alone)

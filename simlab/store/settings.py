@@ -1,0 +1,67 @@
+"""Say which setting each cell of a store has: on an axis, shared by all cells, or as its option has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.engine import ledger
+from simlab.store.opening import config_of
+from simlab.store.writing import axis_values
+from simlab.types import Array, InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def setting(dataset: xr.Dataset, key: str, axes: Sequence[str]) -> Array:
+    """Return the value of a key in every cell, over axes in this order; None where nothing tells.
+
+    What all cells share, and what is on an axis, stands in the store. What the options on an axis have beside that
+    stands in the ledger only, which may not be there.
+    """
+    values = np.full([dataset.sizes[axis] for axis in axes], None, object)
+    on_axis = [axis for axis in axes if dataset[axis].attrs.get("key") == key]
+    if on_axis:
+        k = axes.index(on_axis[0])
+        values[...] = np.array(dataset[on_axis[0]].values.tolist(), object).reshape(
+            [-1 if other == k else 1 for other in range(len(axes))]
+        )
+        return values
+    shared = entry_of(config_of(dataset) if "config" in dataset.attrs else {}, key)
+    if shared is not None or not axes:
+        values[...] = shared
+        return values
+    configs = _configs(dataset)
+    for index in np.ndindex(values.shape):
+        at = {axis: str(dataset[axis].values[i]) for axis, i in zip(axes, index, strict=True)}
+        values[index] = entry_of(configs.get(frozenset(at.items()), {}), key)
+    return values
+
+
+def entry_of(config: Mapping[str, Any], key: str) -> Any:
+    """Return what stands under a dotted key; None where nothing does."""
+    held: Any = config
+    for part in key.split("."):
+        held = held.get(part) if isinstance(held, Mapping) else None
+    return held
+
+
+def _configs(dataset: xr.Dataset) -> dict[frozenset[tuple[str, str]], Mapping[str, Any]]:
+    """Return the config of each cell that the ledger beside a store knows, by its values on the axes."""
+    source = dataset.encoding.get("source")
+    if source is None:
+        return {}
+    try:
+        with ledger.reading(Path(str(source)).parent) as book:
+            axes = (book.declaration() or {"axes": []})["axes"]
+            values = [[str(value) for value in axis_values(axis["values"])] for axis in axes]
+            return {
+                frozenset((axis["name"], of[k]) for axis, of, k in zip(axes, values, entry.position, strict=True)):
+                entry.config for entry in book.entries()
+            }  # fmt: skip
+    except (InputError, OSError):
+        return {}
