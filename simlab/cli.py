@@ -201,6 +201,7 @@ def query(where: Where = None, measure: Measures = None, form: Format = "table",
 
     store, names = _store(where), measure.split(",") if measure else None
     _say(lambda form: queries.answer(*store, names, form), form, save)
+    raise typer.Exit(queries.soundness(*store))
 
 
 @app.command(epilog="Example: simlab compare outputs/item_grouping --by grouping --measure srp")
@@ -249,8 +250,10 @@ def plot(
 ) -> None:
     """Draw the figure of a sweep; print the name of its file."""
     from simlab.commands import plot as figures
+    from simlab.commands import query as queries
 
     print(figures.answer(*_store(where), out, measure))
+    raise typer.Exit(queries.soundness(*_store(where)))
 
 
 @app.command(epilog="Example: simlab order outputs/preference_protocol metric=ideal --study 3")

@@ -108,18 +108,19 @@ def query(
     `"grouping=ungrouped"`, `{"design.grouping": "ungrouped"}` or `grouping="ungrouped"`; a list keeps several values.
     `measure` names measures, or stored outcomes that have a mean (`"cost"`); by default those that the store holds.
 
-    Returns, over the axes, each measure beside its `_mcse` and `_n` (campaigns), as `simlab query --format json`; with
-    `.to_dataframe()` a table (of a store without axes: `.to_pandas()`). Raises InputError for an axis, a value or a
-    measure that the store does not hold.
+    Returns, over the axes, each measure beside its `_mcse`, `_n` (campaigns), `_clusters`, `_low` and `_high` (a 95 %
+    interval inside the range of the measure) and `_failed` (campaigns of the cell), as `simlab query --format json`;
+    with `.to_dataframe()` a table (of a store without axes: `.to_pandas()`). Raises InputError for an axis, a value or
+    a measure that the store does not hold.
 
     >>> simlab.query("outputs/item_grouping", measure="srp,cost", documents=[10, 20]).to_dataframe()  # doctest: +SKIP
     """
     from simlab.commands import stores
+    from simlab.store.query import with_views
 
     with mendable(), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
         dataset, names = stores.measured(dataset, _names(measure))
-        answer: xr.Dataset = dataset[[f"{name}{suffix}" for name in names for suffix in ("", "_mcse", "_n")]].load()
-        return answer
+        return with_views(dataset, names)
 
 
 def compare(
@@ -135,11 +136,12 @@ def compare(
     `by` names the axis whose values are compared; differences are taken from `baseline`, else from the best. Several
     stores (a list) are compared cell by cell, without `by`, along the dimension `design`.
 
-    Returns, over the axes, the measure with `_mcse` and `_n`, then `difference`, `difference_mcse`, `difference_low`
-    and `difference_high` (a 95 % t interval), in the unit of the measure and NaN for the baseline itself, `clusters`,
-    `baseline` and `standing` (best, tied, behind, unknown); `.to_dataframe()` gives a row per design. Attributes: `by`,
-    `measure`, `cluster`, and `paired`, False where some stores did not meet the same worlds. Raises InputError for an
-    axis, a value or a measure that the store does not hold.
+    Returns, over the axes, the measure as `query` does, then `difference`, `difference_mcse`, `difference_low` and
+    `difference_high` (a 95 % t interval), in the unit of the measure and NaN for the baseline itself, `clusters`,
+    `baseline`, `standing` (best, tied, behind, marked, unranked, unknown) and `marked`: what speaks against calling the
+    design the best; `.to_dataframe()` gives a row per design. Attributes: `by`, `measure`, `cluster`, `paired`, False
+    where some designs did not meet the same worlds, and `differing`, the keys in which their systems differ. Raises
+    InputError for an axis, a value or a measure that the store does not hold.
 
     >>> simlab.compare("outputs/item_grouping", by="grouping", documents=20).to_dataframe()  # doctest: +SKIP
     """
@@ -238,9 +240,10 @@ def _labelled(said: Comparison, dataset: xr.Dataset | None) -> xr.Dataset:
     answer = labelled.of_rows(said.rows, said.by, said.measure)
     unit = {"units": said.unit} if said.unit else {}
     answer[said.measure].attrs.update({"long_name": said.label, **unit})
-    for name in (f"{said.measure}_mcse", *labelled.DIFFERENCES):
+    for name in (*(f"{said.measure}{end}" for end in ("_mcse", "_low", "_high")), *labelled.DIFFERENCES):
         answer[name].attrs.update(unit)
     about = {"by": said.by, "measure": said.measure, "cluster": said.cluster, "paired": said.paired}
+    about |= {"differing": ", ".join(said.differing)}
     if dataset is None:
         return answer.assign_attrs(about)
     for axis in answer.coords:

@@ -29,7 +29,7 @@ AXIS_LABELS = {
     "system_concentration": "concentration of rho and eta around their means",
     "accuracy": "accuracy of the metric (rho = eta)",
     "human_ratings": "human judgements of each system",
-    "budget_cost": "price of each system's evaluation",
+    "budget_cost": "price of each system's evaluation (per system, not in all)",
     "correlation": "correlation of metric and human score (rho)",
     "gamma": "noise of a judgement over spread of outputs, as variances (gamma)",
 }

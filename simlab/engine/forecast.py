@@ -9,8 +9,8 @@ from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.checking import CheckFunction
-from simlab.engine.pool import Task
 from simlab.engine.provenance import provenance, refuse_other_numbers
+from simlab.engine.purchases import Purchase, purchase
 from simlab.engine.run import (
     fit_in,
     jobs_of,
@@ -29,7 +29,8 @@ class Forecast:
     """Hold what a run would do.
 
     Blocks and campaigns of the whole sweep, and of them missing; seconds (`at_least`: that is a lower bound); bytes
-    that are stored; bytes of memory that a process takes, and what these are made of.
+    that are stored; bytes of memory that a process takes, and what these are made of; `purchases` are what a campaign
+    buys in each of the cells that were timed.
     """
 
     cells: int
@@ -43,6 +44,7 @@ class Forecast:
     at_least: bool = False
     memory: float = 0.0
     memory_of: str = ""
+    purchases: tuple[Purchase, ...] = ()
 
 
 def forecast(
@@ -78,4 +80,5 @@ def forecast(
         at_least=timed.at_least,
         memory=memory.worker,
         memory_of=memory.of,
+        purchases=tuple(bought for one in timed.studies if (bought := purchase(one)) is not None),
     )

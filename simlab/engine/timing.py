@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from simlab.engine.addresses import Finished
 from simlab.engine.limits import Limits
 from simlab.engine.pool import Task
 from simlab.engine.workers import BlockFunction, guard, work
@@ -21,11 +22,15 @@ _START_SECONDS = 30.0
 
 
 class Timed(NamedTuple):
-    """Hold seconds of all that is to be run, whether that is a lower bound only, and what it was worked out from."""
+    """Hold seconds of all that is to be run, whether that is a lower bound only, and what it was worked out from.
+
+    `studies` are those that were timed.
+    """
 
     seconds: float
     at_least: bool
     how: str
+    studies: tuple[Finished, ...] = ()
 
 
 def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int) -> Timed:
@@ -39,7 +44,8 @@ def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int) -> Timed:
     if not todo:
         return Timed(0.0, False, "nothing is missing")
     firsts = {task.address.cell: task for task in reversed(tasks)}
-    took, cut = _times(block, list(firsts.values()))
+    timed, cut = _times(block, list(firsts.values()))
+    took = {one.address.cell: seconds for one, seconds in timed}
     processes = min(jobs, len(tasks))
     if not took:
         worlds = len({task.address.world for task in tasks})
@@ -47,14 +53,15 @@ def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int) -> Timed:
     mean = sum(took.values()) / len(took)
     seconds = sum(n * took.get(cell, mean) for cell, n in todo.items()) / processes
     how = f"from one study timed here in each of {len(took)} of {len(firsts)} cells"
-    return Timed(seconds, cut > 0, how + (", the next was cut off" if cut else ""))
+    studies = tuple(one for one, _ in timed)
+    return Timed(seconds, cut > 0, how + (", the next was cut off" if cut else ""), studies)
 
 
-def _times(block: BlockFunction, tasks: Sequence[Task]) -> tuple[dict[str, float], float]:
-    """Return the seconds of a study of each cell, and after how many one was cut off (0: none was)."""
+def _times(block: BlockFunction, tasks: Sequence[Task]) -> tuple[list[tuple[Finished, float]], float]:
+    """Carry out a study of each cell; return its seconds, and after how many one was cut off (0: none was)."""
     from joblib.externals.loky import ProcessPoolExecutor
 
-    took: dict[str, float] = {}
+    took: list[tuple[Finished, float]] = []
     executor: Any = ProcessPoolExecutor(max_workers=1, initializer=guard, initargs=(os.getpid(), Limits(), None))
     try:
         # Starting a process takes a second, which is no study's.
@@ -62,7 +69,7 @@ def _times(block: BlockFunction, tasks: Sequence[Task]) -> tuple[dict[str, float
         began, since = time.monotonic(), 0.0
         for task in tasks:
             try:
-                took[task.address.cell] = _timed(executor, block, task, began + LONGEST_SECONDS)
+                took.append(_timed(executor, block, task, began + LONGEST_SECONDS))
             except Exception:
                 # Too slow, or the end of its process: no more can be said, and the run itself will say why.
                 return took, time.monotonic() - began
@@ -76,10 +83,15 @@ def _times(block: BlockFunction, tasks: Sequence[Task]) -> tuple[dict[str, float
             executor.shutdown(wait=True, kill_workers=True)
 
 
-def _timed(executor: Any, block: BlockFunction, task: Task, until: float) -> float:
+def _timed(executor: Any, block: BlockFunction, task: Task, until: float) -> tuple[Finished, float]:
     address = replace(task.address, count=1)
+
+    def carried_out() -> Finished:
+        finished: Finished = executor.submit(work, block, task.config, address).result(
+            timeout=max(0.01, until - time.monotonic())
+        )
+        return finished
+
+    carried_out()
     began = time.monotonic()
-    for _ in range(2):
-        began = time.monotonic()
-        executor.submit(work, block, task.config, address).result(timeout=max(0.01, until - began))
-    return time.monotonic() - began
+    return carried_out(), time.monotonic() - began

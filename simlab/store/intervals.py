@@ -49,14 +49,16 @@ def sureness(dataset: xr.Dataset, measure: str, axes: Sequence[str] | None = Non
     """
     axes = [str(dim) for dim in dataset[measure].dims] if axes is None else axes
     value = np.asarray(dataset[measure].transpose(*axes).values, float)
-    if f"{measure}_influence" not in dataset:
-        unknown = np.full(value.shape, np.nan)
-        return Sureness(unknown, unknown, np.zeros(value.shape, int))
-    influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
-    clusters = np.isfinite(influence).sum(-1)
+    clusters = np.zeros(value.shape, int)
+    if f"{measure}_influence" in dataset:
+        influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
+        clusters = np.isfinite(influence).sum(-1)
     if f"{measure}_low" in dataset:
         low, high = (dataset[f"{measure}{end}"].transpose(*axes).values for end in ("_low", "_high"))
         return Sureness(low, high, clusters)
+    if f"{measure}_influence" not in dataset:
+        unknown = np.full(value.shape, np.nan)
+        return Sureness(unknown, unknown, clusters)
     if calculated(dataset, measure):
         return Sureness(value, value, 0 * clusters)
     within = range_in(dataset, measure)

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ALL_FAILED, NOT_RUN = "every campaign failed", "no campaign was run"
+SAID = {
+    "_clusters": "clusters that the value rests on",
+    "_low": "lower bound of the 95 % interval",
+    "_high": "upper bound of the 95 % interval",
+    "_failed": "campaigns of the cell that failed",
+    "_reason": "why there is no value",
+}
 UNDEFINED, EMPTY = "undefined in these studies", "nothing of what it counts occurred"
 """Why a measure has no value in a cell."""
 
@@ -85,6 +92,27 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
     fields = [*axes, *(field for field, _ in columns)]
     rows = zip(*(np.asarray(values).ravel().tolist() for _, values in columns), strict=True)
     return [dict(zip(fields, [*cell, *values], strict=True)) for cell, values in zip(cells, rows, strict=True)]
+
+
+def with_views(dataset: xr.Dataset, measures: Sequence[str]) -> xr.Dataset:
+    """Return measures, in memory, with all that is said of them: variables over the axes, as in `records`."""
+    import xarray as xr
+
+    axes = axes_of(dataset)
+    columns = {name: _columns(dataset, name) for name in measures}
+    held = [field for told in columns.values() for field in told if field in dataset]
+    views = {
+        field: xr.Variable(axes, values, _about_view(dataset[name].attrs, field.removeprefix(name)))
+        for name, told in columns.items()
+        for field, values in told.items()
+        if field not in held
+    }
+    return dataset[held].assign(views)[[field for told in columns.values() for field in told]].load()
+
+
+def _about_view(attributes: Mapping[str, Any], view: str) -> dict[str, Any]:
+    unit = attributes.get("units") if view in ("_low", "_high") else "campaigns" if view == "_failed" else None
+    return {"long_name": SAID[view]} | ({"units": unit} if unit else {})
 
 
 def _columns(dataset: xr.Dataset, name: str) -> dict[str, Array]:

@@ -46,6 +46,14 @@ KEYS: Mapping[str, str] = {
 }
 """Units of keys that are axes."""
 
+SCOPES: Mapping[str, str] = {
+    **dict.fromkeys(("cost", "human_cost", "ratings_used", "ratings_possible", "metric_used"), "in all"),
+    **dict.fromkeys(("item_ratings_used", "item_ratings_possible"), "in all"),
+    **dict.fromkeys(("budget_cost", "human_count", "human_ratings", "metric_ratings"), "per system"),
+    **dict.fromkeys(("used", "rounds", "annotations_per_pair"), "per pair"),
+}
+"""Whether numbers and prices (outcomes, axes) are those of one system, of one pair, or of a whole campaign."""
+
 ANSWERS = frozenset(["ratings_used", "ratings_possible", "human_count", "used", "collected"])
 QUALITY = frozenset([
     *("estimate", "true_value", "low", "high", "standard_error"),
@@ -92,6 +100,17 @@ def speaking(variables: Variables) -> Variables:
         name: (dims, array, described(name, about, _unit(name, about) if array.dtype.kind in "iuf" else None))
         for name, (dims, array, about) in variables.items()
     }
+
+
+def scopes(names: Collection[str]) -> str:
+    """Say of numbers and prices whether they count all systems; nothing where there are none.
+
+    >>> scopes(["srp", "cost", "budget_cost"]), scopes(["srp"])
+    ('budget_cost per system; cost in all, all systems together', '')
+    """
+    words = {"per system": "", "per pair": "", "in all": ", all systems together"}
+    named = {scope: [name for name in dict.fromkeys(names) if SCOPES.get(name) == scope] for scope in words}
+    return "; ".join(f"{', '.join(of)} {scope}{words[scope]}" for scope, of in named.items() if of)
 
 
 def in_points(configs: Collection[Mapping[str, Any]]) -> bool:

@@ -16,8 +16,8 @@ DIRECTION = "+1: the first system is better, -1: the second, 0: equal"
 COMMON: Mapping[str, Outcome] = {
     "status": Outcome(("replicate",), "int8", UNRUN, STATUS, low=0, high=IMPOSSIBLE),
     "document_set": Outcome(("replicate",), "int32", -1, "index of the draw of documents", low=0),
-    "ratings_used": Outcome(("replicate",), "int32", 0, "ratings asked for", low=0),
-    "cost": Outcome(("replicate",), "float64", NAN, "price of the ratings", low=0),
+    "ratings_used": Outcome(("replicate",), "int32", 0, "ratings asked for, of all systems together", low=0),
+    "cost": Outcome(("replicate",), "float64", NAN, "price of the ratings, of all systems together", low=0),
     "estimate": Outcome(("replicate", "system"), "float64", NAN, "estimated quality"),
     "direction": Outcome(("replicate", "pair"), "int8", 0, DIRECTION, low=-1, high=1),
     "significant": Outcome(("replicate", "pair"), "bool", False, "whether the difference is significant"),

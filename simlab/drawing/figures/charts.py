@@ -10,8 +10,11 @@ import numpy as np
 
 from simlab.drawing import view
 from simlab.drawing.figures import panels, styles
+from simlab.drawing.text.tables import counted
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, short
+from simlab.store.intervals import campaigns
+from simlab.store.opening import axes_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,9 +49,16 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
         f"95 % intervals over {clusters}, inside the range of the measure",
         f"{size} per point",
         shown.line and shared,
+        _failures(dataset),
         view.condition(dataset),
     ]
     return "; ".join(part for part in parts if part) + "."
+
+
+def _failures(dataset: xr.Dataset) -> str | None:
+    """Say how many campaigns failed; None where all were carried out."""
+    failed, ok = (int(counts.sum()) for counts in campaigns(dataset, axes_of(dataset)))
+    return f"{failed} of {counted([failed + ok], 'campaign')} failed and are left out" if failed else None
 
 
 def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View) -> None:

@@ -19,6 +19,7 @@ from simlab.drawing.text.tables import (
     word,
 )
 from simlab.drawing.view import View
+from simlab.store.units import scopes
 
 EXACT_DIGITS = 4
 BOUNDS = "≤ and ≥: 95 % bounds of what was counted never, or always; an error of 0 would say too much"
@@ -34,7 +35,7 @@ def table(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) 
     if not known:
         return "\n".join(lines)
     body = _by_cell(records, axes, known) if axes else _by_measure(records[0], known)
-    return "\n\n".join([body, "\n".join([*_below(records, known, body), *lines])])
+    return "\n\n".join([body, "\n".join([*_below(records, known, body, axes), *lines])])
 
 
 def figure_table(records: Sequence[Record], view: View) -> str:
@@ -51,7 +52,8 @@ def figure_table(records: Sequence[Record], view: View) -> str:
         parts.setdefault(", ".join(title), []).append(record)
     tables = [f"{title}\n{_panel(part, view)}" for title, part in parts.items()]
     body = "\n\n".join(tables)
-    return "\n\n".join([body, "\n".join(_below(records, [view.measure], body))])
+    axes = [name for name in (*view.panels, view.line, view.x) if name]
+    return "\n\n".join([body, "\n".join(_below(records, [view.measure], body, axes))])
 
 
 def measured_column(records: Sequence[Record], name: str) -> list[str]:
@@ -113,10 +115,12 @@ def _calculated(records: Sequence[Record], names: Sequence[str]) -> bool:
     return all(record[f"{name}_n"] == 0 and record[f"{name}_mcse"] == 0 for record in records for name in names)
 
 
-def _below(records: Sequence[Record], names: Sequence[str], body: str) -> list[str]:
+def _below(records: Sequence[Record], names: Sequence[str], body: str, axes: Sequence[str]) -> list[str]:
     """Say what stands behind the values of a table, what its signs mean, and what is left out of it."""
+    scope = scopes([*axes, *names])
     return [
         _behind(records, names),
+        *([scope] if scope else []),
         *([BOUNDS] if "≤" in body or "≥" in body else []),
         *_dashes(records, names),
         *failures(records, names),

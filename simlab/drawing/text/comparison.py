@@ -10,6 +10,7 @@ from simlab.comparing.contrasts import Row, less_is_better
 from simlab.comparing.labelled import records
 from simlab.drawing.text import tables
 from simlab.drawing.text.cells import measured_column, replication
+from simlab.store.units import scopes
 
 INTERVAL = "95 % interval"
 UNPAIRED = "Not all designs met the same worlds: differences between those are not paired."
@@ -115,6 +116,7 @@ def _notes(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: 
         f"± Monte-Carlo standard error; n = {values} behind each value.",
         "95 % t intervals, one at a time; tied: the difference from the best may be 0.",
         *(["Less is better."] if less_is_better(measure) else []),
+        *([f"{scope}."] if (scope := scopes([*rows[0].at, by, measure])) else []),
         *against,
     ]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.drawing.text.tables import listing
 from simlab.messages import duration, size
+from simlab.store.units import of_outcome
 
 if TYPE_CHECKING:
     from simlab.engine.forecast import Forecast
+    from simlab.engine.purchases import Purchase
 
 
 def foreseen(forecast: Forecast, folder: Path) -> str:
@@ -20,11 +23,38 @@ def foreseen(forecast: Forecast, folder: Path) -> str:
         ["cells", str(forecast.cells)],
         ["campaigns", f"{forecast.campaigns}; {missing}"],
         ["time", f"{about} {duration(forecast.seconds)} with {forecast.jobs} processes ({forecast.how})"],
+        *([["buys", _bought(forecast.purchases)]] if forecast.purchases else []),
         ["memory", _memory(forecast)],
         ["size", f"at most {size(forecast.bytes)}, uncompressed"],
         ["store", str(folder)],
     ]
     return listing("Nothing was run. This would take:", rows)
+
+
+def _bought(purchases: Sequence[Purchase]) -> str:
+    """Write what a campaign buys: of all systems together and of each, or of each pair; and at which price."""
+    held = purchases[0].outcomes
+    unit = of_outcome("ratings_used", held) or "ratings"
+    # Where pairs are compared, no answer belongs to one system.
+    share, shares = ("pair", _pairs) if "used" in held else ("system", _systems)
+    each = _span([one.ratings / shares(one) for one in purchases])
+    return (
+        f"a campaign buys {_span([one.ratings for one in purchases])} {unit} in all ({each} per {share}), "
+        f"price in all {_span([one.cost for one in purchases])}"
+    )
+
+
+def _systems(bought: Purchase) -> int:
+    return bought.systems
+
+
+def _pairs(bought: Purchase) -> int:
+    return bought.systems * (bought.systems - 1) // 2
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = (f"{round(bound, 1):,.12g}" for bound in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
 
 
 def calculated(settings: int, folder: Path) -> str:

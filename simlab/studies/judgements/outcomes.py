@@ -12,8 +12,10 @@ _SYSTEM, _TRUE = ("replicate", "system"), ("of_world", "system")
 OUTCOMES: Mapping[str, Outcome] = {
     **COMMON,
     **P_VALUE,
-    "metric_used": Outcome(("replicate",), "int64", 0, "outputs rated by the metric", low=0),
-    "human_cost": Outcome(("replicate",), "float64", NAN, "price of the human ratings that estimate", low=0),
+    "metric_used": Outcome(("replicate",), "int64", 0, "outputs rated by the metric, of all systems together", low=0),
+    "human_cost": Outcome(
+        ("replicate",), "float64", NAN, "price of the human ratings that estimate, of all systems together", low=0
+    ),
     "standard_error": Outcome(_SYSTEM, "float64", NAN, "standard error of the estimate", low=0),
     "low": Outcome(_SYSTEM, "float64", NAN, "lower bound of the estimate's interval"),
     "high": Outcome(_SYSTEM, "float64", NAN, "upper bound of the estimate's interval"),

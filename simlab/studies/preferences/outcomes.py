@@ -27,8 +27,12 @@ OUTCOMES: Mapping[str, Outcome] = {
     "p_high": Outcome(_RATE, "float64", NAN, "upper bound of its 95 % interval", low=0, high=1),
     "reference_p": Outcome(_RATE, "float64", NAN, "share in the full human evaluation", low=0, high=1),
     "cyclic": Outcome(("replicate", "system"), "bool", False, "whether verdicts lead from the system back to itself"),
-    "ratings_possible": Outcome(("replicate",), "int32", 0, "annotations in the full human evaluation", low=0),
-    "item_ratings_used": Outcome(("replicate",), "int32", 0, "single outputs that raters had to read", low=0),
+    "ratings_possible": Outcome(
+        ("replicate",), "int32", 0, "annotations of all pairs in the full human evaluation", low=0
+    ),
+    "item_ratings_used": Outcome(
+        ("replicate",), "int32", 0, "single outputs that raters had to read, of all systems together", low=0
+    ),
     "item_ratings_possible": Outcome(("replicate",), "int32", 0, "single outputs in the full human evaluation", low=0),
     "undecided": Outcome(("replicate", "round"), "int32", -1, "pairs undecided after a round", low=0, gap=True),
     "collected": Outcome(("replicate", "round"), "int32", -1, "annotations collected up to a round", low=0, gap=True),
