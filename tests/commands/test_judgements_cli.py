@@ -94,12 +94,16 @@ def test_stores_of_different_kinds_are_compared(capsys: pytest.CaptureFixture[st
     text = said(capsys, "compare", "judged", "compared", "--measure", "power")
     assert "paired over 3 worlds" in text
     assert "not paired" not in text  # the same systems, judged and compared
-    rows = json.loads(said(capsys, "compare", "judged", "rated", "--measure", "srp", "--format", "json"))
+    # Other systems: differences are shown, none is called best, and the exit code says so.
+    rows = json.loads(said(capsys, "compare", "judged", "rated", "--measure", "srp", "--format", "json", code=3))
+    assert {row["standing"] for row in rows} == {"unranked"}
     assert [row["design"] for row in rows] == ["judged", "rated"]
     (contrast,) = [row for row in rows if row["difference"] is not None]
     errors = [row["srp_mcse"] for row in rows]
     assert contrast["difference_mcse"] == pytest.approx(np.hypot(*errors))  # other systems: independent
-    assert "not paired" in said(capsys, "compare", "judged", "rated", "--measure", "srp")
+    text = said(capsys, "compare", "judged", "rated", "--measure", "srp", code=3)
+    assert "not paired" in text
+    assert "none is called best" in text
 
 
 MISTAKES = {
