@@ -8,7 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.limits import Limits
 from simlab.engine.workers import BlockFunction, Config, guard, work_within
+from simlab.processes import descendants
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -85,9 +86,12 @@ def results(
 
 def _executor(workers: int, limits: Limits, surroundings: Surroundings) -> Any:
     """Return worker processes: those of the call before where they live and were started in the same surroundings."""
-    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky import get_reusable_executor, process_executor
 
-    _start_tracker()
+    if os.name == "posix":
+        # Loky asks a program for descendants that Ctrl-C ends, too, and that is not there on every system.
+        process_executor.kill_process_tree = _kill
+    _start_trackers()
     # What a dying worker has to say is said in one line by the driver, unless the user wants to see where it was.
     quiet = {} if os.environ.get("PYTHONFAULTHANDLER") else {"PYTHONFAULTHANDLER": ""}
     return get_reusable_executor(
@@ -112,14 +116,20 @@ def _surroundings(plugins: Collection[str]) -> Surroundings:
     return os.getcwd(), tuple(sys.path), written
 
 
-def _start_tracker() -> None:
-    """Start the process that removes semaphores once all others are gone; it shall do so without a word."""
+def _start_trackers() -> None:
+    """Start the processes that remove semaphores once all others are gone; they shall do so without a word.
+
+    Whoever starts the second lets go of Ctrl-C where it was held back, so that it is started before any worker is.
+    """
+    from multiprocessing import resource_tracker
+
     from joblib.externals.loky.backend.resource_tracker import ensure_running
 
     before = list(sys.warnoptions)
     sys.warnoptions.append(TRACKER_IS_SILENT)
     try:
         ensure_running()
+        resource_tracker.ensure_running()
     finally:
         sys.warnoptions[:] = before
 
@@ -132,6 +142,14 @@ def _ended_early(executor: Any) -> Iterator[Any]:
     except BaseException:
         executor.shutdown(wait=True, kill_workers=True)
         raise
+
+
+def _kill(worker: Any, use_psutil: bool = True) -> None:
+    """Kill a worker and what it started, and wait for its end."""
+    for process in (worker.pid, *descendants(worker.pid)):
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    worker.join()
 
 
 @contextmanager
