@@ -87,10 +87,13 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def sound_blocks(folder: Path) -> dict[str, bytes]:
-    if not (folder / ledger.FILE).exists() or not (folder / ledger.FILE).stat().st_size:
+    try:
+        with ledger.reading(folder) as book:
+            rows = list(book.blocks())
+    except InputError as error:
+        # Killed before there was anything to keep.
+        assert "holds no sweep" in str(error)
         return {}
-    with ledger.reading(folder) as book:
-        rows = list(book.blocks())
     assert all(row.sound for row in rows)
     return {f"{row.block.address.cell} {row.block.address}": row.block.payload for row in rows}
 
