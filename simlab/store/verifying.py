@@ -113,7 +113,9 @@ def _check_store(book: Ledger, measures: Measures) -> tuple[int, list[str]]:
     except Exception as error:
         return 0, [f"{STORE} cannot be read ({reason(error)}); {remedy(book.folder / STORE)}"]
     problems = [*examined.problems, *_attributes(dict(root.attrs), book)]
-    return len(arrays), problems + list(_contents(arrays, book, measures))
+    lossy = tuple(f"{STORE} lacks {name}" for name in examined.lossy)
+    wrong = [problem for problem in _contents(arrays, book, measures) if problem not in lossy]
+    return len(arrays) + len(lossy), problems + wrong
 
 
 def _contents(arrays: dict[str, Any], book: Ledger, measures: Measures) -> Iterator[str]:

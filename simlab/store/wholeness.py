@@ -36,10 +36,14 @@ _CODECS = frozenset(["bytes", "vlen-utf8", "zstd", "crc32c"])
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """Hold what a store says of itself: its attributes, the metadata of arrays that can be read, what is damaged."""
+    """Hold what a store says of itself: its attributes, the metadata of arrays that can be read, what is damaged.
+
+    `lossy` are arrays of which chunks are lost; something that is no file may stand in their place, so nobody reads it.
+    """
 
     attributes: Mapping[str, Any]
     arrays: Mapping[str, Mapping[str, Any]]
+    lossy: frozenset[str]
     problems: tuple[str, ...]
 
 
@@ -79,16 +83,18 @@ def examine(path: Path) -> Examined:
     if not isinstance(gathered, dict) or not gathered:
         problems.append(f"{STORE}: the metadata of its arrays, gathered at the root, are lost")
         gathered = dict(_own(path))
-    readable = {}
+    readable, lossy = {}, set()
     for name, about in sorted(gathered.items()):
         wrong = _wrong_array(path, name, about)
         problems += [f"{STORE}/{wrong}"] if wrong else []
-        if wrong is None:
+        if wrong is None and (lost := _lost(path / name, about)):
+            lossy.add(name)
+            problems += [f"{STORE}/{name}/{chunk} is lost" for chunk in lost]
+        elif wrong is None:
             readable[name] = about
-            problems += [f"{STORE}/{name}/{chunk} is lost" for chunk in _lost(path / name, about)]
     strangers = sorted(entry for entry in _folders(path) if entry not in gathered)
     problems += [f"{STORE}/{name}: its metadata are not those at the root" for name in strangers]
-    return Examined(attributes, readable, tuple(problems))
+    return Examined(attributes, readable, frozenset(lossy), tuple(problems))
 
 
 def _root(path: Path) -> dict[str, Any]:
@@ -149,9 +155,9 @@ def _strange(about: Mapping[str, Any]) -> str | None:
         return f"what is packed by {legible(', '.join(map(str, codecs)), 60)} is not read"
     largest = _WIDTHS[kind] * max(math.prod(shape), math.prod(chunks))
     if largest > MOST_BYTES:
-        return f"it says that it takes {largest / 2**30:.3g} GiB, more than {MOST_BYTES / 2**30:.0f}"
-    n_chunks = math.prod(_counts(about))
-    return f"it says that it has {n_chunks:,} chunks, more than {MOST_CHUNKS:,}" if n_chunks > MOST_CHUNKS else None
+        return f"it says that it takes more than {MOST_BYTES / 2**30:.0f} GiB"
+    too_many = math.prod(_counts(about)) > MOST_CHUNKS
+    return f"it says that it has more than {MOST_CHUNKS:,} chunks" if too_many else None
 
 
 def _counts(about: Mapping[str, Any]) -> list[int]:

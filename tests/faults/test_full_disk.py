@@ -60,6 +60,12 @@ def disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
         subprocess.run(["umount", str(place)], check=True)
 
 
+def where_full(said: str) -> str:
+    assert "\n" not in said
+    assert "run the same command again" in said or "give another --out" in said, said
+    return next(part for part in ("cannot be made", "ledger", "results.zarr") if part in said)
+
+
 def phases(disk: Callable[[int], Path], sizes: list[int], undisturbed: dict[str, str]) -> list[str]:
     """Give the same command on a disk that grows until it is large enough; return where it was full."""
     full, kept = [], 0
@@ -68,9 +74,7 @@ def phases(disk: Callable[[int], Path], sizes: list[int], undisturbed: dict[str,
         try:
             lay(folder)
         except InputError as error:
-            assert "\n" not in str(error)
-            assert "run the same command again" in str(error) or "give another --out" in str(error), error
-            full.append(next(part for part in ("cannot be made", "ledger", "results.zarr") if part in str(error)))
+            full.append(where_full(str(error)))
         assert n_blocks(folder) >= kept
         kept = n_blocks(folder)
     assert fake_studies.digest(folder) == undisturbed

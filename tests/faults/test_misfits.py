@@ -1,4 +1,4 @@
-"""Let blocks come back in another shape: they fail, are never committed, and what is there is given up and run again."""
+"""Let blocks come back in another shape: they fail; what is there already is given up and run again."""
 
 from __future__ import annotations
 
