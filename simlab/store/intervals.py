@@ -84,7 +84,8 @@ def campaigns(dataset: xr.Dataset, axes: Sequence[str]) -> tuple[Ints, Ints]:
 
 def _telling(dataset: xr.Dataset, measure: str, axes: Sequence[str], clusters: Ints, edge: Bools) -> Ints:
     """Count the clusters that can have seen what is counted; none are known where a store keeps no outcomes."""
-    telling = clusters.copy()
+    # Of a store without axes the count is a number, not an array.
+    telling = np.array(clusters)
     kept = "significant" in dataset or "verdict" in dataset
     for position in map(tuple, np.argwhere(edge)):
         at = dict(zip(axes, position, strict=True))

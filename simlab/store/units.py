@@ -50,7 +50,7 @@ SCOPES: Mapping[str, str] = {
     **dict.fromkeys(("cost", "human_cost", "ratings_used", "ratings_possible", "metric_used"), "in all"),
     **dict.fromkeys(("item_ratings_used", "item_ratings_possible"), "in all"),
     **dict.fromkeys(("budget_cost", "human_count", "human_ratings", "metric_ratings"), "per system"),
-    **dict.fromkeys(("used", "rounds", "annotations_per_pair"), "per pair"),
+    **dict.fromkeys(("used", "rounds"), "per pair"),
 }
 """Whether numbers and prices (outcomes, axes) are those of one system, of one pair, or of a whole campaign."""
 

@@ -181,7 +181,9 @@ def test_a_sweep_from_launch_to_figure(capsys: pytest.CaptureFixture[str], folde
     assert json.loads(said(capsys, "query", "grouping=ungrouped", "--format", "json"))  # the last store
     unknown = json.loads(said(capsys, "query", "store", "--measure", "srp_disjoint", "--format", "json"))
     assert unknown[0]["srp_disjoint"] is None
-    assert "best" in said(capsys, "compare", "store", "--by", "grouping", "--measure", "srp")
+    assert "  best" in said(capsys, "compare", "store", "--by", "grouping", "--measure", "kendall")
+    # So small studies find hardly anything: their SRP is that of emptiness.
+    assert "confirmed by emptiness" in said(capsys, "compare", "store", "--by", "grouping", "--measure", "srp", code=3)
     assert said(capsys, "plot", "store").strip() == "store/figure.png"
     assert (folder / "store/figure.png").stat().st_size > 10_000
     assert "checksums hold" in said(capsys, "verify", "store")

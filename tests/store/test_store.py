@@ -32,6 +32,9 @@ def lay(sweep: Sweep, folder: Path, block: str = "block", jobs: int = 1, **chang
     return folder
 
 
+ENDS = ("", "_mcse", "_n", "_clusters", "_low", "_high", "_failed")
+
+
 def query(folder: Path, conditions: Mapping[str, Any] | None = None, measures: Any = None) -> list[dict[str, Any]]:
     with simlab.open_results(folder) as dataset:
         return records(select(dataset, conditions or {}), measures or opening.measures_of(dataset))
@@ -150,7 +153,7 @@ def test_a_single_cell_needs_no_axis(tmp_path: Path) -> None:
         assert dataset["mean"].dims == ()
         assert dataset.attrs["conditional"] is True
         assert opening.outcomes_of_cell(dataset, ())["estimate"].shape == (10, 3)
-    assert list(query(tmp_path)[0]) == [f"{m}{s}" for m in ("mean", "share") for s in ("", "_mcse", "_n")]
+    assert list(query(tmp_path)[0]) == [f"{m}{s}" for m in ("mean", "share") for s in ENDS]
     assert verify(tmp_path, fake_studies.MEASURES).problems == ()
 
 
@@ -217,7 +220,11 @@ def test_query_selects_cells_and_measures(folder: Path) -> None:
     records = query(folder, {"documents": ["20"]}, ["share"])
     with simlab.open_results(folder) as dataset:
         expected = {name: dataset[name].values[1].item() for name in ("share", "share_mcse", "share_n")}
-    assert records == [{"documents": 20, **expected}]
+    (record,) = records
+    assert record == {"documents": 20, **expected, **{f"share{end}": record[f"share{end}"] for end in ENDS[3:]}}
+    assert record["share_low"] < record["share"] < record["share_high"]
+    # Of twenty campaigns two had a design that failed.
+    assert (record["share_clusters"], record["share_failed"]) == (18, 2)
     assert [record["documents"] for record in query(folder, {"documents": [20, 10.0]})] == [20, 10]
     assert json.loads(json.dumps(query(folder))) == query(folder)
 
