@@ -24,6 +24,7 @@ from simlab.drawing.text import (
     pass_rates,
     soundness,
 )
+from simlab.engine.purchases import Purchase
 from simlab.fitting.backtest import Record, averages, summary
 from simlab.fitting.report import SystemScore
 from simlab.mutt.pass_rates import by_kind
@@ -60,12 +61,19 @@ def test_a_forecast_says_how_long_and_how_large() -> None:
         jobs=2,
         how="timed",
         bytes=3 * 2**30,
+        purchases=(),
     )
     lines = forecast.foreseen(ahead, Path("out")).splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["cells", "campaigns", "time", "size", "store"]
     assert "600; 100 to run, in 3 blocks" in lines[2]
     assert "about 1 min 15 s with 2 processes (timed)" in lines[3]
     assert "3.0 GiB" in lines[4]
+    bought = [Purchase(n, 0.5 * n, 4, frozenset({"human_count"})) for n in (400, 1200)]
+    ahead.purchases = bought
+    said = " ".join(forecast.foreseen(ahead, Path("out")).split())
+    assert "a campaign buys 400 to 1,200 ratings in all (100 to 300 per system), price in all 200 to 600" in said
+    ahead.purchases = [Purchase(60, 60.0, 4, frozenset({"used", "verdict"}))]
+    assert "60 comparisons in all (10 per pair)" in forecast.foreseen(ahead, Path("out"))
     assert "calculate 12 settings" in forecast.calculated(12, Path("out"))
 
 

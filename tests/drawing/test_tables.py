@@ -70,6 +70,40 @@ def test_table_says_n_and_names_measures_without_a_value() -> None:
     assert cells.table(RECORDS, ["grouping"], ["power"]) == "no value in these cells: power"
 
 
+def seen(value: float, low: float, high: float, mcse: float = 0.0) -> dict[str, Any]:
+    return {**record(10, "a", value, mcse), "srp_low": low, "srp_high": high}
+
+
+def test_what_was_never_or_always_seen_has_a_bound_in_place_of_an_error_of_nothing() -> None:
+    """An error of 0 said that an event of probability .0015 cannot happen, in 57 % of the studies of 25 x 15."""
+    never, always, other = seen(0.0, 0.0, 0.0582), seen(1.0, 0.9418, 1.0), seen(0.5, 0.4, 0.6, 0.05)
+    text = cells.table([never, always, other], ["documents"], ["srp"])
+    assert [line.split()[1:] for line in text.splitlines()[1:4]] == [["≤", ".06"], ["≥", ".94"], [".50", "±", ".05"]]
+    assert cells.BOUNDS in text
+    assert cells.BOUNDS not in cells.table([other], ["documents"], ["srp"])
+    # What rounds to nothing is no better known; what was designed to be the same is no event.
+    assert cells.measured_column([seen(0.0004, 0.0001, 0.0582, 0.0004)], "srp") == ["≤ .059"]
+    assert cells.measured_column([seen(1.0, 1.0, 1.0), other], "srp") == ["1.00 ± .00", ".50 ± .05"]
+    # A bound is rounded outwards.
+    assert cells.measured_column([seen(0.0, 0.0, 0.0511)], "srp") == ["≤ .06"]
+    assert cells.measured_column([seen(1.0, 0.949, 1.0)], "srp") == ["≥ .94"]
+
+
+def test_failed_campaigns_and_missing_values_are_said() -> None:
+    some = {**record(10, "a", 0.5, n=240), "srp_failed": 10, "srp_reason": None}
+    none = {**record(30, "a", NAN, NAN, 0), "srp_failed": 250, "srp_reason": "every campaign failed"}
+    text = cells.table([some, none], ["documents"], ["srp"])
+    assert text.splitlines()[2].split() == ["30", "-"]
+    assert "260 of 500 campaigns failed in 2 of 2 cells and are left out of the values" in text
+    assert "-: no value; every campaign failed" in text
+    assert cells.table([none], ["documents"], ["srp"]) == "no value in these cells: srp (every campaign failed)"
+
+
+def test_prices_say_whose_they_are() -> None:
+    text = cells.table([{name.replace("srp", "cost"): value for name, value in RECORDS[0].items()}], [], ["cost"])
+    assert "cost in all, all systems together" in text
+
+
 def test_different_n_are_given_measure_by_measure() -> None:
     records = [
         {**row, "power": 0.5, "power_mcse": 0.1, "power_n": 10 * k, "power_clusters": k + 1}

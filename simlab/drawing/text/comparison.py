@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from simlab.comparing.contrasts import Row, less_is_better
 from simlab.comparing.labelled import records
 from simlab.drawing.text import tables
-from simlab.drawing.text.cells import measured_column, replication
+from simlab.drawing.text.cells import BOUNDS, measured_column, replication
 from simlab.store.units import scopes
 
 INTERVAL = "95 % interval"
@@ -44,7 +44,8 @@ def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: b
         text = _by_cell(others, cells, head, lines, left_out)
     notes = _notes(rows, by, measure, cluster, paired=paired)
     missing = [f"Left out for width: {', '.join(left_out)}; --format csv has all columns."] if left_out else []
-    return "\n".join([text, "", *notes, *missing])
+    bounds = [f"{BOUNDS}."] if "≤" in text or "≥" in text else []
+    return "\n".join([text, "", *notes, *bounds, *missing])
 
 
 def _by_cell(
