@@ -91,9 +91,9 @@ def test_pairs_of_cells_with_other_systems_have_no_names(tmp_path: Path) -> None
 def test_numbers_from_files_that_no_commit_holds_are_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: str, dirty: bool
 ) -> None:
-    monkeypatch.setattr(engine, "provenance", lambda: {"simlab": "0", "commit": commit})
+    monkeypatch.setattr(engine, "provenance", lambda: {"simlab": "0", "commit": commit, "numbers": "1"})
     lay(fake_studies.sweep((10,)), tmp_path)
-    monkeypatch.setattr(engine, "provenance", lambda: {"simlab": "0", "commit": "later"})
+    monkeypatch.setattr(engine, "provenance", lambda: {"simlab": "0", "commit": "later", "numbers": "1"})
     lay(fake_studies.sweep(), tmp_path)
     with simlab.open_results(tmp_path) as dataset:
         assert dataset.attrs["dirty"] is dirty
