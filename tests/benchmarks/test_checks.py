@@ -33,8 +33,8 @@ SWEEPS = {
     ],
     "judgements": ["question=judge", "analysis.estimator=ppi", "budget.human_ratings=100"],
 }
-CAMPAIGNS = ["worlds=5", "studies=300"]
-ROUNDS = 7
+CAMPAIGNS = ["worlds=5", "studies=200"]
+ROUNDS = 5
 MOST = 0.05
 
 
