@@ -32,7 +32,7 @@ AT_ONCE_SECONDS = 2.0
 
 
 class Halt(NamedTuple):
-    """Hold when signals are sent [s after the start], which, how often within .3 s, and whether to the whole group."""
+    """Hold when signals are sent [s after its supervisor is there], which, how often within .3 s, and whether to the whole group."""
 
     moment: float
     number: signal.Signals
@@ -52,6 +52,8 @@ def send(process: subprocess.Popen[str], halt: Halt) -> None:
 def halted(words: Sequence[str], mark: Path, halt: Halt) -> bool:
     """Start a command and halt it; tell whether it was still at work, and then left as it should."""
     with started(words, mark) as process:
+        # Before there is a supervisor there is no simlab yet, only Python on its way.
+        await_true(lambda: process.poll() is not None or len(list(relatives(mark))) > 1, 60, "no supervisor")
         time.sleep(halt.moment)
         known = list(relatives(mark))
         if process.poll() is not None:
@@ -80,7 +82,7 @@ def complete(folder: Path) -> dict[str, str]:
 
 
 HALTS = [
-    Halt(0.1, signal.SIGINT, 1, False),
+    Halt(0.0, signal.SIGINT, 1, False),
     Halt(0.8, signal.SIGTERM, 1, True),
     Halt(1.5, signal.SIGINT, 2, True),
     Halt(2.5, signal.SIGHUP, 1, True),
@@ -106,7 +108,7 @@ def test_commands_that_are_halted_at_random_lose_nothing(tmp_path: Path) -> None
         folder = tmp_path / str(k // 5)
         number, times = [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGINT, 5), (signal.SIGTERM, 1),
                          (signal.SIGHUP, 1)][k % 5]  # fmt: skip
-        halt = Halt(float(rng.uniform(0.1, 5.0)), number, times, bool(rng.random() < 0.5))
+        halt = Halt(float(rng.uniform(0.0, 5.0)), number, times, bool(rng.random() < 0.5))
         met += halted([*SWEEP, "--out", str(folder)], folder, halt)
         if k % 5 == 4:
             assert complete(folder) == undisturbed
