@@ -32,7 +32,7 @@ AT_ONCE_SECONDS = 2.0
 
 
 class Halt(NamedTuple):
-    """Hold when signals are sent [s after its supervisor is there], which, how often within .3 s, and whether to the whole group."""
+    """Hold when signals are sent [s after the supervisor is there], which, how often, whether to all of its group."""
 
     moment: float
     number: signal.Signals
