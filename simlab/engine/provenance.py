@@ -34,12 +34,13 @@ def refuse_other_numbers(
 ) -> None:
     """Raise InputError where some blocks of a folder come from a simlab that gives other numbers."""
     # Folders that were filled before revisions were noted hold the first.
-    others = sorted({one.get("numbers", "1") for one in before} - {now["numbers"]})
+    own = now.get("numbers", "1")
+    others = sorted({one.get("numbers", "1") for one in before} - {own})
     if others and not allowed:
         versions = [one for one in before if one.get("numbers", "1") == others[0]]
         raise InputError(
             f"{where} was filled by simlab {versions[-1].get('simlab', UNKNOWN)} (numbers revision {others[0]}), and "
-            f"simlab {now['simlab']} gives other numbers (revision {now['numbers']}); give another --out, or "
+            f"simlab {now.get('simlab', UNKNOWN)} gives other numbers (revision {own}); give another --out, or "
             "--allow-version to mix them"
         )
 
@@ -48,7 +49,7 @@ def mixture(before: Sequence[Mapping[str, str]], now: Mapping[str, str]) -> str 
     """Say in a line that blocks of other versions are continued; None where all are of these versions."""
     for one in reversed(before):
         differing = [name for name, known in now.items() if name != "numbers" and one.get(name, UNKNOWN) != known]
-        differing += ["numbers"] if one.get("numbers", "1") != now["numbers"] else []
+        differing += ["numbers"] if one.get("numbers", "1") != now.get("numbers", "1") else []
         if differing:
             there, here = (", ".join(f"{name} {_short(of, name)}" for name in differing) for of in (one, now))
             return f"was filled by other versions ({there}) than go on with it ({here}); both are noted in its store"

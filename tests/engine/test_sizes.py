@@ -13,7 +13,7 @@ import pytest
 from simlab.config import compose_sweep
 from simlab.config.counting import MOST_CELLS, refuse_many
 from simlab.config.sweepfile import MULTIRUN
-from simlab.engine import limits, run, timing
+from simlab.engine import bounds, run, timing
 from simlab.engine.forecast import forecast
 from simlab.types import InputError, Place
 
@@ -55,7 +55,7 @@ def test_cells_share_what_no_axis_changes() -> None:
 )
 def test_blocks_are_counted_before_any_is_made(sizes: dict[str, int], remedy: str) -> None:
     with pytest.raises(InputError, match=f"more than 2,000,000 blocks or 2,147,483,647 campaigns; {remedy}"):
-        limits.refuse_many_blocks(fake_studies.sweep(**sizes))
+        bounds.refuse_many_blocks(fake_studies.sweep(**sizes))
 
 
 def test_a_million_processes_are_refused(tmp_path: Path) -> None:
