@@ -58,8 +58,8 @@ def doubts(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Doubts:
     failed, ok = campaigns(dataset, axes)
     marks = _none(failed)
     if {"sweep", "config"} <= dataset.attrs.keys() and "n_systems" in dataset:
-        marks = _everywhere(dataset, axes, _false_positives(dataset, axes) + _intervals(dataset, axes))
-        marks = marks + _emptiness(dataset, measure, axes)
+        broken = _added(_false_positives(dataset, axes), _intervals(dataset, axes))
+        marks = _added(_everywhere(dataset, axes, broken), _emptiness(dataset, measure, axes))
     return Doubts(marks, failed, failed + ok)
 
 
@@ -89,7 +89,7 @@ def _broken(held: xr.Dataset, name: str, axes: Sequence[str], promised: Floats, 
     beyond = found - promised if above else promised - found
     outside = promised < sure.low if above else promised > sure.high
     for index in map(tuple, np.argwhere((beyond > ERRORS * error) & outside)):
-        marks[index] = (words.format(_said(found[index]), _said(promised[index])),)
+        _mark(marks, index, words.format(_said(found[index]), _said(promised[index])))
     return marks
 
 
@@ -108,7 +108,7 @@ def _emptiness(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Array:
         return marks
     found = held[name].transpose(*axes).values
     for index in map(tuple, np.argwhere((value >= NEARLY_ALL) & (found <= HARDLY_ANY))):
-        marks[index] = (f"finds {_said(found[index])} of pairs: confirmed by emptiness",)
+        _mark(marks, index, f"finds {_said(found[index])} of pairs: confirmed by emptiness")
     return marks
 
 
@@ -138,10 +138,23 @@ def _everywhere(dataset: xr.Dataset, axes: Sequence[str], marks: Array) -> Array
 
 def _none(like: Array) -> Array:
     """Return no mark for each cell."""
-    marks = np.empty(like.shape, object)
-    for index in np.ndindex(like.shape):
-        marks[index] = ()
-    return marks
+    # One by one: numpy takes a tuple that is assigned to an array without axes apart.
+    marks = np.empty(np.size(like), object)
+    for k in range(marks.size):
+        marks[k] = ()
+    return marks.reshape(np.shape(like))
+
+
+def _mark(marks: Array, index: tuple[int, ...], text: str) -> None:
+    flat = marks.reshape(-1)
+    flat[int(np.ravel_multi_index(index, marks.shape)) if index else 0] = (text,)
+
+
+def _added(first: Array, second: Array) -> Array:
+    both = np.empty(first.size, object)
+    for k, (one, other) in enumerate(zip(first.ravel(), second.ravel(), strict=True)):
+        both[k] = (*one, *other)
+    return both.reshape(first.shape)
 
 
 def _said(value: float) -> str:

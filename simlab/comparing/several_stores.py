@@ -90,7 +90,7 @@ def _beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:
 
 def _doubts(stores: Mapping[str, xr.Dataset], measure: str) -> Doubts:
     found = [doubts(dataset, measure, axes_of(dataset)) for dataset in stores.values()]
-    marks, failed, ran = ([getattr(one, name).ravel() for one in found] for name in ("marks", "failed", "ran"))
+    marks, failed, ran = ([np.ravel(getattr(one, name)) for one in found] for name in ("marks", "failed", "ran"))
     return Doubts(np.concatenate(marks), np.concatenate(failed), np.concatenate(ran))
 
 

@@ -169,6 +169,16 @@ def test_worlds_of_other_systems_are_not_ranked() -> None:
     assert differing([{"seed": 1, "systems.sd": 0.2}, {"seed": 2, "systems.sd": 0.2}]) == ()
 
 
+def test_a_store_of_one_cell_is_doubted_like_others() -> None:
+    """A store without axes has its mark, and not the letters of it."""
+    held = with_outcomes(store({"eager": BETTER}), {"eager": 0.4}).isel(rule=0, drop=True)
+    held.attrs["sweep"] = json.dumps({"axes": [], "measures": ["srp"]})
+    (mark,) = doubts(held, "srp", []).marks.item()
+    assert mark.startswith("declares")
+    joined = join({"one": held, "other": with_outcomes(store({"a": GOOD}), {"a": 0.0})}, "srp")
+    assert [len(marks) for marks in joined.against.marks] == [1, 0]
+
+
 def test_designs_with_worlds_of_their_own_are_not_paired() -> None:
     held = store({"a": BETTER, "b": BETTER - 0.1})
     pair, apart = (compare(one, by="rule", measure="srp") for one in (held, alone(held, "rule", "srp")))
