@@ -113,6 +113,10 @@ def _entry(book: Ledger, cell: str) -> Entry:
         found = [entry for entry in entries if entry.cell.startswith(cell.lower())]
     else:
         found = [entries[int(cell)]] if cell.isdigit() and int(cell) < len(entries) else []
+    if not found and (damaged := book.damaged()):
+        raise InputError(
+            f"{book.folder}: damaged in its ledger: {damaged[0]}; `simlab verify DIR` says what can be mended"
+        )
     if not found:
         raise InputError(f"{book.folder} has no cell {shown(cell)}; it has cells 0 to {len(entries) - 1}")
     return found[0]
@@ -137,10 +141,10 @@ def _block(book: Ledger, entry: Entry, place: tuple[int, int, int, int]) -> Fini
 
 
 def _again(config: Mapping[str, Any], address: Address) -> Finished:
+    from simlab.engine.replaying import replayed
     from simlab.engine.run import study_block
-    from simlab.engine.workers import work
 
-    return work(study_block(), config, address)
+    return replayed(study_block(), config, address)
 
 
 def _debugged(config: Mapping[str, Any], address: Address) -> Finished:

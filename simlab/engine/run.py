@@ -12,10 +12,10 @@ from simlab.config.sweep import Cell, Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, cut
 from simlab.engine.block_checks import Fitting, refused, unusable
+from simlab.engine.bounds import Memory, forecast_memory, refuse_many_blocks, refuse_memory
 from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
 from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import cell_key, declare, position
-from simlab.engine.bounds import Memory, forecast_memory, refuse_many_blocks, refuse_memory
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.limits import limits_of

@@ -18,6 +18,7 @@ from simlab.cli import answer
 from simlab.commands import replay
 from simlab.engine import ledger
 from simlab.engine.addresses import pack, unpack
+from simlab.engine.ledger_file import seal
 from simlab.types import InputError
 
 SMALL = ["systems.n_systems=4", "systems.n_documents=42", "systems.n_segments=84", "worlds=2", "studies=4"]
@@ -82,22 +83,24 @@ def test_a_cell_that_is_not_there_is_refused(swept: Path, capsys: pytest.Capture
     assert "it has cells 0 to 5" in capsys.readouterr().err
 
 
-def change(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def change(folder: Path, change: Callable[[dict[str, Any]], object], *, sealed: bool) -> None:
     """Change what a ledger says a cell's config is, and leave its key."""
     with closing(sqlite3.connect(folder / ledger.FILE)) as database:
-        (text,) = database.execute("SELECT config FROM cells").fetchone()
+        position, cell, text, systems = database.execute("SELECT position, cell, config, systems FROM cells").fetchone()
         config = json.loads(text)
         change(config)
-        database.execute("UPDATE cells SET config = ?", (json.dumps(config),))
+        changed = json.dumps(config)
+        kept = seal("cells", position, cell, changed, systems) if sealed else "another"
+        database.execute("UPDATE cells SET config = ?, seal = ?", (changed, kept))
         database.commit()
 
 
 @pytest.mark.parametrize(
     ("tamper", "refused"),
     [
-        (lambda config: config["design"].update(documents=21), "ledger"),
-        (lambda config: config.update(plugins=["os"]), r"if you trust it, add --plugins os|ledger"),
-        (lambda config: config["systems"].update(_target_="os.system"), "ledger"),
+        (lambda config: config["design"].update(documents=21), "is not the one that its key seals"),
+        (lambda config: config.update(plugins=["os"]), "if you trust it, add --plugins os"),
+        (lambda config: config["systems"].update(_target_="os.system"), "is not the one that its key seals"),
     ],
 )
 def test_the_config_of_a_stranger_is_not_carried_out(
@@ -105,8 +108,11 @@ def test_the_config_of_a_stranger_is_not_carried_out(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert answer(RUN) == 0
-    change(tmp_path / "s", tamper)
+    change(tmp_path / "s", tamper, sealed=True)
     with pytest.raises(InputError, match=refused):
+        replay.answer(tmp_path / "s", "0.0.0", plugins=[], form="table", debug=False)
+    change(tmp_path / "s", tamper, sealed=False)
+    with pytest.raises(InputError, match=r"damaged in its ledger: .*; `simlab verify DIR` says"):
         replay.answer(tmp_path / "s", "0.0.0", plugins=[], form="table", debug=False)
 
 
