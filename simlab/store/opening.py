@@ -160,6 +160,8 @@ def _dataset(store: zarr.abc.store.Store, path: Path) -> xr.Dataset:
         dataset: xr.Dataset = xr.open_zarr(store, chunks=None)
         # A dataset lists its dimensions in the order in which its variables name them.
         ordered: xr.Dataset = dataset[_ordered(dataset)]
+        # Whoever has to look into the ledger beside it finds it there.
+        ordered.encoding["source"] = str(path)
     except InputError:
         raise
     except Exception as error:
