@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from simlab.config import Calculation, Sweep
     from simlab.drawing.text.tables import Form
-    from simlab.engine.run import Failure, Summary
+    from simlab.engine.failures import Failure
+    from simlab.engine.run import Summary
 
 OUTPUTS = Path("outputs")
 MOST_REASONS = 3
@@ -144,18 +145,21 @@ def told(summary: Summary) -> list[str]:
 
 def _of_blocks(failures: Sequence[Failure]) -> list[str]:
     """Say in three lines at most which blocks failed and why: one of those that share a reason is named."""
-    addresses: dict[str, list[str]] = {}
+    blocks: dict[str, list[Failure]] = {}
     for one in failures:
-        addresses.setdefault(one.reason, []).append(one.address)
-    ranked = sorted(addresses.items(), key=lambda entry: -len(entry[1]))
+        blocks.setdefault(one.reason, []).append(one)
+    ranked = sorted(blocks.items(), key=lambda entry: -len(entry[1]))
     shown = ranked if len(ranked) <= MOST_REASONS else ranked[: MOST_REASONS - 1]
-    lines = [
-        f"failed: {first}{f' and {len(rest)} more blocks' if rest else ''}: {reason}; the same command tries again"
-        for reason, (first, *rest) in shown
-    ]
+    lines = [_of_block(first, len(rest)) for _, (first, *rest) in shown]
     if hidden := ranked[len(shown) :]:
         lines.append(f"failed: {sum(len(of) for _, of in hidden)} more blocks, for {len(hidden)} more reasons")
     return lines
+
+
+def _of_block(failed: Failure, others: int) -> str:
+    more = f" and {others} more block{'s' if others > 1 else ''}" if others else ""
+    alone = f", `simlab replay DIR {failed.campaign} --debug` stops where it fails" if failed.campaign else ""
+    return f"failed: {failed.address}{more}: {failed.reason}; the same command tries again{alone}"
 
 
 def _grouped(reasons: Mapping[str, int]) -> list[str]:

@@ -123,7 +123,7 @@ def _entry(book: Ledger, cell: str) -> Entry:
 
 
 def _name(book: Ledger, entry: Entry) -> str:
-    from simlab.engine.run import cell_names
+    from simlab.engine.failures import cell_names
 
     return cell_names(book)[entry.cell]
 

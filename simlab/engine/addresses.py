@@ -33,6 +33,11 @@ class Address:
         studies = range(self.first, self.first + self.count)
         return tuple(Place(self.world, self.pool, self.draw, study) for study in studies)
 
+    def campaign(self, cell: int) -> str:
+        """Name the first campaign by numbers, as `simlab replay` takes it, given the number of its cell."""
+        nested = [self.pool, self.draw] if self.pool or self.draw else []
+        return ".".join(map(str, [cell, self.world, *nested, self.first]))
+
     def __str__(self) -> str:
         """Name the world and the studies, the last one included."""
         last = self.first + self.count - 1

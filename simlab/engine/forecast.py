@@ -9,17 +9,10 @@ from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.checking import CheckFunction
+from simlab.engine.preparing import jobs_of, outcome_bytes, prepare, refuse_too_large
 from simlab.engine.provenance import provenance, refuse_other_numbers
 from simlab.engine.purchases import Purchase, purchase
-from simlab.engine.run import (
-    fit_in,
-    jobs_of,
-    missing,
-    outcome_bytes,
-    prepare,
-    refuse_too_large,
-    study_block,
-)
+from simlab.engine.run import fit_in, missing, study_block
 from simlab.engine.timing import seconds_of
 from simlab.engine.workers import BlockFunction
 

@@ -8,36 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simlab.config.sweep import Cell, Sweep
+from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, cut
 from simlab.engine.block_checks import Fitting, refused, unusable
-from simlab.engine.bounds import Memory, forecast_memory, refuse_many_blocks, refuse_memory
-from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
-from simlab.engine.conclusions import campaign_bytes, foreign
-from simlab.engine.continuation import cell_key, declare, position
+from simlab.engine.checking import CheckFunction
+from simlab.engine.continuation import position
 from simlab.engine.dispatch import dispatch
+from simlab.engine.failures import Failure, failures
 from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.limits import limits_of
-from simlab.engine.machine import check_jobs
 from simlab.engine.pool import Task
+from simlab.engine.preparing import Job, engine_of, jobs_of, prepare, refuse_too_large
 from simlab.engine.progress import progress
 from simlab.engine.provenance import mixture, provenance, refuse_other_numbers
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.workers import BlockFunction
-from simlab.messages import shown
 from simlab.supervision import entering
-from simlab.types import InputError
-
-LARGEST = 2 * 2**30
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Name a block that failed, and why."""
-
-    address: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +42,6 @@ class Summary:
     failures: tuple[Failure, ...]
     failed_designs: Mapping[str, int]
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """Hold a cell whose keys agree with each other: its values on the axes, its key, config and systems."""
-
-    values: tuple[Any, ...]
-    cell: str
-    config: Mapping[str, Any]
-    systems: tuple[str, ...]
-
-    def at(self, position: tuple[int, ...]) -> Entry:
-        """Place the cell on a grid."""
-        return Entry(position, self.cell, self.config, self.systems)
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Hold a sweep whose cells have been checked: what it declares, its cells, and the memory that a worker takes."""
-
-    asked: dict[str, Any]
-    cells: tuple[Checked, ...]
-    memory: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,36 +119,6 @@ def _mended(records: Sequence[Record]) -> str:
     return f"damaged in the ledger: {records[0]}{more}; what this command asks for is written anew"
 
 
-def prepare(sweep: Sweep, check: CheckFunction | None = None, jobs: int = 1) -> Job:
-    """Check every cell of a sweep.
-
-    Raises InputError where the keys of one contradict each other, and, before anything is drawn, where there are too
-    many blocks or a world of `jobs` processes would not fit into memory.
-    """
-    refuse_many_blocks(sweep)
-    entering("checking the cells", sweep.base.get("plugins", ()))
-    cells = list(sweep.cells())
-    memory = None
-    if check is None:
-        memory = forecast_memory([cell.config for cell in cells])
-        refuse_memory(memory, jobs)
-    checked = (
-        Checked(cell.values, cell_key(cell.config), cell.config, names)
-        for cell, names in zip(cells, _names(sweep, cells, check or _check_study), strict=True)
-    )
-    return Job(declare(sweep) | foreign([cell.config for cell in cells]), tuple(checked), memory)
-
-
-def _names(sweep: Sweep, cells: Sequence[Cell], check: CheckFunction) -> list[tuple[str, ...]]:
-    """Check cells world by world, so that each world is drawn once; return the systems of each."""
-    names: dict[int, tuple[str, ...]] = {}
-    for k in sorted(range(len(cells)), key=lambda k: _worlds_of(cells[k].config)):
-        axes = zip(sweep.axes, cells[k].values, strict=True)
-        where = ", ".join(f"{axis.name}={shown(value)}" for axis, value in axes)
-        names[k] = tuple(shape_of(cells[k].config, where, check).system_names)
-    return [names[k] for k in range(len(cells))]
-
-
 def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
     """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
     grown = book.grown(job.asked)
@@ -206,65 +140,6 @@ def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry]) -> list
     ]
 
 
-def failures(book: Ledger) -> tuple[Failure, ...]:
-    """List the blocks that failed, cell by cell, with addresses as the user knows them."""
-    failed = book.failed()
-    return tuple(
-        Failure(f"{name}{block.address}", block.reason)
-        for cell, name in cell_names(book).items()
-        for block in failed
-        if block.address.cell == cell
-    )
-
-
-def cell_names(book: Ledger) -> dict[str, str]:
-    """Name the cells by their values on the axes; a name ends in a comma where there are axes."""
-    declared = book.declaration()
-    axes = declared["axes"] if declared else []
-    return {
-        entry.cell: "".join(
-            f"{axis['name']}={shown(axis['values'][k])}, " for axis, k in zip(axes, entry.position, strict=True)
-        )
-        for entry in (book.entries() if declared else [])
-    }
-
-
-def jobs_of(sweep: Sweep, jobs: int | None = None) -> int:
-    """Return the number of processes: as asked, else from the config, else from the machine.
-
-    Raises InputError for more than any use.
-    """
-    from joblib import cpu_count
-
-    if jobs is not None:
-        return check_jobs(jobs, f"--jobs {jobs}")
-    configured = engine_of(sweep).get("jobs")
-    return check_jobs(int(configured), f"engine.jobs={configured}") if configured else int(cpu_count())
-
-
-def engine_of(sweep: Sweep) -> Mapping[str, Any]:
-    """Return the engine's settings."""
-    settings: Mapping[str, Any] = sweep.base["engine"]
-    return settings
-
-
-def outcome_bytes(sweep: Sweep, job: Job) -> int:
-    """Estimate the size of a sweep's outcomes, uncompressed."""
-    per_campaign = (campaign_bytes(cell.config, len(cell.systems)) for cell in job.cells)
-    return sweep.worlds * sweep.studies * sum(per_campaign)
-
-
-def refuse_too_large(sweep: Sweep, job: Job) -> None:
-    """Raise InputError where the outcomes would not fit comfortably into a store."""
-    size = outcome_bytes(sweep, job)
-    if size > LARGEST and job.asked["outcomes"]:
-        raise InputError(
-            f"the outcomes of {len(job.cells)} cells x {sweep.worlds} worlds x {sweep.studies} studies take "
-            f"{size / 2**30:.1f} GiB, more than {LARGEST / 2**30:.0f}; ask for less, or set engine.outcomes=false to "
-            "store the measures only"
-        )
-
-
 def study_block() -> BlockFunction:
     """Return the function that carries out a block of studies."""
     from simlab.studies.blocks import run_block
@@ -276,18 +151,6 @@ def _systems(entries: Sequence[Entry]) -> int | None:
     """Count the systems of all cells; None where they differ."""
     counts = {len(entry.systems) for entry in entries}
     return counts.pop() if len(counts) == 1 else None
-
-
-def _check_study(config: Mapping[str, Any]) -> ShapeLike:
-    from simlab.studies.checks import check
-
-    return check(config)
-
-
-def _worlds_of(config: Mapping[str, Any]) -> str:
-    from simlab.studies.worlds import address
-
-    return address(config)
 
 
 def _carry_out(

@@ -14,9 +14,9 @@ import numpy as np
 
 from simlab.engine import ledger
 from simlab.engine.block_checks import unusable
+from simlab.engine.failures import cell_names
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import damage
-from simlab.engine.run import cell_names
 from simlab.measures.labels import LABELS
 from simlab.messages import legible
 from simlab.parts import is_own

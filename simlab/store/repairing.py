@@ -6,9 +6,9 @@ from pathlib import Path
 
 from simlab.engine import ledger
 from simlab.engine.block_checks import unusable
+from simlab.engine.failures import cell_names
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import DamagedLedger
-from simlab.engine.run import cell_names
 from simlab.engine.salvage import salvage
 from simlab.measures.labels import LABELS
 from simlab.store import readme

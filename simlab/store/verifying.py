@@ -12,9 +12,9 @@ import numpy as np
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
 from simlab.engine.block_checks import unusable
+from simlab.engine.failures import cell_names, failures
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import DamagedLedger, damage
-from simlab.engine.run import cell_names, failures
 from simlab.files import reason
 from simlab.store.folder import store_in, valid_store
 from simlab.store.kept import refuse_strange

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from simlab.commands.launch import told
-from simlab.engine.run import Failure, Summary
+from simlab.engine.failures import Failure
+from simlab.engine.run import Summary
 
 
 def summary(failures: list[tuple[str, str]], designs: dict[str, int]) -> Summary:

@@ -16,6 +16,7 @@ from simlab.engine import run as engine
 from simlab.engine.addresses import Address, unpack
 from simlab.engine.dispatch import WORKER_DIED
 from simlab.engine.forecast import forecast
+from simlab.engine.preparing import prepare
 from simlab.engine.progress import progress
 from simlab.types import InputError
 
@@ -64,7 +65,7 @@ def test_another_block_size_continues_within_the_gaps(tmp_path: Path) -> None:
 
 def test_a_worker_meets_all_designs_of_a_world_in_a_row(tmp_path: Path) -> None:
     with ledger.writing(tmp_path) as book:
-        job = engine.prepare(fake_studies.sweep(), fake_studies.check)
+        job = prepare(fake_studies.sweep(), fake_studies.check)
         tasks = engine.missing(fake_studies.sweep(), book, engine.fit_in(job, book)[1])
     assert [task.address.world for task in tasks] == [0] * 6 + [1] * 6
 

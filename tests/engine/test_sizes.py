@@ -13,7 +13,7 @@ import pytest
 from simlab.config import compose_sweep
 from simlab.config.counting import MOST_CELLS, refuse_many
 from simlab.config.sweepfile import MULTIRUN
-from simlab.engine import bounds, run, timing
+from simlab.engine import bounds, preparing, run, timing
 from simlab.engine.forecast import forecast
 from simlab.types import InputError, Place
 
@@ -84,6 +84,6 @@ def test_worlds_are_met_one_after_the_other() -> None:
         asked.append(config["systems"]["n_systems"])
         return fake_studies.Shape(("a", "b"))
 
-    job = run.prepare(compose_sweep(MULTIRUN, ["design.documents=10,20", "systems.n_systems=3,4"]), check)
+    job = preparing.prepare(compose_sweep(MULTIRUN, ["design.documents=10,20", "systems.n_systems=3,4"]), check)
     assert asked == [3, 3, 4, 4]
     assert [cell.values for cell in job.cells] == [(10, 3), (10, 4), (20, 3), (20, 4)]
