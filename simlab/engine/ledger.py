@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -33,52 +33,15 @@ from simlab.engine.ledger_file import (
     seal,
     sealed,
 )
-from simlab.messages import legible
+from simlab.engine.ledger_rows import Entry, Record, Row, block_row, cell_row, read_block
 from simlab.types import InputError
 
 LAID, BEHIND = "laid", "behind"
 """Whether the store is known to hold what the ledger holds, or a run may have been killed before it was laid anew."""
 
-__all__ = ["FILE", "SCHEMA", "STORE", "Entry", "Ledger", "Row", "reading", "writing"]
+__all__ = ["FILE", "SCHEMA", "STORE", "Entry", "Ledger", "Record", "Row", "reading", "writing"]
 
 _INSERT = f"INSERT INTO blocks ({PLACED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 (no text from outside)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Place a cell on the sweep's grid: its key, its config and the names of its systems."""
-
-    position: tuple[int, ...]
-    cell: str
-    config: Mapping[str, Any]
-    systems: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Hold a block as it was read, whether its checksum still holds, and at which row of the ledger it stands."""
-
-    block: Finished
-    sound: bool
-    at: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """Name a row beside the blocks whose checksum does not hold: its table, where it stands, and what it was."""
-
-    table: str
-    at: int
-    key: str
-
-    def __str__(self) -> str:
-        """Say what is damaged."""
-        words = {
-            "meta": f"the record {self.key}",
-            "cells": f"the cell at {self.key}",
-            "asked": "what was asked of a cell",
-        }
-        return legible(words[self.table], 80)
 
 
 @contextmanager
@@ -179,7 +142,7 @@ class Ledger:
                 database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
             self._put("sweep", grown)
             self._put("store", BEHIND)
-            self._insert("OR REPLACE", "cells", map(_cell_row, entries))
+            self._insert("OR REPLACE", "cells", map(cell_row, entries))
             self._insert("OR IGNORE", "asked", ((entry.cell, worlds, studies) for entry in entries))
 
     def give_up(self, records: Sequence[Record]) -> None:
@@ -248,7 +211,7 @@ class Ledger:
                 " AND first < ? AND first + count > ?",
                 (at.cell, at.world, at.pool, at.draw, at.first + at.count, at.first),
             )
-            database.execute(_INSERT, _block_row(block))
+            database.execute(_INSERT, block_row(block))
 
     def block(self, at: Address) -> Finished | None:
         """Read a block whose checksum holds; None where there is none."""
@@ -263,7 +226,7 @@ class Ledger:
                 "DELETE FROM blocks WHERE cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?",
                 astuple(at),
             )
-            database.execute(_INSERT, _block_row(Finished(at, reason=reason)))
+            database.execute(_INSERT, block_row(Finished(at, reason=reason)))
 
     def blocks(self, cell: str | None = None) -> Iterator[Row]:
         """Read the blocks of a cell (of all cells) in the order of worlds and studies."""
@@ -281,7 +244,7 @@ class Ledger:
         order = "ORDER BY cell, world, pool, draw, first"
         query = f"SELECT rowid, {self._fields} FROM blocks {condition} {order}"  # noqa: S608 (no text from outside)
         rows = self._database.execute(query, values)
-        return (_read_block(row) for row in rows if row[0] not in self._left_out)
+        return (read_block(row) for row in rows if row[0] not in self._left_out)
 
     def failed_designs(self) -> dict[str, int]:
         """Count, per reason, the studies whose design could not be carried out."""
@@ -355,27 +318,3 @@ class Ledger:
     def _look(self) -> None:
         """Look which columns the tables have: those of an older schema until something is written."""
         self._fields, self._sealed = fields_of_blocks(self._database), sealed(self._database)
-
-
-def _cell_row(entry: Entry) -> tuple[str, str, str, str]:
-    return json.dumps(entry.position), entry.cell, json.dumps(entry.config), json.dumps(entry.systems)
-
-
-def _block_row(block: Finished) -> tuple[Any, ...]:
-    status = "failed" if block.failed else "ok"
-    at = block.address
-    held = (status, block.reason, json.dumps(block.failures), block.checksum, block.payload)
-    return at.cell, at.world, at.first, at.count, *held, at.pool, at.draw
-
-
-def _read_block(row: Sequence[Any]) -> Row:
-    at, cell, world, first, count, status, reason, failures, checksum, payload, pool, draw = row
-    numbers = [number if type(number) is int else -1 for number in (world, first, count, pool, draw)]
-    address = Address(str(cell), *numbers)
-    try:
-        listed = tuple((study, why) for study, why in json.loads(failures))
-        block = Finished(address, bytes(payload), str(reason), listed)
-        sound = block.checksum == checksum and status == ("failed" if block.failed else "ok")
-        return Row(block, sound, at)
-    except (ValueError, TypeError, RecursionError):
-        return Row(Finished(address), sound=False, at=at)

@@ -14,10 +14,11 @@ from simlab.engine.ledger import FILE
 from simlab.engine.provenance import CHANGED, provenance
 from simlab.parts import bind
 from simlab.store import readme
+from simlab.store.coordinates import axis_values
 from simlab.store.folder import NEW, laying, settle, take_place
 from simlab.store.measures import Labels, Variables
 from simlab.store.opening import open_results
-from simlab.store.writing import SCHEMA, axis_values, lay
+from simlab.store.writing import SCHEMA, lay
 from simlab.types import Floats, InputError
 
 

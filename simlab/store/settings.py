@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.engine import ledger
+from simlab.store.coordinates import axis_values
 from simlab.store.opening import config_of
-from simlab.store.writing import axis_values
 from simlab.types import Array, InputError
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from simlab.engine.failures import cell_names, failures
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import DamagedLedger, damage
 from simlab.files import reason
+from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
 from simlab.store.folder import store_in, valid_store
 from simlab.store.kept import refuse_strange
 from simlab.store.layout import grid, slabs
@@ -23,7 +24,7 @@ from simlab.store.measures import Measures, set_out
 from simlab.store.opening import refuse_newer
 from simlab.store.undivided import ATTRIBUTE as UNDIVIDED
 from simlab.store.wholeness import SEAL, examine, remedy, seal
-from simlab.store.writing import NAMES_OF_PAIRS, attributes, coordinates, look_through, outcome_names
+from simlab.store.writing import attributes, look_through, outcome_names
 from simlab.types import Array, InputError
 
 
@@ -123,7 +124,7 @@ def _contents(arrays: dict[str, Any], book: Ledger, measures: Measures) -> Itera
     size = grid(book)
     survey = look_through(book, size, measures)
     names = outcome_names(book, survey)
-    named = coordinates(size, survey)
+    named = coordinates(size, survey.document_set)
     # Stores that were laid before pairs had names lack these two.
     wanted = {name: of for name, of in named.items() if name in arrays or name not in NAMES_OF_PAIRS}
     if measures:

@@ -19,6 +19,7 @@ import numpy as np
 from simlab.engine.ledger import Ledger
 from simlab.engine.provenance import CHANGED
 from simlab.store import readme, units
+from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
 from simlab.store.folder import NEW, laying, settle, take_place
 from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, slabs, spread
 from simlab.store.measures import (
@@ -41,12 +42,6 @@ if TYPE_CHECKING:
     import zarr.abc.store
 
 SCHEMA = 1
-NAMES_OF_PAIRS = ("pair_first_name", "pair_second_name")
-
-DIMENSIONS = {"preference": "outcome of a comparison", "round": "batches collected"}
-"""What lies along the dimensions that some kinds of studies have beside replicates, systems and pairs."""
-
-_ALWAYS = ("replicate", "of_world", "system", "pair")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +91,7 @@ def lay_kept(
     summaries = set_out(size.names, size.shape, survey.estimates, {name: labels.get(name, {}) for name in measures})
     summaries |= bounds_if_failed(summaries, survey.failed)
     names = outcome_names(book, survey) if outcomes else ["status"]
-    variables = coordinates(size, survey) | summaries
+    variables = coordinates(size, survey.document_set) | summaries
     about = attributes(book) | attribute(survey.undivided)
     lay(where, about, variables, lambda root: _add_outcomes(root, book, size, survey, names))
 
@@ -169,69 +164,6 @@ def attributes(book: Ledger) -> dict[str, Any]:
         "coordinates": " ".join(("world", "study", "document_set", "pair_first", "pair_second", *NAMES_OF_PAIRS)),
     }
     return about | latest | ({"earlier_versions": json.dumps(earlier)} if earlier else {})
-
-
-def coordinates(size: Grid, survey: Survey) -> Variables:
-    """Name what lies along every dimension."""
-    axes: Variables = {
-        axis["name"]: ((axis["name"],), axis_values(axis["values"]), {"key": axis["key"]}) for axis in size.axes
-    }
-    n_systems = np.zeros(size.shape, np.int32)
-    for position, entry in size.entries.items():
-        n_systems[position] = len(entry.systems)
-    counted: Variables = {"n_systems": (size.names, n_systems, {"label": "systems of the cell"})}
-    return axes | _of_replicates(size, survey) | _of_systems(size) | _of_kinds(size) | counted
-
-
-def _of_replicates(size: Grid, survey: Survey) -> Variables:
-    replicate = np.arange(size.sizes["replicate"], dtype=np.int32)
-    named: Variables = {
-        "world": (("replicate",), replicate // size.studies, {"label": "index of the world"}),
-        "study": (("replicate",), replicate % size.studies, {"label": "index of the study in its world"}),
-    }
-    if survey.document_set is not None:
-        about = {"label": size.outcomes["document_set"].label}
-        named["document_set"] = (("replicate",), survey.document_set, about)
-    return named
-
-
-def _of_systems(size: Grid) -> Variables:
-    """Name systems, and the two of each pair, where all cells have the same ones; else they are counted."""
-    first, second = np.triu_indices(size.sizes["system"], 1)
-    systems = {entry.systems for entry in size.entries.values()}
-    alike = len(systems) == 1
-    named = np.array(systems.pop()) if alike else np.arange(size.sizes["system"])
-    variables: Variables = {
-        "system": (("system",), named, {}),
-        "pair_first": (("pair",), first.astype(np.int32), {"label": "index of the first system of a pair"}),
-        "pair_second": (("pair",), second.astype(np.int32), {"label": "index of the second system of a pair"}),
-    }
-    if alike:
-        variables["pair_first_name"] = (("pair",), named[first], {"label": "first system of a pair"})
-        variables["pair_second_name"] = (("pair",), named[second], {"label": "second system of a pair"})
-    return variables
-
-
-def _of_kinds(size: Grid) -> Variables:
-    """Name or count what lies along the dimensions that some kinds of studies have of their own."""
-    named: Variables = {
-        dim: ((dim,), np.array(names), {"label": DIMENSIONS.get(dim, dim)}) for dim, names in size.along.items()
-    }
-    for dim in sorted(size.sizes.keys() - {*_ALWAYS, *size.along}):
-        named[dim] = ((dim,), np.arange(size.sizes[dim], dtype=np.int32), {"label": DIMENSIONS.get(dim, dim)})
-    return named
-
-
-def axis_values(values: Sequence[Any]) -> Array:
-    """Turn the values of an axis into a coordinate: numbers, or texts where they are not all numbers.
-
-    >>> axis_values([None, 0.5]), axis_values([10, 20])
-    (array(['null', '0.5'], dtype='<U4'), array([10, 20]))
-    """
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    if numbers:
-        return np.array(values)
-    return np.array([value if isinstance(value, str) else json.dumps(value) for value in values])
 
 
 def outcome_names(book: Ledger, survey: Survey) -> list[str]:

@@ -1,0 +1,75 @@
+"""Say what the rows of a ledger hold: cells and blocks, as they are written and as they are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simlab.engine.addresses import Address, Finished
+from simlab.messages import legible
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Place a cell on the sweep's grid: its key, its config and the names of its systems."""
+
+    position: tuple[int, ...]
+    cell: str
+    config: Mapping[str, Any]
+    systems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Hold a block as it was read, whether its checksum still holds, and at which row of the ledger it stands."""
+
+    block: Finished
+    sound: bool
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Name a row beside the blocks whose checksum does not hold: its table, where it stands, and what it was."""
+
+    table: str
+    at: int
+    key: str
+
+    def __str__(self) -> str:
+        """Say what is damaged."""
+        words = {
+            "meta": f"the record {self.key}",
+            "cells": f"the cell at {self.key}",
+            "asked": "what was asked of a cell",
+        }
+        return legible(words[self.table], 80)
+
+
+def cell_row(entry: Entry) -> tuple[str, str, str, str]:
+    """Write a cell as a row of its table."""
+    return json.dumps(entry.position), entry.cell, json.dumps(entry.config), json.dumps(entry.systems)
+
+
+def block_row(block: Finished) -> tuple[Any, ...]:
+    """Write a finished block as a row of its table."""
+    status = "failed" if block.failed else "ok"
+    at = block.address
+    held = (status, block.reason, json.dumps(block.failures), block.checksum, block.payload)
+    return at.cell, at.world, at.first, at.count, *held, at.pool, at.draw
+
+
+def read_block(row: Sequence[Any]) -> Row:
+    """Read the row of a block, whatever it has become."""
+    at, cell, world, first, count, status, reason, failures, checksum, payload, pool, draw = row
+    numbers = [number if type(number) is int else -1 for number in (world, first, count, pool, draw)]
+    address = Address(str(cell), *numbers)
+    try:
+        listed = tuple((study, why) for study, why in json.loads(failures))
+        block = Finished(address, bytes(payload), str(reason), listed)
+        sound = block.checksum == checksum and status == ("failed" if block.failed else "ok")
+        return Row(block, sound, at)
+    except (ValueError, TypeError, RecursionError):
+        return Row(Finished(address), sound=False, at=at)

@@ -1,0 +1,83 @@
+"""Name what lies along every dimension of a store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simlab.store.layout import Grid
+from simlab.store.measures import Variables
+from simlab.types import Array
+
+NAMES_OF_PAIRS = ("pair_first_name", "pair_second_name")
+
+DIMENSIONS = {"preference": "outcome of a comparison", "round": "batches collected"}
+"""What lies along the dimensions that some kinds of studies have beside replicates, systems and pairs."""
+
+_ALWAYS = ("replicate", "of_world", "system", "pair")
+
+
+def coordinates(size: Grid, document_set: Array | None) -> Variables:
+    """Name what lies along every dimension."""
+    axes: Variables = {
+        axis["name"]: ((axis["name"],), axis_values(axis["values"]), {"key": axis["key"]}) for axis in size.axes
+    }
+    n_systems = np.zeros(size.shape, np.int32)
+    for position, entry in size.entries.items():
+        n_systems[position] = len(entry.systems)
+    counted: Variables = {"n_systems": (size.names, n_systems, {"label": "systems of the cell"})}
+    return axes | _of_replicates(size, document_set) | _of_systems(size) | _of_kinds(size) | counted
+
+
+def _of_replicates(size: Grid, document_set: Array | None) -> Variables:
+    replicate = np.arange(size.sizes["replicate"], dtype=np.int32)
+    named: Variables = {
+        "world": (("replicate",), replicate // size.studies, {"label": "index of the world"}),
+        "study": (("replicate",), replicate % size.studies, {"label": "index of the study in its world"}),
+    }
+    if document_set is not None:
+        about = {"label": size.outcomes["document_set"].label}
+        named["document_set"] = (("replicate",), document_set, about)
+    return named
+
+
+def _of_systems(size: Grid) -> Variables:
+    """Name systems, and the two of each pair, where all cells have the same ones; else they are counted."""
+    first, second = np.triu_indices(size.sizes["system"], 1)
+    systems = {entry.systems for entry in size.entries.values()}
+    alike = len(systems) == 1
+    named = np.array(systems.pop()) if alike else np.arange(size.sizes["system"])
+    variables: Variables = {
+        "system": (("system",), named, {}),
+        "pair_first": (("pair",), first.astype(np.int32), {"label": "index of the first system of a pair"}),
+        "pair_second": (("pair",), second.astype(np.int32), {"label": "index of the second system of a pair"}),
+    }
+    if alike:
+        variables["pair_first_name"] = (("pair",), named[first], {"label": "first system of a pair"})
+        variables["pair_second_name"] = (("pair",), named[second], {"label": "second system of a pair"})
+    return variables
+
+
+def _of_kinds(size: Grid) -> Variables:
+    """Name or count what lies along the dimensions that some kinds of studies have of their own."""
+    named: Variables = {
+        dim: ((dim,), np.array(names), {"label": DIMENSIONS.get(dim, dim)}) for dim, names in size.along.items()
+    }
+    for dim in sorted(size.sizes.keys() - {*_ALWAYS, *size.along}):
+        named[dim] = ((dim,), np.arange(size.sizes[dim], dtype=np.int32), {"label": DIMENSIONS.get(dim, dim)})
+    return named
+
+
+def axis_values(values: Sequence[Any]) -> Array:
+    """Turn the values of an axis into a coordinate: numbers, or texts where they are not all numbers.
+
+    >>> axis_values([None, 0.5]), axis_values([10, 20])
+    (array(['null', '0.5'], dtype='<U4'), array([10, 20]))
+    """
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    if numbers:
+        return np.array(values)
+    return np.array([value if isinstance(value, str) else json.dumps(value) for value in values])
