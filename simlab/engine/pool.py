@@ -36,8 +36,8 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
-Surroundings: TypeAlias = tuple[str, tuple[str, ...], tuple[tuple[str, int], ...]]
-"""Working directory, path of modules, and the modules of plug-ins with the time when each was written."""
+Surroundings: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
+"""Path of modules, and the modules of plug-ins with the time when each was written."""
 
 TRACKER_IS_SILENT = "ignore:resource_tracker:UserWarning"
 
@@ -65,14 +65,14 @@ def results(
         plugins = {package for task in group for package in task.config.get("plugins", ())}
         with (
             _interrupts_told(lambda: done.put(None)),
-            _ended_early(_executor(min(jobs, len(group)), limits, _surroundings(plugins))) as executor,
+            _ended_early(_executor(_enough(jobs, len(group)), limits, _surroundings(plugins))) as executor,
         ):
-            waiting, out = iter(group), 0
+            waiting, out, here = iter(group), 0, os.getcwd()
             while True:
                 while out < AHEAD * jobs and (task := next(waiting, None)):
                     started.append(task.address)
                     with _interrupts_wait():
-                        future = executor.submit(work_within, limits, block, task.config, task.address)
+                        future = executor.submit(work_within, limits, here, block, task.config, task.address)
                     future.add_done_callback(done.put)
                     out += 1
                 if not out:
@@ -82,6 +82,17 @@ def results(
                     raise KeyboardInterrupt
                 out -= 1
                 yield finished.result()
+
+
+_started = 0
+"""How many workers were started for the call before."""
+
+
+def _enough(jobs: int, tasks: int) -> int:
+    """Count the workers that are wanted; those that are there already are kept, since to start one takes a second."""
+    global _started
+    _started = max(min(jobs, tasks), min(jobs, _started))
+    return _started
 
 
 def _executor(workers: int, limits: Limits, surroundings: Surroundings) -> Any:
@@ -105,7 +116,7 @@ def _executor(workers: int, limits: Limits, surroundings: Surroundings) -> Any:
 
 
 def _surroundings(plugins: Collection[str]) -> Surroundings:
-    """Say where relative paths and modules are found here, and which modules of plug-ins are loaded, written when."""
+    """Say where modules are found here, and which modules of plug-ins are loaded, written when."""
     packages = tuple(f"{package}." for package in plugins)
     files = {
         name: path
@@ -113,7 +124,7 @@ def _surroundings(plugins: Collection[str]) -> Surroundings:
         if packages and f"{name}.".startswith(packages) and (path := getattr(module, "__file__", None))
     }
     written = tuple((name, os.stat(path).st_mtime_ns) for name, path in sorted(files.items()) if os.path.exists(path))
-    return os.getcwd(), tuple(sys.path), written
+    return tuple(sys.path), written
 
 
 def _start_trackers() -> None:

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,11 +53,14 @@ def work(block: BlockFunction, config: Config, address: Address) -> Finished:
         return Finished(address, reason=_line(f"{type(error).__name__}: {error}"))
 
 
-def work_within(limits: Limits, block: BlockFunction, config: Config, address: Address) -> Finished:
+def work_within(limits: Limits, here: str, block: BlockFunction, config: Config, address: Address) -> Finished:
     """Carry out a block in a worker process, which the block's end is, too, where it exceeds a limit.
 
-    A block that was refused memory is not believed that it is to blame: others may have left too little.
+    `here` is the working directory of the driver, from which relative paths lead. A block that was refused memory is
+    not believed that it is to blame: others may have left too little.
     """
+    with suppress(OSError):
+        os.chdir(here)
     start_clock(limits)
     finished = work(block, config, address)
     stop_clock()
