@@ -10,6 +10,7 @@ import io
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from contextvars import ContextVar
@@ -40,6 +41,7 @@ from simlab.commands.flags import (
 )
 from simlab.commands.halting import halted
 from simlab.commands.notes import note, reservations
+from simlab.messages import Reservation
 
 if TYPE_CHECKING:
     from simlab.commands.launch import Launched
@@ -611,13 +613,17 @@ def _end(launched: Launched) -> None:
 
 def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
     """Print an answer in a form, and keep it where that is wanted."""
+    from simlab.commands import saving
+
     keep = _keeping(save)
     text = write(form)
     print(text, flush=True)
     if keep:
         # What was said on the way to the answer was said.
         with redirect_stderr(io.StringIO()):
-            keep(text if form == "json" else write("json"))
+            unkept = saving.kept(keep, text if form == "json" else write("json"))
+        for line in unkept:
+            warnings.warn(line, Reservation, stacklevel=2)
 
 
 def _check_answered(form: Form, save: Path | None, *, nothing_run: bool) -> None:

@@ -7,10 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from simlab.commands import saving
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note, program
-from simlab.files import reason
-from simlab.messages import legible
 from simlab.types import OK, UNRUN, InputError
 
 if TYPE_CHECKING:
@@ -106,20 +105,11 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
 
     with open_results(folder) as dataset:
         rows = records(dataset, measures_of(dataset)) if keep or form != "table" else []
-        unkept = _kept(keep, tables.to_json(rows)) if keep else []
+        unkept = saving.kept(keep, tables.to_json(rows)) if keep else []
         text = findings.finding(dataset) if form == "table" else tables.write(rows, form)
         failed, code = list(failures(dataset)), soundness(dataset)
         notes = [*unkept, *failed, *findings.ending(dataset, folder, program())]
         return Launched(text, notes, code or (RESERVED if failed or unkept else DONE))
-
-
-def _kept(keep: Keep, text: str) -> list[str]:
-    """Keep an answer; return a line, or none, that says why that could not be: the answer itself is not withheld."""
-    try:
-        keep(text)
-    except OSError as error:
-        return [f"--save: not kept ({legible(error.filename or '')}: {reason(error)})"]
-    return []
 
 
 def soundness(dataset: xr.Dataset) -> int:

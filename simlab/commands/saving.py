@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simlab.files import check_writable
+from simlab.files import check_writable, reason
 from simlab.messages import legible
 from simlab.types import InputError
 
@@ -28,6 +29,15 @@ def keep(file: Path, command: str, text: str) -> None:
 
     kept = {"simlab": version("simlab"), "command": command, "schema": SCHEMA, "answer": json.loads(text)}
     file.write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def kept(keep: Callable[[str], None], text: str) -> list[str]:
+    """Keep an answer; return a line, or none, that says why that could not be: the answer itself is not withheld."""
+    try:
+        keep(text)
+    except OSError as error:
+        return [f"--save: not kept ({legible(error.filename or '')}: {reason(error)})"]
+    return []
 
 
 def to_csv(text: str) -> str:

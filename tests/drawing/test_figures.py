@@ -127,7 +127,7 @@ def test_missing_values_and_single_clusters_are_drawn_without_a_warning(tmp_path
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".PNG"])
 def test_same_store_gives_the_same_file(tmp_path: Path, suffix: str) -> None:
-    first, second = tmp_path / f"a{suffix}", tmp_path / "new" / f"b{suffix}"
+    first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     plot(store(TWO), first)
     plot(store(TWO), second)
     assert first.read_bytes() == second.read_bytes()

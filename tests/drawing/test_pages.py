@@ -61,13 +61,17 @@ def test_a_forecast_says_how_long_and_how_large() -> None:
         jobs=2,
         how="timed",
         bytes=3 * 2**30,
+        at_least=False,
+        memory=5 * 2**20,
+        memory_of="scores",
         purchases=(),
     )
     lines = forecast.foreseen(ahead, Path("out")).splitlines()
-    assert [line.split()[0] for line in lines[1:]] == ["cells", "campaigns", "time", "size", "store"]
+    assert [line.split()[0] for line in lines[1:]] == ["cells", "campaigns", "time", "memory", "size", "store"]
     assert "600; 100 to run, in 3 blocks" in lines[2]
     assert "about 1 min 15 s with 2 processes (timed)" in lines[3]
-    assert "3.0 GiB" in lines[4]
+    assert "5.0 MiB" in lines[4]
+    assert "3.0 GiB" in lines[5]
     bought = [Purchase(n, 0.5 * n, 4, frozenset({"human_count"})) for n in (400, 1200)]
     ahead.purchases = bought
     said = " ".join(forecast.foreseen(ahead, Path("out")).split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from reading import say
 
+from simlab.commands import saving
 from simlab.store.folder import last_store, remember_last
 from simlab.types import InputError
 
@@ -82,11 +84,15 @@ def test_a_folder_of_any_name_is_remembered(tmp_path: Path) -> None:
 
 def test_a_kept_answer_that_cannot_be_written_withholds_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "file").touch()
-    said = say(*WORDS, "--out", "elsewhere", "--save", "file/kept.json")
+
+    def full(file: Path, command: str, text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(file))
+
+    monkeypatch.setattr(saving, "keep", full)
+    said = say(*WORDS, "--out", "elsewhere", "--save", "kept.json")
     assert said.code == 3, said
-    assert "--save: not kept (file" in said.err
+    assert "--save: not kept (kept.json: No space left" in said.err
     assert said.out == say(*WORDS, "--out", "elsewhere").out
-    said = say("query", "elsewhere", "--save", "file/kept.json")
-    assert said.code == 2
+    said = say("query", "elsewhere", "--save", "kept.json")
+    assert said.code == 3
     assert said.out == say("query", "elsewhere").out

@@ -10,7 +10,7 @@ import pytest
 from told import told
 
 from simlab.config import compose, groups
-from simlab.engine.limits import forecast_memory, refuse_memory
+from simlab.engine.bounds import forecast_memory, refuse_memory
 from simlab.messages import flat
 from simlab.studies.checks import check
 from simlab.studies.kind import QUESTION

@@ -215,11 +215,11 @@ def test_the_same_seed_gives_the_same_fit() -> None:
     ("damage", "said"),
     [
         ("[1, 2]", "is no fitted world"),
-        ("format: simlab fitted world 1\na: &x 1\nb: *x\n", "anchors"),
-        ("format: simlab fitted world 1\nx: !!python/object/apply:os.system [echo]\n", "not YAML"),
-        ("format: {", "not YAML"),
+        ("format: simlab fitted world 1\na: &x 1\nb: *x\n", "an anchor, an alias or a tag"),
+        ("format: simlab fitted world 1\nx: !!python/object/apply:os.system [echo]\n", "an anchor, an alias or a tag"),
+        ("format: {", "is no YAML"),
         ("format: " + 5000 * "[", "nested"),
-        ("a: " * 3 + "b", "not YAML"),
+        ("a: " * 3 + "b", "is no YAML"),
         ("format: simlab fitted world 1\n", "field required"),
     ],
 )

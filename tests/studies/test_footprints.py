@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simlab.config import compose
-from simlab.engine.limits import Memory, forecast_memory, refuse_memory
+from simlab.engine.bounds import Memory, forecast_memory, refuse_memory
 from simlab.engine.machine import check_jobs, free_memory
 from simlab.studies.footprint import NOTHING, Footprint
 from simlab.studies.questions import kind_of

@@ -59,7 +59,7 @@ def test_what_may_be_unknown_is_no_fault_and_rounding_none() -> None:
 
 def test_bounds_are_no_part_of_a_declaration() -> None:
     """Plug-ins that declare an outcome of all kinds as it was before go on."""
-    before = Outcome(("replicate",), "float64", COMMON["cost"].fill, "price of the ratings")
+    before = Outcome(("replicate",), "float64", COMMON["cost"].fill, "price of the ratings, of all systems together")
     assert before == COMMON["cost"]
     assert before != replace(before, label="price")
     assert all(outcome.low is not None or outcome.dtype in ("float64", "bool") for outcome in kinds.outcomes().values())
