@@ -65,7 +65,7 @@ def results(
         plugins = {package for task in group for package in task.config.get("plugins", ())}
         with (
             _interrupts_told(lambda: done.put(None)),
-            _ended_early(_executor(_enough(jobs, len(group)), limits, _surroundings(plugins))) as executor,
+            _ended_early(_executor(jobs, len(group), limits, _surroundings(plugins))) as executor,
         ):
             waiting, out, here = iter(group), 0, os.getcwd()
             while True:
@@ -84,20 +84,43 @@ def results(
                 yield finished.result()
 
 
-_started = 0
-"""How many workers were started for the call before."""
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Hold worker processes for the next call: how many there are, and what they were started for."""
+
+    executor: Any
+    workers: int
+    started_for: tuple[int, Limits, Surroundings]
+
+    def serves(self, jobs: int, tasks: int, started_for: tuple[int, Limits, Surroundings]) -> bool:
+        """Tell whether they can serve another call: alive, enough and not too many, in the same surroundings."""
+        flags = self.executor._flags
+        alive = flags.broken is None and not flags.shutdown
+        return alive and min(jobs, tasks) <= self.workers <= jobs and self.started_for == started_for
 
 
-def _enough(jobs: int, tasks: int) -> int:
-    """Count the workers that are wanted; those that are there already are kept, since to start one takes a second."""
-    global _started
-    _started = max(min(jobs, tasks), min(jobs, _started))
-    return _started
+_kept: _Kept | None = None
 
 
-def _executor(workers: int, limits: Limits, surroundings: Surroundings) -> Any:
-    """Return worker processes: those of the call before where they live and were started in the same surroundings."""
-    from joblib.externals.loky import get_reusable_executor, process_executor
+def _executor(jobs: int, tasks: int, limits: Limits, surroundings: Surroundings) -> Any:
+    """Return worker processes, those of the call before if they serve: to start one takes a second.
+
+    They are kept here, not by loky, whose own keeping joblib shares: it would take them for those of a fit.
+    """
+    global _kept
+    started_for = (os.getpid(), limits, surroundings)
+    if _kept is not None and not _kept.serves(jobs, tasks, started_for):
+        if _kept.started_for[0] == os.getpid():
+            _kept.executor.shutdown(wait=True, kill_workers=True)
+        _kept = None
+    if _kept is None:
+        workers = min(jobs, tasks)
+        _kept = _Kept(_started(workers, limits, surroundings), workers, started_for)
+    return _kept.executor
+
+
+def _started(workers: int, limits: Limits, surroundings: Surroundings) -> Any:
+    from joblib.externals.loky import ProcessPoolExecutor, process_executor
 
     if os.name == "posix":
         # Loky asks a program for descendants that Ctrl-C ends, too, and that is not there on every system.
@@ -105,10 +128,9 @@ def _executor(workers: int, limits: Limits, surroundings: Surroundings) -> Any:
     _start_trackers()
     # What a dying worker has to say is said in one line by the driver, unless the user wants to see where it was.
     quiet = {} if os.environ.get("PYTHONFAULTHANDLER") else {"PYTHONFAULTHANDLER": ""}
-    return get_reusable_executor(
+    return ProcessPoolExecutor(
         max_workers=workers,
         timeout=IDLE_SECONDS,
-        kill_workers=True,
         initializer=guard,
         initargs=(os.getpid(), limits, surroundings),
         env={**ONE_THREAD, **quiet},

@@ -177,3 +177,13 @@ def test_planning_imports_nothing_heavy() -> None:
     code = f"import simlab, simlab.engine.forecast, simlab.studies.checks, sys; print({heavy} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"
+
+
+def test_fits_by_joblib_in_the_same_session_do_not_meet_the_workers_of_a_sweep(tmp_path: Path) -> None:
+    from joblib import Parallel, delayed
+
+    for k in range(2):
+        engine.run(
+            fake_studies.sweep(), tmp_path / str(k), 2, block=fake_studies.block, check=fake_studies.check, quiet=True
+        )
+        assert Parallel(n_jobs=2)(delayed(abs)(n) for n in (-1, -2, -3)) == [1, 2, 3]

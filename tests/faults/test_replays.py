@@ -17,6 +17,7 @@ from small_studies import judgement_study, preference_study, study
 from simlab.engine import ledger
 from simlab.engine import run as engine
 from simlab.engine.addresses import Address, Finished, unpack
+from simlab.engine.continuation import cell_key
 from simlab.engine.dispatch import Task
 from simlab.engine.replaying import ONE_IN, difference, replayed, sample, study_of
 from simlab.engine.workers import BlockFunction, work
@@ -74,7 +75,7 @@ def test_sound_blocks_are_kept_as_they_are(tmp_path: Path) -> None:
     with ledger.reading(tmp_path) as book:
         rows = list(book.blocks())
     config = fake_studies.sweep(studies=30).cells()
-    configs = {engine.cell_key(cell.config): cell.config for cell in config}
+    configs = {cell_key(cell.config): cell.config for cell in config}
     for row in rows:
         at = row.block.address
         for k in range(at.count):
