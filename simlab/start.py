@@ -16,14 +16,14 @@ def main() -> None:
 
     Whoever looks for a mistake has the terminal, and Ctrl-C, for the debugger.
     """
-    debugging = os.environ.get("SIMLAB_TRACEBACK") or "--debug" in sys.argv
-    if debugging or "_SIMLAB_COMPLETE" in os.environ or not hasattr(os, "fork"):
+    if "_SIMLAB_COMPLETE" in os.environ or not hasattr(os, "fork"):
         sys.exit(_answer())
+    debugging = os.environ.get("SIMLAB_TRACEBACK") or "--debug" in sys.argv
     # Signals that come while this is imported wait for the supervisor.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     from simlab.supervision import supervised
 
-    sys.exit(_left(supervised(_answer, before)))
+    sys.exit(_left(supervised(_answer, before, halts=not debugging)))
 
 
 def _answer() -> int:

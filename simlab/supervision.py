@@ -41,14 +41,16 @@ def entering(phase: str, plugins: Sequence[str] = ()) -> None:
         os.write(_told, f"while {phase}{whose}\n".encode())
 
 
-def supervised(command: Callable[[], int], before: Collection[int]) -> Ended:
+def supervised(command: Callable[[], int], before: Collection[int], *, halts: bool = True) -> Ended:
     """Carry out a command in a child process, and end it with all its descendants when a signal says so.
 
     Returns, in the child, the command's own exit code. Ignored signals (as by nohup) stay ignored; `before` are the
-    signals that were blocked from outside, and stay so. For systems that can fork.
+    signals that were blocked from outside, and stay so. Without `halts` signals are the child's alone, as a debugger
+    wants them, and its end is all that is looked after. For systems that can fork.
     """
     # A signal that waits is taken by `sigwait` and interrupts nothing; that of a child is dropped without a handler.
-    heard = {number for name in ENDING if signal.getsignal(number := signal.Signals[name]) is not signal.SIG_IGN}
+    ending = {number for name in ENDING if signal.getsignal(number := signal.Signals[name]) is not signal.SIG_IGN}
+    heard = ending if halts else set()
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.pthread_sigmask(signal.SIG_BLOCK, {*heard, signal.SIGCHLD})
     (listening, telling), (watched, held) = os.pipe(), os.pipe()
@@ -56,6 +58,8 @@ def supervised(command: Callable[[], int], before: Collection[int]) -> Ended:
     if child:
         os.close(telling)
         os.close(watched)
+        for number in ending - heard:
+            signal.signal(number, signal.SIG_IGN)
         return _await(child, heard, listening)
     os.close(listening)
     os.close(held)

@@ -14,7 +14,9 @@ from simlab.types import Array, InputError
 
 if TYPE_CHECKING:
     from simlab.engine.addresses import Address, Finished
+    from simlab.engine.block_checks import Fitting
     from simlab.engine.ledger import Entry, Ledger
+    from simlab.engine.limits import Limits
 
 WRITTEN = "CELL.WORLD.STUDY or CELL.WORLD.POOL.DRAW.STUDY"
 KEY_LENGTH = 8
@@ -40,6 +42,9 @@ def answer(folder: Path, words: str, *, plugins: Sequence[str], form: str, debug
     from simlab.drawing.text import replays
     from simlab.engine import ledger
     from simlab.engine.addresses import Address
+    from simlab.engine.block_checks import Fitting
+    from simlab.engine.run import study_block
+    from simlab.supervision import entering
 
     cell, world, pool, draw, study = parsed(words)
     with ledger.reading(folder) as book:
@@ -49,10 +54,13 @@ def answer(folder: Path, words: str, *, plugins: Sequence[str], form: str, debug
     failed = kept.block is not None and kept.block.failed
     address = kept.block.address if failed and kept.block else Address(entry.cell, world, study, 1, pool, draw)
     began = time.monotonic()
-    finished = _debugged(config, address) if debug else _again(config, address)
+    fitting, limits = Fitting(study_block(), len(entry.systems)), _limits(entry)
+    entering(f"carrying out {words} (engine.block_seconds={limits.seconds})", plugins)
+    finished = _debugged(fitting, config, address) if debug else _again(fitting, config, address, limits)
     said = _record(kept, finished, address, time.monotonic() - began)
     text = json.dumps(said, indent=1) if form == "json" else replays.page(said)
-    return text, DONE if said["same"] is not False and not said["failed"] else RESERVED
+    as_kept = said["same"] if said["same"] is not None else said["kept"] is None
+    return text, DONE if as_kept and not said["failed"] else RESERVED
 
 
 def parsed(words: str) -> tuple[str, int, int, int, int]:
@@ -140,22 +148,33 @@ def _block(book: Ledger, entry: Entry, place: tuple[int, int, int, int]) -> Fini
     return min(held, key=lambda block: block.failed, default=None)
 
 
-def _again(config: Mapping[str, Any], address: Address) -> Finished:
+def _limits(entry: Entry) -> Limits:
+    """Return how long a block of a cell may take; what a file says beside numbers is not believed."""
+    from simlab.engine.limits import Limits
+
+    seconds = entry.config.get("engine", {}).get("block_seconds")
+    return Limits(float(seconds) if type(seconds) in (int, float) and seconds > 0 else None)
+
+
+def _again(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: Limits) -> Finished:
+    """Carry out a block here, for as long as a block may take: past that the system ends this process."""
+    from simlab.engine.limits import start_clock, stop_clock
     from simlab.engine.replaying import replayed
-    from simlab.engine.run import study_block
 
-    return replayed(study_block(), config, address)
+    start_clock(limits)
+    finished = replayed(fitting, config, address)
+    stop_clock()
+    return finished
 
 
-def _debugged(config: Mapping[str, Any], address: Address) -> Finished:
+def _debugged(fitting: Fitting, config: Mapping[str, Any], address: Address) -> Finished:
     """Carry out a block in this process; where an exception leaves it, hand the terminal to the debugger."""
     import pdb
 
     from simlab.engine.addresses import Finished, pack
-    from simlab.engine.run import study_block
 
     try:
-        done = study_block()(config, address.places)
+        done = fitting(config, address.places)
     except Exception as error:
         pdb.post_mortem(error.__traceback__)
         return Finished(address, reason=f"{type(error).__name__}: {error}")
@@ -170,6 +189,8 @@ def _record(kept: Kept, finished: Finished, address: Address, seconds: float) ->
     outcomes = {} if finished.failed else unpack(finished.payload)
     reasons = [finished.reason] if finished.failed else [reason for _, reason in finished.failures]
     before = kept.block
+    differs = _differing(outcomes, before, address)
+    known = before is not None and not before.failed and bool(outcomes)
     return {
         "cell": kept.name.removesuffix(", "),
         "key": address.cell,
@@ -178,36 +199,20 @@ def _record(kept: Kept, finished: Finished, address: Address, seconds: float) ->
         "failed": finished.failed or bool(finished.failures),
         "reason": "; ".join(dict.fromkeys(reasons)),
         "kept": None if before is None else before.reason or "carried out",
-        "same": _same(outcomes, before, address),
-        "differs": _differing(outcomes, before, address),
+        "same": not differs if known else None,
+        "differs": differs,
         "outcomes": {name: _plain(array) for name, array in outcomes.items()},
     }
 
 
-def _same(outcomes: Mapping[str, Array], before: Finished | None, address: Address) -> bool | None:
-    """Tell whether the bits are those that are kept; None where none are."""
-    if before is None or before.failed or not outcomes:
-        return None
-    return not _differing(outcomes, before, address)
-
-
 def _differing(outcomes: Mapping[str, Array], before: Finished | None, address: Address) -> list[str]:
     from simlab.engine.addresses import unpack
+    from simlab.engine.replaying import differing
 
     if before is None or before.failed or not outcomes:
         return []
     row = address.first - before.address.first
-    kept = {
-        name: array if name.startswith("true_") else array[row : row + address.count]
-        for name, array in unpack(before.payload).items()
-    }
-    return sorted(name for name in kept.keys() | outcomes.keys() if not _same_bits(kept.get(name), outcomes.get(name)))
-
-
-def _same_bits(kept: Array | None, again: Array | None) -> bool:
-    if kept is None or again is None:
-        return False
-    return kept.dtype == again.dtype and kept.shape == again.shape and kept.tobytes() == again.tobytes()
+    return [name for k in range(address.count) for name in differing(unpack(before.payload), row + k, outcomes, k)]
 
 
 def _plain(array: Array) -> Any:

@@ -160,6 +160,15 @@ class Ledger:
         """Tell whether the store is known to hold all that the ledger does."""
         return bool(self._get("store") == LAID)
 
+    def mark_sampled(self, done: bool) -> None:
+        """Note whether a sample of the blocks that were carried out has been carried out again."""
+        with self._transaction():
+            self._put("sampled", done)
+
+    def sampled(self) -> bool:
+        """Tell whether a sample was carried out again; a ledger of before there were samples owes none."""
+        return self._get("sampled") is not False
+
     def n_blocks(self) -> int:
         """Count the blocks."""
         return int(self._database.execute("SELECT count(*) FROM blocks").fetchone()[0])
@@ -235,6 +244,15 @@ class Ledger:
     def leave_out(self, rows: Sequence[Row]) -> None:
         """Read no longer blocks that cannot be used; in the file they stay."""
         self._left_out = frozenset(row.at for row in rows)
+
+    def addresses(self, cell: str) -> list[Address]:
+        """List where the finished blocks of a cell stand; their payloads stay on the disk."""
+        rows = self._database.execute(
+            f"SELECT cell, world, first, count, pool, draw FROM (SELECT {self._fields}, status AS kept FROM blocks)"  # noqa: S608
+            " WHERE cell = ? AND kept = 'ok' ORDER BY world, pool, draw, first",
+            (cell,),
+        )
+        return [Address(*row) for row in rows]
 
     def failed(self) -> list[Finished]:
         """List the blocks that failed."""

@@ -97,13 +97,16 @@ def difference(held: Finished, alone: Finished) -> str | None:
     study = alone.address.first
     if alone.failed:
         return f"study {study} failed when it was carried out again: {alone.reason}"
-    block, again = unpack(held.payload), unpack(alone.payload)
-    k = study - held.address.first
-    names = [name for name in {**block, **again} if not _same(_row(block, name, k), _row(again, name, 0))]
+    names = differing(unpack(held.payload), study - held.address.first, unpack(alone.payload), 0)
     if not names and [why for which, why in held.failures if which == study] == [why for _, why in alone.failures]:
         return None
     what = f"another {names[0]}" if names else "another reason for its failure"
     return f"study {study} gave {what} when it was carried out again: {CAUSE}"
+
+
+def differing(block: Mapping[str, Array], k: int, again: Mapping[str, Array], j: int) -> list[str]:
+    """Name the outcomes in which the k-th study of a block is not the j-th of another, or that one of them lacks."""
+    return [name for name in {**block, **again} if not _same(_row(block, name, k), _row(again, name, j))]
 
 
 def _row(arrays: Mapping[str, Array], name: str, k: int) -> Array | None:

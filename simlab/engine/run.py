@@ -46,10 +46,15 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Hold what a ledger has taken in: cells, blocks to be carried out, how many were given up, lines for the user."""
+    """Hold what a ledger has taken in: cells, blocks to be carried out, how many were given up, lines for the user.
+
+    Of the blocks that are `unsampled` some are to be carried out again: those of this run, and of one that was killed
+    before it came to that.
+    """
 
     entries: list[Entry]
     tasks: list[Task]
+    unsampled: list[Task]
     torn: int
     notes: tuple[str, ...]
 
@@ -79,10 +84,14 @@ def run(
     refuse_too_large(sweep, job)
     with ledger.writing(folder) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version)
+        entering("running blocks")
+        fitting = Fitting(block or study_block(), _systems(taken.entries))
         if taken.tasks:
-            entering("running blocks")
-            fitting = Fitting(block or study_block(), _systems(taken.entries))
             _carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
+        if taken.unsampled:
+            withdraw_what_does_not_come_again(taken.unsampled, book, fitting, processes, limits_of(engine_of(sweep)))
+            # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
+            book.mark_sampled({entry.cell for entry in book.entries()} <= {entry.cell for entry in taken.entries})
         notes = taken.notes
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
@@ -111,7 +120,14 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     notes = [_mended(mended)] if mended else []
     mixed = mixture(before, now) if tasks else None
     notes += [f"{book.folder} {mixed}"] if mixed else []
-    return Taken(entries, tasks, len(torn), tuple(notes))
+    return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
+
+
+def _unsampled(tasks: list[Task], entries: Sequence[Entry], book: Ledger) -> list[Task]:
+    owed = [] if book.sampled() else [Task(at, entry.config) for entry in entries for at in book.addresses(entry.cell)]
+    if tasks and not owed:
+        book.mark_sampled(False)
+    return [*tasks, *owed]
 
 
 def _mended(records: Sequence[Record]) -> str:
@@ -166,4 +182,3 @@ def _carry_out(
             advance(finished.address.count)
 
         dispatch(block, tasks, jobs, limits_of(engine), accept)
-    withdraw_what_does_not_come_again(tasks, book, block, jobs, limits_of(engine))

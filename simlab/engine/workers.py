@@ -46,7 +46,6 @@ def work(block: BlockFunction, config: Config, address: Address) -> Finished:
         # What is no number fails its campaign and says so; numpy's warnings would say it again, without the address.
         with threadpool_limits(1), np.errstate(all="ignore"):
             done = block(config, address.places)
-        _check_lengths(done.arrays, address.count)
         failures = tuple((address.first + index, _line(reason)) for index, reason in done.failures)
         return Finished(address, pack(done.arrays), failures=failures)
     except (Exception, SystemExit) as error:
@@ -67,13 +66,6 @@ def work_within(limits: Limits, here: str, block: BlockFunction, config: Config,
     if limits.memory and finished.reason.startswith(MemoryError.__name__):
         os._exit(OUT_OF_MEMORY)
     return finished
-
-
-def _check_lengths(arrays: Mapping[str, Array], count: int) -> None:
-    for name, array in arrays.items():
-        rows = 1 if name.startswith("true_") else count
-        if len(array) != rows:
-            raise ValueError(f"the block returned {len(array)} rows of {name}, not {rows}")
 
 
 def _line(text: str) -> str:

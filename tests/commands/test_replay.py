@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pdb
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -176,3 +178,44 @@ def test_a_failed_block_is_carried_out_whole_and_the_debugger_stops_where_it_fai
     assert answer(["replay", "s", "0.1.1", "--plugins", "mine_replayed", "--debug"]) == 3
     assert len(stops) == 1
     assert "by nothing" in capsys.readouterr().out
+
+
+def test_a_block_that_failed_and_does_not_fail_alone_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert answer(RUN) == 0
+    with ledger.writing(tmp_path / "s") as book:
+        at = next(book.blocks()).block.address
+        book.withdraw(at, "study 0 gave another estimate")
+    found = said(capsys, "s", at.campaign(0), code=3)
+    assert (found["failed"], found["same"], found["kept"]) == (False, None, "study 0 gave another estimate")
+    assert answer(["replay", "s", at.campaign(0)]) == 3
+    assert "it did not fail this time; the folder keeps of it: study 0 gave another" in capsys.readouterr().out
+
+
+def test_a_debugged_part_that_ends_the_process_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "mine_ending"
+    (package / "conf" / "analysis" / "normalization").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "rules.py").write_text(
+        FALLING.replace('raise ZeroDivisionError("by nothing")', "__import__('os')._exit(0)")
+    )
+    (package / "conf" / "analysis" / "normalization" / "falling.yaml").write_text(
+        "# Fall.\n_target_: mine_ending.rules.falling\n# Whether [yes].\ndeadly: true\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    simlab = [sys.executable, "-m", "simlab"]
+    plugin = ["--plugins", "mine_ending"]
+    ran = subprocess.run(
+        [*simlab, *RUN, "analysis.normalization=falling", "engine.retries=0", *plugin],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert ran.returncode == 4, ran.stderr
+    for debug in ([], ["--debug"]):
+        ended = subprocess.run(
+            [*simlab, "replay", "s", "0.0.0", *plugin, *debug], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert (ended.returncode, ended.stdout) == (4, "")
+        assert "ended without an answer (exit 0) while carrying out 0.0.0" in ended.stderr
+        assert ended.stderr.count("\n") == 1

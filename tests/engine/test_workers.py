@@ -61,18 +61,6 @@ def test_whoever_interrupts_is_heard() -> None:
         work(raising(KeyboardInterrupt()), {}, AT)
 
 
-@pytest.mark.parametrize("rows", [0, 2, 4])
-def test_a_wrong_number_of_rows_fails_the_block(rows: int) -> None:
-    done = work(block_of({"status": np.zeros(3), "cost": np.zeros(rows)}), {}, AT)
-    assert done == Finished(AT, reason=f"ValueError: the block returned {rows} rows of cost, not 3")
-
-
-def test_what_is_true_has_one_row_however_many_studies_there_are() -> None:
-    assert not work(block_of({"cost": np.zeros(3), "true_value": np.zeros((1, 5))}), {}, AT).failed
-    done = work(block_of({"cost": np.zeros(3), "true_value": np.zeros((3, 5))}), {}, AT)
-    assert done.reason == "ValueError: the block returned 3 rows of true_value, not 1"
-
-
 def test_studies_that_failed_are_named_by_their_number_in_the_world() -> None:
     done = work(block_of({"cost": np.zeros(3)}, [(0, "no\ndeal"), (2, "none")]), {}, AT)
     assert done.failures == ((6, "no deal"), (8, "none"))

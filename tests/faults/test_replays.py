@@ -160,3 +160,18 @@ def test_a_world_that_is_drawn_otherwise_each_time_is_noticed(monkeypatch: pytes
     again = replayed(run_block, study(), Address("cell", 0, 1, 1))
     assert "gave another" in (difference(held, again) or "")
     assert unpack(again.payload)["true_value"].tolist() != unpack(held.payload)["true_value"].tolist()
+
+
+def test_a_run_that_was_killed_before_its_sample_owes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks are there, so that the same command has nothing to run; what does not come again is noticed still."""
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "withdraw_what_does_not_come_again", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, own_generator)
+    again = run(tmp_path, own_generator)
+    assert again.blocks == 0
+    assert [one for one in again.failures if "when it was carried out again" in one.reason]

@@ -25,7 +25,8 @@ def _compared(said: Mapping[str, Any]) -> str:
     if said["kept"] is None:
         return "the folder keeps nothing of it"
     if said["same"] is None:
-        return f"the folder keeps of it: {said['kept']}"
+        now = "" if said["failed"] else "it did not fail this time; "
+        return f"{now}the folder keeps of it: {said['kept']}"
     if said["same"]:
         return "the same bits as the folder keeps"
     return f"other bits than the folder keeps: {', '.join(said['differs'])}"
