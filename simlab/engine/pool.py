@@ -111,7 +111,7 @@ def _executor(jobs: int, tasks: int, limits: Limits, surroundings: Surroundings)
     started_for = (os.getpid(), limits, surroundings)
     if _kept is not None and not _kept.serves(jobs, tasks, started_for):
         if _kept.started_for[0] == os.getpid():
-            _kept.executor.shutdown(wait=True, kill_workers=True)
+            _end(_kept.executor)
         _kept = None
     if _kept is None:
         workers = min(jobs, tasks)
@@ -173,8 +173,26 @@ def _ended_early(executor: Any) -> Iterator[Any]:
     try:
         yield executor
     except BaseException:
-        executor.shutdown(wait=True, kill_workers=True)
+        _end(executor)
         raise
+
+
+def _end(executor: Any) -> None:
+    """End workers at once, also where loky's thread that looks after them stumbles over what is ended under it."""
+    workers, hook = list((executor._processes or {}).values()), threading.excepthook
+
+    def silent(args: threading.ExceptHookArgs) -> None:
+        if args.thread is None or not args.thread.name.startswith("ExecutorManagerThread"):
+            hook(args)
+
+    threading.excepthook = silent
+    try:
+        executor.shutdown(wait=True, kill_workers=True)
+    finally:
+        threading.excepthook = hook
+    for worker in workers:
+        if worker.is_alive():
+            _kill(worker)
 
 
 def _kill(worker: Any, use_psutil: bool = True) -> None:

@@ -6,6 +6,7 @@ SIMLAB_TEST_PHASE names a file that says what is being done; with SIMLAB_TEST_CL
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +59,8 @@ def main() -> int:
             quiet=True,
         )
     except KeyboardInterrupt:
+        # One that comes while Python ends is no interruption any more.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("interrupted", file=sys.stderr)
         return 130
     except InputError as error:
