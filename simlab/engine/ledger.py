@@ -30,7 +30,7 @@ from simlab.engine.ledger_file import (
     fields_of_blocks,
     opened_alone,
     opened_to_read,
-    seal,
+    seal_of_row,
     sealed,
 )
 from simlab.engine.ledger_rows import Entry, Record, Row, block_row, cell_row, read_block
@@ -118,7 +118,7 @@ class Ledger:
             Record(table, at, str(values[0]))
             for table, columns in SEALED.items()
             for at, kept, *values in self._database.execute(f"SELECT rowid, seal, {columns} FROM {table}")  # noqa: S608
-            if kept != seal(table, *values)
+            if kept != seal_of_row(table, *values)
         ]
 
     def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> None:
@@ -299,7 +299,7 @@ class Ledger:
         if row is None:
             return None
         try:
-            if self._sealed and row[1] != seal("meta", key, row[0]):
+            if self._sealed and row[1] != seal_of_row("meta", key, row[0]):
                 raise ValueError("its checksum does not hold")
             return json.loads(row[0])
         except ValueError as error:
@@ -315,7 +315,7 @@ class Ledger:
         places = ", ".join("?" * (columns.count(",") + 2))
         self._database.executemany(
             f"INSERT {otherwise} INTO {table} ({columns}, seal) VALUES ({places})",  # noqa: S608
-            ((*row, seal(table, *row)) for row in rows),
+            ((*row, seal_of_row(table, *row)) for row in rows),
         )
 
     @contextmanager

@@ -119,7 +119,7 @@ def _connect(path: Path, mode: str, patience: float | None = None) -> sqlite3.Co
     )
     # Text that is damaged is read, and then its checksum does not hold.
     database.text_factory = lambda content: content.decode("utf-8", "replace")
-    database.create_function("seal", -1, seal, deterministic=True)
+    database.create_function("seal", -1, seal_of_row, deterministic=True)
     return database
 
 
@@ -127,11 +127,11 @@ def reading_leniently(path: Path) -> sqlite3.Connection:
     """Open the file of a damaged ledger, whatever its header says, so that nothing of it can be changed."""
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
     database.text_factory = lambda content: content.decode("utf-8", "replace")
-    database.create_function("seal", -1, seal, deterministic=True)
+    database.create_function("seal", -1, seal_of_row, deterministic=True)
     return database
 
 
-def seal(table: str, *values: object) -> str:
+def seal_of_row(table: str, *values: object) -> str:
     """Seal a row of a table: its checksum."""
     return blake2b(json.dumps([table, *values], default=repr).encode(), digest_size=16).hexdigest()
 

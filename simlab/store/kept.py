@@ -67,7 +67,7 @@ def view(folder: Path) -> tuple[MemoryStore, str]:
     with ledger.reading(folder, PATIENCE) as book:
         if wrong := book.complaints():
             raise damage(folder / FILE, wrong[0])
-        refuse_strange(book)
+        refuse_strange_declaration(book)
         left_out = [row for row, _ in unusable(book)]
         book.leave_out(left_out)
         size = grid(book)
@@ -80,7 +80,7 @@ def view(folder: Path) -> tuple[MemoryStore, str]:
         return store, "; ".join([_interrupted(book), *more, "the same command continues it"])
 
 
-def refuse_strange(book: Ledger) -> None:
+def refuse_strange_declaration(book: Ledger) -> None:
     """Raise InputError where a ledger declares what no sweep is; a checksum says only that nothing has changed."""
     declared = book.declaration()
     if declared is None:

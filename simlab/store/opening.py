@@ -149,7 +149,7 @@ def _opened(path: Path) -> xr.Dataset:
 
     examined = refuse_newer(path, examine(path))
     refuse_damaged(path, examined)
-    refuse_strange(examined, path)
+    refuse_strange_attributes(examined, path)
     return _dataset(CheckedStore(path, read_only=True), path)
 
 
@@ -178,7 +178,7 @@ def refuse_newer(path: Path, examined: Examined) -> Examined:
     return examined
 
 
-def refuse_strange(examined: Examined, path: Path) -> None:
+def refuse_strange_attributes(examined: Examined, path: Path) -> None:
     """Raise InputError where the attributes of a store are not what one of simlab says of its sweep."""
     try:
         declared, config = (json.loads(examined.attributes[name]) for name in ("sweep", "config"))

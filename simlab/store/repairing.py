@@ -13,7 +13,7 @@ from simlab.engine.salvage import salvage
 from simlab.measures.labels import LABELS
 from simlab.store import readme
 from simlab.store.folder import settle
-from simlab.store.kept import own_measures, refuse_strange
+from simlab.store.kept import own_measures, refuse_strange_declaration
 from simlab.store.measures import Measures
 from simlab.store.verifying import Report, verify
 from simlab.store.writing import lay_store
@@ -71,7 +71,7 @@ def _give_up(book: Ledger) -> tuple[list[str], str | None]:
         done += [f"given up: {record}: its checksum does not hold" for record in records]
     if book.declaration() is None:
         return done, f"{FILE} does not say any more what its sweep is; the same command writes it anew"
-    refuse_strange(book)
+    refuse_strange_declaration(book)
     return done, None
 
 

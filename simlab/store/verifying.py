@@ -18,12 +18,12 @@ from simlab.engine.ledger_file import DamagedLedger, damage
 from simlab.files import reason
 from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
 from simlab.store.folder import store_in, valid_store
-from simlab.store.kept import refuse_strange
+from simlab.store.kept import refuse_strange_declaration
 from simlab.store.layout import grid, slabs
 from simlab.store.measures import Measures, set_out
 from simlab.store.opening import refuse_newer
 from simlab.store.undivided import ATTRIBUTE as UNDIVIDED
-from simlab.store.wholeness import SEAL, examine, remedy, seal
+from simlab.store.wholeness import SEAL, examine, remedy, seal_of_attributes
 from simlab.store.writing import attributes, look_through, outcome_names
 from simlab.types import Array, InputError
 
@@ -54,7 +54,7 @@ def verify(folder: Path, measures: Measures | None = None) -> Report:
 
 
 def _verify(book: Ledger, measures: Measures) -> Report:
-    refuse_strange(book)
+    refuse_strange_declaration(book)
     records = [f"damaged: {record} in {FILE}: its checksum does not hold" for record in book.damaged()]
     blocks, torn = _unusable(book)
     problems = [*records, *torn, *(f"failed: {failure.address}: {failure.reason}" for failure in failures(book))]
@@ -165,7 +165,7 @@ def _attributes(stored: dict[str, Any], book: Ledger) -> Iterator[str]:
     # What can be told apart is read from outcomes, and a store that was laid before does not say.
     wanted = wanted | {name: stored[name] for name in (UNDIVIDED,) if name in stored}
     if SEAL in stored:
-        wanted = wanted | {SEAL: seal(wanted)}
+        wanted = wanted | {SEAL: seal_of_attributes(wanted)}
     for name in sorted(stored.keys() | wanted.keys()):
         if stored.get(name) != wanted.get(name):
             yield f"{STORE}: the attribute {name} is not what the ledger says"

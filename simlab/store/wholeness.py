@@ -47,7 +47,7 @@ class Examined:
     problems: tuple[str, ...]
 
 
-def seal(attributes: Mapping[str, Any]) -> str:
+def seal_of_attributes(attributes: Mapping[str, Any]) -> str:
     """Seal the attributes of a store, which no chunk's checksum covers."""
     kept = {name: value for name, value in attributes.items() if name != SEAL}
     return blake2b(json.dumps(kept, sort_keys=True).encode(), digest_size=16).hexdigest()
@@ -115,7 +115,7 @@ def _json(file: Path) -> Any:
 
 def _unsealed(attributes: Mapping[str, Any]) -> Iterator[str]:
     # Stores that were laid before there were seals have none.
-    if SEAL in attributes and attributes[SEAL] != seal(attributes):
+    if SEAL in attributes and attributes[SEAL] != seal_of_attributes(attributes):
         yield f"{STORE}: its attributes are damaged"
 
 

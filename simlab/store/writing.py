@@ -34,7 +34,7 @@ from simlab.store.measures import (
     set_out,
 )
 from simlab.store.undivided import Undivided, attribute, undivided
-from simlab.store.wholeness import SEAL, seal
+from simlab.store.wholeness import SEAL, seal_of_attributes
 from simlab.types import OK, Array, Outcome
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def lay(
     """Lay a store on the disk or in memory: variables, and what `more` adds to its group."""
     import zarr
 
-    root = zarr.create_group(where, zarr_format=3, attributes={**attributes, SEAL: seal(attributes)})
+    root = zarr.create_group(where, zarr_format=3, attributes={**attributes, SEAL: seal_of_attributes(attributes)})
     for name, (dims, array, about) in units.speaking(variables).items():
         _add(root, name, dims, array, about)
     if more is not None:

@@ -15,7 +15,7 @@ import google_crc32c
 import pytest
 from reading import Undisturbed, ask, copy, say, undisturbed, well_said
 
-from simlab.store.wholeness import SEAL, seal
+from simlab.store.wholeness import SEAL, seal_of_attributes
 
 Metadata = dict[str, Any]
 
@@ -33,7 +33,7 @@ def rewrite(store: Path, change: Callable[[Metadata, Metadata], None], name: str
     if name in gathered:
         (store / name / "zarr.json").write_text(json.dumps(gathered[name]))
     if SEAL in root["attributes"]:
-        root["attributes"][SEAL] = seal(root["attributes"])
+        root["attributes"][SEAL] = seal_of_attributes(root["attributes"])
     (store / "zarr.json").write_text(json.dumps(root))
 
 
