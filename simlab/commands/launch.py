@@ -88,10 +88,10 @@ def carry_out(
 
 def _empty(folder: Path) -> list[str]:
     """Say in a line, or none, that the campaigns of a store tell no system from another."""
-    from simlab.store.opening import open_results
+    from simlab.store.opening import open_filled
     from simlab.store.undivided import reservation
 
-    with open_results(folder) as dataset:
+    with open_filled(folder) as dataset:
         line = reservation(dataset)
     return [] if line is None else [line]
 
@@ -100,10 +100,10 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
     """Return the finding of a store that was just filled, in a form."""
     from simlab.drawing.text import findings, tables
     from simlab.store.measures import failures
-    from simlab.store.opening import measures_of, open_results
+    from simlab.store.opening import measures_of, open_filled
     from simlab.store.query import records
 
-    with open_results(folder) as dataset:
+    with open_filled(folder) as dataset:
         rows = records(dataset, measures_of(dataset)) if keep or form != "table" else []
         unkept = saving.kept(keep, tables.to_json(rows)) if keep else []
         text = findings.finding(dataset) if form == "table" else tables.write(rows, form)

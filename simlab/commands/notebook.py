@@ -216,14 +216,14 @@ def _carried_out(
 ) -> xr.Dataset:
     from simlab.commands import launch
     from simlab.store.measures import failures
-    from simlab.store.opening import open_results
+    from simlab.store.opening import open_filled
 
     declared, folder = launch.declared(
         name, overrides, None if out is None else Path(out), quick=quick, plugins=list(plugins)
     )
     for line in launch.carry_out(declared, folder, checked_jobs(jobs), quiet=not progress, allow_version=allow_version):
         warnings.warn(line, stacklevel=3)
-    dataset = open_results(folder)
+    dataset = open_filled(folder)
     for line in failures(dataset):
         warnings.warn(line, stacklevel=3)
     # Else measures would be read when they are used, and by then the folder may hold others.

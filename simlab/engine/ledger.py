@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.engine.addresses import Address, Finished, gaps
+from simlab.engine.asked import Asked, asked_of, size_of
 from simlab.engine.continuation import determining, grow, refuse_difference, refuse_mixture
 from simlab.engine.ledger_file import (
     FILE,
@@ -34,6 +35,7 @@ from simlab.engine.ledger_file import (
     sealed,
 )
 from simlab.engine.ledger_rows import Entry, Record, Row, block_row, cell_row, read_block
+from simlab.engine.provenance import LOST
 from simlab.types import InputError
 
 LAID, BEHIND = "laid", "behind"
@@ -99,11 +101,11 @@ class Ledger:
                     f"{self.folder}: the declaration of its sweep is damaged, and it holds more cells than are asked; "
                     "give the command that asked for all of them, or another --out"
                 )
-        rows = self._database.execute("SELECT worlds, studies FROM asked").fetchall()
+        sizes = [size for of_cell in self.asked(None).sizes.values() for size in of_cell]
         return {
             **asked,
-            "worlds": max([asked["worlds"], *(worlds for worlds, _ in rows)]),
-            "studies": max([asked["studies"], *(studies for _, studies in rows)]),
+            "worlds": max([asked["worlds"], *(worlds for worlds, _ in sizes)]),
+            "studies": max([asked["studies"], *(studies for _, studies in sizes)]),
         }
 
     def is_damaged(self, key: str) -> bool:
@@ -137,19 +139,35 @@ class Ledger:
 
         Rows that are damaged are given up: what is asked is written anew. From now on the store is behind.
         """
-        with self._transaction() as database:
-            for record in self.damaged():
-                database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
+        before = self._size_before() or size_of(grown)
+        with self._transaction():
+            self._give_up(self.damaged(), before)
             self._put("sweep", grown)
             self._put("store", BEHIND)
             self._insert("OR REPLACE", "cells", map(cell_row, entries))
             self._insert("OR IGNORE", "asked", ((entry.cell, worlds, studies) for entry in entries))
 
     def give_up(self, records: Sequence[Record]) -> None:
-        """Delete rows that are damaged; the command that knows what they were writes them anew."""
-        with self._transaction() as database:
-            for record in records:
-                database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
+        """Delete rows that are damaged; the command that knows what they were writes them anew.
+
+        Of cells of which it is lost what was asked, all is wanted from now on that the sweep declares.
+        """
+        with self._transaction():
+            self._give_up(records, self._size_before())
+
+    def _size_before(self) -> tuple[int, int] | None:
+        return None if self.is_damaged("sweep") else size_of(self.declaration())
+
+    def _give_up(self, records: Sequence[Record], size: tuple[int, int] | None) -> None:
+        # A cell whose row is damaged may bear any name, and nothing was asked of that.
+        self._delete(record for record in records if record.table != "asked")
+        lost = self.asked(size).lost
+        self._delete(record for record in records if record.table == "asked")
+        self._insert("OR IGNORE", "asked", ((cell, *size) for cell in lost if size))
+
+    def _delete(self, records: Iterable[Record]) -> None:
+        for record in records:
+            self._database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
 
     def mark_laid(self) -> None:
         """Note that the store holds all that the ledger does."""
@@ -203,13 +221,50 @@ class Ledger:
         )
         return gaps(rows, studies)
 
-    def wanted(self, cell: str) -> list[int]:
-        """Return how many studies of each world were ever asked for."""
-        rows = self._database.execute("SELECT worlds, studies FROM asked WHERE cell = ?", (cell,)).fetchall()
-        return [
-            max(studies for worlds, studies in rows if worlds > world)
-            for world in range(max((worlds for worlds, _ in rows), default=0))
-        ]
+    def asked(self, size: tuple[int, int] | None) -> Asked:
+        """Say what was asked of each cell, in a sweep of so many worlds and studies (None: that is not known)."""
+        kept, damaged = [], []
+        seals = "seal" if self._sealed else "NULL"
+        for *row, own in self._database.execute(f"SELECT {SEALED['asked']}, {seals} FROM asked"):  # noqa: S608
+            cell, worlds, studies = row
+            sound = type(worlds) is type(studies) is int and (not self._sealed or own == seal_of_row("asked", *row))
+            kept += [(cell, worlds, studies)] if sound else []
+            damaged += [] if sound else [cell]
+        cells = self._database.execute("SELECT DISTINCT cell FROM cells")
+        return asked_of((cell for (cell,) in cells), kept, damaged, size)
+
+    def wanted(self) -> Asked:
+        """Say what is wanted of each cell: what was ever asked, and all that the sweep declares where that is lost.
+
+        Raises InputError where what the sweep declares is damaged.
+        """
+        return self.asked(size_of(self.declaration()))
+
+    def shortfall(self) -> tuple[int, int]:
+        """Count the campaigns of known cells that are there, and all that are wanted.
+
+        Read from an index of the file, whatever the blocks are. Raises InputError where what the sweep declares is
+        damaged.
+        """
+        rows = self._database.execute(
+            f"SELECT cell, sum(count) FROM (SELECT {self._fields} FROM blocks)"  # noqa: S608 (no text from outside)
+            " WHERE pool = 0 AND draw = 0 AND cell IN (SELECT cell FROM cells) GROUP BY cell"
+        )
+        held = {cell: count for cell, count in rows if type(count) is int}
+        wanted = self.wanted().campaigns()
+        return sum(min(held.get(cell, 0), count) for cell, count in wanted.items()), sum(wanted.values())
+
+    def without_cell(self) -> dict[str, int]:
+        """Count the blocks of the cells that the grid does not hold any more, whose rows are lost.
+
+        Cells of which something was asked are among them when they have no block; where no cell is left at all, an
+        empty name stands for them.
+        """
+        known = {entry.cell for entry in self.entries()}
+        counts = dict.fromkeys(self.asked(None).sizes, 0)
+        counts |= dict(self._database.execute("SELECT cell, count(*) FROM blocks GROUP BY cell").fetchall())
+        lost = {cell: count for cell, count in counts.items() if cell not in known}
+        return lost if lost or known else {"": 0}
 
     def record(self, block: Finished) -> None:
         """Commit a finished block; what an earlier failure at the same studies said is replaced."""
@@ -284,10 +339,9 @@ class Ledger:
             self._put("provenance", [*earlier, dict(provenance)])
 
     def provenance(self) -> list[dict[str, str]]:
-        """List the versions under which blocks were computed, the latest last; none where they are lost."""
-        if self.is_damaged("provenance"):
-            return []
-        return self._get("provenance") or []
+        """List the versions under which blocks were computed, the latest last; unknown ones where they are lost."""
+        kept = None if self.is_damaged("provenance") else self._get("provenance")
+        return kept or ([dict(LOST)] if self.n_blocks() else [])
 
     def complaints(self) -> list[str]:
         """Ask SQLite whether its file is whole."""

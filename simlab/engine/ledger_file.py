@@ -51,6 +51,10 @@ class DamagedLedger(InputError):
     """Report a ledger that cannot be read as a whole, or not at all."""
 
 
+class EmptyLedger(DamagedLedger):
+    """Report a ledger of which nothing is left but its name, beside a store."""
+
+
 def damage(path: Path, how: str) -> DamagedLedger:
     """Say that the file of a ledger is damaged, and what keeps what can still be read of it."""
     return DamagedLedger(
@@ -63,7 +67,7 @@ def damage(path: Path, how: str) -> DamagedLedger:
 def opened_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]:
     """Open the ledger of a folder for writing, alone; start one where there is none.
 
-    Raises InputError where another run holds it or the file is not a ledger.
+    Raises InputError where another run holds it, the file is not a ledger, or it is empty and a store is beside it.
     """
     path = folder / name
     _make(folder)
@@ -73,6 +77,8 @@ def opened_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]
         # In this locking mode the lock outlasts the transaction; it is lifted when the connection closes.
         database.execute("BEGIN EXCLUSIVE")
         if _is_empty(database, path):
+            # Beside a finished store it is one that was emptied: a run would lay its own in that one's place.
+            _refuse_emptied(path)
             _start(database)
         elif wrong := complaints(database):
             raise damage(path, wrong[0])
@@ -92,6 +98,7 @@ def opened_to_read(folder: Path, patience: float | None = None) -> Iterator[sqli
     with _plain_errors(path), closing(_connect(path, "rw", patience)) as database:
         database.execute("PRAGMA query_only = 1")
         if _is_empty(database, path):
+            _refuse_emptied(path)
             raise InputError(f"{folder} holds no sweep: its {FILE} is empty")
         yield database
 
@@ -156,6 +163,14 @@ def _is_empty(database: sqlite3.Connection, path: Path) -> bool:
     if version > SCHEMA:
         raise InputError(f"{path} was written by a newer simlab (schema {version}, known is {SCHEMA}); update simlab")
     return False
+
+
+def _refuse_emptied(path: Path) -> None:
+    if path.name == FILE and any((path.parent / store).exists() for store in (STORE, f"{STORE}.old")):
+        raise EmptyLedger(
+            f"{legible(path)} is empty: the blocks of the {STORE} beside it are lost, and that stays as it is; "
+            "bring back a copy of the folder, or give another --out"
+        )
 
 
 def _start(database: sqlite3.Connection) -> None:

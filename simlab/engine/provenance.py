@@ -18,6 +18,8 @@ CHANGED = "+changed"
 """Marks a commit from which files differ."""
 NUMBERS = 1
 """Raised with every entry *Numbers* in the CHANGELOG: whether blocks of two versions of simlab belong together."""
+LOST = dict.fromkeys((*PACKAGES, "python", "commit", "lock", "numbers"), UNKNOWN)
+"""Stands for the versions of blocks whose record is lost."""
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -36,6 +38,11 @@ def refuse_other_numbers(
     # Folders that were filled before revisions were noted hold the first.
     own = now.get("numbers", "1")
     others = sorted({one.get("numbers", "1") for one in before} - {own})
+    if UNKNOWN in others and not allowed:
+        raise InputError(
+            f"{where}: its ledger does not say any more which simlab filled it, so that its numbers may be others than "
+            f"those of simlab {now.get('simlab', UNKNOWN)}; give another --out, or --allow-version to go on with it"
+        )
     if others and not allowed:
         versions = [one for one in before if one.get("numbers", "1") == others[0]]
         raise InputError(

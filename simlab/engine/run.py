@@ -21,7 +21,7 @@ from simlab.engine.limits import limits_of
 from simlab.engine.pool import Task
 from simlab.engine.preparing import Job, engine_of, jobs_of, prepare, refuse_too_large
 from simlab.engine.progress import progress
-from simlab.engine.provenance import mixture, provenance, refuse_other_numbers
+from simlab.engine.provenance import LOST, mixture, provenance, refuse_other_numbers
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.workers import BlockFunction
 from simlab.supervision import entering
@@ -117,6 +117,8 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     tasks = missing(sweep, book, entries)
     if tasks or not before:
         book.note_provenance(now)
+    elif before == [LOST]:
+        book.note_provenance(LOST)
     notes = [_mended(mended)] if mended else []
     mixed = mixture(before, now) if tasks else None
     notes += [f"{book.folder} {mixed}"] if mixed else []

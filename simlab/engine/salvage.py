@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simlab.engine.ledger_file import FILE, PLACED, SEALED, fields_of_blocks, opened_alone, reading_leniently, sealed
 
 DAMAGED = f"{FILE}.damaged"
 SMALLEST_ROW = 40
-MOST_ROWS = 10**6
-"""Rows are asked for one by one up to there where a file does not tell how many it has."""
+MOST_ROWS = 10**7
+"""Where a file cannot be read in one go rows are asked for one by one up to there: half a minute's work."""
 
 
-def salvage(folder: Path) -> tuple[int, Path]:
-    """Put a new ledger in the place of a damaged one; return how many blocks it holds, and where the old one is kept.
+class Salvaged(NamedTuple):
+    """Hold how many blocks were read, where the old file is kept, and a line for each table not read to its end."""
+
+    blocks: int
+    aside: Path
+    left_out: tuple[str, ...]
+
+
+def salvage(folder: Path) -> Salvaged:
+    """Put a new ledger in the place of a damaged one, which is kept beside it.
 
     Raises OSError where the folder cannot be written to.
     """
     path, part = folder / FILE, folder / f"{FILE}.new"
     part.unlink(missing_ok=True)
+    left_out: list[str] = []
     with opened_alone(folder, part.name) as new:
         new.execute("BEGIN")
         with suppress(sqlite3.Error), closing(reading_leniently(path)) as old:
             for table, columns in _tables(old).items():
                 places = ", ".join("?" * (columns.count(",") + 1))
-                for row in _rows(old, table, _read(old, table, columns), path):
+                numbers = _numbers(old, table, path, left_out)
+                for row in _rows(old, table, _read(old, table, columns), numbers):
                     # Two rows of one name: the second is what an index that was damaged has let in.
                     new.execute(f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})", row)  # noqa: S608
         new.execute("COMMIT")
@@ -36,7 +46,7 @@ def salvage(folder: Path) -> tuple[int, Path]:
     aside = _free(folder)
     path.replace(aside)
     part.replace(path)
-    return blocks, aside
+    return Salvaged(blocks, aside, tuple(left_out))
 
 
 def _tables(old: sqlite3.Connection) -> dict[str, str]:
@@ -54,16 +64,29 @@ def _read(old: sqlite3.Connection, table: str, columns: str) -> str:
         return columns
 
 
-def _rows(old: sqlite3.Connection, table: str, fields: str, path: Path) -> Iterator[tuple[Any, ...]]:
+def _rows(old: sqlite3.Connection, table: str, fields: str, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
     """Read the rows of a table by their numbers, each on its own: one that cannot be read costs no other."""
-    last = min(path.stat().st_size // SMALLEST_ROW, MOST_ROWS)
-    with suppress(sqlite3.Error):
-        last = min(last, int(old.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0))  # noqa: S608
-    for at in range(1, last + 1):
+    for at in numbers:
         with suppress(sqlite3.Error):
             row = old.execute(f"SELECT {fields} FROM {table} WHERE rowid = ?", (at,)).fetchone()  # noqa: S608
             if row is not None and None not in row[:-1]:
                 yield row
+
+
+def _numbers(old: sqlite3.Connection, table: str, path: Path, left_out: list[str]) -> Iterator[int]:
+    """Give the numbers of a table's rows as far as the file tells them, and then all that may follow."""
+    at = 0
+    try:
+        for (at,) in old.execute(f"SELECT rowid FROM {table} NOT INDEXED"):  # noqa: S608 (no text from outside)
+            yield at
+        return
+    except sqlite3.Error:
+        last = max(at, path.stat().st_size // SMALLEST_ROW)
+    with suppress(sqlite3.Error):
+        last = int(old.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0)  # noqa: S608
+    if last > at + MOST_ROWS:
+        left_out.append(f"rows of the table {table} beyond {at + MOST_ROWS:,} were not looked for, if it has any")
+    yield from range(at + 1, min(last, at + MOST_ROWS) + 1)
 
 
 def _free(folder: Path) -> Path:

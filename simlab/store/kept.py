@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,10 +41,22 @@ def own_measures(book: Ledger) -> tuple[Measures, list[str]]:
     return measures_of({"measure": own}), sorted(sections.keys() - own.keys())
 
 
-def is_laid(folder: Path) -> bool:
-    """Tell whether the ledger of a folder knows that its store holds all that it does."""
+class Standing(NamedTuple):
+    """Hold whether a store is known to hold all that its ledger does, and a line where that lacks campaigns."""
+
+    laid: bool
+    incomplete: str | None
+
+
+def standing(folder: Path) -> Standing:
+    """Look how the store of a folder stands to its ledger, whose blocks are counted and not read.
+
+    Raises InputError where another run is at it, or the ledger cannot be read.
+    """
     with ledger.reading(folder, PATIENCE) as book:
-        return book.laid()
+        there, wanted = book.shortfall()
+        line = f"incomplete: {FILE} keeps {there:,} of {wanted:,} campaigns; the same command computes the rest"
+        return Standing(book.laid(), line if there < wanted else None)
 
 
 def lacks(folder: Path, dataset: xr.Dataset) -> bool:
@@ -68,6 +80,8 @@ def view(folder: Path) -> tuple[MemoryStore, str]:
         if wrong := book.complaints():
             raise damage(folder / FILE, wrong[0])
         refuse_strange_declaration(book)
+        if not book.entries():
+            raise damage(folder / FILE, "its cells are lost")
         left_out = [row for row, _ in unusable(book)]
         book.leave_out(left_out)
         size = grid(book)
@@ -76,6 +90,8 @@ def view(folder: Path) -> tuple[MemoryStore, str]:
         lay_kept(store, book, size, measures, LABELS, outcomes=_bytes(size, folder) <= MOST_BYTES)
         more = [f"{len(left_out)} damaged blocks are left out"] if left_out else []
         more += [f"{len(book.damaged())} damaged records of the ledger are left out"] if book.damaged() else []
+        more += [f"blocks of {len(lost)} cells that are lost are left out"] if (lost := book.without_cell()) else []
+        more += [f"what was asked of {len(cells)} cells is lost"] if (cells := book.wanted().lost) else []
         more += [f"measures of plug-ins are left out ({', '.join(others)})"] if others else []
         return store, "; ".join([_interrupted(book), *more, "the same command continues it"])
 
@@ -117,7 +133,7 @@ def _bytes(size: Grid, folder: Path) -> int:
 def _interrupted(book: Ledger) -> str:
     """Count the campaigns that are there, and name the cells that have none."""
     names = {cell: name.removesuffix(", ") for cell, name in cell_names(book).items()}
-    wanted = sum(sum(book.wanted(cell)) for cell in names)
+    wanted = sum(book.wanted().campaigns().values())
     there = {cell: sum(row.block.address.count for row in book.blocks(cell)) for cell in names}
     none = [names[cell] for cell, count in there.items() if not count]
     if sum(there.values()) == wanted:

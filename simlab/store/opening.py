@@ -14,7 +14,7 @@ from simlab.engine.ledger import FILE, STORE
 from simlab.files import reason
 from simlab.messages import Reservation, legible
 from simlab.store.folder import store_in, valid_store
-from simlab.store.kept import is_laid, lacks, view
+from simlab.store.kept import lacks, standing, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
 from simlab.store.wholeness import Examined, examine, refuse_damaged, remedy
@@ -33,20 +33,19 @@ def open_results(folder: str | Path) -> xr.Dataset:
     Dimensions are the sweep's axes in its order, then those of the outcomes; the measures come first. Raises
     InputError where there is no store, a newer simlab wrote it, or something of it is lost; a chunk that is damaged is
     named when it is read. Where a run was interrupted, what its ledger keeps is opened, in memory, with a warning
-    (`Reservation`) that says what is missing. (Plain `xarray.open_zarr` gives fill values for a chunk that is lost,
-    without a word: out of reach here.)
+    (`Reservation`) that says what is missing; so says one wherever the ledger keeps fewer campaigns than were asked
+    for. (Plain `xarray.open_zarr` gives fill values for a chunk that is lost, without a word: out of reach here.)
 
     >>> import simlab
     >>> simlab.open_results("outputs/item_grouping")["srp"].sel(grouping="ungrouped")  # doctest: +SKIP
     """
     where = Path(folder)
-    where = where.parent if where.name == STORE else where
-    path = store_in(where)
-    if not (where / FILE).is_file():
-        return _opened(valid_store(where))
-    if path is None:
-        return _view(where)
-    return _newest(where, path)
+    return _results(where.parent if where.name == STORE else where, filled=False)
+
+
+def open_filled(folder: Path) -> xr.Dataset:
+    """Open the store of a run that has just finished all that it was asked, whatever earlier ones left undone."""
+    return _results(folder, filled=True)
 
 
 def config_of(dataset: xr.Dataset) -> dict[str, Any]:
@@ -127,14 +126,25 @@ def _ordered(dataset: xr.Dataset) -> list[str]:
     return sorted(names, key=lambda name: (ranks.get(name, (len(measures), 0)), name))
 
 
-def _newest(folder: Path, path: Path) -> xr.Dataset:
+def _results(folder: Path, *, filled: bool) -> xr.Dataset:
+    path = store_in(folder)
+    if not (folder / FILE).is_file():
+        return _opened(valid_store(folder))
+    return _view(folder) if path is None else _newest(folder, path, filled=filled)
+
+
+def _newest(folder: Path, path: Path, *, filled: bool) -> xr.Dataset:
     """Open a store, or where it lacks campaigns that its ledger holds what is there; what is in doubt is warned of."""
     dataset = _opened(path)
     try:
-        return dataset if is_laid(folder) or not lacks(folder, dataset) else _view(folder)
+        laid, incomplete = standing(folder)
+        if not laid and lacks(folder, dataset):
+            return _view(folder)
     except InputError as error:
-        warnings.warn(f"{error} (shown is what its store holds)", Reservation, stacklevel=4)
-        return dataset
+        incomplete, filled = f"{error} (shown is what its store holds)", False
+    if incomplete and not filled:
+        warnings.warn(incomplete, Reservation, stacklevel=4)
+    return dataset
 
 
 def _view(folder: Path) -> xr.Dataset:

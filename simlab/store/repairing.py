@@ -8,14 +8,16 @@ from simlab.engine import ledger
 from simlab.engine.block_checks import unusable
 from simlab.engine.failures import cell_names
 from simlab.engine.ledger import FILE, STORE, Ledger
-from simlab.engine.ledger_file import DamagedLedger
+from simlab.engine.ledger_file import DamagedLedger, EmptyLedger
+from simlab.engine.provenance import LOST
 from simlab.engine.salvage import salvage
 from simlab.measures.labels import LABELS
 from simlab.store import readme
-from simlab.store.folder import settle
+from simlab.store.folder import settle, store_in
 from simlab.store.kept import own_measures, refuse_strange_declaration
 from simlab.store.measures import Measures
-from simlab.store.verifying import Report, verify
+from simlab.store.verifying import Report, lost_cells, of_emptied, verify
+from simlab.store.wholeness import GONE, remedy
 from simlab.store.writing import lay_store
 from simlab.types import InputError
 
@@ -26,19 +28,29 @@ def repair(folder: Path) -> tuple[Report, list[str]]:
     Raises InputError where the folder has no ledger, another run is at it or the disk takes nothing.
     """
     if not (folder / FILE).is_file():
-        raise InputError(f"{folder} has no {FILE} to repair it from; the same command lays its store anew")
-    done = _read_again(folder)
+        raise InputError(_without_ledger(folder))
+    try:
+        done = _read_again(folder)
+    except EmptyLedger as error:
+        return of_emptied(folder, error), []
     with ledger.writing(folder) as book:
         settle(folder)
         given_up, lost = _give_up(book)
         done += given_up
-        if lost is not None:
-            return Report(len(book.entries()), 0, 0, (lost,)), done
+        if lost:
+            return Report(len(book.entries()), 0, 0, tuple(lost)), done
     report = verify(folder, _measures(folder))
     if any(STORE in problem for problem in report.problems):
         done += _lay(folder)
         report = verify(folder, _measures(folder))
     return report, done
+
+
+def _without_ledger(folder: Path) -> str:
+    path = store_in(folder)
+    if path is not None and remedy(path) == GONE:
+        return f"{folder}: {GONE}"
+    return f"{folder} has no {FILE} to repair it from; the same command lays its store anew"
 
 
 def _measures(folder: Path) -> Measures:
@@ -53,26 +65,39 @@ def _read_again(folder: Path) -> list[str]:
         with ledger.writing(folder) as book:
             book.damaged()
             return []
+    except EmptyLedger:
+        raise
     except DamagedLedger:
-        blocks, aside = salvage(folder)
-        return [f"{FILE} was damaged: {blocks} blocks of it could be read; the damaged file is kept as {aside.name}"]
+        blocks, aside, left_out = salvage(folder)
+        first = f"{FILE} was damaged: {blocks} blocks of it could be read; the damaged file is kept as {aside.name}"
+        return [first, *left_out]
 
 
-def _give_up(book: Ledger) -> tuple[list[str], str | None]:
-    """Give up damaged rows and blocks; return what was done, and what stands in the way of more, if anything."""
+def _give_up(book: Ledger) -> tuple[list[str], list[str]]:
+    """Give up damaged rows and blocks; return what was done, and what is lost that stands in the way of more."""
     done, records = [], book.damaged()
     names = cell_names(book) if not book.is_damaged("sweep") else {}
     rows = list(unusable(book))
     if rows:
         book.discard([row for row, _ in rows])
         done += [f"given up: {_named(names, row.block.address.cell)}{row.block.address}: {why}" for row, why in rows]
-    if records:
+    unasked = [] if book.is_damaged("sweep") else book.wanted().lost
+    if records or unasked:
         book.give_up(records)
         done += [f"given up: {record}: its checksum does not hold" for record in records]
     if book.declaration() is None:
-        return done, f"{FILE} does not say any more what its sweep is; the same command writes it anew"
+        return done, [f"{FILE} does not say any more what its sweep is; the same command writes it anew"]
+    done += [_taken(names, cell) for cell in unasked if cell in names]
+    if book.provenance() == [LOST]:
+        book.note_provenance(LOST)
     refuse_strange_declaration(book)
-    return done, None
+    # A store without these cells would take the place of one that may be whole.
+    return done, lost_cells(book, {})
+
+
+def _taken(names: dict[str, str], cell: str) -> str:
+    which = names[cell].removesuffix(", ") or "the cell"
+    return f"lost: what was asked of {which}: from now on all is wanted of it that its sweep declares"
 
 
 def _named(names: dict[str, str], cell: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from simlab.engine.addresses import Address
 from simlab.engine.block_checks import unusable
 from simlab.engine.failures import cell_names, failures
 from simlab.engine.ledger import FILE, STORE, Ledger
-from simlab.engine.ledger_file import DamagedLedger, damage
+from simlab.engine.ledger_file import DamagedLedger, EmptyLedger, damage
+from simlab.engine.provenance import LOST
 from simlab.files import reason
 from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
 from simlab.store.folder import store_in, valid_store
@@ -49,23 +51,31 @@ def verify(folder: Path, measures: Measures | None = None) -> Report:
             if wrong := book.complaints():
                 raise damage(folder / FILE, wrong[0])
             return _verify(book, measures or {})
+    except EmptyLedger as error:
+        return of_emptied(folder, error)
     except DamagedLedger as error:
-        return Report(0, 0, 0, (str(error), *_without_ledger(folder)))
+        return Report(0, 0, 0, (str(error), *without_ledger(folder)))
 
 
 def _verify(book: Ledger, measures: Measures) -> Report:
     refuse_strange_declaration(book)
     records = [f"damaged: {record} in {FILE}: its checksum does not hold" for record in book.damaged()]
-    blocks, torn = _unusable(book)
-    problems = [*records, *torn, *(f"failed: {failure.address}: {failure.reason}" for failure in failures(book))]
+    blocks, torn, lost = _unusable(book)
+    problems = [
+        *records,
+        *torn,
+        *lost,
+        *_unasked(book),
+        *(f"failed: {failure.address}: {failure.reason}" for failure in failures(book)),
+    ]
     problems += _missing(book)
-    # What a damaged block or record held is not known, so the store cannot be held against it.
-    arrays, wrong = (0, []) if torn or records else _check_store(book, measures)
+    # What a damaged block or record, or one that is lost, held is not known, so the store cannot be held against it.
+    arrays, wrong = (0, []) if torn or records or lost else _check_store(book, measures)
     return Report(len(book.entries()), blocks, arrays, tuple(dict.fromkeys(problems + wrong)))
 
 
-def _without_ledger(folder: Path) -> list[str]:
-    """Say what a folder whose ledger cannot be read still answers."""
+def without_ledger(folder: Path, *, lost: str = "only blocks are lost that --repair cannot read") -> list[str]:
+    """Say what a folder whose ledger cannot be read still answers, and what is lost if its store is whole."""
     path = store_in(folder)
     try:
         problems = None if path is None else refuse_newer(path, examine(path)).problems
@@ -73,29 +83,56 @@ def _without_ledger(folder: Path) -> list[str]:
         problems = ("it cannot be read",)
     if problems is None:
         return [f"{folder} has no {STORE} either: what the ledger does not give back is lost"]
-    whole = (
-        f"{STORE} is whole: query, compare and plot answer from it, and only blocks are lost that --repair cannot read"
-    )
-    return [*problems] or [whole]
+    return [*problems] or [f"{STORE} is whole: query, compare and plot answer from it, and {lost}"]
 
 
-def _unusable(book: Ledger) -> tuple[int, list[str]]:
-    """Count the blocks, and list those that cannot be used: torn, or unlike what their cell declares."""
+def of_emptied(folder: Path, error: EmptyLedger) -> Report:
+    """Say of a folder whose ledger is empty what is lost; nothing can mend it."""
+    return Report(0, 0, 0, (str(error), *without_ledger(folder, lost="what the ledger held is lost")))
+
+
+def _unusable(book: Ledger) -> tuple[int, list[str], list[str]]:
+    """Count the blocks; list those that cannot be used (torn, or unlike what their cell declares), and lost cells."""
     names = cell_names(book)
-    lines = []
+    lines, torn = [], Counter[str]()
     for row, why in unusable(book):
         at = row.block.address
+        torn[at.cell] += 1
         word = "misfit" if row.sound else "torn"
         lines.append(f"{word}: {names.get(at.cell, 'unknown cell, ')}{at}: {why}")
-    return book.n_blocks(), lines
+    return book.n_blocks(), lines, lost_cells(book, torn)
+
+
+def lost_cells(book: Ledger, torn: Mapping[str, int]) -> list[str]:
+    """List the cells that the ledger does not know any more though it has blocks of them, or was asked for them.
+
+    A torn block may name any cell: `torn` counts them.
+    """
+    return [
+        f"lost: {f'the cell {cell[:8]} of {count} blocks' if count else 'a cell without blocks'} is not in {FILE} any "
+        "more; the same command writes it anew"
+        for cell, count in book.without_cell().items()
+        if not count or count > torn.get(cell, 0)
+    ]
+
+
+def _unasked(book: Ledger) -> list[str]:
+    """List the cells of which it is lost what was asked."""
+    names, wanted = cell_names(book), book.wanted()
+    return [
+        f"lost: what was asked of {names[cell].removesuffix(', ') or 'the cell'} is not in {FILE} any more; all that "
+        "its sweep declares is wanted of it"
+        for cell in wanted.lost
+        if cell in names
+    ]
 
 
 def _missing(book: Ledger) -> list[str]:
-    names = cell_names(book)
+    names, wanted = cell_names(book), book.wanted()
     return [
         f"missing: {names[cell]}{Address(cell, world, first, count)}"
         for cell in names
-        for world, studies in enumerate(book.wanted(cell))
+        for world, studies in enumerate(wanted.of_worlds(cell))
         for first, count in book.missing(cell, world, studies, failed=False)
     ]
 
@@ -160,6 +197,9 @@ def _same(stored: Array, wanted: Array) -> bool:
 
 def _attributes(stored: dict[str, Any], book: Ledger) -> Iterator[str]:
     wanted = attributes(book)
+    if LOST in book.provenance():
+        # The store may still say what the ledger does not know any more.
+        wanted = wanted | {name: stored[name] for name in (*LOST, "dirty", "earlier_versions") if name in stored}
     if "dirty" not in stored:
         wanted = _as_laid_before(wanted)
     # What can be told apart is read from outcomes, and a store that was laid before does not say.

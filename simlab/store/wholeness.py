@@ -29,6 +29,12 @@ MOST_BYTES = 4 * 2**30
 MOST_CHUNKS = 10**6
 MOST_DIMENSIONS = 32
 
+GONE = (
+    f"its {FILE} is gone, so nothing can be mended: bring back a copy of the folder, or run the sweep again with "
+    "another --out"
+)
+"""What is said of a store of studies that nobody can lay anew."""
+
 _WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "string": 16}
 _WIDTHS |= {f"u{name}": width for name, width in _WIDTHS.items() if name.startswith("int")}
 _CODECS = frozenset(["bytes", "vlen-utf8", "zstd", "crc32c"])
@@ -55,9 +61,18 @@ def seal_of_attributes(attributes: Mapping[str, Any]) -> str:
 
 def remedy(path: Path) -> str:
     """Say how a damaged store is mended: it is laid anew, where studies were run from their ledger."""
-    if (path.parent / FILE).exists():
+    file = path.parent / FILE
+    if file.exists() and file.stat().st_size:
         return f"run the same command again, or `simlab verify {legible(path.parent)} --repair`, to lay it anew"
-    return "run the same command again to lay it anew"
+    return "run the same command again to lay it anew" if _is_calculation(path) else GONE
+
+
+def _is_calculation(path: Path) -> bool:
+    """Tell whether a store says that it holds a calculation; one that says nothing any more may be one of studies."""
+    try:
+        return "calculation" in json.loads(_json(path / METADATA)["attributes"]["sweep"])
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def refuse_damaged(path: Path, examined: Examined) -> None:

@@ -82,7 +82,7 @@ def test_the_largest_request_per_world_is_wanted(tmp_path: Path) -> None:
     run(fake_studies.sweep(worlds=3, studies=4), tmp_path)
     with ledger.reading(tmp_path) as book:
         for entry in book.entries():
-            assert book.wanted(entry.cell) == [10, 10, 4]
+            assert book.wanted().of_worlds(entry.cell) == [10, 10, 4]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_ledger_of_the_first_schema_is_read_as_it_is(old: Path) -> None:
         for entry in book.entries():
             assert book.missing(entry.cell, 0, 12) == [(10, 2)]
             assert book.missing(entry.cell, 1, 10) == [(4, 4)]
-            assert book.wanted(entry.cell) == [10, 10]
+            assert book.wanted().of_worlds(entry.cell) == [10, 10]
     assert (old / ledger.FILE).read_bytes() == before
     assert asked(old, "PRAGMA user_version") == [(1,)]
     assert "pool" not in columns_of_blocks(old)

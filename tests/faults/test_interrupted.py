@@ -126,7 +126,6 @@ RECORDS = {
     "asked": "UPDATE asked SET studies = 5 WHERE rowid = 1",
     "declaration": "UPDATE meta SET value = replace(value, '\"worlds\": 2', '\"worlds\": 3') WHERE key = 'sweep'",
     "no declaration": "DELETE FROM meta WHERE key = 'sweep'",
-    "provenance": "UPDATE meta SET value = replace(value, 'numpy', 'numpie') WHERE key = 'provenance'",
     "mark": "UPDATE meta SET value = replace(value, 'laid', 'lain') WHERE key = 'store'",
 }
 

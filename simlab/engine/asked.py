@@ -1,0 +1,71 @@
+"""Say what was asked of the cells of a ledger, also where the record of that is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Hold the worlds and studies that were ever asked of each cell; `lost` are cells of which a record is lost.
+
+    Of these all is wanted that the sweep declares: that much the store has places for.
+    """
+
+    sizes: Mapping[str, tuple[tuple[int, int], ...]]
+    lost: tuple[str, ...]
+
+    def of_worlds(self, cell: str) -> list[int]:
+        """Return how many studies of each world of a cell are wanted."""
+        return [studies for worlds, studies in self._steps(cell) for _ in range(worlds)]
+
+    def campaigns(self) -> dict[str, int]:
+        """Count the campaigns that are wanted of each cell."""
+        return {cell: sum(worlds * studies for worlds, studies in self._steps(cell)) for cell in self.sizes}
+
+    def _steps(self, cell: str) -> Iterator[tuple[int, int]]:
+        """Go through runs of worlds of which as many studies are wanted."""
+        sizes = self.sizes.get(cell, ())
+        ends = sorted({0, *(worlds for worlds, _ in sizes if worlds > 0)})
+        for begin, end in pairwise(ends):
+            yield end - begin, max(studies for worlds, studies in sizes if worlds >= end)
+
+
+def asked_of(
+    cells: Iterable[str],
+    rows: Iterable[tuple[str, int, int]],
+    damaged: Iterable[Any],
+    declared: tuple[int, int] | None,
+) -> Asked:
+    """Say what was asked of cells, given the rows whose checksums hold, and the names in those that are damaged.
+
+    `declared` are the worlds and studies of the sweep, the largest that were ever asked (None: that is lost, too).
+    """
+    known, sizes, wrong = set(cells), dict[str, tuple[tuple[int, int], ...]](), set(damaged)
+    for cell, worlds, studies in rows:
+        sizes[cell] = (*sizes.get(cell, ()), (worlds, studies))
+    lost = (known - sizes.keys()) | wrong
+    if not wrong <= known or (declared and not lost and not _reach(sizes, declared)):
+        # Nothing says of which cell it was.
+        lost = known
+    lost &= known
+    if declared is not None:
+        sizes |= {cell: (*sizes.get(cell, ()), declared) for cell in lost}
+    return Asked(sizes, tuple(sorted(lost)))
+
+
+def size_of(declared: Any) -> tuple[int, int] | None:
+    """Return the worlds and studies that a sweep declares; None where it declares none."""
+    if not isinstance(declared, Mapping):
+        return None
+    worlds, studies = declared.get("worlds"), declared.get("studies")
+    return (worlds, studies) if isinstance(worlds, int) and isinstance(studies, int) else None
+
+
+def _reach(sizes: Mapping[str, tuple[tuple[int, int], ...]], declared: tuple[int, int]) -> bool:
+    """Tell whether rows are as large as the sweep, which has grown with each of them."""
+    largest = [max((size[k] for of_cell in sizes.values() for size in of_cell), default=0) for k in (0, 1)]
+    return largest[0] >= declared[0] and largest[1] >= declared[1]
