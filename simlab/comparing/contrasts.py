@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from simlab.comparing.differences import Contrast, Point, inside, mcse, paired
 from simlab.comparing.promises import Doubts, doubts, worst_and_best
 from simlab.comparing.standings import Standing, leader, rank
 from simlab.measures.labels import LABELS
+from simlab.measures.ranges import FEW_CLUSTERS
 from simlab.store.intervals import sureness
 from simlab.store.means import LESS_IS_BETTER
 from simlab.types import Floats, InputError
@@ -26,7 +27,7 @@ class Row:
 
     `at` holds the values of the axes that are not compared; `n` campaigns in so many `clusters` give the value, `low`
     and `high` bound it. `contrast` is None for the baseline itself. `failed` of the campaigns that `ran` failed;
-    `marks` say what speaks against calling the design the best.
+    `marks` say what speaks against calling the design the best, or that it rests on fewer clusters than others.
     """
 
     at: Mapping[str, object]
@@ -97,7 +98,28 @@ def compare(
         _rows(at, designs, points, asked, Doubts(held.marks[index], held.failed[index], held.ran[index]))
         for (at, points), index in found
     )
-    return [row for group in rows for row in group]
+    return _few_marked([row for group in rows for row in group], str(about.get("cluster", "cluster")))
+
+
+def rests_on_few(row: Row) -> bool:
+    """Tell a simulated value that rests on so few clusters that another one might change what leads."""
+    return row.n > 0 and row.clusters < FEW_CLUSTERS and bool(np.isfinite(row.value))
+
+
+def _few_marked(rows: Sequence[Row], cluster: str) -> list[Row]:
+    """Mark values that rest on a few clusters where others rest on more; a design may be the best all the same."""
+    few = [rests_on_few(row) for row in rows]
+    if all(few[k] or not np.isfinite(row.value) for k, row in enumerate(rows)):
+        return list(rows)
+    word = "campaign" if cluster == "replicate" else cluster.replace("_", " ")
+    return [
+        replace(row, marks=(*row.marks, _resting(row.clusters, word))) if k else row
+        for row, k in zip(rows, few, strict=True)
+    ]
+
+
+def _resting(clusters: int, word: str) -> str:
+    return f"rests on {clusters} {word}{'' if clusters == 1 else 's'}"
 
 
 def _bounds(about: Mapping[str, Any]) -> tuple[float, float] | None:

@@ -50,6 +50,11 @@ def mcse(point: Point) -> float:
     return float(np.sqrt(np.sum(_scaled(point) ** 2))) if point.clusters > 1 else float("nan")
 
 
+def untold(point: Point) -> bool:
+    """Tell an error of 0 that is none: too few clusters can have seen what is counted to bound it."""
+    return mcse(point) <= EXACT and not np.isfinite(point.high - point.low)
+
+
 def paired(first: Point, second: Point) -> Contrast:
     """Return first minus second, deleting the same cluster from both designs.
 
@@ -70,9 +75,12 @@ def paired(first: Point, second: Point) -> Contrast:
 def inside(contrast: Contrast, first: Point, second: Point, bounds: tuple[float, float] | None) -> Contrast:
     """Keep a difference inside what it can be, and give it what an error of 0 at the end of a range leaves out.
 
-    There the bounds of the two values make up those of the difference (Newcombe 1998, method 10).
+    There the bounds of the two values make up those of the difference (Newcombe 1998, method 10); where one has none,
+    the difference has none.
     """
     low, high, gap = contrast.low, contrast.high, contrast.difference
+    if untold(first) or untold(second):
+        return replace(contrast, low=float("nan"), high=float("nan"))
     if any(mcse(point) <= EXACT < point.high - point.low for point in (first, second)):
         low = gap - float(np.hypot(first.value - first.low, second.high - second.value))
         high = gap + float(np.hypot(first.high - first.value, second.value - second.low))

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from simlab.comparing.differences import Point, inside, mcse, paired
+from simlab.comparing.differences import Point, inside, mcse, paired, untold
 
 Standing = Literal["best", "tied", "behind", "unknown", "marked", "unranked"]
 """`marked`: not behind the best, and something speaks against it. `unranked`: designs met worlds of their own."""
@@ -45,7 +45,7 @@ def leader(points: Sequence[Point], *, less_is_better: bool, barred: Sequence[bo
 def _standing(point: Point, best: Point, *, is_best: bool, barred: bool, less: bool) -> Standing:
     if not np.isfinite(point.value):
         return "unknown"
-    if is_best and np.isfinite(mcse(point)):
+    if is_best and np.isfinite(mcse(point)) and not untold(point):
         return "best"
     contrast = inside(paired(point, best), point, best, None)
     if not np.isfinite(contrast.low):

@@ -47,6 +47,9 @@ RANGES: Mapping[str, Range] = {
     **dict.fromkeys(("standard_error", "difference_se", "baseline_width", "true_gamma", "true_efficiency"), COUNT),
 }
 
+FEW_CLUSTERS = 5
+"""Fewer worlds (or whatever a value is replicated over) tell no error where they agree, and hardly what is best."""
+
 CONDITIONAL = frozenset(["srp_given_any", "srp_disjoint", "type_s", "false_positive"])
 """Shares whose denominators vary: a world in which nothing could be counted says nothing."""
 

@@ -169,6 +169,46 @@ def test_worlds_of_other_systems_are_not_ranked() -> None:
     assert differing([{"seed": 1, "systems.sd": 0.2}, {"seed": 2, "systems.sd": 0.2}]) == ()
 
 
+def of_worlds(held: xr.Dataset, rule: int, worlds: int) -> xr.Dataset:
+    """Leave a design so many worlds."""
+    copied = held.copy(deep=True)
+    copied["srp_influence"][rule, worlds:] = np.nan
+    return copied
+
+
+def test_a_design_of_a_few_worlds_is_marked_among_others_and_may_lead() -> None:
+    held = store({"lucky": np.ones(WORLDS), "known": BETTER})
+    rows = compare(of_worlds(held, 0, 2), by="rule", measure="srp")
+    assert [row.marks for row in rows] == [("rests on 2 worlds",), ()]
+    assert [row.standing for row in rows] == ["best", "tied"]
+    text = comparison.table(rows, "rule", "srp", "world")
+    assert "best *" in text
+    assert "* lucky: rests on 2 worlds" in text
+    assert compare(of_worlds(held, 0, 5), by="rule", measure="srp")[0].marks == ()
+
+
+def test_where_all_designs_have_a_few_worlds_one_line_says_so() -> None:
+    held = of_worlds(of_worlds(store({"a": BETTER, "b": GOOD}), 0, 2), 1, 2)
+    rows = compare(held, by="rule", measure="srp")
+    assert [row.marks for row in rows] == [(), ()]
+    text = comparison.table(rows, "rule", "srp", "world")
+    assert text.count("Fewer than 5 worlds stand behind every value") == 1
+    assert "*" not in text
+    whole = comparison.table(compare(store({"a": BETTER, "b": GOOD}), by="rule", measure="srp"), "rule", "srp", "world")
+    assert "Fewer than" not in whole
+
+
+def test_a_value_that_nothing_bounds_is_neither_best_nor_tied() -> None:
+    """Of a conditional share that one world could count, an error of 0 made the best design."""
+    held = store({"lucky": np.ones(WORLDS), "known": BETTER}, "srp_given_any")
+    rows = compare(held, by="rule", measure="srp_given_any")
+    assert np.isnan(rows[0].low)
+    assert [row.standing for row in rows] == ["unknown", "unknown"]
+    text = comparison.table(rows, "rule", "srp_given_any", "world")
+    assert "1.00 ± ?" in text
+    assert "1.00 ± .00" not in text
+
+
 def test_a_store_of_one_cell_is_doubted_like_others() -> None:
     """A store without axes has its mark, and not the letters of it."""
     held = with_outcomes(store({"eager": BETTER}), {"eager": 0.4}).isel(rule=0, drop=True)

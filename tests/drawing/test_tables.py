@@ -89,6 +89,28 @@ def test_what_was_never_or_always_seen_has_a_bound_in_place_of_an_error_of_nothi
     assert cells.measured_column([seen(1.0, 0.949, 1.0)], "srp") == ["≥ .94"]
 
 
+def test_a_few_worlds_that_agree_tell_no_error() -> None:
+    unbounded, two = seen(1.0, NAN, NAN), {**seen(0.5, 0.04, 0.96), "srp_clusters": 2}
+    text = cells.table([unbounded, two, record(30, "a", 0.7, 0.05)], ["documents"], ["srp"])
+    assert [line.split(None, 1)[1] for line in text.splitlines()[1:4]] == ["1.00 ± ?", ".50 ± ?", ".70 ± .05"]
+    assert "?: too few worlds to tell an error" in text.splitlines()
+    # What was designed is the same however few have it, and many worlds that agree say something.
+    cost = {**seen(300.0, 300.0, 300.0), "srp_clusters": 2}
+    assert cells.measured_column([cost, seen(0.5, 0.3, 0.7)], "srp") == ["300.00 ± .00", ".50 ± .00"]
+    assert "?" not in cells.table([cost], ["documents"], ["srp"])
+
+
+def test_a_difference_without_an_interval_has_no_error() -> None:
+    pair = [
+        Row({}, "a", 1.0, 0.0, 8, 2, "a", None, "unknown", 0.2, 1.0),
+        Row({}, "b", 1.0, 0.0, 8, 2, "a", Contrast(0.0, 0.0, -0.8, 0.8, 2), "tied", 0.2, 1.0),
+    ]
+    text = comparison.table(pair, "rule", "srp", "world")
+    assert ".00 ± ?" in text
+    assert "?: too few worlds to tell an error." in text
+    assert "± .00" not in text
+
+
 def test_failed_campaigns_and_missing_values_are_said() -> None:
     some = {**record(10, "a", 0.5, n=240), "srp_failed": 10, "srp_reason": None}
     none = {**record(30, "a", NAN, NAN, 0), "srp_failed": 250, "srp_reason": "every campaign failed"}

@@ -15,6 +15,8 @@ from simlab.drawing.text.tables import (
     fits,
     measured,
     number,
+    told,
+    untold,
     width,
     word,
 )
@@ -59,7 +61,8 @@ def figure_table(records: Sequence[Record], view: View) -> str:
 def measured_column(records: Sequence[Record], name: str) -> list[str]:
     """Write a measure of all records with common decimals; what is calculated has no error.
 
-    Where an error rounds to nothing because an event was counted never, or always, its bound is written instead.
+    Where an error rounds to nothing because an event was counted never, or always, its bound is written instead; `?`
+    where too few clusters agree.
     """
     if _calculated(records, [name]):
         return [number(record[name], EXACT_DIGITS) for record in records]
@@ -69,8 +72,9 @@ def measured_column(records: Sequence[Record], name: str) -> list[str]:
 
 def _one(record: Record, name: str, digits: int) -> str:
     value, mcse = record[name], record[f"{name}_mcse"]
-    bound = bounded(value, mcse, (record[f"{name}_low"], record[f"{name}_high"]), digits)
-    return bound or measured(value, mcse, digits)
+    interval = record[f"{name}_low"], record[f"{name}_high"]
+    bound = bounded(value, mcse, interval, digits)
+    return bound or measured(value, told(mcse, interval, record[f"{name}_clusters"]), digits)
 
 
 def _panel(records: Sequence[Record], view: View) -> str:
@@ -122,6 +126,7 @@ def _below(records: Sequence[Record], names: Sequence[str], body: str, axes: Seq
         _behind(records, names),
         *([scope] if scope else []),
         *([BOUNDS] if "≤" in body or "≥" in body else []),
+        *([untold(_replicated(records, names))] if "± ?" in body else []),
         *_dashes(records, names),
         *failures(records, names),
     ]
@@ -173,6 +178,12 @@ def replication(campaigns: Sequence[int], clusters: Sequence[int], cluster: str)
     span = counted(campaigns, "campaign")
     # Where every campaign is a cluster of its own, their number is said already.
     return span if cluster == "replicate" else f"{span} in {counted(clusters, cluster)}"
+
+
+def _replicated(records: Sequence[Record], names: Sequence[str]) -> str:
+    """Return the word for what values are replicated over; `cluster` where they differ in that."""
+    words = {record[f"{name}_cluster"] for record in records for name in names}
+    return words.pop() if len(words) == 1 else "cluster"
 
 
 def _replication(records: Sequence[Record], name: str) -> str:

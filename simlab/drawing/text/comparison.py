@@ -6,14 +6,16 @@ import math
 import re
 from collections.abc import Sequence
 
-from simlab.comparing.contrasts import Row, less_is_better
+from simlab.comparing.contrasts import Row, less_is_better, rests_on_few
 from simlab.comparing.labelled import records
 from simlab.drawing.text import tables
 from simlab.drawing.text.cells import BOUNDS, measured_column, replication
+from simlab.measures.ranges import FEW_CLUSTERS
 from simlab.store.units import scopes
 
 INTERVAL = "95 % interval"
 UNPAIRED = "Not all designs met the same worlds: differences between those are not paired."
+NO_ERROR = "No error can be given from"
 NO_BEST = "Something speaks against every design that may lead: none is called best."
 PLAIN_WORDS = {
     "best": "best",
@@ -45,7 +47,8 @@ def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: b
     notes = _notes(rows, by, measure, cluster, paired=paired)
     missing = [f"Left out for width: {', '.join(left_out)}; --format csv has all columns."] if left_out else []
     bounds = [f"{BOUNDS}."] if "≤" in text or "≥" in text else []
-    return "\n".join([text, "", *notes, *bounds, *missing])
+    unsure = [f"{tables.untold(cluster)}."] if "± ?" in text and not notes[0].startswith(NO_ERROR) else []
+    return "\n".join([text, "", *notes, *bounds, *unsure, *missing])
 
 
 def _by_cell(
@@ -91,7 +94,8 @@ def _difference(row: Row, digits: int) -> tuple[str, str]:
     """Write the difference from the baseline and its interval; of the baseline itself nothing."""
     if row.contrast is None:
         return "", ""
-    gap = tables.measured(row.contrast.difference, row.contrast.mcse, digits, sign=True)
+    error = tables.told(row.contrast.mcse, (row.contrast.low, row.contrast.high), row.contrast.clusters)
+    gap = tables.measured(row.contrast.difference, error, digits, sign=True)
     if not math.isfinite(row.contrast.low):
         return gap, "?"
     return gap, f"{tables.number(row.contrast.low, digits)} to {tables.number(row.contrast.high, digits)}"
@@ -109,7 +113,7 @@ def _notes(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: 
     against = _against(rows, by)
     if max(clusters, default=0) < 2:
         few = tables.counted(clusters or [0], cluster)
-        return [f"No error can be given from {few}; run more worlds or studies.", *against]
+        return [f"{NO_ERROR} {few}; run more worlds or studies.", *against]
     values = replication([row.n for row in rows], [row.clusters for row in rows if math.isfinite(row.value)], cluster)
     shared = f"Differences are paired over {tables.counted(clusters, cluster)} that the designs share."
     return [
@@ -117,9 +121,19 @@ def _notes(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: 
         f"± Monte-Carlo standard error; n = {values} behind each value.",
         "95 % t intervals, one at a time; tied: the difference from the best may be 0.",
         *(["Less is better."] if less_is_better(measure) else []),
+        *_few(rows, cluster),
         *([f"{scope}."] if (scope := scopes([*rows[0].at, by, measure])) else []),
         *against,
     ]
+
+
+def _few(rows: Sequence[Row], cluster: str) -> list[str]:
+    """Say, in a line or none, that every value rests on a few clusters."""
+    known = [row for row in rows if math.isfinite(row.value)]
+    if not all(map(rests_on_few, known)):
+        return []
+    word = "campaign" if cluster == "replicate" else cluster
+    return [f"Fewer than {FEW_CLUSTERS} {word}s stand behind every value: with more, another design may lead."]
 
 
 def _against(rows: Sequence[Row], by: str) -> list[str]:

@@ -13,12 +13,15 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
+from simlab.measures.ranges import FEW_CLUSTERS
 from simlab.messages import or_nearest, shown
 
 Record = Mapping[str, Any]
 Form: TypeAlias = Literal["table", "csv", "json"]
 
 PIPED_WIDTH = 100
+ROUNDING = 1e-9
+"""What is left of a zero after rounding is no error."""
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -61,8 +64,7 @@ def decimals(errors: Sequence[float]) -> int:
     >>> decimals([0.012]), decimals([0.012, 0.0031]), decimals([float("nan")])
     (2, 3, 2)
     """
-    # What is left of a zero after rounding is no error.
-    known = [error for error in errors if math.isfinite(error) and error > 1e-9]
+    known = [error for error in errors if math.isfinite(error) and error > ROUNDING]
     return min(max(math.ceil(-math.log10(min(known))), 2), 3) if known else 2
 
 
@@ -87,6 +89,29 @@ def measured(value: float, mcse: float, digits: int, *, sign: bool = False) -> s
     if not math.isfinite(value):
         return "-"
     return f"{number(value, digits, sign=sign)} ± {number(mcse, digits) if math.isfinite(mcse) else '?'}"
+
+
+def told(mcse: float, interval: tuple[float, float], clusters: int) -> float:
+    """Return an error that may be written: NaN for one of 0 that says only that a few clusters agree.
+
+    That is one beside which no interval can be given, or from fewer than five clusters an interval that has a width.
+
+    >>> told(0.0, (float("nan"), float("nan")), 60), told(0.0, (0.1, 0.9), 2), told(0.0, (300.0, 300.0), 2)
+    (nan, nan, 0.0)
+    """
+    width = interval[1] - interval[0]
+    if mcse > ROUNDING or abs(width) <= ROUNDING:
+        return mcse
+    return mcse if math.isfinite(width) and clusters >= FEW_CLUSTERS else float("nan")
+
+
+def untold(cluster: str) -> str:
+    """Say what `?` means in place of an error, `cluster` being the word for what values are replicated over.
+
+    >>> untold("world"), untold("replicate")
+    ('?: too few worlds to tell an error', '?: too few campaigns to tell an error')
+    """
+    return f"?: too few {'campaign' if cluster == 'replicate' else cluster}s to tell an error"
 
 
 def bounded(value: float, mcse: float, interval: tuple[float, float], digits: int) -> str:
