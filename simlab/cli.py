@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from simlab.commands.encodings import spell_out
 from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
 from simlab.commands.flags import (
@@ -544,8 +545,7 @@ def show(
 def answer(words: Sequence[str]) -> int:
     """Carry out one command line; return its exit code: 2 for what the user can mend, 1 for a bug."""
     _open_streams()
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")
+    spell_out()
     try:
         code = _invoke(list(words) or ["--help"])
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from simlab import cli
 from simlab.commands import list as listing
+from simlab.commands.encodings import SPELLED_OUT, spelled_out
 
 SIMLAB = [sys.executable, "-m", "simlab"]
 
@@ -68,6 +70,31 @@ def test_output_that_cannot_show_a_sign_replaces_it(tmp_path: Path) -> None:
         [*SIMLAB, "show", "item_grouping"], capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}
     )
     assert found.returncode == 0
+
+
+def in_encoding(encoding: str, *words: str, cwd: Path) -> tuple[str, str]:
+    env = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": encoding}
+    found = subprocess.run([*SIMLAB, *words], cwd=cwd, capture_output=True, env=env)
+    assert found.returncode == 0
+    return found.stdout.decode(encoding), found.stderr.decode(encoding)
+
+
+def test_bounds_keep_their_direction_in_every_encoding(tmp_path: Path) -> None:
+    small = ["systems.n_systems=3", "systems.n_documents=21", "systems.n_segments=21", "design.documents=8"]
+    ask = ["run", *small, "worlds=2", "studies=4", "--jobs", "1", "--out", "s"]
+    whole, _ = in_encoding("utf-8", *ask, cwd=tmp_path)
+    assert "≥" in whole or "≤" in whole
+    for encoding in ("ascii", "cp1252"):
+        out, _ = in_encoding(encoding, *ask, cwd=tmp_path)
+        spelled = whole.replace("≥", ">=").replace("≤", "<=")
+        said = spelled.replace("±", "+/-") if encoding == "ascii" else spelled
+        assert out.split() == said.split()
+
+
+def test_what_else_a_stream_cannot_show_is_escaped() -> None:
+    codecs.register_error(SPELLED_OUT, spelled_out)
+    assert "ä ± .1 ≥ .2".encode("ascii", SPELLED_OUT) == b"\\xe4 +/- .1 >= .2"
+    assert "\udc80≤".encode("utf-16-le", SPELLED_OUT).decode("utf-16-le") == "\\udc80≤"
 
 
 def unwritable(**_: object) -> tuple[int, str]:
