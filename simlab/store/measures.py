@@ -79,11 +79,15 @@ def _checked(computed: object) -> Estimate:
     influence = np.asarray(computed.influence)
     if influence.ndim != 1 or influence.dtype.kind not in "fiub":
         raise ValueError(f"the influence is an array of shape {influence.shape} and not one number per cluster")
+    if np.isinf(influence).any():
+        raise ValueError("the influence of a cluster is infinite")
     if not isinstance(computed.n, int | np.integer) or not 0 <= computed.n < MOST_CAMPAIGNS:
         raise ValueError(f"n={computed.n!r} counts no campaigns")
     value, mcse = float(computed.value), float(computed.mcse)
     if math.isinf(value) or math.isinf(mcse) or mcse < 0:
         raise ValueError(f"the value {value!r} with the error {mcse!r} is no estimate")
+    if computed.n and math.isfinite(value) and not np.isfinite(influence).any():
+        raise ValueError(f"the value {value!r} of n={computed.n} campaigns rests on no cluster: all influence is NaN")
     return computed
 
 

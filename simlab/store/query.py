@@ -12,7 +12,7 @@ from simlab.measures.labels import LABELS
 from simlab.messages import or_nearest, shown
 from simlab.store.intervals import VIEWS, campaigns, sureness
 from simlab.store.means import labels_of_means, means
-from simlab.store.measures import Measures, all_measures, estimate, n_clusters, set_out
+from simlab.store.measures import FAILED, Measures, all_measures, estimate, n_clusters, set_out
 from simlab.store.opening import axes_of, declared_outcomes, measures_of, outcome_names, outcomes_of_cell
 from simlab.store.units import speaking
 from simlab.types import Array, InputError
@@ -29,6 +29,7 @@ SAID = {
     "_reason": "why there is no value",
 }
 UNDEFINED, EMPTY = "undefined in these studies", "nothing of what it counts occurred"
+UNEXPLAINED, BROKEN = "undefined", "the measure failed"
 """Why a measure has no value in a cell."""
 
 
@@ -126,15 +127,18 @@ def _columns(dataset: xr.Dataset, name: str) -> dict[str, Array]:
     without = ~np.isfinite(stored[name])
     if not without.any():
         return stored | views
-    reasons = _reasons(failed, ok, stored[f"{name}_n"])
+    # What a measure counts that is not simlab's own is not known here.
+    unexplained = EMPTY if name in LABELS else UNEXPLAINED
+    without_n = BROKEN if FAILED in dataset[name].attrs else UNDEFINED
+    reasons = _reasons(failed, ok, np.where(stored[f"{name}_n"] == 0, without_n, unexplained))
     reasons[~without] = None
     return stored | views | {f"{name}_reason": reasons}
 
 
-def _reasons(failed: Array, ok: Array, n: Array) -> Array:
-    """Say why a measure has no value in a cell."""
+def _reasons(failed: Array, ok: Array, although_ran: Array) -> Array:
+    """Say why a measure has no value in a cell: nothing was carried out there, or another reason."""
     nothing_ran = np.where(failed > 0, ALL_FAILED, NOT_RUN)
-    return np.asarray(np.where(ok == 0, nothing_ran, np.where(n == 0, UNDEFINED, EMPTY)), object)
+    return np.asarray(np.where(ok == 0, nothing_ran, although_ran), object)
 
 
 def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.Dataset:

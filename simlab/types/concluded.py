@@ -114,4 +114,6 @@ class Estimate:
     def mcse(self) -> float:
         """Give the Monte-Carlo standard error; NaN with fewer than two clusters."""
         k = len(self.influence)
-        return float(np.sqrt(np.sum(self.influence**2) / (k * (k - 1)))) if k > 1 else float("nan")
+        # A plug-in's numbers may be too large to be squared: the error is infinite then, which is no error.
+        with np.errstate(over="ignore"):
+            return float(np.sqrt(np.sum(self.influence**2) / (k * (k - 1)))) if k > 1 else float("nan")
