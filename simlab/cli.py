@@ -203,8 +203,15 @@ def query(where: Where = None, measure: Measures = None, form: Format = "table",
     from simlab.commands import query as queries
 
     store, names = _store(where), measure.split(",") if measure else None
-    _say(lambda form: queries.answer(*store, names, form), form, save)
-    raise typer.Exit(queries.soundness(*store))
+    codes = [DONE]
+
+    def written(form: Form) -> str:
+        said = queries.answer(*store, names, form)
+        codes.append(said.code)
+        return said.text
+
+    _say(written, form, save)
+    raise typer.Exit(codes[-1])
 
 
 @app.command(epilog="Example: simlab compare outputs/item_grouping --by grouping --measure srp")
@@ -253,10 +260,10 @@ def plot(
 ) -> None:
     """Draw the figure of a sweep; print the name of its file."""
     from simlab.commands import plot as figures
-    from simlab.commands import query as queries
 
-    print(figures.answer(*_store(where), out, measure))
-    raise typer.Exit(queries.soundness(*_store(where)))
+    drawn = figures.answer(*_store(where), out, measure)
+    print(drawn.file)
+    raise typer.Exit(drawn.code)
 
 
 @app.command(epilog="Example: simlab order outputs/preference_protocol metric=ideal --study 3")

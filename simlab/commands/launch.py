@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,7 +54,9 @@ def simulate(
         from simlab.drawing.text.forecast import foreseen
         from simlab.engine.forecast import forecast
 
-        return Launched(foreseen(forecast(sweep, folder, jobs, allow_version=allow_version), folder))
+        with redirect_stdout(sys.stderr):
+            foretold = forecast(sweep, folder, jobs, allow_version=allow_version)
+        return Launched(foreseen(foretold, folder))
     for line in carry_out(sweep, folder, jobs, allow_version=allow_version):
         note(line)
     found = finding(folder, form, keep)
@@ -76,30 +80,30 @@ def carry_out(
     from simlab.store.folder import remember_last
     from simlab.store.measures import measures_of
 
-    if isinstance(sweep, Sweep):
-        measures = measures_of(sweep.base)
-        reservations = told(
-            filling.fill(sweep, folder, measures, jobs, labels=LABELS, quiet=quiet, allow_version=allow_version)
-        )
-    else:
-        reservations = calculations.run(sweep, folder, LABELS)
-    return [*reservations, *remember_last(folder), *_empty(folder)]
+    # Stdout holds one answer: what parts print in this process, in a check or a measure, is not it.
+    with redirect_stdout(sys.stderr):
+        if isinstance(sweep, Sweep):
+            measures = measures_of(sweep.base)
+            reservations = told(
+                filling.fill(sweep, folder, measures, jobs, labels=LABELS, quiet=quiet, allow_version=allow_version)
+            )
+        else:
+            reservations = calculations.run(sweep, folder, LABELS)
+    return [*reservations, *remember_last(folder)]
 
 
-def _empty(folder: Path) -> list[str]:
-    """Say in a line, or none, that the campaigns of a store tell no system from another."""
-    from simlab.store.opening import open_filled
+def doubted(dataset: xr.Dataset) -> list[str]:
+    """Say what the values of a store hide: measures that failed, campaigns that tell no system from another."""
+    from simlab.store.measures import failures
     from simlab.store.undivided import reservation
 
-    with open_filled(folder) as dataset:
-        line = reservation(dataset)
-    return [] if line is None else [line]
+    line = reservation(dataset)
+    return [*failures(dataset), *([] if line is None else [line])]
 
 
 def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Launched:
     """Return the finding of a store that was just filled, in a form."""
     from simlab.drawing.text import findings, tables
-    from simlab.store.measures import failures
     from simlab.store.opening import measures_of, open_filled
     from simlab.store.query import records
 
@@ -107,9 +111,9 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
         rows = records(dataset, measures_of(dataset)) if keep or form != "table" else []
         unkept = saving.kept(keep, tables.to_json(rows)) if keep else []
         text = findings.finding(dataset) if form == "table" else tables.write(rows, form)
-        failed, code = list(failures(dataset)), soundness(dataset)
-        notes = [*unkept, *failed, *findings.ending(dataset, folder, program())]
-        return Launched(text, notes, code or (RESERVED if failed or unkept else DONE))
+        doubts, code = doubted(dataset), soundness(dataset)
+        notes = [*unkept, *doubts, *findings.ending(dataset, folder, program())]
+        return Launched(text, notes, code or (RESERVED if doubts or unkept else DONE))
 
 
 def soundness(dataset: xr.Dataset) -> int:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from simlab.commands import launch
 from simlab.commands.stores import named, viewed
 from simlab.drawing.figures import files, sweep
 from simlab.files import check_writable
 from simlab.store.query import with_measures
 
 
-def answer(folder: Path | None, conditions: Sequence[str], out: Path | None, measure: str | None) -> str:
+class Drawn(NamedTuple):
+    """Hold the name of a figure's file, and the exit code for what became of the campaigns that it shows."""
+
+    file: str
+    code: int
+
+
+def answer(folder: Path | None, conditions: Sequence[str], out: Path | None, measure: str | None) -> Drawn:
     """Draw the figure of a sweep; return the name of its file."""
     files.check_suffix(out)
     where = named(folder)
@@ -20,4 +29,4 @@ def answer(folder: Path | None, conditions: Sequence[str], out: Path | None, mea
     with viewed(where, conditions) as dataset:
         held = with_measures(dataset, [measure] if measure else [])
         files.write(lambda: sweep.draw(held, measure), file)
-    return str(file)
+        return Drawn(str(file), launch.soundness(dataset))

@@ -124,6 +124,26 @@ def test_what_cannot_be_kept_is_said_before_any_work(
     assert not (folder / "outputs").exists()
 
 
+def test_a_store_is_opened_once(
+    stores: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The view of an interrupted folder is laid anew with each opening."""
+    from simlab.cli import answer
+    from simlab.store import opening
+
+    seen: list[Path] = []
+    plain = opening.open_results
+    monkeypatch.setattr(opening, "open_results", lambda folder: seen.append(folder) or plain(folder))
+    ratings = str(stores / "ratings")
+    assert answer(["query", ratings]) == 0
+    assert len(seen) == 1
+    assert answer(["plot", ratings, "--out", "figure.svg"]) == 0
+    assert len(seen) == 2
+    out = ["--jobs", "1", "--out", "once"]
+    assert answer(["run", *RATINGS, "design.documents=8", *out]) == 0
+    assert len(seen) == 3
+
+
 def test_what_is_said_on_the_way_is_said_once(
     stores: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_measure_that_the_store_lacks_comes_from_its_outcomes(store: Path) -> None:
-    rows = json.loads(query.answer(store, ["documents=8"], ["annotation_fraction", "cycles", "srp"], "json"))
+    rows = json.loads(query.answer(store, ["documents=8"], ["annotation_fraction", "cycles", "srp"], "json").text)
     assert [row["documents"] for row in rows] == [8, 8]
     assert list(rows[0])[2:5] == ["annotation_fraction", "annotation_fraction_mcse", "annotation_fraction_n"]
     assert rows[0]["annotation_fraction_reason"] == "undefined in these studies"
@@ -40,7 +40,7 @@ def test_a_measure_that_the_store_lacks_comes_from_its_outcomes(store: Path) -> 
 
 
 def test_csv_and_json_hold_the_measure_and_how_sure_it_is(store: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(query.answer(store, [], ["srp"], "csv"))))
+    rows = list(csv.DictReader(io.StringIO(query.answer(store, [], ["srp"], "csv").text)))
     assert list(rows[0]) == ["grouping", "documents", "srp", *(f"srp{end}" for end in ENDS)]
     with pytest.raises(InputError, match="--format xml"):
         query.answer(store, [], ["srp"], "xml")  # type: ignore[arg-type]
