@@ -11,7 +11,9 @@ import functools
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from types import ModuleType
 from typing import Any, get_type_hints
 
@@ -110,7 +112,9 @@ def _within(module_name: str, packages: Sequence[str]) -> bool:
 
 def _module(name: str, target: str) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        # What a module prints on the way is not the answer that stdout holds.
+        with redirect_stdout(sys.stderr):
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         # A module that exists but misses something it needs is another story than a name that does not exist.
         reason = f"there is no module {name}" if (error.name or "") in name else f"{name} needs {error.name}"

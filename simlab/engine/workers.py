@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -80,11 +81,19 @@ def guard(driver: int, limits: Limits, surroundings: object) -> None:
     whether its parent is still the driver. (Asking the kernel to signal the parent's death would fire when the
     *thread* that started the worker ends.) Surroundings do nothing but tell apart workers that were started elsewhere.
     """
+    _leave_stdout()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     bound_memory(limits)
     threading.Thread(target=_watch, args=(driver,), daemon=True).start()
+
+
+def _leave_stdout() -> None:
+    """Let what parts print, be it from C, go to stderr: stdout holds one answer, which is the driver's to give."""
+    with suppress(OSError):
+        os.dup2(2, 1)
+    sys.stdout = sys.stderr
 
 
 def _watch(driver: int) -> None:

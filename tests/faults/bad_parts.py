@@ -13,12 +13,14 @@ SOURCE = '''
 from __future__ import annotations
 import dataclasses
 import itertools
+import os
 from typing import Annotated
 import numpy as np
 from annotated_types import Gt, Lt
 from simlab.analysis import decisions, estimators, normalization, sign_test, significance
 from simlab.types import Estimate, Evidence, Floats, Judged, Outcomes, Seen, Verdicts, Estimates
 
+print('{"d": 1}')
 COUNT = itertools.count()
 OWN = np.random.default_rng()
 
@@ -113,6 +115,24 @@ def estimator_writes(rng: np.random.Generator, judged: Judged) -> Estimates:
 def estimator_own(rng: np.random.Generator, judged: Judged) -> Estimates:
     said = _mean(rng, judged)
     return dataclasses.replace(said, value=said.value + 1e-9 * OWN.random(len(judged.y)))
+
+def test_prints(rng: np.random.Generator, total: Floats) -> Floats:
+    print('{"a": 1}', flush=True)
+    os.write(1, b'{"b": 1}')
+    return _p(rng, total)
+
+def measure_prints(outcomes: Outcomes) -> Estimate:
+    print('{"c": 1}')
+    return Estimate(0.5, np.array([-0.1, 0.1]), "world", 4)
+
+def measure_nan(outcomes: Outcomes) -> Estimate:
+    return Estimate(np.nan, np.array([0.0, 0.0]), "world", 4)
+
+def measure_infinite(outcomes: Outcomes) -> Estimate:
+    return Estimate(0.5, np.array([np.nan, np.inf]), "world", 4)
+
+def measure_huge(outcomes: Outcomes) -> Estimate:
+    return Estimate(1e300, np.array([-1e300, 1e300]), "world", 4)
 
 def measure_writes(outcomes: Outcomes) -> Estimate:
     outcomes["estimate"][:] = 0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -200,6 +204,38 @@ def test_a_measure_that_writes_into_outcomes_is_told(capsys: pytest.CaptureFixtu
     said = capsys.readouterr().err
     assert "the measure measure_writes failed in 1 cell" in said
     assert "read-only" in said
+
+
+@pytest.mark.usefixtures("bad")
+def test_a_measure_of_infinite_numbers_failed_and_the_reason_of_others_is_not_made_up(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    measures = "measure=[srp,measure_nan,measure_infinite,measure_huge]"
+    assert answer(words("rate", measures)) == 3
+    out, err = capsys.readouterr()
+    assert "measure_nan (undefined)" in out
+    assert "measure_infinite, measure_huge (the measure failed)" in out
+    assert "the measure measure_infinite failed in 1 cell" in err
+    assert "the measure measure_huge failed in 1 cell" in err
+    assert "Warning" not in err
+    assert answer(["query", "s", "--measure", "srp"]) == 0
+    assert answer(["query", "s", "--measure", "measure_huge"]) == 3
+
+
+@pytest.mark.usefixtures("bad")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_parts_print_is_no_part_of_the_answer(jobs: str, tmp_path: Path) -> None:
+    asked = words("rate", "analysis.test=test_prints", "measure=[srp,measure_prints]", "--format", "json")
+    found = subprocess.run(
+        [sys.executable, "-m", "simlab", *asked, "--jobs", jobs],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 0
+    assert json.loads(found.stdout)[0]["measure_prints"] == 0.5
+    for letter in "abcd":
+        assert f'{{"{letter}": 1}}' in found.stderr
 
 
 @pytest.mark.parametrize(
