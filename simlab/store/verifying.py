@@ -166,7 +166,9 @@ def _contents(arrays: dict[str, Any], book: Ledger, measures: Measures) -> Itera
     wanted = {name: of for name, of in named.items() if name in arrays or name not in NAMES_OF_PAIRS}
     if measures:
         wanted |= set_out(size.names, size.shape, survey.estimates, {name: {} for name in measures})
-    for name, (_, array, _) in wanted.items():
+    for name, (dims, array, _) in wanted.items():
+        if name in arrays and tuple(arrays[name].metadata.dimension_names or ()) != tuple(dims):
+            yield f"{STORE}/{name} has other dimensions than the ledger says"
         yield from _differs(arrays, name, (), array)
     for prefix, slab in slabs(book, size, names):
         for name, array in slab.items():
