@@ -132,8 +132,10 @@ def test_a_store_is_opened_once(
     from simlab.store import opening
 
     seen: list[Path] = []
-    plain = opening.open_results
-    monkeypatch.setattr(opening, "open_results", lambda folder: seen.append(folder) or plain(folder))
+    plain = opening._results
+    monkeypatch.setattr(
+        opening, "_results", lambda folder, *, filled: seen.append(folder) or plain(folder, filled=filled)
+    )
     ratings = str(stores / "ratings")
     assert answer(["query", ratings]) == 0
     assert len(seen) == 1
