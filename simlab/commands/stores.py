@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,8 +18,8 @@ from simlab.comparing.contrasts import compare as contrasts
 from simlab.drawing import view
 from simlab.engine.ledger import STORE
 from simlab.files import reason
-from simlab.messages import legible, or_nearest
-from simlab.store import opening
+from simlab.messages import Reservation, legible, or_nearest
+from simlab.store import opening, undivided
 from simlab.store.folder import last_store
 from simlab.store.opening import config_of
 from simlab.store.query import select, with_measures
@@ -111,6 +112,8 @@ def viewed(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Datase
         # Only once the answer is there: a mistake is answered by one line.
         if condition := view.condition(dataset):
             note(condition)
+        if line := undivided.reservation(dataset):
+            warnings.warn(line, Reservation, stacklevel=3)
 
 
 def named(folder: Path | None) -> Path:

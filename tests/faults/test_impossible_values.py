@@ -267,6 +267,9 @@ def test_a_world_in_which_nothing_can_be_told_apart_says_so(
     line = "in 12 of 12 campaigns every system has the same estimate (0): nothing can be told apart"
     assert line in capsys.readouterr().err
     assert answer(["verify", "s"]) == 0
+    capsys.readouterr()
+    assert answer(["query", "s"]) == 3
+    assert capsys.readouterr().err.count(line) == 1
     assert run_in(tmp_path, monkeypatch, "raters.leniency_sd=1000", *keys) == 3  # nothing was left to run
 
 
