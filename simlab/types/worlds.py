@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple, Protocol, TypeAlias
 
@@ -25,8 +25,17 @@ class Place(NamedTuple):
     @property
     def of_world(self) -> tuple[str | int, ...]:
         """Write the address of all that the studies here share; pool 0 and draw 0 leave no word in it."""
-        more = (("pool", self.pool), ("draw", self.draw))
-        return ("world", self.world, *(word for pair in more if pair[1] for word in pair))
+        return (*self.of_pool, *self.of_documents[2:])
+
+    @property
+    def of_pool(self) -> tuple[str | int, ...]:
+        """Write the address of what belongs to a pool of raters, whichever documents they rate."""
+        return ("world", self.world, *(("pool", self.pool) if self.pool else ()))
+
+    @property
+    def of_documents(self) -> tuple[str | int, ...]:
+        """Write the address of what belongs to a draw of documents, whoever rates them."""
+        return ("world", self.world, *(("draw", self.draw) if self.draw else ()))
 
     @property
     def of_study(self) -> tuple[str | int, ...]:
@@ -75,6 +84,18 @@ class Answers(NamedTuple):
     errors: Ints | None
 
 
+class Anew(NamedTuple):
+    """Hold the generators of what is drawn anew for a world: raters, documents, or both (None: those are kept).
+
+    `both` is for what belongs to a rater and a document together; it is drawn anew with either. Who draws from
+    `raters` takes nothing that depends on documents, and the other way round, so that pools and documents cross.
+    """
+
+    raters: np.random.Generator | None
+    documents: np.random.Generator | None
+    both: np.random.Generator
+
+
 class Law(Protocol):
     """Say how the answers to a question come about.
 
@@ -101,13 +122,15 @@ class World:
 
     `answers[question]` is the law of the answers to a question; `truth[system]` is None where nobody knows it, or where
     it follows from the law. `metric` is what an automatic metric says: scores `[system, item]`, a `MetricLaw`, an
-    `OutputMetric`; None without one.
+    `OutputMetric`; None without one. `again` draws other raters (new people in the same seats), other documents (from
+    the same law), or both, for the same systems; None where that cannot be, as with a recorded table.
     """
 
     frame: Frame
     answers: Mapping[str, Law]
     truth: Floats | None = None
     metric: Any = None
+    again: Callable[[Anew], World] | None = None
 
     def answering(self, question: str, law: Law) -> World:
         """Return the world with another law of the answers to a question."""
@@ -125,13 +148,15 @@ class Outputs:
     """Hold what a system model draws: the expected quality of every output for an average rater.
 
     `quality[system, item]`, `document[item]`, and `truth[system]`, the mean quality over all inputs that the
-    documents were drawn from.
+    documents were drawn from. `again` draws the quality of the same systems on other documents; None where that cannot
+    be.
     """
 
     quality: Floats
     document: Ints
     truth: Floats
     lower_is_better: bool
+    again: Callable[[np.random.Generator], Outputs] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import partial
 from math import gcd
 from typing import Annotated, Literal
 
@@ -10,7 +12,7 @@ from annotated_types import Ge, Gt, Le
 from scipy.special import expit, logit
 
 from simlab.messages import numbered
-from simlab.types import RATE, Floats, Frame, InputError, Ints, Outputs, RatedWorld, World
+from simlab.types import RATE, Anew, Floats, Frame, InputError, Ints, Outputs, RatedWorld, World
 from simlab.types.bounds import Count, LogSpread, Weight
 from simlab.world.laws.error_counts import ErrorCounts, potential_ratings
 from simlab.world.systems import lognormal
@@ -51,30 +53,114 @@ def mqm_raters(
 
     Raises InputError for buckets that the pool cannot fill (see `count_buckets`).
     """
-    frame = _seat(outputs, pool_size, raters_per_bucket, buckets_per_rater, documents_per_bucket)
-    n_systems, n_documents = frame.n_systems, frame.n_documents
-    leniency = lognormal(rng, leniency_sd, pool_size)
-    severity = lognormal(rng, severity_sd, pool_size)
+    seat = partial(
+        _seat,
+        pool_size=pool_size,
+        raters_per_bucket=raters_per_bucket,
+        buckets_per_rater=buckets_per_rater,
+        per_bucket=documents_per_bucket,
+    )
+    spread = TasteSpread(rater_system_sd, rater_document_sd, rater_output_sd, agree_overall)
+    marking = Marking(noise_share, dispersion, major_share, minor_weight, major_weight, fixed=noise == "potential")
+    draw_people = partial(
+        _people, n_systems=len(outputs.quality), n=pool_size, leniency_sd=leniency_sd, severity_sd=severity_sd
+    )
+
+    def rated(outputs: Outputs, people: People, taste: Floats, shared: Floats, noise: np.random.Generator) -> World:
+        frame = seat(outputs)
+        law = _law(outputs, frame, people, taste, shared, marking)
+        again = partial(redrawn, outputs, people, shared)
+        return World(frame, {RATE: potential_ratings(noise, law) if marking.fixed else law}, outputs.truth, again=again)
+
+    def redrawn(outputs: Outputs, people: People, shared: Floats, anew: Anew) -> World:
+        if anew.documents is not None:
+            outputs = on_other_documents(outputs, anew.documents)
+            shared = _shared_part(anew.documents, outputs)
+        if anew.raters is not None:
+            people = draw_people(anew.raters, system_sd=spread.system)
+        return rated(outputs, people, _taste(anew.both, spread, outputs, seat(outputs), people), shared, anew.both)
+
+    people = draw_people(rng, system_sd=spread.system)
+    taste = _taste(rng, spread, outputs, seat(outputs), people)
+    return rated(outputs, people, taste, _shared_part(rng, outputs), rng)
+
+
+@dataclass(frozen=True, slots=True)
+class TasteSpread:
+    """Say how much raters differ on systems, documents and outputs; `level`: they agree on systems overall."""
+
+    system: float
+    document: float
+    output: float
+    level: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """Say how errors are counted and what they cost; `fixed`: every rating is drawn once for a world."""
+
+    noise_share: float
+    dispersion: float
+    major_share: float
+    minor_weight: float
+    major_weight: float
+    fixed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Hold what belongs to raters whatever they rate: `leniency[rater]`, `severity[rater]`, `of_system[system, 1, rater]`."""
+
+    leniency: Floats
+    severity: Floats
+    of_system: Floats
+
+
+def _people(
+    rng: np.random.Generator, *, n_systems: int, n: int, leniency_sd: float, severity_sd: float, system_sd: float
+) -> People:
+    leniency, severity = (lognormal(rng, sd, n) for sd in (leniency_sd, severity_sd))
+    return People(leniency, severity, lognormal(rng, system_sd, (n_systems, 1, n)))
+
+
+def _taste(rng: np.random.Generator, spread: TasteSpread, outputs: Outputs, frame: Frame, people: People) -> Floats:
+    """Draw the factors `[system, document, rater]` of raters on single documents and outputs, times those on systems."""
+    n_raters = len(people.leniency)
     taste = (
-        lognormal(rng, rater_system_sd, (n_systems, 1, pool_size))
-        * lognormal(rng, rater_document_sd, (1, n_documents, pool_size))
-        * lognormal(rng, rater_output_sd, (n_systems, n_documents, pool_size))
+        people.of_system
+        * lognormal(rng, spread.document, (1, frame.n_documents, n_raters))
+        * lognormal(rng, spread.output, (frame.n_systems, frame.n_documents, n_raters))
     )
-    if agree_overall:
-        taste = level_taste(taste, outputs, frame.bucket)
-    points = (1 - major_share) * minor_weight + major_share * major_weight
+    return level_taste(taste, outputs, frame.bucket) if spread.level else taste
+
+
+def _shared_part(rng: np.random.Generator, outputs: Outputs) -> Floats:
+    """Draw the part of the number of errors in an output that all raters share: it belongs to the document."""
+    return rng.standard_normal((2, *outputs.quality.shape))
+
+
+def _law(
+    outputs: Outputs, frame: Frame, people: People, taste: Floats, shared: Floats, marking: Marking
+) -> ErrorCounts:
+    points = (1 - marking.major_share) * marking.minor_weight + marking.major_share * marking.major_weight
     rater = frame.rater[0]
-    major = expit(logit(major_share) + np.log(severity))[rater]
-    marked = (outputs.quality / points)[:, :, None] * leniency[rater]
+    major = expit(logit(marking.major_share) + np.log(people.severity))[rater]
+    marked = (outputs.quality / points)[:, :, None] * people.leniency[rater]
     marked = marked * np.take_along_axis(taste[:, frame.document], frame.rater, axis=2)
-    law = ErrorCounts(
+    return ErrorCounts(
         mean=np.stack([marked * (1 - major), marked * major]),
-        shared=rng.standard_normal((2, *outputs.quality.shape)),
-        own_share=noise_share,
-        dispersion=dispersion,
-        weight=np.array([minor_weight, major_weight]),
+        shared=shared,
+        own_share=marking.noise_share,
+        dispersion=marking.dispersion,
+        weight=np.array([marking.minor_weight, marking.major_weight]),
     )
-    return World(frame, {RATE: law if noise == "fresh" else potential_ratings(rng, law)}, outputs.truth)
+
+
+def on_other_documents(outputs: Outputs, rng: np.random.Generator) -> Outputs:
+    """Draw the systems' quality on other documents; raise InputError where systems offer none."""
+    if outputs.again is None:
+        raise InputError("document_draws: these systems draw no other documents (Outputs.again); set document_draws=1")
+    return replace(outputs.again(rng), again=outputs.again)
 
 
 def level_taste(taste: Floats, outputs: Outputs, bucket: Ints) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -12,6 +13,14 @@ from simlab.types.bounds import Count, LogSpread, Score
 
 _MOST_PLACES = 10**9
 """Segments are spread over fewer places than that."""
+
+
+class Spread(NamedTuple):
+    """Hold how much documents, segments and systems on documents differ: standard deviations of the logarithm."""
+
+    document: float
+    segment: float
+    both: float
 
 
 def mqm(
@@ -38,9 +47,20 @@ def mqm(
     """
     document = _documents(rng, n_documents, n_segments, max_segments)
     truth = mean_score * lognormal(rng, system_sd, n_systems)
-    by_document = lognormal(rng, document_sd, n_documents)
-    by_segment = lognormal(rng, segment_sd, n_segments)
-    by_both = lognormal(rng, system_document_sd, (n_systems, n_documents))
+    spread = Spread(document_sd, segment_sd, system_document_sd)
+
+    def again(rng: np.random.Generator) -> Outputs:
+        return _outputs(rng, truth, _documents(rng, n_documents, n_segments, max_segments), spread)
+
+    return replace(_outputs(rng, truth, document, spread), again=again)
+
+
+def _outputs(rng: np.random.Generator, truth: Floats, document: Ints, spread: Spread) -> Outputs:
+    """Draw what systems of known means do on documents."""
+    n_documents = int(document[-1]) + 1
+    by_document = lognormal(rng, spread.document, n_documents)
+    by_segment = lognormal(rng, spread.segment, len(document))
+    by_both = lognormal(rng, spread.both, (len(truth), n_documents))
     quality = truth[:, None] * (by_document * by_both)[:, document] * by_segment
     return Outputs(quality, document, truth, lower_is_better=True)
 
