@@ -98,6 +98,20 @@ def in_natural_order(names: Iterable[str]) -> dict[str, int]:
     return {name: index for index, name in enumerate(sorted(set(names), key=natural))}
 
 
+def replicated(sizes: Mapping[str, Any], sign: str = "×") -> str:
+    """Say how often a cell is carried out, from what a sweep declares; one pool and one draw go without saying.
+
+    >>> replicated({"worlds": 5, "studies": 50}), replicated({"worlds": 5, "pools": 2, "studies": 10}, "x")
+    ('5 worlds × 50 studies', '5 worlds x 2 pools x 10 studies')
+    """
+    crossed = [f"{sizes[key]} {words}" for key, words in _CROSSED.items() if sizes.get(key, 1) > 1]
+    worlds = "1 world" if sizes["worlds"] == 1 else f"{sizes['worlds']} worlds"
+    return f" {sign} ".join([worlds, *crossed, f"{sizes['studies']} studies"])
+
+
+_CROSSED = {"pools": "pools", "document_draws": "draws of documents"}
+
+
 def numbered(word: str, n: int) -> tuple[str, ...]:
     """Name n things by a word and a number, all of one length.
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 RESERVED = frozenset({
     *("replicate", "system", "pair", "world", "of_world", "study", "cluster", "preference", "round", "n_systems"),
+    *("pool", "draw"),
     *("pair_first", "pair_second", "metric_count", "hours", "difference"),
 })  # fmt: skip
 """Names that a store gives to other things than outcomes; an axis that would take one goes by its full key."""
@@ -77,6 +78,8 @@ def compose_sweep(
         finding=declared.finding,
         command=_command(declared, overrides, quick, plugins),
         composed=composed,
+        pools=first["pools"],
+        document_draws=first["document_draws"],
     )
 
 
@@ -132,6 +135,8 @@ def _plain(choices: Mapping[str, Any], options: Options, plugins: Sequence[str],
     named = {group: option for group, option in choices.items() if group != QUESTION}
     composed = groups.compose_options(named, options[QUESTION][kind.question], plugins) | {"plugins": list(plugins)}
     composed.pop(QUESTION)
+    # Kinds of one's own may be older than these keys.
+    composed = {"pools": 1, "document_draws": 1, **composed}
     return check(composed, plugins=plugins)
 
 
@@ -170,7 +175,7 @@ def _settle(config: Config, kind: Kind, settings: Settings) -> None:
 
 
 def _refuse_other_sizes(configs: Sequence[Config]) -> None:
-    for key in ("worlds", "studies"):
+    for key in ("worlds", "pools", "document_draws", "studies"):
         if len(values := list(dict.fromkeys(config[key] for config in configs))) > 1:
             said = " and ".join(map(str, values))
             raise InputError(f"{key} is {said} in the defaults of these kinds of studies; give one number, {key}=N")

@@ -61,9 +61,20 @@ def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; leave worlds out, raise studies")
     if config["worlds"] != 1 and set(systems) != {OPTION}:
         raise InputError("systems=recorded is one world, and all cells have the same worlds; add worlds=1")
+    if (config["pools"], config["document_draws"]) != (1, 1) and set(systems) != {OPTION}:
+        raise InputError(
+            "systems=recorded has one pool of raters and one set of documents, and all cells have as many; add pools=1 "
+            "document_draws=1"
+        )
+    for key, what in (("pools", "the raters"), ("document_draws", "the documents")):
+        if config[key] != 1 and key in settings and settings[key].typed:
+            raise InputError(
+                f"{key}={config[key]}: {what} of a recorded table are there once; leave {key} out (srp_disjoint is the "
+                "nearest that a table has: the same people, other outputs each)"
+            )
     if "studies" not in settings or not settings["studies"].typed:
-        config["studies"] *= config["worlds"]
-    config["worlds"] = 1
+        config["studies"] *= config["worlds"] * config["pools"] * config["document_draws"]
+    config |= {"worlds": 1, "pools": 1, "document_draws": 1}
 
 
 def identify(config: dict[str, Any]) -> None:

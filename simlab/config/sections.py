@@ -36,6 +36,8 @@ class Study(TypedDict):
 
     seed: Annotated[int, Ge(0)]
     worlds: Count
+    pools: Count
+    document_draws: Count
     studies: Count
     plugins: list[str]
 

@@ -115,8 +115,8 @@ def _check(setting: Setting, options: Options) -> None:
 def _why_no_axis(head: str) -> str:
     if head == "seed":
         return "all cells share their random numbers, so that designs meet the same worlds"
-    if head in ("worlds", "studies"):
-        return "all cells have the same worlds and studies"
+    if head in ("worlds", "pools", "document_draws", "studies"):
+        return "all cells have the same worlds, pools, draws of documents and studies"
     return "it changes no outcome of a study"
 
 

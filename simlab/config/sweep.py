@@ -16,7 +16,7 @@ from simlab.config.recorded import identify
 Config = dict[str, Any]
 """What one study declares: nested dicts of scalars and lists, resolved and checked."""
 
-NO_NUMBER = ("worlds", "studies", "measure", "engine", "plugins")
+NO_NUMBER = ("worlds", "pools", "document_draws", "studies", "measure", "engine", "plugins")
 """Keys that change no outcome of a replicate: how many there are, how they are judged, how they are computed."""
 
 
@@ -63,6 +63,19 @@ class Sweep:
     finding: str
     command: str
     composed: Mapping[tuple[str, ...], Config] = field(repr=False)
+    pools: int = 1
+    document_draws: int = 1
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Say how often each cell is carried out."""
+        names = ("worlds", "pools", "document_draws", "studies")
+        return dict(zip(names, (self.worlds, self.pools, self.document_draws, self.studies), strict=True))
+
+    @property
+    def of_world(self) -> int:
+        """Count the campaigns of a world in a cell: each pool of raters rates each draw of documents."""
+        return self.pools * self.document_draws * self.studies
 
     @property
     def n_cells(self) -> int:

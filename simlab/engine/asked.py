@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+from simlab.engine.continuation import CROSSED
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """Hold the worlds and studies that were ever asked of each cell; `lost` are cells of which a record is lost.
 
-    Of these all is wanted that the sweep declares: that much the store has places for.
+    Of these all is wanted that the sweep declares: that much the store has places for. Each world is wanted with all
+    `crossed` pairs of a pool of raters and a draw of documents.
     """
 
     sizes: Mapping[str, tuple[tuple[int, int], ...]]
     lost: tuple[str, ...]
+    crossed: tuple[tuple[int, int], ...] = ((0, 0),)
 
     def of_worlds(self, cell: str) -> list[int]:
-        """Return how many studies of each world of a cell are wanted."""
+        """Return how many studies of each world of a cell are wanted, with each pool and draw of documents."""
         return [studies for worlds, studies in self._steps(cell) for _ in range(worlds)]
 
     def campaigns(self) -> dict[str, int]:
         """Count the campaigns that are wanted of each cell."""
-        return {cell: sum(worlds * studies for worlds, studies in self._steps(cell)) for cell in self.sizes}
+        pairs = len(self.crossed)
+        return {cell: pairs * sum(worlds * studies for worlds, studies in self._steps(cell)) for cell in self.sizes}
 
     def _steps(self, cell: str) -> Iterator[tuple[int, int]]:
         """Go through runs of worlds of which as many studies are wanted."""
@@ -63,6 +66,14 @@ def size_of(declared: Any) -> tuple[int, int] | None:
         return None
     worlds, studies = declared.get("worlds"), declared.get("studies")
     return (worlds, studies) if isinstance(worlds, int) and isinstance(studies, int) else None
+
+
+def crossed_in(declared: Any) -> tuple[tuple[int, int], ...]:
+    """List the pairs of a pool and a draw of documents that a sweep declares for each world."""
+    sizes = declared if isinstance(declared, Mapping) else {}
+    numbers = [sizes.get(key, 1) for key in CROSSED]
+    pools, draws = (number if type(number) is int and number > 0 else 1 for number in numbers)
+    return tuple(product(range(pools), range(draws)))
 
 
 def _reach(sizes: Mapping[str, tuple[tuple[int, int], ...]], declared: tuple[int, int]) -> bool:

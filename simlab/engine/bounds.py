@@ -40,10 +40,12 @@ def refuse_many_blocks(sweep: Sweep) -> None:
     """Raise InputError for more blocks than a ledger can hold, counted without making any."""
     block = sweep.base["engine"]["block"]
     of_world = -(-sweep.studies // block)
-    blocks = sweep.n_cells * sweep.worlds * of_world
-    if blocks <= MOST_BLOCKS and sweep.n_cells * sweep.worlds * sweep.studies <= MOST_CAMPAIGNS:
+    crossed = sweep.pools * sweep.document_draws
+    blocks = sweep.n_cells * sweep.worlds * crossed * of_world
+    if blocks <= MOST_BLOCKS and sweep.n_cells * sweep.worlds * sweep.of_world <= MOST_CAMPAIGNS:
         return
-    counted = f"{sweep.n_cells:,} cells x {sweep.worlds:,} worlds x {sweep.studies:,} studies"
+    pairs = f" x {sweep.pools:,} pools x {sweep.document_draws:,} draws of documents" if crossed > 1 else ""
+    counted = f"{sweep.n_cells:,} cells x {sweep.worlds:,} worlds{pairs} x {sweep.studies:,} studies"
     larger = "worlds" if sweep.worlds > sweep.studies else "studies"
     remedy = " or raise engine.block" if of_world > 1 else ""
     raise InputError(

@@ -16,6 +16,9 @@ from simlab.types import InputError
 Placed: TypeAlias = tuple[tuple[int, ...], Mapping[str, Any]]
 """Where a cell stands on the axes, and its config."""
 
+CROSSED = ("pools", "document_draws")
+"""Sizes that a declaration names where there is more than one; see `Place`."""
+
 _ABSENT = object()
 
 Declaration = Mapping[str, Any]
@@ -34,6 +37,7 @@ def declare(sweep: Sweep) -> dict[str, Any]:
         "base": determining(sweep.base),
         "worlds": sweep.worlds,
         "studies": sweep.studies,
+        **crossed({"pools": sweep.pools, "document_draws": sweep.document_draws}),
         "measures": list(sweep.measures),
         "measure": sweep.base.get("measure", {}),
         "plugins": sweep.base.get("plugins", []),
@@ -42,6 +46,12 @@ def declare(sweep: Sweep) -> dict[str, Any]:
         "finding": sweep.finding,
         "outcomes": sweep.base["engine"].get("outcomes", True),
     }
+
+
+def crossed(*declared: Mapping[str, Any]) -> dict[str, int]:
+    """Return the largest numbers of pools and draws of documents; one of each is not written down."""
+    largest = {key: max(one.get(key, 1) for one in declared) for key in CROSSED}
+    return {key: number for key, number in largest.items() if number > 1}
 
 
 def determining(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,6 +80,7 @@ def grow(stored: Declaration, asked: Declaration, where: str) -> dict[str, Any]:
     axes = [{**axis, "values": _union(axis["values"], values[axis["key"]])} for axis in stored["axes"]]
     larger = {key: max(stored[key], asked[key]) for key in ("worlds", "studies")}
     foreign = joined(stored, asked)
+    larger |= crossed(stored, asked)
     return {**asked, "axes": axes, "base": _common(stored["base"], asked["base"]), **larger, **foreign}
 
 

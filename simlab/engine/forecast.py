@@ -63,7 +63,7 @@ def forecast(
     memory = job.memory or Memory(PROCESS_BYTES, 0.0, "", ())
     return Forecast(
         cells=len(job.cells),
-        campaigns=len(job.cells) * sweep.worlds * sweep.studies,
+        campaigns=len(job.cells) * sweep.worlds * sweep.of_world,
         blocks_missing=len(tasks),
         campaigns_missing=sum(task.address.count for task in tasks),
         jobs=processes,

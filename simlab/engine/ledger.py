@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from simlab.engine.addresses import Address, Finished, gaps
-from simlab.engine.asked import Asked, asked_of, size_of
-from simlab.engine.continuation import determining, grow, refuse_difference, refuse_mixture
+from simlab.engine.asked import Asked, asked_of, crossed_in, size_of
+from simlab.engine.continuation import CROSSED, crossed, determining, grow, refuse_difference, refuse_mixture
 from simlab.engine.ledger_file import (
     FILE,
     PLACED,
@@ -36,7 +36,7 @@ from simlab.engine.ledger_file import (
 )
 from simlab.engine.ledger_rows import Entry, Record, Row, block_row, cell_row, read_block
 from simlab.engine.provenance import LOST
-from simlab.types import InputError
+from simlab.types import InputError, Place
 
 LAID, BEHIND = "laid", "behind"
 """Whether the store is known to hold what the ledger holds, or a run may have been killed before it was laid anew."""
@@ -106,7 +106,14 @@ class Ledger:
             **asked,
             "worlds": max([asked["worlds"], *(worlds for worlds, _ in sizes)]),
             "studies": max([asked["studies"], *(studies for _, studies in sizes)]),
+            **self._crossed_before(asked),
         }
+
+    def _crossed_before(self, asked: Mapping[str, Any]) -> dict[str, int]:
+        """Read from the blocks how many pools and draws of documents there are, where no declaration says so."""
+        held = self._database.execute(f"SELECT max(pool), max(draw) FROM (SELECT {self._fields} FROM blocks)")  # noqa: S608
+        last = [number if type(number) is int else 0 for number in held.fetchone()]
+        return crossed(dict(zip(CROSSED, (number + 1 for number in last), strict=True)), asked)
 
     def is_damaged(self, key: str) -> bool:
         """Tell whether a record of the folder as a whole is damaged."""
@@ -210,14 +217,17 @@ class Ledger:
         except (ValueError, TypeError) as error:
             raise damage(self.folder / FILE, "a cell cannot be read") from error
 
-    def missing(self, cell: str, world: int, studies: int, *, failed: bool = True) -> list[tuple[int, int]]:
-        """List the studies of a world that are not finished, as (first, count); `failed` ones are among them."""
+    def missing(self, cell: str, at: Place, studies: int, *, failed: bool = True) -> list[tuple[int, int]]:
+        """List the studies at a place that are not finished, as (first, count); `failed` ones are among them.
+
+        The place is a world, a pool of raters and a draw of documents in it.
+        """
         held = ("ok",) if failed else ("ok", "failed")
         rows = self._database.execute(
             f"SELECT first, count FROM (SELECT {self._fields} FROM blocks)"  # noqa: S608 (no text from outside)
-            " WHERE cell = ? AND world = ? AND pool = 0 AND draw = 0 AND status IN (?, ?)"
+            " WHERE cell = ? AND world = ? AND pool = ? AND draw = ? AND status IN (?, ?)"
             " AND typeof(first) = 'integer' AND typeof(count) = 'integer'",
-            (cell, world, held[0], held[-1]),
+            (cell, *at[:3], held[0], held[-1]),
         )
         return gaps(rows, studies)
 
@@ -238,7 +248,8 @@ class Ledger:
 
         Raises InputError where what the sweep declares is damaged.
         """
-        return self.asked(size_of(self.declaration()))
+        declared = self.declaration()
+        return self.asked(size_of(declared))._replace(crossed=crossed_in(declared))
 
     def shortfall(self) -> tuple[int, int]:
         """Count the campaigns of known cells that are there, and all that are wanted.
@@ -248,7 +259,7 @@ class Ledger:
         """
         rows = self._database.execute(
             f"SELECT cell, sum(count) FROM (SELECT {self._fields} FROM blocks)"  # noqa: S608 (no text from outside)
-            " WHERE pool = 0 AND draw = 0 AND cell IN (SELECT cell FROM cells) GROUP BY cell"
+            " WHERE cell IN (SELECT cell FROM cells) GROUP BY cell"
         )
         held = {cell: count for cell, count in rows if type(count) is int}
         wanted = self.wanted().campaigns()

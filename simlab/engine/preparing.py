@@ -13,7 +13,7 @@ from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import cell_key, declare
 from simlab.engine.ledger import Entry
 from simlab.engine.machine import check_jobs
-from simlab.messages import shown
+from simlab.messages import replicated, shown
 from simlab.supervision import entering
 from simlab.types import InputError
 
@@ -95,7 +95,7 @@ def engine_of(sweep: Sweep) -> Mapping[str, Any]:
 def outcome_bytes(sweep: Sweep, job: Job) -> int:
     """Estimate the size of a sweep's outcomes, uncompressed."""
     per_campaign = (campaign_bytes(cell.config, len(cell.systems)) for cell in job.cells)
-    return sweep.worlds * sweep.studies * sum(per_campaign)
+    return sweep.worlds * sweep.of_world * sum(per_campaign)
 
 
 def refuse_too_large(sweep: Sweep, job: Job) -> None:
@@ -103,7 +103,7 @@ def refuse_too_large(sweep: Sweep, job: Job) -> None:
     size = outcome_bytes(sweep, job)
     if size > LARGEST and job.asked["outcomes"]:
         raise InputError(
-            f"the outcomes of {len(job.cells)} cells x {sweep.worlds} worlds x {sweep.studies} studies take "
+            f"the outcomes of {len(job.cells)} cells x {replicated(sweep.sizes, 'x')} take "
             f"{size / 2**30:.1f} GiB, more than {LARGEST / 2**30:.0f}; ask for less, or set engine.outcomes=false to "
             "store the measures only"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from simlab.engine.provenance import LOST, mixture, provenance, refuse_other_num
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.workers import BlockFunction
 from simlab.supervision import entering
+from simlab.types import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +152,10 @@ def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry]) -> list
     size = engine_of(sweep)["block"]
     cells = {entry.cell: entry.config for entry in entries}
     return [
-        Task(Address(cell, world, first, count), config)
-        for world in range(sweep.worlds)
+        Task(Address(cell, world, first, count, pool, draw), config)
+        for world, pool, draw in itertools.product(*map(range, (sweep.worlds, sweep.pools, sweep.document_draws)))
         for cell, config in cells.items()
-        for gap in (book.missing(cell, world, sweep.studies) if book else [(0, sweep.studies)])
+        for gap in (book.missing(cell, Place(world, pool, draw), sweep.studies) if book else [(0, sweep.studies)])
         for first, count in cut(gap, size)
     ]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from simlab.store.layout import Grid
 from simlab.store.measures import Variables
+from simlab.studies.outcomes import DRAW, POOL
 from simlab.types import Array
 
 NAMES_OF_PAIRS = ("pair_first_name", "pair_second_name")
@@ -33,11 +34,15 @@ def coordinates(size: Grid, document_set: Array | None) -> Variables:
 
 
 def _of_replicates(size: Grid, document_set: Array | None) -> Variables:
-    replicate = np.arange(size.sizes["replicate"], dtype=np.int32)
+    levels = (size.worlds, size.pools, size.draws, size.studies)
+    world, pool, draw, study = (index.ravel().astype(np.int32) for index in np.indices(levels))
     named: Variables = {
-        "world": (("replicate",), replicate // size.studies, {"label": "index of the world"}),
-        "study": (("replicate",), replicate % size.studies, {"label": "index of the study in its world"}),
+        "world": (("replicate",), world, {"label": "index of the world"}),
+        "study": (("replicate",), study, {"label": "index of the study in its world"}),
     }
+    if size.pools > 1 or size.draws > 1:
+        named[POOL] = (("replicate",), pool, {"label": "index of the pool of raters in its world"})
+        named[DRAW] = (("replicate",), draw, {"label": "index of the draw of documents in its world"})
     if document_set is not None:
         about = {"label": size.outcomes["document_set"].label}
         named["document_set"] = (("replicate",), document_set, about)

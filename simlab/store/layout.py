@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from simlab.engine.addresses import unpack
+from simlab.engine.addresses import Address, unpack
 from simlab.engine.conclusions import conclusions_of
+from simlab.engine.continuation import CROSSED
 from simlab.engine.ledger import Entry, Ledger, Row
 from simlab.formulas import systems_of_pairs
-from simlab.studies.outcomes import IDENTITY
+from simlab.studies.outcomes import DRAW, IDENTITY, POOL
 from simlab.types import BLOCK_FAILED, Array, InputError, Ints, Outcome
 
 CHUNK_BYTES = 16 * 2**20
@@ -30,6 +31,8 @@ class Grid:
 
     axes: tuple[Mapping[str, Any], ...]
     worlds: int
+    pools: int
+    draws: int
     studies: int
     entries: Mapping[tuple[int, ...], Entry]
     sizes: Mapping[str, int]
@@ -40,6 +43,12 @@ class Grid:
     def shape(self) -> tuple[int, ...]:
         """Count the values of each axis."""
         return tuple(len(axis["values"]) for axis in self.axes)
+
+    def replicates(self, outcomes: Mapping[str, Array]) -> Ints:
+        """Return where campaigns lie among all: by world, in it by pool, draw of documents and study."""
+        none = np.zeros_like(outcomes["world"])
+        of_pool = outcomes["world"].astype(np.int64) * self.pools + outcomes.get(POOL, none)
+        return np.asarray((of_pool * self.draws + outcomes.get(DRAW, none)) * self.studies + outcomes["study"])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,11 +63,12 @@ def grid(book: Ledger) -> Grid:
         raise InputError(f"{book.folder} holds no sweep yet")
     entries = {entry.position: entry for entry in book.entries()}
     worlds, studies = declared["worlds"], declared["studies"]
+    pools, draws = (declared.get(key, 1) for key in CROSSED)
     n = max((len(entry.systems) for entry in entries.values()), default=0)
-    sizes = {"replicate": worlds * studies, "of_world": worlds, "system": n, "pair": n * (n - 1) // 2}
+    sizes = {"replicate": worlds * pools * draws * studies, "of_world": worlds, "system": n, "pair": n * (n - 1) // 2}
     about = conclusions_of(declared, [entry.config for entry in entries.values()])
     sizes |= about.sizes
-    return Grid(tuple(declared["axes"]), worlds, studies, entries, sizes, about.outcomes, about.along)
+    return Grid(tuple(declared["axes"]), worlds, pools, draws, studies, entries, sizes, about.outcomes, about.along)
 
 
 def columns(dim: str, n_systems: int, size: int) -> Ints:
@@ -75,11 +85,14 @@ def columns(dim: str, n_systems: int, size: int) -> Ints:
 
 
 def gather(rows: Iterable[Row], config: Mapping[str, Any], declared: Mapping[str, Outcome]) -> dict[str, Array]:
-    """Join the blocks of a cell: replicates in the order of worlds and studies, failed ones with their status.
+    """Join the blocks of a cell: replicates in the order of worlds, pools, draws and studies, failed ones with status.
 
-    Outcomes per world are indexed by world. Raises InputError where a block is torn or holds what is not declared.
+    Outcomes per world are indexed by world; pool and draw are left out where there is one of each. Raises InputError
+    where a block is torn or holds what is not declared.
     """
     parts = [_part(row, config, declared) for row in rows]
+    if not any(part[name].any() for part in parts for name in (POOL, DRAW)):
+        parts = [{name: array for name, array in part.items() if name not in (POOL, DRAW)} for part in parts]
     names = list(dict.fromkeys(name for part in parts for name in part))
     of_world = [name for name in names if per_world(declared, name)]
     joined = {name: _joined(parts, name, declared) for name in names if name not in of_world}
@@ -96,7 +109,8 @@ def _part(row: Row, config: Mapping[str, Any], declared: Mapping[str, Outcome]) 
     if not row.sound:
         raise InputError(f"a block of the ledger is damaged ({at}); run the same sweep again to compute it anew")
     if not row.block.failed:
-        return {name: _typed(name, array, declared) for name, array in unpack(row.block.payload).items()}
+        arrays = {name: _typed(name, array, declared) for name, array in unpack(row.block.payload).items()}
+        return arrays | _nested(at)
     study = np.arange(at.first, at.first + at.count, dtype=np.int32)
     # A failed replicate keeps its document set, so that designs compared have the same clusters.
     per_set = config.get("design", {}).get("studies_per_document_set", 1)
@@ -105,7 +119,13 @@ def _part(row: Row, config: Mapping[str, Any], declared: Mapping[str, Outcome]) 
         "study": study,
         "document_set": study // np.int32(per_set),
         "status": np.full(at.count, BLOCK_FAILED, np.int8),
+        **_nested(at),
     }
+
+
+def _nested(at: Address) -> dict[str, Array]:
+    """Say with which pool of raters and draw of documents the studies of a block were carried out."""
+    return {name: np.full(at.count, number, np.int32) for name, number in ((POOL, at.pool), (DRAW, at.draw))}
 
 
 def _typed(name: str, array: Array, declared: Mapping[str, Outcome]) -> Array:
@@ -141,7 +161,7 @@ def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int)
     padded = np.full([grid.sizes[dim] for dim in outcome.dims], outcome.fill, outcome.dtype)
     array = outcomes[name]
     of_world = per_world(grid.outcomes, name)
-    rows = np.arange(len(array)) if of_world else outcomes["world"] * grid.studies + outcomes["study"]
+    rows = np.arange(len(array)) if of_world else grid.replicates(outcomes)
     columns_of = [
         columns(dim, n_systems, grid.sizes[dim])[:length]
         for dim, length in zip(outcome.dims[1:], array.shape[1:], strict=True)

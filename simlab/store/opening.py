@@ -83,7 +83,7 @@ def outcomes_of_cell(dataset: xr.Dataset, index: Sequence[int]) -> dict[str, Arr
         raise InputError("this store keeps measures only (engine.outcomes=false); run it again to keep outcomes")
     cell = dataset.isel(dict(zip(axes_of(dataset), index, strict=True)))
     ran = np.flatnonzero(cell["status"].values != UNRUN)
-    outcomes = {name: cell[name].values[ran] for name in ("world", "study")}
+    outcomes = {name: cell[name].values[ran] for name in IDENTITY if name in cell.coords}
     for name in outcome_names(dataset):
         if list(index) not in dataset[name].attrs.get("absent", []):
             outcomes[name] = _cut(cell, name, ran)

@@ -21,6 +21,7 @@ def orders(dataset: xr.Dataset, world: int, study: int) -> list[dict[str, Any]]:
     """
     if "verdict" not in dataset:
         raise InputError("this store holds no verdicts about pairs; `simlab order` is for studies of preferences")
+    # Of several pools and draws of documents the first.
     matching = np.flatnonzero((dataset["world"].values == world) & (dataset["study"].values == study))
     if not len(matching):
         worlds, studies = int(dataset["world"].max()), int(dataset["study"].max())

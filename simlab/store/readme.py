@@ -15,7 +15,7 @@ import yaml
 
 from simlab.engine.ledger import FILE, STORE
 from simlab.files import reason
-from simlab.messages import shown
+from simlab.messages import replicated, shown
 from simlab.store.measures import Labels
 
 PAGE = "README.txt"
@@ -77,7 +77,7 @@ def of_studies(declared: Mapping[str, Any], labels: Labels, command: str) -> str
         (STORE, "measures, and what every campaign concluded, as labelled arrays (Zarr)"),
         (FILE, f"every finished block of campaigns (SQLite): the truth that {STORE} is laid from"),
     ]
-    campaigns = f"Cells: {size}, each {declared['worlds']} worlds x {declared['studies']} studies."
+    campaigns = f"Cells: {size}, each {replicated(declared, 'x')}."
     more = "The same command (with the same --out, if one was given) continues it where something is missing."
     settings = {key: value for key, value in declared["base"].items() if key != "measure"}
     return _page(declared, labels, files, _made(command, more), [campaigns], [LEDGER], settings)

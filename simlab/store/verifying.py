@@ -27,7 +27,7 @@ from simlab.store.opening import refuse_newer
 from simlab.store.undivided import ATTRIBUTE as UNDIVIDED
 from simlab.store.wholeness import SEAL, examine, remedy, seal_of_attributes
 from simlab.store.writing import attributes, look_through, outcome_names
-from simlab.types import Array, InputError
+from simlab.types import Array, InputError, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +130,11 @@ def _unasked(book: Ledger) -> list[str]:
 def _missing(book: Ledger) -> list[str]:
     names, wanted = cell_names(book), book.wanted()
     return [
-        f"missing: {names[cell]}{Address(cell, world, first, count)}"
+        f"missing: {names[cell]}{Address(cell, world, first, count, pool, draw)}"
         for cell in names
         for world, studies in enumerate(wanted.of_worlds(cell))
-        for first, count in book.missing(cell, world, studies, failed=False)
+        for pool, draw in wanted.crossed
+        for first, count in book.missing(cell, Place(world, pool, draw), studies, failed=False)
     ]
 
 

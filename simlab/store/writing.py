@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simlab.engine.continuation import CROSSED
 from simlab.engine.ledger import Ledger
 from simlab.engine.provenance import CHANGED
 from simlab.store import readme, units
@@ -35,6 +36,7 @@ from simlab.store.measures import (
 )
 from simlab.store.undivided import Undivided, attribute, undivided
 from simlab.store.wholeness import SEAL, seal_of_attributes
+from simlab.studies.outcomes import IDENTITY
 from simlab.types import OK, Array, Outcome
 
 if TYPE_CHECKING:
@@ -161,9 +163,14 @@ def attributes(book: Ledger) -> dict[str, Any]:
         # Whether some numbers come from files of simlab that no commit holds.
         "dirty": any(commit.endswith(CHANGED) for commit in commits),
         # How xarray learns which variables are coordinates.
-        "coordinates": " ".join(("world", "study", "document_set", "pair_first", "pair_second", *NAMES_OF_PAIRS)),
+        "coordinates": " ".join((*_places(declared), "document_set", "pair_first", "pair_second", *NAMES_OF_PAIRS)),
     }
     return about | latest | ({"earlier_versions": json.dumps(earlier)} if earlier else {})
+
+
+def _places(declared: Mapping[str, Any]) -> tuple[str, ...]:
+    """Name what says where campaigns lie; with one pool of raters and one draw of documents nobody has to say so."""
+    return IDENTITY if declared.keys() & set(CROSSED) else ("world", "study")
 
 
 def outcome_names(book: Ledger, survey: Survey) -> list[str]:

@@ -60,7 +60,7 @@ def _block(kind: Kind, config: Mapping[str, Any], places: Sequence[Place]) -> Bl
     parts: list[Block] = []
     for _, group in itertools.groupby(enumerate(places), key=lambda entry: entry[1][:3]):
         numbered = list(group)
-        world = draw_world(config, numbered[0][1].world)
+        world = draw_world(config, *numbered[0][1][:3])
         laid = laid_out(kind, config, prepared, world, numbered[0][1])
         for batch in _batches(numbered, kind.batch):
             parts.append(_carry_out(kind, prepared, world, laid, batch))

@@ -19,6 +19,9 @@ from simlab.types import InputError
 def check(config: Mapping[str, Any]) -> Shape:
     """Return the shape of a cell's worlds; raise InputError where its keys contradict each other or its world."""
     kind, world = kind_of(config), draw_world(config, 0)
+    last = [config.get(key, 1) - 1 for key in ("pools", "document_draws")]
+    if any(last):
+        draw_world(config, 0, *last)
     if not kind.accepts(world):
         offered = " or ".join(sorted(world.answers))
         raise InputError(

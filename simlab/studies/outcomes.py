@@ -26,7 +26,8 @@ COMMON: Mapping[str, Outcome] = {
 }
 P_VALUE = {"p_value": Outcome(("replicate", "pair"), "float64", NAN, "two-sided p-value", low=0, high=1)}
 
-IDENTITY = ("world", "study")
+POOL, DRAW = "pool", "draw"
+IDENTITY = ("world", POOL, DRAW, "study")
 """What every block gives beside outcomes: where its campaigns live."""
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar, get_type_hints
+
+import numpy as np
 
 from simlab.parts import bind, name_of, resolve
 from simlab.rng import stream
 from simlab.studies.possible import rule_of, within, worst
 from simlab.studies.sealing import sealed
-from simlab.types import COMPARE, JUDGE, RATE, Contest, InputError, Outputs, World
+from simlab.types import COMPARE, JUDGE, RATE, Anew, Contest, InputError, Outputs, Place, World
 from simlab.world.numbers import numbers
 
 Drawn = TypeVar("Drawn")
@@ -22,14 +25,18 @@ KEPT = 4
 _ASK = {RATE: "rate outputs", COMPARE: "compare outputs", JUDGE: "judge single outputs"}
 
 
-def draw_world(config: Mapping[str, Any], world: int) -> World:
-    """Draw a world; the same for every design (the last ones are kept)."""
-    return drawn_at(address(config), world)
+def draw_world(config: Mapping[str, Any], world: int, pool: int = 0, draw: int = 0) -> World:
+    """Draw a world, with other raters and documents than its first; the same for every design (the last are kept).
+
+    Raises InputError for a world of which raters, or documents, cannot be drawn anew.
+    """
+    return drawn_at(address(config), world) if pool == draw == 0 else again_at(address(config), world, pool, draw)
 
 
 def forget() -> None:
     """Let the next block draw its world anew."""
     drawn_at.cache_clear()
+    again_at.cache_clear()
 
 
 def address(config: Mapping[str, Any]) -> str:
@@ -54,6 +61,37 @@ def drawn_at(written: str, world: int) -> World:
         return drawn
     scored: World = bind(at["metric"], at["plugins"])(stream(at["seed"], "world", world, "metric"), drawn)
     return _checked(scored, "metric", at["metric"])
+
+
+@lru_cache(maxsize=KEPT)
+def again_at(written: str, world: int, pool: int, draw: int) -> World:
+    """Draw other raters, other documents, or both for the systems of a world.
+
+    Pools and draws of documents cross: a pool is the same people whatever they rate, a draw of documents the same
+    whoever rates it.
+    """
+    first, seed = drawn_at(written, world), json.loads(written)["seed"]
+    if first.again is None:
+        raise InputError(_NOTHING_ANEW)
+    place = Place(world, pool, draw)
+    drawn = first.again(
+        Anew(
+            stream(seed, *place.of_pool, "raters") if pool else None,
+            stream(seed, *place.of_documents, "documents drawn") if draw else None,
+            stream(seed, *place.of_world, "both"),
+        )
+    )
+    if drawn.metric is None and isinstance(first.metric, np.ndarray):
+        raise InputError("this metric scores the documents that there are, and no others; set document_draws=1")
+    if drawn.metric is None and first.metric is not None:
+        drawn = replace(drawn, metric=first.metric)
+    return _checked(drawn, "raters", json.loads(written)["raters"])
+
+
+_NOTHING_ANEW = (
+    "pools and document_draws: of this world neither raters nor documents can be drawn anew (a recorded table has its "
+    "own, once); set pools=1 and document_draws=1"
+)
 
 
 def _checked(drawn: Drawn, group: str, section: Mapping[str, Any]) -> Drawn:

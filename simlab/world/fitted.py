@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from simlab.messages import legible, or_nearest
 from simlab.types import Frame, InputError, Ints, RatedWorld
 from simlab.types.bounds import Count
 from simlab.world.files.fitted_world import FittedWorld, read_fitted
-from simlab.world.laws.fitted import Effects, world_on
+from simlab.world.laws.fitted import Effects, Others, world_on
 from simlab.world.raters import seat_raters
 from simlab.world.systems import lognormal
 
@@ -37,7 +38,7 @@ def fitted(
     The file is what `simlab fit` wrote (`path=None`: the fit that is built in). A world takes one draw of the
     parameters from it at random, so that worlds differ by what the pilot left open. Documents are as long as those of
     the pilot, drawn with replacement; buckets take the pilot's sets of raters in turn. With `rater_pool=new` as many
-    raters are drawn anew from the population that the pilot's raters stand for.
+    raters are drawn anew from the population that the pilot's raters stand for; so are those of further pools.
 
     Raises InputError for a file that is no fitted world or whose digest is not `sha256` (None: any), and for names that
     are not in it.
@@ -45,10 +46,13 @@ def fitted(
     held = read_fitted(path, sha256)
     draw = int(rng.integers(len(held.effects)))
     effects = _named(held, held.effects[draw], names)
-    if rater_pool == "new":
-        effects = _other_raters(rng, effects, held.leniency_sd[draw], held.severity_sd[draw])
-    frame = _frame(rng, held, names, n_documents, raters_per_bucket)
-    return world_on(rng, effects, frame, potential=noise == "potential")
+    leniency_sd, severity_sd = held.leniency_sd[draw], held.severity_sd[draw]
+    others = Others(
+        raters=partial(_other_raters, effects=effects, leniency_sd=leniency_sd, severity_sd=severity_sd),
+        documents=partial(_frame, held=held, names=names, n_documents=n_documents, per_bucket=raters_per_bucket),
+    )
+    own = others.raters(rng) if rater_pool == "new" else effects
+    return world_on(rng, own, others.documents(rng), potential=noise == "potential", others=others)
 
 
 def _named(held: FittedWorld, effects: Effects, names: Sequence[str] | None) -> Effects:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -44,7 +45,13 @@ def judges(
         )
     if scale == "skewed_score" and law.item_sd > 0:
         raise InputError("raters.scale=skewed_score needs systems.item_sd=0, or systems=alpha_optimal")
-    drawn = leniency + leniency_sd * rng.standard_normal(n_raters)
     if gamma is not None:
         noise = float(np.sqrt(gamma * np.mean(spread_of(law) ** 2)))
-    return World(contest_frame(contest), {JUDGE: Judgements(contest, law, Judges(scale, drawn, noise))})
+
+    def judged(rng: np.random.Generator) -> World:
+        drawn = leniency + leniency_sd * rng.standard_normal(n_raters)
+        return World(contest_frame(contest), {JUDGE: Judgements(contest, law, Judges(scale, drawn, noise))})
+
+    world = judged(rng)
+    # Outputs are drawn where they are judged: other inputs change nothing here.
+    return replace(world, again=lambda anew: world if anew.raters is None else judged(anew.raters))

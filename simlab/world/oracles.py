@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from simlab.formulas import stochastic
@@ -49,7 +51,9 @@ def compared_scores(rng: np.random.Generator, ratings: RatedWorld, *, tie_margin
 
 def compared_world(contest: Contest, rater: Floats | None) -> World:
     """Make the world of a contest whose outputs raters compare; see `Comparisons`."""
-    return World(contest_frame(contest), {COMPARE: Comparisons(contest, rater)})
+    world = World(contest_frame(contest), {COMPARE: Comparisons(contest, rater)})
+    # Raters have no names here, and each test set is drawn where it is used: other people and inputs, the same law.
+    return world if contest.recorded is not None else replace(world, again=lambda anew: world)
 
 
 def _contest(contest: Contest, name: str) -> Contest:

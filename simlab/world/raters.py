@@ -109,7 +109,7 @@ class Marking:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Hold what belongs to raters whatever they rate: `leniency[rater]`, `severity[rater]`, `of_system[system, 1, rater]`."""
+    """Hold what belongs to raters alone: `leniency[rater]`, `severity[rater]`, `of_system[system, 1, rater]`."""
 
     leniency: Floats
     severity: Floats
@@ -124,7 +124,7 @@ def _people(
 
 
 def _taste(rng: np.random.Generator, spread: TasteSpread, outputs: Outputs, frame: Frame, people: People) -> Floats:
-    """Draw the factors `[system, document, rater]` of raters on single documents and outputs, times those on systems."""
+    """Draw the factors `[system, document, rater]` of raters on documents and outputs, times those on systems."""
     n_raters = len(people.leniency)
     taste = (
         people.of_system

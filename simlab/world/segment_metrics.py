@@ -8,7 +8,7 @@ from typing import Annotated, cast
 import numpy as np
 from annotated_types import Ge, Le
 
-from simlab.types import RATE, Floats, RatedWorld, RatingLaw, World
+from simlab.types import RATE, Anew, Floats, RatedWorld, RatingLaw, World
 from simlab.types.bounds import Spread
 
 
@@ -26,14 +26,29 @@ def segment_metric(
     corrects the ratings that it has by what the metric says of the segments that it has not (control variates, Chaganty
     et al. 2018): the means that it estimates are still those of the raters.
     """
-    quality = agreed_quality(world)
-    n_systems = len(quality)
+    n_systems = world.frame.n_systems
     rho = np.clip(correlation + correlation_sd * rng.standard_normal(n_systems), -1, 1)[:, None]
+    return _scored(world, rho, rng.standard_normal((n_systems, len(world.frame.document))))
+
+
+def _scored(world: World, rho: Floats, noise: Floats) -> World:
+    """Score the segments; of other documents the metric's errors are others, of other raters its aim is."""
+    quality = agreed_quality(world)
     spread = quality.std(1, keepdims=True)
     followed = (quality - quality.mean(1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
     sign = -1.0 if world.frame.lower_is_better else 1.0
-    score = sign * rho * followed + np.sqrt(1 - rho**2) * rng.standard_normal(quality.shape)
-    return replace(world, metric=score)
+    scored = replace(world, metric=sign * rho * followed + np.sqrt(1 - rho**2) * noise)
+    if world.again is None:
+        return scored
+    rated_again = world.again
+
+    def again(anew: Anew) -> World:
+        rated = rated_again(anew)
+        # After the documents themselves, whoever rates them.
+        own = noise if anew.documents is None else anew.documents.standard_normal(noise.shape)
+        return _scored(rated, rho, own)
+
+    return replace(scored, again=again)
 
 
 def agreed_quality(world: World) -> Floats:

@@ -13,6 +13,7 @@ from simlab.drawing.figures import panels, styles
 from simlab.drawing.text.tables import counted
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, short
+from simlab.messages import replicated
 from simlab.store.intervals import campaigns
 from simlab.store.opening import axes_of
 
@@ -41,13 +42,11 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
     sweep, clusters = view.declared(dataset), f"{view.cluster(dataset, shown.measure)}s"
     if "calculation" in sweep:
         return "Calculated, without simulation: no sampling error."
-    worlds, studies = int(sweep["worlds"]), int(sweep["studies"])
-    size = f"{worlds} worlds × {studies} studies" if worlds > 1 else f"1 world × {studies} studies"
     shared = f"designs share the {clusters}, so overlapping intervals can still differ (simlab compare)"
     parts = [
         shown.against and f"beside points: {axis_label(shown.x)}",
         f"95 % intervals over {clusters}, inside the range of the measure",
-        f"{size} per point",
+        f"{replicated(sweep)} per point",
         shown.line and shared,
         _failures(dataset),
         view.condition(dataset),

@@ -11,6 +11,7 @@ from simlab.drawing import view
 from simlab.drawing.figures import panels
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label
+from simlab.messages import replicated
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     if shown.against:
         words += f"; dashed: {measure_label(dataset, shown.against)}"
     sweep = view.declared(dataset)
-    panels.footnote(figure, f"{words}; {sweep['worlds']} worlds × {sweep['studies']} studies per point.")
+    panels.footnote(figure, f"{words}; {replicated(sweep)} per point.")
     return figure
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from simlab.config.calculation import Calculation
 from simlab.config.sweep import Sweep
 from simlab.drawing.text.tables import listing, word
-from simlab.messages import flat
+from simlab.messages import flat, replicated
 
 
 def inventory(aims: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> str:
@@ -23,7 +23,7 @@ def inventory(aims: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> 
 
 def sweep(declared: Sweep, described: Mapping[str, Any]) -> str:
     """Write what a sweep declares, and what its cells share."""
-    size = f"{declared.n_cells} cells, each {declared.worlds} worlds × {declared.studies} studies"
+    size = f"{declared.n_cells} cells, each {replicated(declared.sizes)}"
     precision = ", ".join(f"{what}: {wanted}" for what, wanted in declared.precision.items())
     return _declared(declared, described, size, [["precision", precision]] if precision else [], declared.base)
 

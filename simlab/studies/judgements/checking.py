@@ -21,6 +21,11 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     needs, law = plan(prepare(config), world), judgements_of(world)
     if "_target_" in config["decision"]:
         raise InputError("decision: studies of judgements are decided by a z test; choose decision=significance")
+    if law.contest.fixed and config.get("document_draws", 1) > 1:
+        raise InputError(
+            f"document_draws={config['document_draws']}: the truth of a fixed test set is its own, so that another one "
+            "repeats nothing; set systems.test_set=fresh, where every study has outputs of its own, or document_draws=1"
+        )
     small = {
         "human_ratings": min(needs.human, ENOUGH),
         "metric_ratings": config["budget"]["metric_ratings"] if law.contest.fixed else min(needs.metric, ENOUGH),

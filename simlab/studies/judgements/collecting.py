@@ -39,7 +39,7 @@ def lay(prepared: Prepared, world: World, place: Place) -> Laid:
     law = judgements_of(world)
     needs = plan(prepared, world)
     if law.contest.fixed:
-        rng = stream(prepared.seed, *place.of_world, "test_set")
+        rng = stream(prepared.seed, *place.of_documents, "test_set")
         needs = needs._replace(test_set=law.outputs(rng, law.contest.n_items, world.metric, shared=needs.shared))
     return Laid(needs, quality(law, world.metric))
 

@@ -28,7 +28,7 @@ from simlab.types import (
     Verdicts,
     World,
 )
-from simlab.world.laws.comparisons import GAP, contest_of
+from simlab.world.laws.comparisons import GAP, comparisons_of, contest_of
 
 LOSS = 2
 """The last of the outcomes of a comparison: >, =, <."""
@@ -45,8 +45,10 @@ def lay(prepared: Prepared, world: World, place: Place) -> TestSet | None:
     """Draw the test set that all studies of a world share; None where each has its own."""
     if not contest_of(world).fixed:
         return None
-    drawn: TestSet = world.answers[COMPARE].draw(stream(prepared.seed, *place.of_world, "test_set"), world.metric)
-    return _compared(drawn)
+    # Of a further pool of raters the outputs are the same, whoever compares them.
+    others = stream(prepared.seed, *place.of_world, "raters") if place.pool else None
+    rng = stream(prepared.seed, *place.of_documents, "test_set")
+    return _compared(comparisons_of(world).draw(rng, world.metric, others))
 
 
 def _compared(drawn: TestSet) -> TestSet:

@@ -57,7 +57,7 @@ def _campaign(prepared: Prepared, world: World, table: Table, noise: Any, place:
 
 def chosen_documents(prepared: Prepared, world: World, table: Table, place: Place) -> Bools:
     """Draw the documents of a study; studies of a document set have the same."""
-    rng = stream(prepared.seed, *place.of_world, "documents", document_set(prepared, world, place.study))
+    rng = stream(prepared.seed, *place.of_documents, "documents", document_set(prepared, world, place.study))
     return draw_documents(rng, world.frame.bucket, table.rateable, prepared.design["documents"])
 
 

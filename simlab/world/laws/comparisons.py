@@ -36,12 +36,15 @@ class Comparisons:
     contest: Contest
     rater: Floats | None
 
-    def draw(self, rng: np.random.Generator, needs: MetricLaw | None) -> TestSet:
+    def draw(
+        self, rng: np.random.Generator, needs: MetricLaw | None, raters: np.random.Generator | None = None
+    ) -> TestSet:
         """Draw the outcomes of every pair on every output that humans or the metric (`needs`, None: none) can rate.
 
         The oracle, the raters and the metric have streams of their own: another metric changes no human rating. Of a
         recorded contest the ratings are given; outputs beyond them, and gaps, get an oracle outcome by the pair's
-        recorded rates, as the ideal metric of Deriu et al. 2023 (appendix E) does.
+        recorded rates, as the ideal metric of Deriu et al. 2023 (appendix E) does. `raters` lets other people compare
+        the same outputs.
         """
         contest, metric = self.contest, needs
         for_oracle, for_others, for_raters, for_metric = rng.spawn(4)
@@ -53,7 +56,7 @@ class Comparisons:
             score = None if score is None or other is None else np.concatenate([score, other], axis=1)
         human = oracle[:, : contest.n_items] if contest.recorded is None else contest.recorded
         if self.rater is not None:
-            human = _through(for_raters, human, self.rater[None])
+            human = _through(raters or for_raters, human, self.rater[None])
         if metric is None:
             return TestSet(human, None)
         score = None if score is None else score[:, :n_outputs]
@@ -66,10 +69,15 @@ class Comparisons:
 
 def contest_of(world: World) -> Contest:
     """Return the contest whose outputs the raters of a world compare."""
+    return comparisons_of(world).contest
+
+
+def comparisons_of(world: World) -> Comparisons:
+    """Return the law by which the outputs of a world are compared."""
     law = world.answers[COMPARE]
     if not isinstance(law, Comparisons):
         raise TypeError("a metric of pairs needs outputs that are compared by the law of Comparisons")
-    return law.contest
+    return law
 
 
 def contest_frame(contest: Contest) -> Frame:

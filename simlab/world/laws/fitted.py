@@ -9,12 +9,14 @@ Strict raters find errors everywhere and tell systems less apart, in proportion,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
-from simlab.types import RATE, Floats, Frame, Ints, World
+from simlab.types import RATE, Anew, Floats, Frame, Ints, World
 from simlab.world.laws.error_counts import ErrorCounts, potential_ratings
 from simlab.world.systems import lognormal
 
@@ -64,18 +66,42 @@ class Factors:
     taste: Floats
 
 
+class Passages(NamedTuple):
+    """Hold what belongs to documents whoever rates them: `Factors` without taste."""
+
+    by_item: Floats
+    by_segment: Floats
+    by_both: Floats
+
+
 def draw_factors(rng: np.random.Generator, effects: Effects, document: Ints) -> Factors:
     """Draw documents, segments and taste; `document[item]` says which segments belong together."""
-    n_systems, n_raters, n_documents = len(effects.system_mean), len(effects.leniency), int(document.max()) + 1
+    passages = draw_passages(rng, effects, document)
+    return Factors(*passages, taste=draw_taste(rng, effects, taste_of_systems(rng, effects), document))
+
+
+def draw_passages(rng: np.random.Generator, effects: Effects, document: Ints) -> Passages:
+    """Draw documents and segments."""
+    n_systems, n_documents = len(effects.system_mean), int(document.max()) + 1
     by_document = lognormal(rng, effects.document_sd, n_documents)
     by_segment = lognormal(rng, effects.segment_sd, len(document))
     by_both = lognormal(rng, effects.system_document_sd, (n_systems, n_documents))
-    taste = (
-        lognormal(rng, effects.rater_system_sd, (n_systems, 1, n_raters))
+    return Passages(by_document[document] * by_segment, by_segment, by_both)
+
+
+def taste_of_systems(rng: np.random.Generator, effects: Effects) -> Floats:
+    """Draw how raters differ on systems, whatever the document: `[system, 1, rater]`."""
+    return lognormal(rng, effects.rater_system_sd, (len(effects.system_mean), 1, len(effects.leniency)))
+
+
+def draw_taste(rng: np.random.Generator, effects: Effects, of_systems: Floats, document: Ints) -> Floats:
+    """Draw how raters differ on documents and outputs, times that on systems: `[system, document, rater]`."""
+    n_systems, n_raters, n_documents = len(effects.system_mean), len(effects.leniency), int(document.max()) + 1
+    return np.asarray(
+        of_systems
         * lognormal(rng, effects.rater_document_sd, (1, n_documents, n_raters))
         * lognormal(rng, effects.rater_output_sd, (n_systems, n_documents, n_raters))
     )
-    return Factors(by_document[document] * by_segment, by_segment, by_both, taste)
 
 
 def expected_errors(
@@ -119,18 +145,74 @@ def weights(effects: Effects) -> Floats:
     return np.array([effects.minor_weight, effects.major_weight, *extra])
 
 
-def world_on(rng: np.random.Generator, effects: Effects, frame: Frame, *, potential: bool) -> World:
+def world_on(
+    rng: np.random.Generator, effects: Effects, frame: Frame, *, potential: bool, others: Others | None = None
+) -> World:
     """Draw a world for a given frame: who sits where is given, what they would say is drawn.
 
-    A gap in the frame stays a gap. With `potential` every rating is fixed, as in a recorded table.
+    A gap in the frame stays a gap. With `potential` every rating is fixed, as in a recorded table. Other raters and
+    documents can be drawn for it where `others` says from where.
     """
-    truth = mean_scores(effects)
-    factors = draw_factors(rng, effects, frame.document)
+    passages, of_systems = draw_passages(rng, effects, frame.document), taste_of_systems(rng, effects)
+    factors = Factors(*passages, taste=draw_taste(rng, effects, of_systems, frame.document))
+    made = Made(effects, frame, passages, of_systems, _shared_part(rng, effects, frame))
+    world = _made_into_world(made, factors, rng, mean_scores(effects), potential=potential)
+    return world if others is None else _with_others(world, made, others, potential=potential)
+
+
+class Made(NamedTuple):
+    """Hold what a world is made of, so that raters, or documents, can be drawn anew and the others kept.
+
+    `of_systems[system, 1, rater]` belongs to raters, `passages` and `shared[kind, system, item]` to documents.
+    """
+
+    effects: Effects
+    frame: Frame
+    passages: Passages
+    of_systems: Floats
+    shared: Floats
+
+
+class Others(NamedTuple):
+    """Say where other raters and documents come from: the effects with other raters, the frame of other documents."""
+
+    raters: Callable[[np.random.Generator], Effects]
+    documents: Callable[[np.random.Generator], Frame]
+
+
+def _with_others(world: World, made: Made, others: Others, *, potential: bool) -> World:
+    """Let a world draw other raters and documents; what its systems are truly worth stays what it is."""
+    if world.truth is None:
+        raise ValueError("a fitted world knows what its systems are worth")
+    truth = world.truth
+
+    def again(anew: Anew) -> World:
+        new = made
+        if anew.documents is not None:
+            frame = others.documents(anew.documents)
+            passages = draw_passages(anew.documents, made.effects, frame.document)
+            new = new._replace(frame=frame, passages=passages, shared=_shared_part(anew.documents, made.effects, frame))
+        if anew.raters is not None:
+            effects = others.raters(anew.raters)
+            new = new._replace(effects=effects, of_systems=taste_of_systems(anew.raters, effects))
+        taste = draw_taste(anew.both, new.effects, new.of_systems, new.frame.document)
+        drawn = _made_into_world(new, Factors(*new.passages, taste=taste), anew.both, truth, potential=potential)
+        return replace(drawn, again=again)
+
+    return replace(world, again=again)
+
+
+def _made_into_world(
+    made: Made, factors: Factors, rng: np.random.Generator, truth: Floats, *, potential: bool
+) -> World:
+    """Let raters expect what the factors say; `rng` draws their ratings where these are fixed."""
+    effects, frame = made.effects, made.frame
     system, item = np.arange(frame.n_systems)[:, None, None], np.arange(len(frame.document))[:, None]
     expected = expected_errors(effects, factors, frame.document, system, item, frame.rater)
     law = ErrorCounts(
         mean=expected,
-        shared=rng.standard_normal((len(expected), frame.n_systems, len(frame.document))),
+        # Of other raters nobody may mark punctuation.
+        shared=made.shared[: len(expected)],
         own_share=effects.noise_share,
         dispersion=effects.dispersion,
         weight=weights(effects),
@@ -141,3 +223,8 @@ def world_on(rng: np.random.Generator, effects: Effects, frame: Frame, *, potent
     gap = frame.rater < 0
     ratings.value[gap], ratings.errors[gap] = np.nan, 0
     return World(frame, {RATE: ratings}, truth)
+
+
+def _shared_part(rng: np.random.Generator, effects: Effects, frame: Frame) -> Floats:
+    """Draw the part of the numbers of errors that all raters of an output share."""
+    return rng.standard_normal((len(weights(effects)), frame.n_systems, len(frame.document)))
