@@ -15,6 +15,7 @@ from simlab.types import InputError
 HOUSE_RULES = Path(__file__).parents[2] / "examples" / "house_rules"
 KINDS = (ratings.KIND, preferences.KIND, judgements.KIND)
 GROUPING = {"_target_": "simlab.design.grouping.ungrouped"}
+ONE = {"pools": 1, "document_draws": 1}
 BUDGET = {"annotations_per_pair": 30, "annotations": None, "batch_size": 10, "price_per_rating": 1}
 
 
@@ -43,7 +44,7 @@ def test_a_section_has_the_keys_of_the_kind_whose_keys_it_has() -> None:
 
 
 def test_checked_numbers_have_the_type_of_their_rule_at_every_depth() -> None:
-    checked = check({"seed": 1, "worlds": 2, "studies": 3, "plugins": [], "budget": BUDGET})
+    checked = check({"seed": 1, "worlds": 2, **ONE, "studies": 3, "plugins": [], "budget": BUDGET})
     assert checked["budget"] == BUDGET
     assert type(checked["budget"]["price_per_rating"]) is float
     assert type(checked["budget"]["batch_size"]) is int
@@ -52,8 +53,8 @@ def test_checked_numbers_have_the_type_of_their_rule_at_every_depth() -> None:
 @pytest.mark.parametrize(
     ("where", "section", "line"),
     [
-        ("", {"seed": 1, "worlds": 0, "studies": 3, "plugins": []}, "worlds=0 must be a whole number >= 1 and <= "),
-        ("", {"worlds": 1, "studies": 3, "plugins": []}, "seed has no value: the YAML file of the study must give one"),
+        ("", {"seed": 1, "worlds": 0, **ONE, "studies": 3, "plugins": []}, "worlds=0 must be a whole number >= 1 and <= "),
+        ("", {"worlds": 1, **ONE, "studies": 3, "plugins": []}, "seed has no value: the YAML file of the study must give one"),
         ("budget", BUDGET | {"batch_size": 1.5}, "budget.batch_size=1.5 must be a whole number >= 1 and <= 1000000000"),
         ("budget", BUDGET | {"batch_sizes": 1}, "budget.batch_sizes is no key: did you mean batch_size?"),
         ("budget", BUDGET | {"annotations": "all"}, "budget.annotations=all must be a whole number >= 1 and <= "),
@@ -74,7 +75,7 @@ def test_what_is_wrong_is_said_in_one_line(where: str, section: dict[str, Any], 
 
 def test_a_number_where_a_text_is_wanted_is_shown_in_quotes() -> None:
     with pytest.raises(InputError, match="must be a list, each entry a text"):
-        check({"seed": 1, "worlds": 1, "studies": 1, "plugins": "house_rules"})
+        check({"seed": 1, "worlds": 1, **ONE, "studies": 1, "plugins": "house_rules"})
     systems = {"_target_": "simlab.world.recorded.recorded", "path": 7, "names": None, "sha256": None}
     with pytest.raises(
         InputError, match=r"""systems\.path=7 must be .*; as a text it is written 'systems\.path="7"'"""
@@ -83,7 +84,7 @@ def test_a_number_where_a_text_is_wanted_is_shown_in_quotes() -> None:
 
 
 def test_a_value_is_checked_for_the_key_of_a_config() -> None:
-    config = {"seed": 1, "worlds": 2, "studies": 3, "plugins": [], "budget": BUDGET, "design": {"grouping": GROUPING}}
+    config = {"seed": 1, "worlds": 2, **ONE, "studies": 3, "plugins": [], "budget": BUDGET, "design": {"grouping": GROUPING}}
     again = checked_value(config, "budget.price_per_rating", 2)
     assert (again, type(again)) == (2.0, float)
     assert checked_value(config, "seed", 7) == 7
@@ -94,7 +95,7 @@ def test_a_value_is_checked_for_the_key_of_a_config() -> None:
 
 @pytest.mark.parametrize("key", ["seeds", "budget.price", "budget", "design.grouping.n", "seed.inner", "no.such.key"])
 def test_a_key_that_a_config_lacks_is_no_value_to_check(key: str) -> None:
-    config = {"seed": 1, "worlds": 2, "studies": 3, "plugins": [], "budget": BUDGET, "design": {"grouping": GROUPING}}
+    config = {"seed": 1, "worlds": 2, **ONE, "studies": 3, "plugins": [], "budget": BUDGET, "design": {"grouping": GROUPING}}
     with pytest.raises(KeyError):
         checked_value(config, key, 1)
 

@@ -15,6 +15,8 @@ from simlab.types import InputError
 
 RATE, COMPARE, JUDGE = map(kind_asking, ("rate", "compare", "judge"))
 
+ONE = {"pools": 1, "document_draws": 1}
+
 
 def said(key: str, *values: Any, typed: bool = False) -> Setting:
     return Setting(key, values, swept=len(values) > 1, typed=typed)
@@ -140,20 +142,31 @@ def test_the_raters_of_the_table_may_be_named() -> None:
     ],
 )
 def test_worlds_of_a_table_become_studies_of_its_one_world(settings: list[Setting], wanted: tuple[int, int]) -> None:
-    config = {"worlds": 5, "studies": 50}
+    config = {"worlds": 5, **ONE, "studies": 50}
     one_world(config, declared(*settings))
     assert (config["worlds"], config["studies"]) == wanted
 
 
 def test_several_worlds_of_a_table_are_refused_where_they_are_meant() -> None:
     with pytest.raises(InputError, match="worlds=5: a recorded table is one world"):
-        one_world({"worlds": 5, "studies": 50}, declared(said("systems", "recorded"), said("worlds", 5, typed=True)))
+        one_world({"worlds": 5, **ONE, "studies": 50}, declared(said("systems", "recorded"), said("worlds", 5, typed=True)))
     mixed = declared(said("systems", "recorded", "mqm"))
     with pytest.raises(InputError, match="add worlds=1"):
-        one_world({"worlds": 5, "studies": 50}, mixed)
-    single = {"worlds": 1, "studies": 50}
+        one_world({"worlds": 5, **ONE, "studies": 50}, mixed)
+    single = {"worlds": 1, **ONE, "studies": 50}
     one_world(single, mixed)
-    assert single == {"worlds": 1, "studies": 50}
+    assert single == {"worlds": 1, **ONE, "studies": 50}
+
+
+def test_pools_and_draws_of_a_table_become_studies_of_its_one_world() -> None:
+    config = {"worlds": 5, "pools": 2, "document_draws": 3, "studies": 4}
+    one_world(config, declared(said("systems", "recorded")))
+    assert config == {"worlds": 1, "pools": 1, "document_draws": 1, "studies": 120}
+    crossed = {"worlds": 1, "pools": 2, "document_draws": 1, "studies": 4}
+    with pytest.raises(InputError, match="pools=2: the raters of a recorded table are there once"):
+        one_world(crossed, declared(said("systems", "recorded"), said("pools", 2, typed=True)))
+    with pytest.raises(InputError, match="add pools=1 document_draws=1"):
+        one_world(crossed, declared(said("systems", "recorded", "mqm")))
 
 
 def test_digests_of_files_are_written_where_none_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

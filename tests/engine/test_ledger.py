@@ -69,11 +69,11 @@ def test_a_checksum_seals_payload_address_and_failures() -> None:
 def test_a_failed_block_is_replaced_by_what_comes_after(tmp_path: Path) -> None:
     with ledger.writing(tmp_path) as book:
         book.record(Finished(Address("c", 0, 0, 10), reason="first"))
-        assert book.missing("c", 0, 10) == [(0, 10)]
-        assert book.missing("c", 0, 12, failed=False) == [(10, 2)]
+        assert book.missing("c", Place(0), 10) == [(0, 10)]
+        assert book.missing("c", Place(0), 12, failed=False) == [(10, 2)]
         book.record(Finished(Address("c", 0, 0, 4), b"done"))
         assert book.failed() == []
-        assert book.missing("c", 0, 10) == [(4, 6)]
+        assert book.missing("c", Place(0), 10) == [(4, 6)]
         assert [row.sound for row in book.blocks()] == [True]
 
 
@@ -234,8 +234,8 @@ def test_a_ledger_of_the_first_schema_is_read_as_it_is(old: Path) -> None:
         assert {(row.block.address.pool, row.block.address.draw) for row in rows} == {(0, 0)}
         assert [str(block.address) for block in book.failed()] == ["world 1, studies 4 to 7"] * 2
         for entry in book.entries():
-            assert book.missing(entry.cell, 0, 12) == [(10, 2)]
-            assert book.missing(entry.cell, 1, 10) == [(4, 4)]
+            assert book.missing(entry.cell, Place(0), 12) == [(10, 2)]
+            assert book.missing(entry.cell, Place(1), 10) == [(4, 4)]
             assert book.wanted().of_worlds(entry.cell) == [10, 10]
     assert (old / ledger.FILE).read_bytes() == before
     assert asked(old, "PRAGMA user_version") == [(1,)]
@@ -287,7 +287,7 @@ def test_pool_and_draw_are_sealed_and_stored(tmp_path: Path) -> None:
             book.record(block)
     with ledger.reading(tmp_path) as book:
         rows = list(book.blocks())
-        assert book.missing("c", 0, 4) == [(2, 2)]
+        assert book.missing("c", Place(0), 4) == [(2, 2)]
     assert sorted((row.block.address.pool, row.block.address.draw) for row in rows) == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert {row.block for row in rows} == set(blocks)
     assert all(row.sound for row in rows)
@@ -305,7 +305,7 @@ def test_a_failure_in_another_pool_is_not_replaced(tmp_path: Path) -> None:
         book.record(Finished(Address("c", 0, 0, 4, pool=1), b"done"))
         book.record(Finished(Address("c", 0, 0, 4, draw=1), b"done"))
         assert [block.address for block in book.failed()] == [Address("c", 0, 0, 4)]
-        assert book.missing("c", 0, 4) == [(0, 4)]
+        assert book.missing("c", Place(0), 4) == [(0, 4)]
         book.record(Finished(Address("c", 0, 0, 4), b"done"))
         assert book.failed() == []
 

@@ -94,7 +94,7 @@ def test_conclusions_follow_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fixed_ratings(rated) is None
     assert (concluded["direction"] == 1).all()  # lower is better: earlier systems win
     np.testing.assert_allclose(concluded["estimate"][0], rated.truth, atol=0.8)
-    monkeypatch.setattr(blocks, "draw_world", lambda config, index: rated)
+    monkeypatch.setattr(blocks, "draw_world", lambda config, *place: rated)
     config = TABLE["ungrouped"] | {"seed": 1}
     arrays: dict[str, Array] = blocks.run_block(config, places(0, 3)).arrays
     for outcome, values in concluded.items():
