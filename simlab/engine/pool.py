@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -116,7 +117,18 @@ def _executor(jobs: int, tasks: int, limits: Limits, surroundings: Surroundings)
     if _kept is None:
         workers = min(jobs, tasks)
         _kept = _Kept(_started(workers, limits, surroundings), workers, started_for)
+        # At the very end of Python an executor that is let go of would complain that its module is gone.
+        atexit.unregister(_let_go)
+        atexit.register(_let_go)
     return _kept.executor
+
+
+def _let_go() -> None:
+    """End the workers that are kept."""
+    global _kept
+    if _kept is not None and _kept.started_for[0] == os.getpid():
+        _end(_kept.executor)
+    _kept = None
 
 
 def _started(workers: int, limits: Limits, surroundings: Surroundings) -> Any:

@@ -53,8 +53,16 @@ def test_checked_numbers_have_the_type_of_their_rule_at_every_depth() -> None:
 @pytest.mark.parametrize(
     ("where", "section", "line"),
     [
-        ("", {"seed": 1, "worlds": 0, **ONE, "studies": 3, "plugins": []}, "worlds=0 must be a whole number >= 1 and <= "),
-        ("", {"worlds": 1, **ONE, "studies": 3, "plugins": []}, "seed has no value: the YAML file of the study must give one"),
+        (
+            "",
+            {"seed": 1, "worlds": 0, **ONE, "studies": 3, "plugins": []},
+            "worlds=0 must be a whole number >= 1 and <= ",
+        ),
+        (
+            "",
+            {"worlds": 1, **ONE, "studies": 3, "plugins": []},
+            "seed has no value: the YAML file of the study must give one",
+        ),
         ("budget", BUDGET | {"batch_size": 1.5}, "budget.batch_size=1.5 must be a whole number >= 1 and <= 1000000000"),
         ("budget", BUDGET | {"batch_sizes": 1}, "budget.batch_sizes is no key: did you mean batch_size?"),
         ("budget", BUDGET | {"annotations": "all"}, "budget.annotations=all must be a whole number >= 1 and <= "),
@@ -84,7 +92,15 @@ def test_a_number_where_a_text_is_wanted_is_shown_in_quotes() -> None:
 
 
 def test_a_value_is_checked_for_the_key_of_a_config() -> None:
-    config = {"seed": 1, "worlds": 2, **ONE, "studies": 3, "plugins": [], "budget": BUDGET, "design": {"grouping": GROUPING}}
+    config = {
+        "seed": 1,
+        "worlds": 2,
+        **ONE,
+        "studies": 3,
+        "plugins": [],
+        "budget": BUDGET,
+        "design": {"grouping": GROUPING},
+    }
     again = checked_value(config, "budget.price_per_rating", 2)
     assert (again, type(again)) == (2.0, float)
     assert checked_value(config, "seed", 7) == 7
@@ -95,7 +111,15 @@ def test_a_value_is_checked_for_the_key_of_a_config() -> None:
 
 @pytest.mark.parametrize("key", ["seeds", "budget.price", "budget", "design.grouping.n", "seed.inner", "no.such.key"])
 def test_a_key_that_a_config_lacks_is_no_value_to_check(key: str) -> None:
-    config = {"seed": 1, "worlds": 2, **ONE, "studies": 3, "plugins": [], "budget": BUDGET, "design": {"grouping": GROUPING}}
+    config = {
+        "seed": 1,
+        "worlds": 2,
+        **ONE,
+        "studies": 3,
+        "plugins": [],
+        "budget": BUDGET,
+        "design": {"grouping": GROUPING},
+    }
     with pytest.raises(KeyError):
         checked_value(config, key, 1)
 

@@ -149,7 +149,9 @@ def test_worlds_of_a_table_become_studies_of_its_one_world(settings: list[Settin
 
 def test_several_worlds_of_a_table_are_refused_where_they_are_meant() -> None:
     with pytest.raises(InputError, match="worlds=5: a recorded table is one world"):
-        one_world({"worlds": 5, **ONE, "studies": 50}, declared(said("systems", "recorded"), said("worlds", 5, typed=True)))
+        one_world(
+            {"worlds": 5, **ONE, "studies": 50}, declared(said("systems", "recorded"), said("worlds", 5, typed=True))
+        )
     mixed = declared(said("systems", "recorded", "mqm"))
     with pytest.raises(InputError, match="add worlds=1"):
         one_world({"worlds": 5, **ONE, "studies": 50}, mixed)

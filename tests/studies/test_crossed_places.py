@@ -46,7 +46,7 @@ def test_what_documents_bring_is_the_same_whoever_rates_them(systems: str) -> No
 
 
 def test_a_pool_is_the_same_people_whatever_they_rate() -> None:
-    # With raters who differ in leniency alone, the errors expected of two of them stand in the same proportion anywhere.
+    # Of raters who differ in leniency alone, what two are expected to mark stands in the same proportion anywhere.
     alone = [f"raters.rater_{of}_sd=0" for of in ("system", "document", "output")]
     config = compose([*SMALL, *alone, "raters.severity_sd=0"])
 
