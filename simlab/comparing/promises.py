@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simlab.measures.errors import power, significant_share
-from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, unknown
+from simlab.measures.errors import false_positive, power, significant_share
+from simlab.measures.labels import EMPTINESS
 from simlab.measures.preferences import coverage
 from simlab.store.intervals import campaigns, sureness
 from simlab.store.opening import measures_of
@@ -24,10 +24,11 @@ ERRORS = 3
 """A promise counts as broken so many standard errors beyond what is promised, and outside the 95 % interval."""
 NEARLY_ALL, HARDLY_ANY = 0.9, 0.1
 """Studies that find so few of the pairs and are confirmed so often are confirmed by emptiness."""
-EMPTINESS = ("srp", "srp_disjoint", "srp_both_significant", "confirmed", "no_wrong_claim")
-"""Measures (and what they are called by with `_new_...`) of which a study that finds nothing has the best value."""
 
-EQUAL_PAIRS, COVERAGE = "equal_pairs_declared_different", "coverage"
+CLAIMS = ("significant", "direction", "verdict")
+"""Outcomes that say what a campaign claims."""
+
+EQUAL_PAIRS, COVERAGE = "false_positive", "coverage"
 
 
 Measure = Callable[[Outcomes], Estimate]
@@ -40,14 +41,6 @@ class Doubts:
     marks: Array
     failed: Ints
     ran: Ints
-
-
-def equal_pairs_declared_different(outcomes: Outcomes) -> Estimate:
-    """Estimate how often a truly equal pair is declared different, in studies of every kind."""
-    if not {"significant", "true_direction"} <= outcomes.keys():
-        return unknown()
-    equal = of_campaign(outcomes, "true_direction") == 0
-    return ratio_over_campaigns(outcomes, (equal & (outcomes["significant"] != 0)).sum(1), equal.sum(1))
 
 
 def doubts(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Doubts:
@@ -66,7 +59,7 @@ def doubts(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Doubts:
 def _false_positives(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
     """Mark the cells that declare more of the equal pairs different than their level allows."""
     level = _numbers(setting(dataset, "decision.level", axes))
-    held = _with(dataset, EQUAL_PAIRS, equal_pairs_declared_different, ("significant", "true_direction"))
+    held = _with(dataset, EQUAL_PAIRS, false_positive, (*CLAIMS, "true_direction"))
     words = "declares {} of equal pairs different at level {}"
     return _none(level) if held is None else _broken(held, EQUAL_PAIRS, axes, level, words, above=True)
 
@@ -97,11 +90,11 @@ def _emptiness(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Array:
     """Mark the cells that are confirmed nearly always and find hardly anything."""
     value = dataset[measure].transpose(*axes).values
     marks = _none(value)
-    if measure.partition("_new_")[0] not in EMPTINESS:
+    if measure not in EMPTINESS:
         return marks
-    held = _with(dataset, "power", power, ("significant", "direction", "true_direction"))
+    held = _with(dataset, "power", power, (*CLAIMS, "true_direction"))
     if held is None or not np.isfinite(held["power"].values).any():
-        held, name = _with(dataset, "significant_share", significant_share, ("significant",)), "significant_share"
+        held, name = _with(dataset, "significant_share", significant_share, CLAIMS), "significant_share"
     else:
         name = "power"
     if held is None:

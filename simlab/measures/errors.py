@@ -1,18 +1,19 @@
-"""Measure how often campaigns find what is there, miss it, or claim its opposite."""
+"""Measure how often campaigns find what is there, miss it, or claim what is not so; in studies of every kind."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from simlab.formulas import systems_of_pairs
-from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, unknown
+from simlab.measures.claims import claims
+from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, succeeded, unknown
 from simlab.types import Array, Bools, Estimate, Outcomes
 
 
 def significant_share(outcomes: Outcomes) -> Estimate:
     """Estimate the share of pairs of systems that a campaign declares different."""
-    significant = outcomes["significant"]
-    return ratio_over_campaigns(outcomes, significant.sum(1), np.full(len(significant), significant.shape[1]))
+    claimed = claims(outcomes) != 0
+    return ratio_over_campaigns(outcomes, claimed.sum(1), np.full(len(claimed), claimed.shape[1]))
 
 
 def power(outcomes: Outcomes) -> Estimate:
@@ -20,21 +21,53 @@ def power(outcomes: Outcomes) -> Estimate:
     if "true_direction" not in outcomes:
         return unknown()
     truth = of_campaign(outcomes, "true_direction")
-    right = outcomes["significant"].astype(bool) & (outcomes["direction"] == truth) & (truth != 0)
+    right = (claims(outcomes) == truth) & (truth != 0)
     return ratio_over_campaigns(outcomes, right.sum(1), (truth != 0).sum(1))
 
 
 def type_s(outcomes: Outcomes) -> Estimate:
-    """Estimate the share of significant pairs that point against the truth.
+    """Estimate the share of significant pairs that point against the truth, of those that truly differ.
 
     Source: Gelman and Carlin 2014 (type S = sign). Undefined where nothing is significant.
     """
     if "true_direction" not in outcomes:
         return unknown()
-    truth = of_campaign(outcomes, "true_direction")
-    significant = outcomes["significant"].astype(bool) & (truth != 0)
-    wrong = significant & (outcomes["direction"] == -truth)
-    return ratio_over_campaigns(outcomes, wrong.sum(1), significant.sum(1))
+    truth, claim = of_campaign(outcomes, "true_direction"), claims(outcomes)
+    claimed = (claim != 0) & (truth != 0)
+    wrong = claimed & (claim == -truth)
+    return ratio_over_campaigns(outcomes, wrong.sum(1), claimed.sum(1))
+
+
+def false_positive(outcomes: Outcomes) -> Estimate:
+    """Estimate how often a truly equal pair is declared different, of the truly equal pairs.
+
+    With no equal pair in any campaign that was carried out there is nothing to be wrong about: NaN with n = 0, not 0.
+    """
+    if "true_direction" not in outcomes:
+        return unknown()
+    equal = of_campaign(outcomes, "true_direction") == 0
+    if not equal[succeeded(outcomes)].any():
+        return unknown()
+    return ratio_over_campaigns(outcomes, (equal & (claims(outcomes) != 0)).sum(1), equal.sum(1))
+
+
+def family_wise_error(outcomes: Outcomes) -> Estimate:
+    """Estimate how often a campaign claims anything false: an equal pair told apart, or a pair inverted."""
+    if "true_direction" not in outcomes:
+        return unknown()
+    wrong = _any_wrong(outcomes)
+    return ratio_over_campaigns(outcomes, wrong, np.ones(len(wrong)))
+
+
+def no_wrong_claim(outcomes: Outcomes) -> Estimate:
+    """Estimate how often all that a campaign claims is true: no pair significant that is equal or opposite in truth.
+
+    `1 - family_wise_error`. A campaign that claims nothing makes no wrong claim: read it beside `power`.
+    """
+    if "true_direction" not in outcomes:
+        return unknown()
+    wrong = _any_wrong(outcomes)
+    return ratio_over_campaigns(outcomes, ~wrong, np.ones(len(wrong)))
 
 
 def best_system_found(outcomes: Outcomes) -> Estimate:
@@ -45,6 +78,12 @@ def best_system_found(outcomes: Outcomes) -> Estimate:
     best = _unbeaten(of_campaign(outcomes, "true_direction"))
     share = (first & best).sum(1) / np.maximum(first.sum(1), 1)
     return ratio_over_campaigns(outcomes, share, np.ones(len(share)))
+
+
+def _any_wrong(outcomes: Outcomes) -> Bools:
+    """Mark the campaigns with a claim that is not true."""
+    claim = claims(outcomes)
+    return np.asarray(((claim != 0) & (claim != of_campaign(outcomes, "true_direction"))).any(axis=1))
 
 
 def _unbeaten(direction: Array) -> Bools:

@@ -1,17 +1,27 @@
 """Turn sums over campaigns, or over pairs of campaigns, into an estimate with an honest error.
 
-A measure is a ratio of two sums. The cluster that is left out at a time is the world, else the document set, else
-the campaign: campaigns of one world share its systems and raters and say little about the next world. Influence
-values are pseudo-values less their mean, so that designs run on the same worlds can be compared pair by pair.
+A measure is a ratio of two sums. The cluster that is left out at a time is the world, else the pool of raters, else
+the draw of documents, else the document set, else the campaign: campaigns of one world share its systems and say little
+about the next world. In a single world pools and draws are crossed, and an error over pools says nothing of the draws
+that they share. Influence values are pseudo-values less their mean, so that designs run on the same worlds can be
+compared pair by pair.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from simlab.types import OK, Array, Bools, Estimate, Floats, Ints, Outcomes
+
+LEVELS = ("world", "pool", "draw", "document_set")
+"""What campaigns may have in common, the highest level first."""
+
+Anew: TypeAlias = Literal["documents", "raters", "study"]
+"""What a repetition draws anew: documents for the same raters, raters for the same documents, or both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +44,66 @@ def clusters(outcomes: Outcomes) -> Clusters:
 
     Levels are judged on all campaigns, failed ones included, so that designs compared keep the same clusters.
     """
-    for cluster in ("world", "document_set"):
-        values, label = np.unique(outcomes[cluster], return_inverse=True)
-        shared = cluster == "world" or len(values) < len(label)
+    for cluster in LEVELS:
+        values, label = np.unique(of_level(outcomes, cluster), return_inverse=True)
+        # Where each campaign has a document set of its own, campaigns are what is replicated.
+        shared = cluster != "document_set" or len(values) < len(label)
         if len(values) > 1 and shared:
             return Clusters(label, cluster, len(values))
     return Clusters(np.arange(len(outcomes["world"])), "replicate", len(outcomes["world"]))
 
 
-def comparable(outcomes: Outcomes) -> list[Ints]:
-    """List the sets of campaigns that may be compared: the same world, and the same document set where shared.
+def of_level(outcomes: Outcomes, level: str) -> Array:
+    """Return which world, pool, draw or document set each campaign has; a study without pools or draws has one, 0."""
+    if level in ("pool", "draw") and level not in outcomes:
+        return np.zeros(len(outcomes["world"]), np.int32)
+    return outcomes[level]
 
-    Where every campaign has a document set of its own, all campaigns of a world are compared.
+
+def resampled(outcomes: Outcomes) -> bool:
+    """Tell whether every campaign of a world, pool and draw has a document set of its own."""
+    label = _joint(outcomes, LEVELS)
+    return len(np.unique(label)) == len(label) > 1
+
+
+def comparable(outcomes: Outcomes) -> list[Ints]:
+    """List the sets of campaigns that may be compared: same world, raters, draw, and document set where shared.
+
+    Where every campaign has a document set of its own, all campaigns of a pool and draw of a world are compared.
     Source: Riley et al. 2024, section 6.1.4.
     """
     ok = np.flatnonzero(succeeded(outcomes))
-    world, document_set = outcomes["world"], outcomes["document_set"]
-    key = np.stack([world, document_set])
-    resampled = len(np.unique(key, axis=1).T) == key.shape[1] > 1
-    label = world if resampled else np.unique(key, axis=1, return_inverse=True)[1].ravel()
+    label = _joint(outcomes, LEVELS[:-1] if resampled(outcomes) else LEVELS)
     return [ok[label[ok] == value] for value in np.unique(label[ok])]
+
+
+def _joint(outcomes: Outcomes, levels: Sequence[str]) -> Ints:
+    """Number the combinations of levels that campaigns have, in their order."""
+    label = np.zeros(len(outcomes["world"]), np.int64)
+    for level in levels:
+        values, index = np.unique(of_level(outcomes, level), return_inverse=True)
+        label = label * len(values) + index
+    return label
+
+
+def repetitions(outcomes: Outcomes, anew: Anew) -> list[tuple[Ints, Bools]]:
+    """List, world by world, the campaigns that have a repetition, and which of them are one another's.
+
+    Of each world `(campaigns, partner[first, second])`. With `anew="documents"` the two have the same pool and another
+    draw; with `"raters"` another pool and the same draw and document set, which holds the same documents for every
+    pool; with `"study"` another pool and another draw. Empty where nothing is drawn anew.
+    """
+    ok = np.flatnonzero(succeeded(outcomes))
+    pool, draw, documents = (of_level(outcomes, level)[ok] for level in LEVELS[1:])
+    found = []
+    for world in np.unique(outcomes["world"][ok]):
+        here = np.flatnonzero(outcomes["world"][ok] == world)
+        raters, texts, same = (values[here, None] == values[here] for values in (pool, draw, documents))
+        partner = {"documents": raters & ~texts, "raters": ~raters & texts & same, "study": ~raters & ~texts}[anew]
+        kept = partner.any(1)
+        if kept.any():
+            found.append((ok[here[kept]], partner[np.ix_(kept, kept)]))
+    return found
 
 
 def of_campaign(outcomes: Outcomes, name: str) -> Array:
@@ -80,20 +130,25 @@ def ratio_over_pairs(outcomes: Outcomes, pairs: list[tuple[Ints, Floats, Floats]
     """Estimate a ratio of sums over ordered pairs of comparable campaigns (a U-statistic).
 
     `pairs` lists `(campaigns, numerator[first, second], denominator[first, second])`; the diagonal is ignored.
-    Leaving out a campaign takes out its row and its column.
+    Leaving out a cluster takes out the pairs inside it once, and those that it has with others on either side. Where
+    no pair is left without a cluster, whichever it is, one cluster stands behind the value, and no error can be told.
     """
     group = clusters(outcomes)
     lost = np.zeros((2, group.n))
     total = np.zeros(2)
     for campaigns, *matrices in pairs:
+        label = group.label[campaigns]
+        across = label[:, None] != label
         for side, matrix in enumerate(matrices):
             off_diagonal = matrix - np.diag(np.diag(matrix))
             total[side] += off_diagonal.sum()
-            # Within one cluster a pair is lost once; across campaigns as clusters it is lost with either of the two.
-            per_campaign = off_diagonal.sum(1) + (off_diagonal.sum(0) if group.cluster == "replicate" else 0)
-            lost[side] += np.bincount(group.label[campaigns], weights=per_campaign, minlength=group.n)
+            for weights in (off_diagonal.sum(1), np.where(across, off_diagonal, 0.0).sum(0)):
+                lost[side] += np.bincount(label, weights=weights, minlength=group.n)
     n = sum(len(campaigns) for campaigns, *_ in pairs)
-    return _jackknife(total[0], total[1], total[0] - lost[0], total[1] - lost[1], group.cluster, n)
+    found = _jackknife(total[0], total[1], total[0] - lost[0], total[1] - lost[1], group.cluster, n)
+    if group.cluster in ("pool", "draw") and total[1] and np.allclose(lost[1], total[1]):
+        return Estimate(found.value, np.zeros(1), found.cluster, n)
+    return found
 
 
 def _jackknife(top: float, below: float, top_without: Floats, below_without: Floats, cluster: str, n: int) -> Estimate:

@@ -12,6 +12,13 @@ from typing import Any
 
 LABELS: Mapping[str, Mapping[str, Any]] = {
     "srp": {"label": "stable ranking probability (SRP)", "bounds": [0, 1], "order": 2},
+    "srp_new_documents": {"label": "SRP with new documents", "bounds": [0, 1], "order": 2},
+    "srp_new_raters": {"label": "SRP with new raters", "bounds": [0, 1], "order": 2},
+    "srp_new_study": {"label": "SRP with new raters and new documents", "bounds": [0, 1], "order": 2},
+    "confirmed": {"label": "significant pairs confirmed"},
+    "confirmed_new_documents": {"label": "significant pairs confirmed with new documents"},
+    "confirmed_new_raters": {"label": "significant pairs confirmed with new raters"},
+    "confirmed_new_study": {"label": "significant pairs confirmed with new raters and new documents"},
     "srp_given_any": {"label": "SRP given any significant pair"},
     "srp_disjoint": {"label": "SRP between campaigns that share no rating", "bounds": [0, 1]},
     "srp_both_significant": {"label": "SRP with significance in both", "bounds": [0, 1], "order": 2},
@@ -31,6 +38,7 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "insertion_true": {"label": "pairs declared different that are equal", "bounds": [0, 1], "less_is_better": True},
     "false_positive": {"label": "truly equal pairs declared different", "less_is_better": True},
     "family_wise_error": {"label": "campaigns with any false claim", "bounds": [0, 1], "less_is_better": True},
+    "no_wrong_claim": {"label": "campaigns without any false claim", "bounds": [0, 1]},
     "kld": {"label": "divergence from all human ratings (KLD, nats)", "less_is_better": True},
     "kld_smoothed": {"label": "pairs smoothed for the KLD", "bounds": [0, 1], "less_is_better": True},
     "annotation_fraction": {"label": "annotations used (share of all)", "bounds": [0, 1], "less_is_better": True},
@@ -50,3 +58,9 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "order_agreement_true": {"label": "tau-b with the true order"},
     "cycles": {"label": "campaigns whose verdicts are cyclic", "bounds": [0, 1], "less_is_better": True},
 }
+
+EMPTINESS = frozenset([
+    *("srp", "srp_new_documents", "srp_new_raters", "srp_new_study"),
+    *("srp_disjoint", "srp_both_significant", "no_wrong_claim"),
+])  # fmt: skip
+"""Measures of which a study that finds nothing has the best value: read beside what was found."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from simlab.measures import errors
 from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, unknown
 from simlab.types import Array, Bools, Estimate, Outcomes
 
@@ -53,20 +54,13 @@ def insertion_true(outcomes: Outcomes) -> Estimate:
 
 
 def false_positive(outcomes: Outcomes) -> Estimate:
-    """Estimate how often a truly equal pair is declared different (of the truly equal pairs)."""
-    if not {"verdict", "true_direction"} <= outcomes.keys():
-        return unknown()
-    equal = of_campaign(outcomes, "true_direction") == 0
-    return ratio_over_campaigns(outcomes, (equal & (outcomes["verdict"] != 0)).sum(1), equal.sum(1))
+    """Estimate `simlab.measures.errors.false_positive`, by the name that folders know it by."""
+    return errors.false_positive(outcomes)
 
 
 def family_wise_error(outcomes: Outcomes) -> Estimate:
-    """Estimate how often a campaign claims anything false: an equal pair told apart, or a pair inverted."""
-    if not {"verdict", "true_direction"} <= outcomes.keys():
-        return unknown()
-    verdict = outcomes["verdict"]
-    false = (verdict != 0) & (verdict != of_campaign(outcomes, "true_direction"))
-    return ratio_over_campaigns(outcomes, false.max(axis=1), np.ones(len(verdict)))
+    """Estimate `simlab.measures.errors.family_wise_error`, by the name that folders know it by."""
+    return errors.family_wise_error(outcomes)
 
 
 def kld(outcomes: Outcomes) -> Estimate:

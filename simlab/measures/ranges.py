@@ -25,12 +25,16 @@ ANY = Range()
 SHARE, CORRELATION = Range(0.0, 1.0), Range(-1.0, 1.0)
 DESIGNED, COUNT = Range(0.0, 1.0, chance=False), Range(0.0, None, chance=False)
 
+CONFIRMED_ANEW = ("confirmed_new_documents", "confirmed_new_raters", "confirmed_new_study")
+
 RANGES: Mapping[str, Range] = {
     **dict.fromkeys(("srp", "srp_given_any", "srp_disjoint", "srp_both_significant"), SHARE),
+    **dict.fromkeys(("srp_new_documents", "srp_new_raters", "srp_new_study"), SHARE),
+    **dict.fromkeys(("confirmed", *CONFIRMED_ANEW), SHARE),
     **dict.fromkeys(("significant_share", "power", "type_s", "best_system_found", "coverage", "cycles"), SHARE),
     **dict.fromkeys(("correct", "inversion", "omission", "insertion"), SHARE),
     **dict.fromkeys(("correct_true", "inversion_true", "omission_true", "insertion_true"), SHARE),
-    **dict.fromkeys(("false_positive", "family_wise_error", "kld_smoothed"), SHARE),
+    **dict.fromkeys(("false_positive", "family_wise_error", "no_wrong_claim", "kld_smoothed"), SHARE),
     **dict.fromkeys(("kendall", "pearson", "order_agreement", "order_agreement_true"), CORRELATION),
     **dict.fromkeys(("annotation_fraction", "item_rating_fraction"), DESIGNED),
     **dict.fromkeys(("kld", "rmse", "interval_width", "measurable_difference"), COUNT),
@@ -50,7 +54,10 @@ RANGES: Mapping[str, Range] = {
 FEW_CLUSTERS = 5
 """Fewer worlds (or whatever a value is replicated over) tell no error where they agree, and hardly what is best."""
 
-CONDITIONAL = frozenset(["srp_given_any", "srp_disjoint", "type_s", "false_positive"])
+CONDITIONAL = frozenset([
+    *("srp_given_any", "srp_disjoint", "type_s", "false_positive"),
+    *("confirmed", *CONFIRMED_ANEW),
+])  # fmt: skip
 """Shares whose denominators vary: a world in which nothing could be counted says nothing."""
 
 

@@ -1,31 +1,101 @@
-"""Measure how far repeated campaigns agree about the ranking of systems."""
+"""Measure how far repeated campaigns agree about the ranking of systems.
+
+What a repetition has in common with a study is said by the name of a measure: without more the same raters rate the
+same documents; `_new_documents`, `_new_raters`, `_new_study` say what is drawn anew. Pairs of campaigns are ordered and
+of one world, so systems are always the same.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from simlab.measures.jackknife import comparable, ratio_over_campaigns, ratio_over_pairs, unknown
+from simlab.measures.claims import claims
+from simlab.measures.jackknife import Anew, comparable, ratio_over_campaigns, ratio_over_pairs, repetitions, unknown
 from simlab.types import NO_TWIN, Estimate, Floats, Ints, Outcomes
 
 
-def srp(outcomes: Outcomes) -> Estimate:
-    """Estimate the stable ranking probability.
+class Concluded(NamedTuple):
+    """Hold what campaigns say of pairs of systems, `[campaign, pair]`: claims, and directions claimed or not."""
 
-    The share of ordered pairs of comparable campaigns in which every pair of systems that is significant in the
-    first has the same strict direction in the second. A campaign without any significant pair is stable by
-    emptiness: read it beside `significant_share` and `srp_given_any`. Source: Riley et al. 2024, section 5.
+    claim: Floats
+    direction: Floats
+
+
+Kernel = Callable[[Concluded], tuple[Floats, Floats | None]]
+"""Judges ordered pairs of campaigns: numerator and denominator `[first, second]` (None: each counts once)."""
+
+
+def srp(outcomes: Outcomes) -> Estimate:
+    """Estimate how often the same raters, asked again about the same documents, confirm all that a study found.
+
+    The stable ranking probability: the share of ordered pairs of comparable campaigns in which every pair of systems
+    that is significant in the first has the same strict direction in the second. Raters and documents are held fixed;
+    see `srp_new_study` for a repetition by others. Where every campaign has a document set of its own
+    (`design.studies_per_document_set=1`), sets are drawn from the same documents and raters are held fixed. A campaign
+    without any significant pair is stable by emptiness: read it beside `power`, `significant_share` and
+    `srp_given_any`. Source: Riley et al. 2024, section 5.
     """
-    return _over_pairs(outcomes, lambda significant, direction: (_stable(significant, direction), None))
+    return _over_pairs(outcomes, _stable)
+
+
+def srp_new_documents(outcomes: Outcomes) -> Estimate:
+    """Estimate SRP between studies of the same raters on other documents: raters are held fixed.
+
+    Undefined (NaN, n = 0) without a second draw of documents (`document_draws`).
+    """
+    return _over_repetitions(outcomes, "documents", _stable)
+
+
+def srp_new_raters(outcomes: Outcomes) -> Estimate:
+    """Estimate SRP between studies of other raters on the same documents: documents are held fixed.
+
+    Other raters are new people in the same seats. Undefined (NaN, n = 0) without a second pool (`pools`), which a
+    recorded table never has.
+    """
+    return _over_repetitions(outcomes, "raters", _stable)
+
+
+def srp_new_study(outcomes: Outcomes) -> Estimate:
+    """Estimate SRP between studies of other raters on other documents: what a repetition by others would confirm.
+
+    Undefined (NaN, n = 0) without second pools and draws (`pools`, `document_draws`).
+    """
+    return _over_repetitions(outcomes, "study", _stable)
+
+
+def confirmed(outcomes: Outcomes) -> Estimate:
+    """Estimate the share of a study's significant pairs that have the same strict direction when it is repeated.
+
+    By the same raters on the same documents; the repetition need not find them significant. By chance it is .5, and
+    undefined where nothing is significant.
+    """
+    return _over_pairs(outcomes, _confirmed)
+
+
+def confirmed_new_documents(outcomes: Outcomes) -> Estimate:
+    """Estimate `confirmed` between studies of the same raters on other documents."""
+    return _over_repetitions(outcomes, "documents", _confirmed)
+
+
+def confirmed_new_raters(outcomes: Outcomes) -> Estimate:
+    """Estimate `confirmed` between studies of other raters on the same documents."""
+    return _over_repetitions(outcomes, "raters", _confirmed)
+
+
+def confirmed_new_study(outcomes: Outcomes) -> Estimate:
+    """Estimate `confirmed` between studies of other raters on other documents."""
+    return _over_repetitions(outcomes, "study", _confirmed)
 
 
 def srp_given_any(outcomes: Outcomes) -> Estimate:
     """Estimate SRP over those first campaigns that claimed anything significant at all."""
 
-    def kernel(significant: Floats, direction: Floats) -> tuple[Floats, Floats]:
-        claimed = np.repeat(significant.max(axis=1, keepdims=True), len(significant), axis=1)
-        return _stable(significant, direction) * claimed, claimed
+    def kernel(said: Concluded) -> tuple[Floats, Floats]:
+        claimed = np.repeat(np.abs(said.claim).max(axis=1, keepdims=True), len(said.claim), axis=1)
+        return _stable(said)[0] * claimed, claimed
 
     return _over_pairs(outcomes, kernel)
 
@@ -33,10 +103,9 @@ def srp_given_any(outcomes: Outcomes) -> Estimate:
 def srp_both_significant(outcomes: Outcomes) -> Estimate:
     """Estimate the stricter SRP that wants every significant pair to be significant again in the same direction."""
 
-    def kernel(significant: Floats, direction: Floats) -> tuple[Floats, None]:
-        signed = significant * direction
-        again = signed @ signed.T
-        return (again >= significant.sum(1)[:, None]).astype(float), None
+    def kernel(said: Concluded) -> tuple[Floats, None]:
+        again = said.claim @ said.claim.T
+        return (again >= np.abs(said.claim).sum(1)[:, None]).astype(float), None
 
     return _over_pairs(outcomes, kernel)
 
@@ -45,7 +114,8 @@ def srp_disjoint(outcomes: Outcomes) -> Estimate:
     """Estimate SRP between each campaign and its twin: the same documents and design, no output shared with a rater.
 
     Two campaigns that reveal from three recorded ratings share a third of them, which inflates SRP; the
-    twins share none. Undefined (NaN, n = 0) where ratings are drawn afresh or buckets have too few raters.
+    twins share none. The raters are the same people: this is no `srp_new_raters`. Undefined (NaN, n = 0) where ratings
+    are drawn afresh or buckets have too few raters.
     """
     if "twin_direction" not in outcomes:
         return unknown()
@@ -60,10 +130,10 @@ def srp_disjoint(outcomes: Outcomes) -> Estimate:
 def kendall(outcomes: Outcomes) -> Estimate:
     """Average Kendall's tau-b between the rankings of comparable campaigns."""
 
-    def kernel(significant: Floats, direction: Floats) -> tuple[Floats, Floats]:
-        untied = np.sqrt(np.abs(direction).sum(1))
+    def kernel(said: Concluded) -> tuple[Floats, Floats]:
+        untied = np.sqrt(np.abs(said.direction).sum(1))
         defined = np.outer(untied, untied)
-        tau = np.divide(direction @ direction.T, defined, out=np.zeros_like(defined), where=defined > 0)
+        tau = np.divide(said.direction @ said.direction.T, defined, out=np.zeros_like(defined), where=defined > 0)
         return tau, (defined > 0).astype(float)
 
     return _over_pairs(outcomes, kernel)
@@ -82,18 +152,39 @@ def pearson(outcomes: Outcomes) -> Estimate:
     return ratio_over_pairs(outcomes, pairs)
 
 
-def _stable(significant: Floats, direction: Floats) -> Floats:
+def _stable(said: Concluded) -> tuple[Floats, None]:
     """Judge all ordered pairs at once: agreements less contradictions must equal the number of significant pairs."""
-    agreement = (significant * direction) @ direction.T
-    stable: Floats = (agreement >= significant.sum(1)[:, None]).astype(float)
-    return stable
+    agreement = said.claim @ said.direction.T
+    return (agreement >= np.abs(said.claim).sum(1)[:, None]).astype(float), None
 
 
-def _over_pairs(outcomes: Outcomes, kernel: Callable[[Floats, Floats], tuple[Floats, Floats | None]]) -> Estimate:
-    """Apply a kernel to the significance and direction of each set of comparable campaigns."""
+def _confirmed(said: Concluded) -> tuple[Floats, Floats]:
+    """Count claims of the first campaign, and those among them whose direction the second has, ties being none."""
+    claimed = np.abs(said.claim)
+    # Agreements and contradictions together, and the one less the other.
+    judged, balance = claimed @ np.abs(said.direction).T, said.claim @ said.direction.T
+    return (judged + balance) / 2, np.repeat(claimed.sum(1, keepdims=True), len(claimed), axis=1)
+
+
+def _over_pairs(outcomes: Outcomes, kernel: Kernel) -> Estimate:
+    """Apply a kernel to each set of comparable campaigns."""
     pairs: list[tuple[Ints, Floats, Floats]] = []
     for campaigns in comparable(outcomes):
-        significant = outcomes["significant"][campaigns].astype(float)
-        numerator, denominator = kernel(significant, outcomes["direction"][campaigns].astype(float))
+        numerator, denominator = kernel(_concluded(outcomes, campaigns))
         pairs.append((campaigns, numerator, np.ones_like(numerator) if denominator is None else denominator))
     return ratio_over_pairs(outcomes, pairs)
+
+
+def _over_repetitions(outcomes: Outcomes, anew: Anew, kernel: Kernel) -> Estimate:
+    """Apply a kernel to each campaign and its repetitions with other raters, other documents, or both."""
+    pairs: list[tuple[Ints, Floats, Floats]] = []
+    for campaigns, partner in repetitions(outcomes, anew):
+        numerator, denominator = kernel(_concluded(outcomes, campaigns))
+        counted = partner if denominator is None else np.where(partner, denominator, 0.0)
+        pairs.append((campaigns, np.where(partner, numerator, 0.0), counted.astype(float)))
+    return ratio_over_pairs(outcomes, pairs) if pairs else unknown()
+
+
+def _concluded(outcomes: Outcomes, campaigns: Ints) -> Concluded:
+    claim, direction = claims(outcomes)[campaigns], outcomes["direction"][campaigns]
+    return Concluded(claim.astype(float), direction.astype(float))
