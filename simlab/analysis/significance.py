@@ -11,7 +11,9 @@ from typing import Literal
 
 import numpy as np
 
-from simlab.types import Floats
+from simlab.analysis import signs
+from simlab.analysis.multiplicity import Family
+from simlab.types import Floats, Rated
 from simlab.types.bounds import Count
 
 RELATIVE_TOLERANCE = 1e-9
@@ -34,22 +36,22 @@ def permutation(
     """
     n_documents, n_systems = total.shape
     first, second = np.triu_indices(n_systems, 1)
-    exact = n_documents < 63 and 2**n_documents <= permutations
-    signs = _all_signs(n_documents) if exact else _random_signs(rng, permutations, n_documents)
+    exact = _enumerable(n_documents, permutations)
+    pattern = _patterns(rng, n_documents, permutations)
     tolerance = RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)
     if np.isnan(total).any():
         gap = np.nan_to_num(total[:, first] - total[:, second])
-        observed, difference = np.abs(gap.sum(0)), np.ascontiguousarray((signs @ gap).T)
+        observed, difference = np.abs(gap.sum(0)), np.ascontiguousarray((pattern @ gap).T)
     else:
         observed = np.abs(total.sum(0)[first] - total.sum(0)[second])
         # One row per pair keeps the two gathers and the comparison contiguous.
-        columns = np.ascontiguousarray((signs @ total).T)
+        columns = np.ascontiguousarray((pattern @ total).T)
         difference = columns[first]
         difference -= columns[second]
     np.abs(difference, out=difference)
     extreme = np.count_nonzero(difference >= (observed - tolerance)[:, None], axis=1)
     if exact or p_value == "published":
-        return np.asarray(extreme / len(signs))
+        return np.asarray(extreme / len(pattern))
     return np.asarray((1 + extreme) / (1 + permutations))
 
 
@@ -67,11 +69,30 @@ def normal(rng: np.random.Generator, total: Floats) -> Floats:
     return np.asarray(erfc(z / np.sqrt(2.0)))
 
 
-def _all_signs(n_documents: int) -> Floats:
-    patterns = np.arange(2**n_documents)[:, None] >> np.arange(n_documents)
-    return np.asarray(1.0 - 2.0 * (patterns & 1), float)
+def permuted(
+    rng: np.random.Generator, rated: Rated, *, permutations: int, p_value: Literal["add_one", "published"]
+) -> Family:
+    """Return the statistic of each pair as it is, and under each pattern of swaps: `|sum d| / sqrt(sum d^2)`.
+
+    Given the same generator these are the patterns of `permutation`. The denominator, the same for all patterns, makes
+    pairs comparable.
+    """
+    total = rated.total
+    first, second = np.triu_indices(total.shape[1], 1)
+    gap = np.nan_to_num(total[:, first] - total[:, second])
+    gap[np.abs(gap) <= RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)] = 0.0
+    length = np.sqrt(np.einsum("dp,dp->p", gap, gap))
+    each = np.divide(gap, length, out=np.zeros_like(gap), where=length > 0)
+    null = np.abs(_patterns(rng, len(each), permutations) @ each)
+    every = _enumerable(len(each), permutations)
+    return Family(np.abs(each.sum(0)), null, every, RELATIVE_TOLERANCE, add_one=p_value == "add_one")
 
 
-def _random_signs(rng: np.random.Generator, n: int, n_documents: int) -> Floats:
-    bits = np.unpackbits(np.frombuffer(rng.bytes((n * n_documents + 7) // 8), np.uint8), count=n * n_documents)
-    return np.asarray(1.0 - 2.0 * bits.reshape(n, n_documents), float)
+def _enumerable(n_documents: int, permutations: int) -> bool:
+    return n_documents < 63 and 2**n_documents <= permutations
+
+
+def _patterns(rng: np.random.Generator, n_documents: int, permutations: int) -> Floats:
+    if _enumerable(n_documents, permutations):
+        return signs.every(n_documents)
+    return signs.drawn(rng, permutations, n_documents)

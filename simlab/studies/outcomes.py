@@ -25,6 +25,12 @@ COMMON: Mapping[str, Outcome] = {
     "true_direction": Outcome(("of_world", "pair"), "int8", 0, "true direction", low=-1, high=1),
 }
 P_VALUE = {"p_value": Outcome(("replicate", "pair"), "float64", NAN, "two-sided p-value", low=0, high=1)}
+ADJUSTED = {
+    "adjusted_p_value": Outcome(
+        ("replicate", "pair"), "float64", NAN, "p-value adjusted for the number of pairs", low=0, high=1
+    )
+}
+"""Where `decision.multiplicity` is not none: what is significant follows it."""
 
 POOL, DRAW = "pool", "draw"
 IDENTITY = ("world", POOL, DRAW, "study")

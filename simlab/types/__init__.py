@@ -1,7 +1,7 @@
 """Name the values that travel between the rooms of simlab: world, collected, concluded."""
 
 from simlab.types.arrays import Array, Bools, Floats, Ints
-from simlab.types.collected import Asked, Campaign, Collected, Judged, Seen, Streams
+from simlab.types.collected import Asked, Campaign, Collected, Judged, Rated, Seen, Streams
 from simlab.types.concluded import (
     BLOCK_FAILED,
     DESIGN_FAILED,
@@ -82,6 +82,7 @@ __all__ = [
     "OutputMetric",
     "Outputs",
     "Place",
+    "Rated",
     "RatedWorld",
     "RatingLaw",
     "Seen",

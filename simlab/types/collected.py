@@ -42,6 +42,35 @@ class Seen:
         return self.unit
 
 
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """Hold the scores that a test compares: flat arrays of equal length, one entry per rating that came.
+
+    `document[k]` (of the documents of the study, from 0), `item[k]` (the segment), `rater[k]`, `system[k]`; `value[k]`
+    is the rating, normalised and corrected by the metric, and `share[k]` what it counts in its segment's score: one by
+    the number of ratings of that segment of the system. So `total[document, system]` adds up `share * value`; it is NaN
+    where a segment of the document has no rating for the system, although others may have come.
+    """
+
+    document: Ints
+    item: Ints
+    rater: Ints
+    system: Ints
+    value: Floats
+    share: Floats
+    total: Floats
+
+    @property
+    def n_documents(self) -> int:
+        """Count the documents of the study."""
+        return len(self.total)
+
+    @property
+    def n_systems(self) -> int:
+        """Count the systems."""
+        return int(self.total.shape[1])
+
+
 class Streams(NamedTuple):
     """Hold the address of a study's random numbers; each word leads to a generator of its own, always the same."""
 

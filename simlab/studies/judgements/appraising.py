@@ -12,8 +12,8 @@ from simlab.studies.judgements.collecting import Laid
 from simlab.studies.judgements.concluding import BASELINE, ENOUGH_FOR_BASELINE
 from simlab.studies.judgements.outcomes import OUTCOMES
 from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.outcomes import ADJUSTED, of_campaigns
 from simlab.studies.outcomes import blank as filled
-from simlab.studies.outcomes import of_campaigns
 from simlab.types import Array, Campaign, Floats, Outcomes, World
 from simlab.world.laws.judgements import judgements_of, true_means
 
@@ -62,5 +62,6 @@ def blank(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
     """Fill in the outcomes of a campaign that gave, or was given, what cannot be: collecting never fails."""
     n = world.frame.n_systems
     lacking = () if laid.needs.human >= ENOUGH_FOR_BASELINE else BASELINE
+    lacking = (*lacking, *(ADJUSTED if prepared.multiplicity == "none" else ()))
     names = tuple(name for name in of_campaigns(OUTCOMES) if name not in lacking)
     return filled(OUTCOMES, names, {"system": n, "pair": n * (n - 1) // 2})

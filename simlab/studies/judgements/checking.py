@@ -26,6 +26,11 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
             f"document_draws={config['document_draws']}: the truth of a fixed test set is its own, so that another one "
             "repeats nothing; set systems.test_set=fresh, where every study has outputs of its own, or document_draws=1"
         )
+    if config["decision"].get("multiplicity") == "max_t":
+        raise InputError(
+            "decision.multiplicity=max_t needs a test by flips, and judgements are held against each other by z tests; "
+            "choose decision.multiplicity=holm"
+        )
     small = {
         "human_ratings": min(needs.human, ENOUGH),
         "metric_ratings": config["budget"]["metric_ratings"] if law.contest.fixed else min(needs.metric, ENOUGH),

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from simlab.analysis.estimators import sample_mean
+from simlab.analysis.multiplicity import adjusted
 from simlab.formulas import SLACK, differences, passes, sign
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.sealing import sealed
@@ -99,5 +100,9 @@ def _contrasts(prepared: Prepared, estimates: Estimates) -> dict[str, Array]:
         variance = apart.var(1, ddof=1) / apart.shape[1] + estimates.own[first] ** 2 + estimates.own[second] ** 2
     z = np.divide(np.abs(gap), np.sqrt(variance), out=np.where(gap != 0, np.inf, 0.0), where=variance > 0)
     p_value, direction = 2 * ndtr(-z), sign(gap)
-    significant = passes(p_value, prepared.level) & (direction != 0)
-    return {"direction": direction, "significant": significant, "p_value": p_value, "difference_se": np.sqrt(variance)}
+    family: dict[str, Array] = {}
+    if prepared.multiplicity in ("holm", "bh"):
+        family["adjusted_p_value"] = adjusted(p_value, prepared.multiplicity)
+    significant = passes(family.get("adjusted_p_value", p_value), prepared.level) & (direction != 0)
+    told = {"direction": direction, "significant": significant, "p_value": p_value}
+    return {**told, **family, "difference_se": np.sqrt(variance)}

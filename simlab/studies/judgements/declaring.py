@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypedDict
 
 from annotated_types import Ge, Gt, Le, Lt
 
+from simlab.analysis.multiplicity import Multiplicity
 from simlab.studies.judgements.appraising import appraise, blank, truth
 from simlab.studies.judgements.checking import check
 from simlab.studies.judgements.collecting import collect, document_set, draw, lay
@@ -41,6 +42,7 @@ class Decision(TypedDict):
     """Keys of when a difference counts as found."""
 
     level: Annotated[float, Gt(0), Lt(1)]
+    multiplicity: Multiplicity
 
 
 KIND = Kind(

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from simlab.analysis.estimators import sample_mean
+from simlab.analysis.multiplicity import Multiplicity
 from simlab.parts import bind, chosen
 from simlab.types import Estimates, Judged
 
@@ -30,6 +31,7 @@ class Prepared(NamedTuple):
     interval: Literal["normal", "bootstrap"]
     interval_level: float
     level: float
+    multiplicity: Multiplicity
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -45,6 +47,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         interval=estimator.get("interval", "normal"),
         interval_level=estimator.get("level", DEFAULT_LEVEL),
         level=config["decision"]["level"],
+        multiplicity=config["decision"].get("multiplicity", "none"),
     )
 
 

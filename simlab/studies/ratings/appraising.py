@@ -8,6 +8,7 @@ import numpy as np
 
 from simlab.design.balance import Table, deal_twin, without
 from simlab.formulas import differences, sign
+from simlab.studies.outcomes import ADJUSTED
 from simlab.studies.outcomes import blank as filled
 from simlab.studies.possible import refuse_impossible
 from simlab.studies.ratings.collecting import collected, deal
@@ -77,5 +78,7 @@ def blank(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
     names = [name for name, outcome in OUTCOMES.items() if outcome.dims[0] == "replicate"]
     if not twins_possible(world, table):
         names = [name for name in names if not name.startswith("twin_")]
+    if prepared.multiplicity == "none":
+        names = [name for name in names if name not in ADJUSTED]
     sizes = {"system": n, "pair": n * (n - 1) // 2}
     return filled(OUTCOMES, tuple(names), sizes) | {"cost": np.array(0.0)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from simlab.analysis.normalization import error
+from simlab.analysis.raters.flips import rater_flips
 from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
 from simlab.formulas import least_entropy
@@ -34,6 +36,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
     _check_load_entropy(config["design"], world.frame, table)
     _check_error_counts(config["analysis"]["normalization"], world, config.get("plugins", ()))
+    _check_test(config, world.frame)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
 
@@ -89,6 +92,24 @@ def _check_load_entropy(design: Mapping[str, Any], frame: Frame, table: Table) -
         raise InputError(
             f"design.load_entropy={target} is below {least:.3f}, the least that the buckets of this world allow; "
             "raise it, or set design.load_entropy=null for a balanced load"
+        )
+
+
+def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
+    test, level = config["analysis"]["test"], config["decision"]["level"]
+    least = 2.0 ** (1 - frame.n_raters)
+    if chosen(test, rater_flips, config.get("plugins", ())) and least > level:
+        raise InputError(
+            f"analysis.test=rater_flips: flips of {frame.n_raters} raters give no p-value below {least:g}, so nothing "
+            f"could be significant at decision.level={level:g}; ask at least {math.ceil(1 - math.log2(level))} raters "
+            "or choose analysis.test=by_rater"
+        )
+    prepared = prepare(config)
+    if prepared.multiplicity == "max_t" and prepared.family is None:
+        raise InputError(
+            "decision.multiplicity=max_t needs a test by flips, which are made for all pairs at once, and "
+            f"analysis.test={name_of(test)} has none; choose decision.multiplicity=holm, or analysis.test=rater_flips "
+            "or permutation"
         )
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 import numpy as np
 
 from simlab.analysis.means.metric_correction import corrected
+from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.formulas import differences, normalized_entropy, passes
 from simlab.studies.possible import probabilities, rule_of, within, worst
 from simlab.studies.ratings.preparing import Prepared
 from simlab.studies.sealing import sealed
-from simlab.types import Array, Collected, Floats, ImpossibleValue, Ints, Seen
+from simlab.types import Array, Collected, Floats, ImpossibleValue, Ints, Rated, Seen
 
 
 def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
@@ -34,16 +36,34 @@ def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
 
 
 def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Generator) -> dict[str, Array]:
-    """Estimate every system and test every pair, documents being the unit that is drawn."""
-    total = sealed(document_totals(prepared, collected))
-    p_value = probabilities(prepared.test(rng, total), "analysis.test")
+    """Estimate every system and test every pair; what is significant follows the p-value adjusted for all pairs."""
+    scores = scored(prepared, collected)
+    total = sealed(_totals(prepared, collected, scores))
+    whole = prepared.reads_ratings or prepared.multiplicity == "max_t"
+    rated = sealed(rated_of(collected, scores, total)) if whole else None
+    # The flips of a family are those of the test: the same generator, once more.
+    again = deepcopy(rng) if prepared.multiplicity == "max_t" else rng
+    p_value = probabilities(prepared.test(rng, rated if prepared.reads_ratings else total), "analysis.test")
+    family = _adjusted(prepared, p_value, again, rated)
     direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
     return {
         "estimate": np.nansum(total, axis=0) / _segments(collected, total),
         "direction": direction,
-        "significant": passes(p_value, prepared.level) & (direction != 0),
+        "significant": passes(family.get("adjusted_p_value", p_value), prepared.level) & (direction != 0),
         "p_value": p_value,
+        **family,
     }
+
+
+def _adjusted(prepared: Prepared, p_value: Floats, rng: np.random.Generator, rated: Rated | None) -> dict[str, Array]:
+    """Adjust the p-values of all pairs; nothing where each stands by itself."""
+    if prepared.multiplicity == "none":
+        return {}
+    if prepared.multiplicity != "max_t":
+        return {"adjusted_p_value": adjusted(p_value, prepared.multiplicity)}
+    if prepared.family is None or rated is None:
+        raise ValueError("max-T was asked of a test without flips, which a check refuses")
+    return {"adjusted_p_value": np.maximum(prepared.family(rng, rated).max_t(), p_value)}
 
 
 def document_totals(prepared: Prepared, collected: Collected) -> Floats:
@@ -53,13 +73,39 @@ def document_totals(prepared: Prepared, collected: Collected) -> Floats:
     system's segment has none is missing for that system (NaN). Raises ImpossibleValue where the normalisation makes
     ratings what they cannot be: a total that is no number would pass for one that is missing.
     """
-    frame = collected.frame
+    return _totals(prepared, collected, scored(prepared, collected))
+
+
+def scored(prepared: Prepared, collected: Collected) -> Seen:
+    """Normalise ratings and correct them by the metric.
+
+    Raises ImpossibleValue where the normalisation makes ratings what they cannot be.
+    """
     seen = prepared.normalise(collected.seen)
     if not within(seen.value):
         value = worst(seen.value)
         raise ImpossibleValue(f"analysis.normalization makes a rating {value:g}; {rule_of(value)}")
-    if collected.metric is not None:
-        seen = corrected(seen, collected.metric)
+    return seen if collected.metric is None else corrected(seen, collected.metric)
+
+
+def rated_of(collected: Collected, seen: Seen, total: Floats) -> Rated:
+    """Hand on the scores themselves, documents numbered as the rows of their totals."""
+    frame = collected.frame
+    output = seen.item * frame.n_systems + seen.unit
+    row = np.cumsum(_documents(collected)) - 1
+    return Rated(
+        document=row[frame.document[seen.item]],
+        item=seen.item,
+        rater=seen.rater,
+        system=seen.unit,
+        value=np.asarray(seen.value, float),
+        share=1 / np.bincount(output)[output],
+        total=total,
+    )
+
+
+def _totals(prepared: Prepared, collected: Collected, seen: Seen) -> Floats:
+    frame = collected.frame
     cell = frame.document[seen.item] * frame.n_systems + seen.unit
     size = frame.n_documents * frame.n_systems
     per_item = prepared.design["ratings_per_item"]

@@ -6,6 +6,7 @@ from typing import Annotated, TypedDict
 
 from annotated_types import Ge, Gt, Le, Lt
 
+from simlab.analysis.multiplicity import Multiplicity
 from simlab.studies.kind import Kind
 from simlab.studies.ratings.appraising import appraise, blank, truth
 from simlab.studies.ratings.checking import check
@@ -40,6 +41,7 @@ class Decision(TypedDict):
     """Keys of when a difference counts as found."""
 
     level: Annotated[float, Gt(0), Lt(1)]
+    multiplicity: Multiplicity
 
 
 KIND = Kind(

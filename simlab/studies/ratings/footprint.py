@@ -43,7 +43,8 @@ def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[
     chosen = Size(min(design["documents"], documents.n), "documents asked about", "design.documents")
     share = chosen.n / documents.n
     asked = Size(items.n * share, "segments asked about", "design.documents")
-    permutations = Size(test.get("permutations", 1), "permutations", "analysis.test.permutations")
+    flips = "flips" if "flips" in test else "permutations"
+    permutations = Size(test.get(flips, 1), flips, f"analysis.test.{flips}")
     studies = min(config["studies"], config["engine"]["block"])
     return [
         need(16 if fresh else 0, systems, items, seats),

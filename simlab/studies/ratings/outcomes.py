@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simlab.studies.outcomes import COMMON, NAN, P_VALUE
+from simlab.studies.outcomes import ADJUSTED, COMMON, NAN, P_VALUE
 from simlab.types import NO_TWIN, Outcome
 
 _PAIR, _TWIN = ("replicate", "pair"), "direction with other raters; -128: not possible"
@@ -12,6 +12,7 @@ _PAIR, _TWIN = ("replicate", "pair"), "direction with other raters; -128: not po
 OUTCOMES: Mapping[str, Outcome] = {
     **COMMON,
     **P_VALUE,
+    **ADJUSTED,
     "load_entropy_reached": Outcome(
         ("replicate",), "float64", NAN, "normalised entropy of the raters' load", low=0, high=1
     ),

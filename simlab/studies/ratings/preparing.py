@@ -2,40 +2,64 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.parts import bind
-from simlab.types import Array, Floats, Seen
+from simlab.analysis.multiplicity import Family, Multiplicity
+from simlab.analysis.raters.flips import flipped, rater_flips
+from simlab.analysis.significance import permutation, permuted
+from simlab.parts import bind, chosen, data_of
+from simlab.types import Array, Rated, Seen
+
+FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {permutation: permuted, rater_flips: flipped}
+"""Tests by flips, each with the function that says what its flips do to all pairs at once."""
 
 
 class Prepared(NamedTuple):
-    """Hold what a cell asks: its design, the bound parts, and what it costs."""
+    """Hold what a cell asks: its design, the bound parts, and what it costs.
+
+    The test is handed the ratings if `reads_ratings`, else documents' totals. `family` is what max-T asks; only tests
+    by flips have it.
+    """
 
     seed: int
     design: Mapping[str, Any]
     group: Callable[..., Any]
     normalise: Callable[[Seen], Seen]
-    test: Callable[[np.random.Generator, Floats], Array]
+    test: Callable[[np.random.Generator, Any], Array]
     level: float
     price_per_rating: float
+    reads_ratings: bool = False
+    family: Callable[[np.random.Generator, Rated], Family] | None = None
+    multiplicity: Multiplicity = "none"
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
     """Bind grouping, normalisation and test."""
     plugins = config.get("plugins", ())
+    test = bind(config["analysis"]["test"], plugins)
     return Prepared(
         seed=config["seed"],
         design=config["design"],
         group=bind(config["design"]["grouping"], plugins),
         normalise=bind(config["analysis"]["normalization"], plugins),
-        test=bind(config["analysis"]["test"], plugins),
+        test=test,
+        reads_ratings=data_of(test.func) is Rated,
+        family=_family(config["analysis"]["test"], plugins),
+        multiplicity=config["decision"].get("multiplicity", "none"),
         level=config["decision"]["level"],
         price_per_rating=config["budget"]["price_per_rating"],
     )
+
+
+def _family(section: Mapping[str, Any], plugins: Sequence[str]) -> Callable[..., Family] | None:
+    keys = {key: value for key, value in section.items() if key != "_target_"}
+    found = (family for test, family in FAMILIES.items() if chosen(section, test, plugins))
+    return next((functools.partial(family, **keys) for family in found), None)
 
 
 def same_layout(prepared: Prepared) -> str:

@@ -1,0 +1,89 @@
+"""Add up ratings by who gave them and where: what each rater, and each document, contributes to a difference.
+
+Everything is laid out by pair, `[..., pair]`, pairs i < j in the order of `np.triu_indices`, and by side: side 0 is the
+first system of a pair, side 1 the second. A document counts for a pair if both systems came.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.types import Bools, Floats, Ints, Rated
+
+RELATIVE_TOLERANCE = 1e-9
+"""Means that differ by rounding only are equal."""
+
+
+class Sides(NamedTuple):
+    """Hold `share[side, cell, pair]`, a cell's share of a side's ratings, and `part[side, cell, pair]`, of its mean.
+
+    A cell is all that one `rater[cell]` said about one `document[cell]`; the parts of a side add up to its mean.
+    """
+
+    share: Floats
+    part: Floats
+    size: Floats
+    rater: Ints
+    document: Ints
+
+    @property
+    def mean(self) -> Floats:
+        """Give the two means of each pair, `[side, pair]`."""
+        return np.asarray(self.part.sum(1))
+
+    @property
+    def residual(self) -> Floats:
+        """Say how far each cell draws a side's mean from where the others' ratings lie, `[side, cell, pair]`."""
+        return np.asarray(self.part - self.share * self.mean[:, None])
+
+
+def by_pair(rated: Rated, *, documents: bool = False) -> Sides:
+    """Lay ratings out by rater, and by document where that is asked for, or where some did not come.
+
+    `size[side, pair]` is the number of segments that a mean rests on; a pair that shares no document has none.
+    """
+    came = ~np.isnan(rated.total)
+    apart = documents or not bool(came.all())
+    rater, document, weight, score = _cells(rated, apart=apart)
+    first, second = np.triu_indices(rated.n_systems, 1)
+    sides = np.stack([first, second])
+    weights, scores = (np.moveaxis(table[:, sides], 0, 1) for table in (weight, score))
+    if not came.all():
+        both = (came[:, first] & came[:, second])[document]
+        weights, scores = weights * both, np.where(both, scores, 0.0)
+    size = weights.sum(1)
+    per = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)[:, None]
+    return Sides(weights * per, scores * per, size, rater, document)
+
+
+def _cells(rated: Rated, *, apart: bool) -> tuple[Ints, Ints, Floats, Floats]:
+    """Add ratings up, `[cell, system]`: by rater and document if these are kept `apart`, else by rater."""
+    n_documents = rated.n_documents if apart else 1
+    code = rated.rater * n_documents + rated.document if apart else rated.rater
+    # Finding who rated what by marking it is faster than sorting.
+    marked = np.zeros(int(code.max(initial=-1)) + 1, bool)
+    marked[code] = True
+    found = np.flatnonzero(marked)
+    cell = (np.cumsum(marked) - 1)[code] * rated.n_systems + rated.system
+    size = len(found) * rated.n_systems
+    weight, score = (
+        np.bincount(cell, weights=values, minlength=size).astype(float, copy=False).reshape(-1, rated.n_systems)
+        for values in (rated.share, rated.share * rated.value)
+    )
+    return found // n_documents, found % n_documents, weight, score
+
+
+def gathered(values: Floats, label: Ints) -> Floats:
+    """Add up `values[side, cell, pair]` by label: `[side, label, pair]`, labels that occur in their order."""
+    order = np.argsort(label, kind="stable")
+    in_order = label[order]
+    starts = np.flatnonzero(np.diff(in_order, prepend=-1))
+    return np.asarray(np.add.reduceat(values[:, order], starts, axis=1))
+
+
+def differ(rated: Rated, gap: Floats) -> Bools:
+    """Tell which pairs differ by more than rounding."""
+    size = np.abs(rated.value).max(initial=0.0)
+    return np.asarray(np.abs(gap) > RELATIVE_TOLERANCE * size)

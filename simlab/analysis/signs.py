@@ -1,0 +1,19 @@
+"""Flip signs: all patterns where they are few, else some of them drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simlab.types import Floats
+
+
+def every(n: int) -> Floats:
+    """List all patterns of n signs, `[2^n, n]`; the first flips nothing."""
+    patterns = np.arange(2**n)[:, None] >> np.arange(n)
+    return np.asarray(1.0 - 2.0 * (patterns & 1), float)
+
+
+def drawn(rng: np.random.Generator, n_patterns: int, n: int) -> Floats:
+    """Draw patterns of n signs, `[pattern, n]`."""
+    bits = np.unpackbits(np.frombuffer(rng.bytes((n_patterns * n + 7) // 8), np.uint8), count=n_patterns * n)
+    return np.asarray(1.0 - 2.0 * bits.reshape(n_patterns, n), float)
