@@ -1,7 +1,7 @@
 """Name the values that travel between the rooms of simlab: world, collected, concluded."""
 
 from simlab.types.arrays import Array, Bools, Floats, Ints
-from simlab.types.collected import Asked, Campaign, Collected, Judged, Rated, Seen, Streams
+from simlab.types.collected import Asked, Campaign, Collected, Judged, Parts, Rated, Seen, Streams
 from simlab.types.concluded import (
     BLOCK_FAILED,
     DESIGN_FAILED,
@@ -26,6 +26,7 @@ from simlab.types.worlds import (
     Answers,
     ComparedWorld,
     Contest,
+    Documents,
     Frame,
     JudgedWorld,
     KnownCorrelation,
@@ -62,6 +63,7 @@ __all__ = [
     "ComparedWorld",
     "Contest",
     "DesignFailure",
+    "Documents",
     "Estimate",
     "Estimates",
     "Evidence",
@@ -81,6 +83,7 @@ __all__ = [
     "Outcomes",
     "OutputMetric",
     "Outputs",
+    "Parts",
     "Place",
     "Rated",
     "RatedWorld",

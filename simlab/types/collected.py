@@ -110,6 +110,18 @@ class Campaign(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """Sum up what the metric says of outputs that it alone has seen, document by document.
+
+    `n[k]` outputs, and `total[row, k]` of what it says of them, belong to document `document[row, k]`.
+    """
+
+    document: Ints
+    n: Ints
+    total: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """Hold all that an analyst may use of single judgements; a row is a system in a campaign.
 
@@ -121,6 +133,9 @@ class Judged:
     What may be known beforehand: `nominal` of the metric (None without one), the `slope[row]` of y on g,
     `annotator_variance[row]` of repeated judgements of an output. `test_set` counts its outputs where judged ones were
     drawn from it without replacement (None otherwise).
+
+    Where outputs come in documents, `document[row, n]` says which one each judged output belongs to, and `parts` those
+    of the rest; None: each output is a document of its own.
     """
 
     y: Floats
@@ -132,3 +147,5 @@ class Judged:
     slope: Floats
     annotator_variance: Floats
     test_set: int | None
+    document: Ints | None = None
+    parts: Parts | None = None

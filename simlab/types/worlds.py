@@ -160,6 +160,22 @@ class Outputs:
 
 
 @dataclass(frozen=True, slots=True)
+class Documents:
+    """Say which outputs of a system come together: each `size` items in a row are parts of one document.
+
+    `agreement` is the correlation of whatever is drawn of two items of a document (0: parts know nothing of each
+    other); what an item is like on its own stays what it is without documents. The last document may be cut short.
+    """
+
+    size: int = 1
+    agreement: float = 0.0
+
+    def of(self, n_items: int) -> Ints:
+        """Say which document each of n items belongs to."""
+        return np.arange(n_items) // self.size
+
+
+@dataclass(frozen=True, slots=True)
 class Contest:
     """Say how the outputs of each two systems compare, as an oracle sees it.
 
@@ -168,6 +184,7 @@ class Contest:
     come from: `recorded[pair, item]` (0, 1, 2 = `>`, `=`, `<`; -1 = never rated), a `latent` quality, or neither: then
     they are drawn from `p`, draws correlated between the pairs of an item by `difficulty` in [0, 1).
     `n_items` outputs per system can be rated by humans. `fixed`: all studies of a world share one test set.
+    `documents` says which outputs come together.
     """
 
     system_names: tuple[str, ...]
@@ -177,6 +194,7 @@ class Contest:
     latent: Latent | None = None
     difficulty: float = 0.0
     fixed: bool = False
+    documents: Documents = Documents()
 
 
 @dataclass(frozen=True, slots=True)

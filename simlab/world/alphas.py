@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from scipy.special import ndtr, ndtri
 
 from simlab.messages import numbered
-from simlab.types import Contest, Floats, InputError, Latent
+from simlab.types import Contest, Documents, Floats, InputError, Latent
 from simlab.types.bounds import Count, Spread, Value
 from simlab.world.preferences import item_factors, probabilities
 
@@ -26,13 +26,16 @@ def alpha_optimal(
     item_agreement: Annotated[float, Ge(0), Le(1)],
     tie_margin: Spread,
     test_set: Literal["fresh", "fixed"],
+    outputs_per_document: Annotated[int, Ge(1), Le(10**6)],
+    document_agreement: Annotated[float, Ge(0), Le(1)],
 ) -> Contest:
     """Draw systems each of whose outputs is adequate with a probability of its own, alpha.
 
     `alphas` gives them; else `beta` = [a, b] draws them from Beta(a, b); else they lie `spacing` apart around `alpha`,
     the first system the best. Latent scores have standard deviation 1 within a system and mean `ndtri(alpha)`, so that
     alpha is the share of positive ones; `item_agreement` is the correlation of the scores of two systems' outputs for
-    the same input, 0: adequate independently. The same scores are compared, or judged, as raters do.
+    the same input, 0: adequate independently; `document_agreement` that of a system's outputs in a document, which has
+    `outputs_per_document`. The same scores are compared, or judged, as raters do.
     Source: von Däniken et al. 2022, definition 1.
 
     Raises InputError where `alphas` is not one per system, or one is no probability.
@@ -58,7 +61,10 @@ def alpha_optimal(
     law = Latent(quality, float(np.sqrt(1 - item_agreement)), 0.0, tie_margin, float(np.sqrt(item_agreement)))
     comparable = np.isfinite(quality).all() and item_agreement < 1
     p = probabilities(law) if comparable else None
-    return Contest(numbered("system", n_systems), n_items, p, latent=law, fixed=test_set == "fixed")
+    documents = Documents(outputs_per_document, document_agreement)
+    return Contest(
+        numbered("system", n_systems), n_items, p, latent=law, fixed=test_set == "fixed", documents=documents
+    )
 
 
 def alphas_of(law: Latent) -> Floats:

@@ -46,7 +46,9 @@ def compared_scores(rng: np.random.Generator, ratings: RatedWorld, *, tie_margin
     score = np.where(known.any(2), total / np.maximum(known.sum(2), 1), np.nan)
     recorded = compare(-score if ratings.frame.lower_is_better else score, tie_margin)
     contest = Contest(ratings.frame.system_names, recorded.shape[1], None, recorded=recorded, fixed=True)
-    return compared_world(contest, None)
+    world, frame = compared_world(contest, None), ratings.frame
+    named = replace(world.frame, document=frame.document, document_names=frame.document_names)
+    return replace(world, frame=replace(named, bucket=np.zeros(frame.n_documents, np.int64)))
 
 
 def compared_world(contest: Contest, rater: Floats | None) -> World:

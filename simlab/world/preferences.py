@@ -9,7 +9,7 @@ from annotated_types import Ge, Le, Lt
 from scipy.special import ndtr
 
 from simlab.messages import numbered
-from simlab.types import Contest, Floats, InputError, Latent
+from simlab.types import Contest, Documents, Floats, InputError, Latent
 from simlab.types.bounds import Concentration, Count, Spread, Value
 
 # Nodes cover the item factor to 9 standard deviations; more are used where a pair turns from draw to win abruptly.
@@ -27,11 +27,14 @@ def latent(
     item_sd: Annotated[float, Ge(0), Le(10)],
     tie_margin: Spread,
     test_set: Literal["fresh", "fixed"],
+    outputs_per_document: Annotated[int, Ge(1), Le(10**6)],
+    document_agreement: Annotated[float, Ge(0), Le(1)],
 ) -> Contest:
     """Draw systems with a latent quality; the output of the higher latent score wins, within a margin it is a draw.
 
     Qualities are drawn N(0, system_sd) unless given. All pairs follow from the same outputs, so they are consistent and
-    correlated. `p` are the exact probabilities over all items. See `Latent` for the score of an output.
+    correlated. `p` are the exact probabilities over all items. See `Latent` for the score of an output; the scores of
+    a system's outputs in a document of `outputs_per_document` agree as `document_agreement` says (see `Documents`).
 
     Raises InputError where `quality` is not one number per system.
     """
@@ -39,7 +42,14 @@ def latent(
         raise InputError(f"systems.quality has {len(quality)} numbers for systems.n_systems={n_systems}; give one each")
     drawn = system_sd * rng.standard_normal(n_systems)
     law = Latent(drawn if quality is None else np.asarray(quality, float), output_sd, item_sd, tie_margin)
-    return Contest(numbered("system", n_systems), n_items, probabilities(law), latent=law, fixed=test_set == "fixed")
+    return Contest(
+        numbered("system", n_systems),
+        n_items,
+        probabilities(law),
+        latent=law,
+        fixed=test_set == "fixed",
+        documents=Documents(outputs_per_document, document_agreement),
+    )
 
 
 def free(
@@ -51,15 +61,25 @@ def free(
     concentration: Concentration,
     difficulty: Annotated[float, Ge(0), Lt(1)],
     test_set: Literal["fresh", "fixed"],
+    outputs_per_document: Annotated[int, Ge(1), Le(10**6)],
+    document_agreement: Annotated[float, Ge(0), Le(1)],
 ) -> Contest:
     """Draw the probabilities of win, draw and loss of each pair on their own; there need be no order of systems.
 
-    Each pair's are Dirichlet(concentration * mean). Draws correlate between the pairs of an item by `difficulty`.
+    Each pair's are Dirichlet(concentration * mean). Draws correlate between the pairs of an item by `difficulty`;
+    outcomes of a pair on a document of `outputs_per_document` agree as `document_agreement` says (see `Documents`).
 
     Raises InputError for a mean that is no three probabilities.
     """
     p = rng.dirichlet(concentration * _probabilities(mean, "systems.mean") + 1e-12, n_systems * (n_systems - 1) // 2)
-    return Contest(numbered("system", n_systems), n_items, p, difficulty=difficulty, fixed=test_set == "fixed")
+    return Contest(
+        numbered("system", n_systems),
+        n_items,
+        p,
+        difficulty=difficulty,
+        fixed=test_set == "fixed",
+        documents=Documents(outputs_per_document, document_agreement),
+    )
 
 
 def given(
@@ -72,11 +92,14 @@ def given(
     draws: Annotated[float, Ge(0), Le(1)],
     difficulty: Annotated[float, Ge(0), Lt(1)],
     test_set: Literal["fresh", "fixed"],
+    outputs_per_document: Annotated[int, Ge(1), Le(10**6)],
+    document_agreement: Annotated[float, Ge(0), Le(1)],
 ) -> Contest:
     """Take the probabilities of win, draw and loss as given.
 
     `p` lists a triple for all pairs, or one per pair in the order (0, 1), (0, 2), ..., (1, 2), ...; without it every
-    pair has `draws` and a `difference` of win and loss. `rng` is not used: nothing is drawn.
+    pair has `draws` and a `difference` of win and loss. `rng` is not used: nothing is drawn. Outcomes of a pair on a
+    document of `outputs_per_document` agree as `document_agreement` says (see `Documents`).
 
     Raises InputError for triples that are no probabilities, or not as many as pairs.
     """
@@ -87,7 +110,14 @@ def given(
         raise InputError(f"systems.p has {len(p)} triples; {n_systems} systems have {n_pairs} pairs: give one, or each")
     triples = np.stack([_probabilities(triple, "systems.p") for triple in p])
     every = np.repeat(triples, n_pairs // len(triples), axis=0)
-    return Contest(numbered("system", n_systems), n_items, every, difficulty=difficulty, fixed=test_set == "fixed")
+    return Contest(
+        numbered("system", n_systems),
+        n_items,
+        every,
+        difficulty=difficulty,
+        fixed=test_set == "fixed",
+        documents=Documents(outputs_per_document, document_agreement),
+    )
 
 
 def probabilities(law: Latent) -> Floats:

@@ -32,10 +32,11 @@ from simlab.world.recorded import recorded
 N = 40_000
 LATENT: dict[str, Any] = {
     "n_systems": 3, "n_items": N, "quality": [0.0, 0.3, 1.0], "system_sd": 0.0, "output_sd": 1.0,
-    "item_sd": 0.0, "tie_margin": 0.3, "test_set": "fresh",
+    "item_sd": 0.0, "tie_margin": 0.3, "test_set": "fresh", "outputs_per_document": 1, "document_agreement": 0.0,
 }  # fmt: skip
 GIVEN: dict[str, Any] = {
     "n_systems": 3, "n_items": N, "p": None, "difference": 0.1, "draws": 0.3, "difficulty": 0.0, "test_set": "fresh",
+    "outputs_per_document": 1, "document_agreement": 0.0,
 }  # fmt: skip
 MU = np.array([[0.80, 0.25, 0.10], [0.10, 0.50, 0.10], [0.10, 0.25, 0.80]])
 
@@ -132,7 +133,15 @@ def test_all_that_is_no_draw_may_be_won_or_lost(draws: float) -> None:
 def test_free_pairs_need_no_order() -> None:
     drawn = [
         free(
-            stream(k), n_systems=3, n_items=9, mean=[0.4, 0.2, 0.4], concentration=5.0, difficulty=0.0, test_set="fresh"
+            stream(k),
+            n_systems=3,
+            n_items=9,
+            mean=[0.4, 0.2, 0.4],
+            concentration=5.0,
+            difficulty=0.0,
+            test_set="fresh",
+            outputs_per_document=1,
+            document_agreement=0.0,
         )
         for k in range(400)
     ]

@@ -50,10 +50,11 @@ def judged_of(prepared: Prepared, collected: Collected) -> Judged:
     """
     known = collected.known
     y, g = _laid_out(collected.seen, collected.metric, collected.frame.n_systems)
-    came = ~np.isnan(y)
+    came, document = ~np.isnan(y), known.get("document")
     if not came.all():
         kept = _kept(came, shared=prepared.design["shared_inputs"])
         y, g = np.take_along_axis(y, kept, 1), None if g is None else np.take_along_axis(g, kept, 1)
+        document = None if document is None else np.take_along_axis(document, kept, 1)
     return Judged(
         y=y,
         g=g,
@@ -64,6 +65,8 @@ def judged_of(prepared: Prepared, collected: Collected) -> Judged:
         slope=known["slope"],
         annotator_variance=known["annotator_variance"],
         test_set=known["test_set"],
+        document=document,
+        parts=known.get("parts"),
     )
 
 

@@ -14,6 +14,7 @@ from simlab.types import (
     Array,
     Bools,
     Contest,
+    Documents,
     Floats,
     Frame,
     Ints,
@@ -22,8 +23,12 @@ from simlab.types import (
     TestSet,
     World,
 )
+from simlab.world.laws.documents import deviates, shares
 
 GAP = -1
+
+INDEPENDENT = Documents()
+"""Every output is a document of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +86,12 @@ def comparisons_of(world: World) -> Comparisons:
 
 
 def contest_frame(contest: Contest) -> Frame:
-    """Say what can be compared: every item is an input of its own, and raters are all alike."""
+    """Say what can be compared and which items a document has; raters are all alike."""
     n_systems, n_items = len(contest.system_names), contest.n_items
+    document = contest.documents.of(n_items)
     return Frame(
-        document=np.arange(n_items),
-        bucket=np.zeros(n_items, np.int64),
+        document=document,
+        bucket=np.zeros(int(document[-1]) + 1, np.int64),
         rater=np.broadcast_to(np.zeros((), np.int64), (n_systems, n_items, 1)),
         system_names=contest.system_names,
         document_names=(),
@@ -126,25 +132,25 @@ def _oracle(
 ) -> tuple[Array, Floats | None]:
     """Draw the oracle's outcome of each pair on each item, and the outputs' standardised latent scores, if any."""
     if contest.latent is not None:
-        score = latent_scores(rng, contest.latent, n_items)
+        score = latent_scores(rng, contest.latent, n_items, contest.documents)
         return compare(score, contest.latent.tie_margin), standardised(score, contest.latent)
     if contest.p is not None:
-        return _by_rates(rng, contest.p, n_items, contest.difficulty), None
+        return _by_rates(rng, contest.p, n_items, contest.difficulty, contest.documents), None
     if contest.recorded is None:
         raise ValueError("a contest needs probabilities, a latent quality or recorded outcomes")
-    drawn = _by_rates(rng, outcome_rates(contest.recorded), n_items, 0.0)
+    drawn = _by_rates(rng, outcome_rates(contest.recorded), n_items, 0.0, contest.documents)
     if recorded is not None:
         drawn = np.where(recorded >= 0, recorded, drawn)
     return drawn, None
 
 
-def latent_scores(rng: np.random.Generator, latent: Latent, n_items: int) -> Floats:
-    """Draw the latent score of each output: `[system, item]`; see `Latent`."""
-    factor = np.exp(latent.item_sd * rng.standard_normal(n_items) - latent.item_sd**2 / 2)
-    noise = rng.standard_normal((len(latent.quality), n_items))
+def latent_scores(rng: np.random.Generator, latent: Latent, n_items: int, documents: Documents = INDEPENDENT) -> Floats:
+    """Draw the latent score of each output: `[system, item]`; see `Latent` and `Documents`."""
+    factor = np.exp(latent.item_sd * deviates(rng, (n_items,), documents) - latent.item_sd**2 / 2)
+    noise = deviates(rng, (len(latent.quality), n_items), documents)
     score = latent.quality[:, None] * factor + latent.output_sd * noise
     # Nothing is drawn where nothing is shared, so that worlds without it keep their numbers.
-    return np.asarray(score + latent.shared_sd * rng.standard_normal(n_items) if latent.shared_sd else score)
+    return np.asarray(score + latent.shared_sd * deviates(rng, (n_items,), documents) if latent.shared_sd else score)
 
 
 def standardised(score: Floats, latent: Latent) -> Floats:
@@ -160,15 +166,18 @@ def metric_scores(rng: np.random.Generator, correlation: Floats, score: Floats) 
     return np.asarray(rho * score + np.sqrt(1 - rho**2) * rng.standard_normal(score.shape))
 
 
-def _by_rates(rng: np.random.Generator, p: Floats, n_items: int, difficulty: float) -> Array:
-    """Draw outcomes with given rates; draws of different pairs on an item correlate by `difficulty`."""
-    own = rng.standard_normal((len(p), n_items))
-    shared = rng.standard_normal(n_items)
+def _by_rates(rng: np.random.Generator, p: Floats, n_items: int, difficulty: float, documents: Documents) -> Array:
+    """Draw outcomes with given rates; draws of different pairs on an item correlate by `difficulty`.
+
+    What is drawn of two items of a document is alike: whether they are draws, and who wins.
+    """
+    own = deviates(rng, (len(p), n_items), documents)
+    shared = deviates(rng, (n_items,), documents)
     hard = np.sqrt(difficulty) * shared + np.sqrt(1 - difficulty) * own
     draw = hard < ndtri(p[:, 1])[:, None]
     decided = p[:, 0] + p[:, 2]
     wins = np.divide(p[:, 0], decided, out=np.full(len(p), 0.5), where=decided > 0)
-    won = rng.random((len(p), n_items)) < wins[:, None]
+    won = shares(rng, (len(p), n_items), documents) < wins[:, None]
     return np.where(draw, 1, np.where(won, 0, 2)).astype(np.int8)
 
 

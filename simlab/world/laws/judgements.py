@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.formulas import threshold_rates
-from simlab.types import JUDGE, Answers, Contest, Floats, Ints, Latent, OutputMetric, World
+from simlab.types import JUDGE, Answers, Contest, Floats, Ints, Latent, OutputMetric, Parts, World
 from simlab.world.alphas import alphas_of, spread_of
 from simlab.world.laws.comparisons import latent_scores
 from simlab.world.laws.scores import deviations, human_scores, skewed
@@ -66,12 +66,15 @@ class Potential(NamedTuple):
 
     `rest` are number, mean and variance `[system]` of what the metric says of other outputs (None: it says nothing, or
     speaks of the whole test set), `calibration[system, 4]` TP of P, TN of N among outputs that both rated.
+    `document[system, n]` says which judged outputs come together, `parts` the same of the rest (None: none do).
     """
 
     y: Floats
     said: Floats | None
     rest: tuple[int, Floats, Floats] | None
     calibration: Floats | None
+    document: Ints | None = None
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +94,26 @@ class Judgements:
         Outputs, judges, the metric's other outputs and the calibration have streams of their own.
         """
         for_outputs, for_judges, for_rest, for_calibration = rng.spawn(4)
-        if needs.test_set is not None:
-            outputs = needs.test_set.take(_chosen(for_outputs, needs, needs.test_set))
-        else:
-            outputs = self.outputs(for_outputs, needs.human, needs.law_of_metric, shared=needs.shared)
+        outputs, document = self._judged(for_outputs, needs)
         anew = outputs.said is not None and needs.test_set is None
+        rest, parts = _summed_up(for_rest, self, needs) if anew else (None, None)
         return Potential(
             y=self.judge(for_judges, outputs.score, shared=needs.shared),
             said=outputs.said,
-            rest=_summed_up(for_rest, self, needs) if anew else None,
+            rest=rest,
             calibration=_calibration(for_calibration, self, needs) if needs.calibration else None,
+            document=document if self.contest.documents.size > 1 else None,
+            parts=parts,
         )
+
+    def _judged(self, rng: np.random.Generator, needs: Needs) -> tuple[Sample, Ints]:
+        """Draw the outputs that are judged, and say which document each `[system, n]` belongs to."""
+        documents = self.contest.documents
+        if needs.test_set is not None:
+            chosen, document = _chosen(rng, needs, self.contest)
+            return needs.test_set.take(chosen), document
+        outputs = self.outputs(rng, needs.human, needs.law_of_metric, shared=needs.shared)
+        return outputs, np.broadcast_to(documents.of(needs.human), outputs.score.shape)
 
     def answer(self, noise: Potential, unit: Ints, item: Ints, slot: Ints) -> Answers:
         """Look up what is judged of an output of a system (`unit`); nobody marks errors."""
@@ -109,12 +121,14 @@ class Judgements:
 
     def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> Sample:
         """Draw n outputs of each system, of the same inputs (`shared`) or each system's of its own."""
-        law, n_systems = self.latent, len(self.contest.system_names)
+        law, n_systems, documents = self.latent, len(self.contest.system_names), self.contest.documents
         if shared or (law.item_sd == 0 and law.shared_sd == 0):
-            latent = latent_scores(rng, law, n)
+            latent = latent_scores(rng, law, n, documents)
         else:
-            own = latent_scores(rng, law, n * n_systems).reshape(n_systems, n_systems, n)
-            latent = own[np.arange(n_systems), np.arange(n_systems)]
+            # Of whole documents, so that none is divided between two systems.
+            whole = -(-n // documents.size) * documents.size
+            own = latent_scores(rng, law, whole * n_systems, documents).reshape(n_systems, n_systems, whole)
+            latent = own[np.arange(n_systems), np.arange(n_systems), :n]
         said = None if metric is None else self._say(rng, metric, latent)
         return Sample(human_scores(self.judges.scale, latent, law), said)
 
@@ -159,23 +173,48 @@ def true_means(law: Judgements) -> Floats:
     return alphas_of(law.latent) if law.judges.scale == "binary" else law.latent.quality
 
 
-def _chosen(rng: np.random.Generator, needs: Needs, test_set: Sample) -> Ints:
-    """Choose outputs of the test set for the judges: `[system, n]`, the same inputs for all systems if they share."""
-    n_systems, n_items = test_set.score.shape
-    n, draws = needs.human, 1 if needs.shared else n_systems
-    chosen = [
-        rng.integers(n_items, size=n) if needs.replacement else rng.permutation(n_items)[:n] for _ in range(draws)
-    ]
-    return np.broadcast_to(np.stack(chosen), (n_systems, n))
+def _chosen(rng: np.random.Generator, needs: Needs, contest: Contest) -> tuple[Ints, Ints]:
+    """Choose outputs of the test set for the judges: `[system, n]`, the same inputs for all systems if they share.
+
+    Documents are drawn whole, the last one as far as judgements go. Also says which document each output belongs to:
+    one that is drawn again counts as another.
+    """
+    shape, draws = (len(contest.system_names), needs.human), 1 if needs.shared else len(contest.system_names)
+    drawn = [_drawn(rng, needs, contest.n_items, contest.documents.of(contest.n_items)) for _ in range(draws)]
+    chosen, document = (np.broadcast_to(np.stack(part), shape) for part in zip(*drawn, strict=True))
+    return chosen, document
 
 
-def _summed_up(rng: np.random.Generator, law: Judgements, needs: Needs) -> tuple[int, Floats, Floats]:
-    """Return number, mean and variance of what the metric says of outputs that no human sees."""
-    n, nothing = needs.metric, np.zeros(len(law.contest.system_names))
+def _drawn(rng: np.random.Generator, needs: Needs, n_items: int, document: Ints) -> tuple[Ints, Ints]:
+    """Draw as many items `[n]` as are judged, by whole documents."""
+    n_documents, n = int(document[-1]) + 1, needs.human
+    size = np.bincount(document)
+    if needs.replacement:
+        # As many documents as suffice if all were as short as the shortest one.
+        order = rng.integers(n_documents, size=-(-n // int(size.min())))
+    else:
+        order = rng.permutation(n_documents)
+    within = np.arange(size.max())
+    items = (np.searchsorted(document, order)[:, None] + within)[within < size[order, None]]
+    return items[:n], np.repeat(np.arange(len(order)), size[order])[:n]
+
+
+def _summed_up(
+    rng: np.random.Generator, law: Judgements, needs: Needs
+) -> tuple[tuple[int, Floats, Floats], Parts | None]:
+    """Return number, mean and variance of what the metric says of outputs that no human sees, and its documents."""
+    n, nothing, documents = needs.metric, np.zeros(len(law.contest.system_names)), law.contest.documents
     said = law.outputs(rng, n, needs.law_of_metric, shared=needs.shared).said if n else None
     if said is None:
-        return 0, nothing, nothing
-    return n, said.mean(1), said.var(1, ddof=1) if n > 1 else nothing
+        return (0, nothing, nothing), None
+    rest = n, said.mean(1), said.var(1, ddof=1) if n > 1 else nothing
+    if documents.size == 1:
+        return rest, None
+    document = documents.of(n)
+    total = np.add.reduceat(said, np.flatnonzero(np.diff(document, prepend=-1)), axis=1)
+    # These are other documents than those that are judged.
+    others = -(-needs.human // documents.size) + np.arange(total.shape[1])
+    return rest, Parts(np.broadcast_to(others, total.shape), np.bincount(document), total)
 
 
 def _calibration(rng: np.random.Generator, law: Judgements, needs: Needs) -> Floats:
