@@ -38,6 +38,11 @@ class Place(NamedTuple):
         return ("world", self.world, *(("draw", self.draw) if self.draw else ()))
 
     @property
+    def of_inputs(self) -> tuple[str | int, ...]:
+        """Write the address of the inputs of a study that draws its own, whoever rates their outputs."""
+        return (*self.of_documents, "study", self.study)
+
+    @property
     def of_study(self) -> tuple[str | int, ...]:
         """Write the address of the study."""
         return (*self.of_world, "study", self.study)

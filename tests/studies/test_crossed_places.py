@@ -9,6 +9,7 @@ import pytest
 
 from simlab.config.composing import compose
 from simlab.studies.blocks import run_block
+from simlab.studies.questions import kind_of
 from simlab.studies.worlds import draw_world, forget
 from simlab.types import RATE, Array, InputError, Place, World
 from simlab.world.laws.error_counts import ErrorCounts
@@ -140,6 +141,22 @@ def test_other_people_compare_the_same_outputs() -> None:
     assert agreement[0] == 1.0
     # Who errs on the same outputs agrees more often than who sees others.
     assert agreement[2] + 0.1 < agreement[1] < 1.0
+
+
+@pytest.mark.parametrize("question", ["compare", "judge"])
+def test_a_study_has_the_same_inputs_whoever_rates_them(question: str) -> None:
+    noisy = ["raters=noisy_oracle"] if question == "compare" else ["raters.noise=1"]
+    config = compose([f"question={question}", *noisy])
+    kind = kind_of(config)
+
+    def answers(*place: int) -> Array:
+        at, prepared = Place(*place), kind.prepare(config)
+        world = draw_world(config, *at[:3])
+        drawn = kind.draw(prepared, world, kind.lay(prepared, world, at), at)
+        return np.asarray(drawn.human if question == "compare" else drawn.y)
+
+    agreement = [float(np.mean(answers(0, 0, 0, 5) == answers(*at))) for at in ((0, 1, 0, 5), (0, 1, 0, 6))]
+    assert agreement[1] + 0.05 < agreement[0] < 1.0
 
 
 def test_a_metric_follows_the_documents_and_not_its_old_scores() -> None:

@@ -83,8 +83,8 @@ def _paid(prepared: Prepared, rated: int, calibration: float) -> int:
 
 def draw(prepared: Prepared, world: World, laid: Laid, place: Place) -> Potential:
     """Draw as many outputs as the budget asks, their judgements, and what the metric says."""
-    potential: Potential = world.answers[JUDGE].draw(stream(prepared.seed, *place.of_study, "outputs"), laid.needs)
-    return potential
+    others = stream(prepared.seed, *place.of_study, "raters") if place.pool else None
+    return judgements_of(world).draw(stream(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
 
 
 def document_set(prepared: Prepared, world: World, study: int) -> int:

@@ -47,7 +47,10 @@ def lay(prepared: Prepared, world: World, place: Place) -> TestSet | None:
         return None
     # Of a further pool of raters the outputs are the same, whoever compares them.
     others = stream(prepared.seed, *place.of_world, "raters") if place.pool else None
-    rng = stream(prepared.seed, *place.of_documents, "test_set")
+    return _drawn(world, stream(prepared.seed, *place.of_documents, "test_set"), others)
+
+
+def _drawn(world: World, rng: np.random.Generator, others: np.random.Generator | None) -> TestSet:
     return _compared(comparisons_of(world).draw(rng, world.metric, others))
 
 
@@ -69,8 +72,8 @@ def draw(prepared: Prepared, world: World, shared: TestSet | None, place: Place)
     """Draw what raters and metric would say of the test set of a study."""
     if shared is not None:
         return shared
-    drawn: TestSet = world.answers[COMPARE].draw(stream(prepared.seed, *place.of_study, "test_set"), world.metric)
-    return _compared(drawn)
+    others = stream(prepared.seed, *place.of_study, "raters") if place.pool else None
+    return _drawn(world, stream(prepared.seed, *place.of_inputs, "test_set"), others)
 
 
 def document_set(prepared: Prepared, world: World, study: int) -> int:

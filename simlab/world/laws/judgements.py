@@ -88,12 +88,14 @@ class Judgements:
     latent: Latent
     judges: Judges
 
-    def draw(self, rng: np.random.Generator, needs: Needs) -> Potential:
+    def draw(self, rng: np.random.Generator, needs: Needs, raters: np.random.Generator | None = None) -> Potential:
         """Draw outputs, what the judges say of them, and what the metric says.
 
-        Outputs, judges, the metric's other outputs and the calibration have streams of their own.
+        Outputs, judges, the metric's other outputs and the calibration have streams of their own; `raters` lets other
+        people judge the same outputs.
         """
         for_outputs, for_judges, for_rest, for_calibration = rng.spawn(4)
+        for_judges, for_calibrators = (for_judges, for_calibration) if raters is None else raters.spawn(2)
         outputs, document = self._judged(for_outputs, needs)
         anew = outputs.said is not None and needs.test_set is None
         rest, parts = _summed_up(for_rest, self, needs) if anew else (None, None)
@@ -101,7 +103,7 @@ class Judgements:
             y=self.judge(for_judges, outputs.score, shared=needs.shared),
             said=outputs.said,
             rest=rest,
-            calibration=_calibration(for_calibration, self, needs) if needs.calibration else None,
+            calibration=_calibration(for_calibration, for_calibrators, self, needs) if needs.calibration else None,
             document=document if self.contest.documents.size > 1 else None,
             parts=parts,
         )
@@ -217,13 +219,13 @@ def _summed_up(
     return rest, Parts(np.broadcast_to(others, total.shape), np.bincount(document), total)
 
 
-def _calibration(rng: np.random.Generator, law: Judgements, needs: Needs) -> Floats:
+def _calibration(rng: np.random.Generator, for_judges: np.random.Generator, law: Judgements, needs: Needs) -> Floats:
     """Count TP of P, TN of N among outputs that both rated, each system's own or those of all together."""
     n_systems = len(law.contest.system_names)
     outputs = law.outputs(rng, needs.calibration, needs.law_of_metric, shared=needs.shared)
     if outputs.said is None:
         raise ValueError("a calibration needs a metric")
-    adequate = law.judge(rng, outputs.score, shared=needs.shared) > 0
+    adequate = law.judge(for_judges, outputs.score, shared=needs.shared) > 0
     says = outputs.said > 0
     counts = np.stack([(adequate & says).sum(1), adequate.sum(1), (~adequate & ~says).sum(1), (~adequate).sum(1)], 1)
     if needs.payers > 1:
