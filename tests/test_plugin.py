@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import xarray as xr
 
 from simlab.cli import answer
 
@@ -34,3 +37,39 @@ def test_a_plug_in_brings_a_grouping_rule_and_a_measure(capsys: pytest.CaptureFi
 def test_parts_of_a_package_that_is_not_named_are_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["sweep", str(EXAMPLE / "by_system.yaml"), *SMALL, "--out", "s"]) == 2
     assert "by_system" in capsys.readouterr().err
+
+
+TESTS = '''
+"""Tests of one's own: of documents' totals, and of ratings."""
+import numpy as np
+from simlab.types import Floats, Rated
+
+def of_totals(rng: np.random.Generator, total: Floats) -> Floats:
+    return np.full(total.shape[1] * (total.shape[1] - 1) // 2, 0.25)
+
+def unsaid(rng, total):
+    return of_totals(rng, total)
+
+def of_ratings(rng: np.random.Generator, scores: Rated) -> Floats:
+    return np.full(scores.n_systems * (scores.n_systems - 1) // 2, 1 / len(np.unique(scores.rater)))
+'''
+
+
+@pytest.mark.parametrize(("test", "p_value"), [("of_totals", 0.25), ("unsaid", 0.25), ("of_ratings", 1 / 7)])
+def test_a_test_is_handed_what_its_annotation_names(
+    test: str, p_value: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "tests_of_mine"
+    (package / "conf/analysis/test").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "parts.py").write_text(TESTS)
+    (package / f"conf/analysis/test/{test}.yaml").write_text(
+        f"# A test of mine.\n_target_: tests_of_mine.parts.{test}\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("tests_of_mine", "tests_of_mine.parts"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    words = [f"analysis.test={test}", *SMALL[:3], "worlds=1", "studies=2", "--jobs", "1", "--out", "s"]
+    assert answer(["run", *words, "--plugins", "tests_of_mine"]) in (0, 3)
+    with xr.open_zarr(tmp_path / "s/results.zarr") as store:
+        np.testing.assert_array_equal(store["p_value"].values, p_value)

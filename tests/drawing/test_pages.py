@@ -232,7 +232,7 @@ def test_the_page_of_a_fit_says_what_stands_on_priors_and_what_is_doubtful() -> 
     assert "noise_share" in text
     assert "Not identified; priors stand in:\n  one rater: ..." in text
     assert "Chains: r hat 1.2\n  R-hat is 1.20" in text
-    assert text.endswith("next: simlab sweep item_grouping systems=fitted systems.path=w.yaml")
+    assert text.endswith("next: simlab sweep item_grouping systems=fitted systems.path=w.yaml analysis.test=by_rater")
 
 
 def test_values_and_axes_are_worded_for_readers() -> None:

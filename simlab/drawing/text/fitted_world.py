@@ -45,7 +45,9 @@ def page(report: Report, out: Path) -> str:
         parts.append("Not identified; priors stand in:\n" + "\n".join(f"  {line}" for line in report.not_identified))
     if report.fit.diagnosis:
         parts.append(_sampling(report.fit.diagnosis, report.doubts))
-    parts.append(f"written to {out}; next: simlab sweep item_grouping systems=fitted systems.path={out}")
+    parts.append(
+        f"written to {out}; next: simlab sweep item_grouping systems=fitted systems.path={out} analysis.test=by_rater"
+    )
     return "\n\n".join(parts)
 
 

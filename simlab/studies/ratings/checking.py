@@ -10,6 +10,7 @@ import numpy as np
 
 from simlab.analysis.normalization import error
 from simlab.analysis.raters.flips import rater_flips
+from simlab.analysis.significance import permutation
 from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
 from simlab.formulas import least_entropy
@@ -96,21 +97,42 @@ def _check_load_entropy(design: Mapping[str, Any], frame: Frame, table: Table) -
 
 
 def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
-    test, level = config["analysis"]["test"], config["decision"]["level"]
-    least = 2.0 ** (1 - frame.n_raters)
+    """Refuse tests that could find nothing, and families that a test cannot judge together."""
+    prepared, test, level = prepare(config), config["analysis"]["test"], config["decision"]["level"]
+    least = _least_p_value(test, frame, config["design"]["documents"], config.get("plugins", ()))
     if chosen(test, rater_flips, config.get("plugins", ())) and least > level:
         raise InputError(
-            f"analysis.test=rater_flips: flips of {frame.n_raters} raters give no p-value below {least:g}, so nothing "
-            f"could be significant at decision.level={level:g}; ask at least {math.ceil(1 - math.log2(level))} raters "
+            f"analysis.test=rater_flips: flips of {frame.n_raters} raters give no p-value below {least:.3g}, so "
+            f"nothing could be significant at decision.level={level:g}; ask at least {math.ceil(1 - math.log2(level))} raters "
             "or choose analysis.test=by_rater"
         )
-    prepared = prepare(config)
     if prepared.multiplicity == "max_t" and prepared.family is None:
         raise InputError(
             "decision.multiplicity=max_t needs a test by flips, which are made for all pairs at once, and "
             f"analysis.test={name_of(test)} has none; choose decision.multiplicity=holm, or analysis.test=rater_flips "
             "or permutation"
         )
+    if prepared.multiplicity == "holm":
+        _check_within_reach(name_of(test), least, frame.n_systems * (frame.n_systems - 1) // 2, level)
+
+
+def _check_within_reach(test: str, least: float, n_pairs: int, level: float) -> None:
+    if least * n_pairs > level:
+        raise InputError(
+            f"decision.multiplicity=holm: analysis.test={test} gives no p-value below {least:.2g}, or "
+            f"{least * n_pairs:.2g} for one of {n_pairs} pairs, so nothing could be significant at "
+            f"decision.level={level:g}; choose decision.multiplicity=max_t"
+        )
+
+
+def _least_p_value(test: Mapping[str, Any], frame: Frame, documents: int, plugins: Sequence[str]) -> float:
+    """Return the least p-value that flips can give; 0 where a test has no such bound."""
+    if chosen(test, rater_flips, plugins):
+        return max(float(2.0 ** (1 - frame.n_raters)), 1 / (1 + int(test["flips"])))
+    if chosen(test, permutation, plugins):
+        drawn = 1 / (1 + int(test["permutations"])) if test["p_value"] == "add_one" else 0.0
+        return max(float(2.0 ** (1 - documents)), drawn)
+    return 0.0
 
 
 def _check_error_counts(normalization: Mapping[str, Any], world: World, plugins: Sequence[str]) -> None:
