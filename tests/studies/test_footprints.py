@@ -42,6 +42,9 @@ QUICK = [
 ]
 LONG = [
     "systems.n_systems=300 studies=1",
+    "systems.n_systems=100 design.grouping=ungrouped analysis.test=two_way studies=1",
+    "systems.n_systems=300 raters.pool_size=30 analysis.test=by_rater studies=1",
+    "systems.n_systems=200 raters.pool_size=30 analysis.test=rater_flips studies=1",
     "systems.n_systems=100 raters.noise=potential studies=1",
     "systems.n_systems=60 raters.pool_size=84 studies=1",
     "systems.n_systems=100 raters.raters_per_bucket=7 design.ratings_per_item=7 design.documents=180 studies=1",

@@ -103,7 +103,8 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
     if chosen(test, rater_flips, config.get("plugins", ())) and least > level:
         raise InputError(
             f"analysis.test=rater_flips: flips of {frame.n_raters} raters give no p-value below {least:.3g}, so "
-            f"nothing could be significant at decision.level={level:g}; ask at least {math.ceil(1 - math.log2(level))} raters "
+            f"nothing could be significant at decision.level={level:g}; ask at least "
+            f"{math.ceil(1 - math.log2(level))} raters, raise decision.level or flips, "
             "or choose analysis.test=by_rater"
         )
     if prepared.multiplicity == "max_t" and prepared.family is None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from simlab.parts import name_of
 from simlab.studies.extent import Extent, Size, extent_of
 from simlab.studies.footprint import Footprint, Need, need
 
@@ -54,9 +55,18 @@ def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[
         need(8, systems, chosen, permutations) if permutations.n > 1 else need(0, permutations),
         need(60 + 20 * studies, size.pairs),
         need(2, systems, documents, seats),
+        *_by_rater(config, size, chosen),
         *_deals(size, each),
         need(4, table),
     ]
+
+
+def _by_rater(config: Mapping[str, Any], size: Extent, chosen: Size) -> list[Need]:
+    """Count what tests lay out by pair: what each rater, or each rater on each document, says of either system."""
+    test = name_of(config["analysis"].get("test", {}))
+    if test == "two_way":
+        return [need(120, size.pairs, chosen, size.seats)]
+    return [need(130, size.pairs, size.pool)] if test in ("by_rater", "rater_flips") else []
 
 
 def _deals(size: Extent, each: Size) -> list[Need]:
