@@ -14,6 +14,7 @@ from simlab.comparing.contrasts import Row
 from simlab.drawing import view
 from simlab.drawing.text import comparison, tables
 from simlab.drawing.text.tables import Form
+from simlab.store.held_fixed import HELD_FIXED
 
 
 class Compared(NamedTuple):
@@ -49,9 +50,13 @@ def of_stores(
 
 def _written(said: Comparison, form: Form) -> str:
     listed = labelled.records(said.rows, said.by, said.measure)
+    fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
+    listed = [record | fixed for record in listed]
     if form != "table":
         return tables.write(labelled.flat(listed) if form == "csv" else listed, form)
-    text = comparison.table(said.rows, said.by, said.measure, view.cluster_word(said.cluster), paired=said.paired)
+    text = comparison.table(
+        said.rows, said.by, said.measure, view.cluster_word(said.cluster), paired=said.paired, fixed=said.held_fixed
+    )
     return "\n".join([text, *comparison.unlike(said.differing)]) if said.differing else text
 
 

@@ -110,8 +110,9 @@ def query(
 
     Returns, over the axes, each measure beside its `_mcse`, `_n` (campaigns), `_clusters`, `_low` and `_high` (a 95 %
     interval inside the range of the measure) and `_failed` (campaigns of the cell), as `simlab query --format json`;
-    with `.to_dataframe()` a table (of a store without axes: `.to_pandas()`). Raises InputError for an axis, a value or
-    a measure that the store does not hold.
+    what was found stands beside SRP and the like, and the attribute `held_fixed` says what studies share. With
+    `.to_dataframe()` a table (of a store without axes: `.to_pandas()`). Raises InputError for an axis, a value or a
+    measure that the store does not hold.
 
     >>> simlab.query("outputs/item_grouping", measure="srp,cost", documents=[10, 20]).to_dataframe()  # doctest: +SKIP
     """
@@ -175,13 +176,16 @@ def plot(
     >>> simlab.plot("outputs/item_grouping", measure="power", out="power.svg")  # doctest: +SKIP
     """
     from simlab.commands import stores
+    from simlab.drawing import view
     from simlab.drawing.figures import files, sweep
+    from simlab.store.beside import with_found
     from simlab.store.query import with_measures
 
     file = None if out is None else Path(out)
     files.check_suffix(file)
     with mendable(), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
         held = with_measures(dataset, [measure] if measure else [])
+        held = with_found(held, [view.chosen(held, measure)])
         return files.write(lambda: sweep.draw(held, measure), file)
 
 
@@ -235,10 +239,12 @@ def _carried_out(
 def _labelled(said: Comparison, dataset: xr.Dataset | None) -> xr.Dataset:
     """Label a comparison, and say in its attributes what was compared and what is held fixed."""
     from simlab.comparing import labelled
+    from simlab.store.held_fixed import HELD_FIXED
 
     answer = labelled.of_rows(said.rows, said.by, said.measure)
     unit = {"units": said.unit} if said.unit else {}
-    answer[said.measure].attrs.update({"long_name": said.label, **unit})
+    fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
+    answer[said.measure].attrs.update({"long_name": said.label, **unit, **fixed})
     for name in (*(f"{said.measure}{end}" for end in ("_mcse", "_low", "_high")), *labelled.DIFFERENCES):
         answer[name].attrs.update(unit)
     about = {"by": said.by, "measure": said.measure, "cluster": said.cluster, "paired": said.paired}

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from simlab.commands import launch
 from simlab.commands.stores import named, viewed
+from simlab.drawing import view
 from simlab.drawing.figures import files, sweep
 from simlab.files import check_writable
+from simlab.store.beside import with_found
 from simlab.store.query import with_measures
 
 
@@ -28,5 +30,6 @@ def answer(folder: Path | None, conditions: Sequence[str], out: Path | None, mea
     check_writable(file, "--out")
     with viewed(where, conditions) as dataset:
         held = with_measures(dataset, [measure] if measure else [])
+        held = with_found(held, [view.chosen(held, measure)])
         files.write(lambda: sweep.draw(held, measure), file)
         return Drawn(str(file), launch.soundness(dataset))

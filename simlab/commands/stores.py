@@ -20,7 +20,9 @@ from simlab.engine.ledger import STORE
 from simlab.files import reason
 from simlab.messages import Reservation, legible, or_nearest
 from simlab.store import opening, undivided
+from simlab.store.beside import found_beside, with_found
 from simlab.store.folder import last_store
+from simlab.store.held_fixed import HELD_FIXED
 from simlab.store.opening import config_of
 from simlab.store.query import select, with_measures
 from simlab.store.wholeness import remedy
@@ -39,7 +41,8 @@ class Comparison:
     """Hold designs beside each other: along which axis, by which measure, paired over clusters of which sort.
 
     `paired` is False where some designs did not meet the same worlds; `differing` names the keys in which their systems
-    differ, so that none is called best. `unit` is that of the measure, if it has one.
+    differ, so that none is called best. `unit` is that of the measure, if it has one, `held_fixed` what its
+    studies share.
     """
 
     rows: Sequence[Row]
@@ -50,16 +53,21 @@ class Comparison:
     differing: tuple[str, ...]
     label: str
     unit: str | None
+    held_fixed: str
 
 
 def measured(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Dataset, list[str]]:
     """Return a store with the measures asked for (None: those it holds), and their names.
 
-    Raises InputError for a name that is neither a measure nor an outcome that has a mean.
+    What was found stands beside measures that are best by emptiness. Raises InputError for a name that is neither a
+    measure nor an outcome that has a mean.
     """
     dataset = with_measures(dataset, names or ())
     held = opening.measures_of(dataset)
-    return dataset, [view.nearest(name, held, "the measure") for name in names or held]
+    asked = [view.nearest(name, held, "the measure") for name in names or held]
+    dataset = with_found(dataset, asked)
+    found = found_beside(dataset, asked)
+    return dataset, [*asked, *([found] if found else [])]
 
 
 def compared(dataset: xr.Dataset, by: str, measure: str | None, baseline: str | None) -> Comparison:
@@ -224,4 +232,5 @@ def _comparison(
     about = measure.attrs
     label = str(about.get("long_name", about.get("label", measure.name)))
     cluster = str(about.get("cluster", "cluster"))
-    return Comparison(rows, by, str(measure.name), cluster, paired, differing, label, about.get("units"))
+    unit, fixed = about.get("units"), str(about.get(HELD_FIXED, ""))
+    return Comparison(rows, by, str(measure.name), cluster, paired, differing, label, unit, fixed)

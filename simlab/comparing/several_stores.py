@@ -12,6 +12,7 @@ import numpy as np
 from simlab.comparing.promises import Doubts, doubts
 from simlab.config.neutral import without_neutral
 from simlab.messages import flat
+from simlab.store.held_fixed import HELD_FIXED, held_fixed
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import records
 from simlab.types import Floats, InputError
@@ -61,6 +62,9 @@ def join(stores: Mapping[str, xr.Dataset], measure: str) -> Joined:
     variables[f"{measure}_influence"] = ((DESIGN, "cluster"), influence)
     joined = xr.Dataset(variables, {DESIGN: [row.design for row in rows]})
     joined[measure].attrs.update(next(iter(stores.values()))[measure].attrs)
+    fixed = dict.fromkeys(words for dataset in stores.values() for words in held_fixed(dataset, [measure]).values())
+    if fixed:
+        joined[measure].attrs[HELD_FIXED] = "; elsewhere ".join(fixed)
     return Joined(joined, len(slots) == 1, differing([row.worlds for row in rows]), _doubts(stores, measure))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.messages import or_nearest
+from simlab.store.beside import found_beside
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import records, select
 from simlab.types import InputError
@@ -26,7 +27,8 @@ class View:
     """Name the measure shown, the axis across (`x`), the axis of the lines, and the axes of the panels.
 
     With `against`, this measure goes across and x orders the points of a line. `scale` is that of the measure shown.
-    A table shows the measures `besides`, too. A line across marks the value `mark`.
+    A table shows the measures `besides`, too, and what was `found` beside one that is best by emptiness. A line across
+    marks the value `mark`.
     """
 
     measure: str
@@ -38,6 +40,7 @@ class View:
     besides: tuple[str, ...] = ()
     x_scale: str = "linear"
     mark: float | None = None
+    found: str | None = None
 
 
 def declared(dataset: xr.Dataset) -> dict[str, Any]:
@@ -65,7 +68,18 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
     every = measures_of(dataset) if figure_kind(dataset) == "pairs" else (against,) if against else ()
     besides = tuple(name for name in every if name != shown)
     mark = wanted.get("mark") if shown == wanted.get("measure") else None
-    return View(shown, str(x), line, panels, against, scale, besides, wanted.get("x_scale", "linear"), mark)
+    return View(
+        shown,
+        str(x),
+        line,
+        panels,
+        against,
+        scale,
+        besides,
+        wanted.get("x_scale", "linear"),
+        mark,
+        found_beside(dataset, [shown]),
+    )
 
 
 def figure_kind(dataset: xr.Dataset) -> str:

@@ -64,3 +64,8 @@ EMPTINESS = frozenset([
     *("srp_disjoint", "srp_both_significant", "no_wrong_claim"),
 ])  # fmt: skip
 """Measures of which a study that finds nothing has the best value: read beside what was found."""
+
+BETWEEN = frozenset([
+    *("srp", "srp_given_any", "srp_both_significant", "srp_disjoint", "confirmed", "kendall", "pearson"),
+])  # fmt: skip
+"""Measures that compare campaigns of the same raters on the same documents; those named `_new_...` say what is new."""

@@ -14,6 +14,7 @@ from simlab.engine.ledger import FILE, STORE
 from simlab.files import reason
 from simlab.messages import Reservation, legible
 from simlab.store.folder import store_in, valid_store
+from simlab.store.held_fixed import say
 from simlab.store.kept import lacks, standing, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
@@ -170,6 +171,7 @@ def _dataset(store: zarr.abc.store.Store, path: Path) -> xr.Dataset:
         dataset: xr.Dataset = xr.open_zarr(store, chunks=None)
         # A dataset lists its dimensions in the order in which its variables name them.
         ordered: xr.Dataset = dataset[_ordered(dataset)]
+        say(ordered, measures_of(ordered))
         # Whoever has to look into the ledger beside it finds it there.
         ordered.encoding["source"] = str(path)
     except InputError:

@@ -10,10 +10,12 @@ import numpy as np
 
 from simlab.measures.labels import LABELS
 from simlab.messages import or_nearest, shown
+from simlab.store.held_fixed import HELD_FIXED, held_fixed, say
 from simlab.store.intervals import VIEWS, campaigns, sureness
 from simlab.store.means import labels_of_means, means
 from simlab.store.measures import FAILED, Measures, all_measures, estimate, n_clusters, set_out
 from simlab.store.opening import axes_of, declared_outcomes, measures_of, outcome_names, outcomes_of_cell
+from simlab.store.undefined import nothing_counted, undefined
 from simlab.store.units import speaking
 from simlab.types import Array, InputError
 
@@ -28,7 +30,6 @@ SAID = {
     "_failed": "campaigns of the cell that failed",
     "_reason": "why there is no value",
 }
-UNDEFINED, EMPTY = "undefined in these studies", "nothing of what it counts occurred"
 UNEXPLAINED, BROKEN = "undefined", "the measure failed"
 """Why a measure has no value in a cell."""
 
@@ -68,9 +69,8 @@ def add_measures(dataset: xr.Dataset, measures: Measures) -> xr.Dataset:
     }
     added = set_out(axes, shape, estimates, {name: _about(dataset, name) for name in wanted})
     rest = dataset.drop_vars([name for name in wanted if name in dataset])
-    return _padded(rest, n_clusters(estimates)).assign(
-        _padded(xr.Dataset(speaking(added)), dataset.sizes.get("cluster", 0))
-    )
+    more = _padded(xr.Dataset(speaking(added)), dataset.sizes.get("cluster", 0))
+    return say(_padded(rest, n_clusters(estimates)).assign(more), wanted)
 
 
 def _about(dataset: xr.Dataset, name: str) -> dict[str, Any]:
@@ -86,13 +86,15 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
 
     Beside a measure `m` stand `m_mcse`, `m_n`, `m_clusters`, `m_low` and `m_high` (a 95 % interval inside the measure's
     range), and `m_failed`, the campaigns of the cell that failed. Where some cell has no value, `m_reason` says why.
+    `held_fixed` says of each measure what its studies share.
     """
     axes = axes_of(dataset)
     columns = [column for name in measures for column in _columns(dataset, name).items()]
     cells = itertools.product(*(dataset[axis].values.tolist() for axis in axes))
     fields = [*axes, *(field for field, _ in columns)]
     rows = zip(*(np.asarray(values).ravel().tolist() for _, values in columns), strict=True)
-    return [dict(zip(fields, [*cell, *values], strict=True)) for cell, values in zip(cells, rows, strict=True)]
+    fixed = {HELD_FIXED: held} if (held := held_fixed(dataset, measures)) else {}
+    return [dict(zip(fields, [*cell, *values], strict=True)) | fixed for cell, values in zip(cells, rows, strict=True)]
 
 
 def with_views(dataset: xr.Dataset, measures: Sequence[str]) -> xr.Dataset:
@@ -128,8 +130,8 @@ def _columns(dataset: xr.Dataset, name: str) -> dict[str, Array]:
     if not without.any():
         return stored | views
     # What a measure counts that is not simlab's own is not known here.
-    unexplained = EMPTY if name in LABELS else UNEXPLAINED
-    without_n = BROKEN if FAILED in dataset[name].attrs else UNDEFINED
+    unexplained = nothing_counted(name) if name in LABELS else UNEXPLAINED
+    without_n = BROKEN if FAILED in dataset[name].attrs else undefined(dataset, name)
     reasons = _reasons(failed, ok, np.where(stored[f"{name}_n"] == 0, without_n, unexplained))
     reasons[~without] = None
     return stored | views | {f"{name}_reason": reasons}

@@ -10,6 +10,7 @@ import numpy as np
 
 from simlab.engine import ledger
 from simlab.store.coordinates import axis_values
+from simlab.store.held_fixed import entry_of
 from simlab.store.opening import config_of
 from simlab.types import Array, InputError
 
@@ -40,14 +41,6 @@ def setting(dataset: xr.Dataset, key: str, axes: Sequence[str]) -> Array:
         at = {axis: str(dataset[axis].values[i]) for axis, i in zip(axes, index, strict=True)}
         values[index] = entry_of(configs.get(frozenset(at.items()), {}), key)
     return values
-
-
-def entry_of(config: Mapping[str, Any], key: str) -> Any:
-    """Return what stands under a dotted key; None where nothing does."""
-    held: Any = config
-    for part in key.split("."):
-        held = held.get(part) if isinstance(held, Mapping) else None
-    return held
 
 
 def _configs(dataset: xr.Dataset) -> dict[frozenset[tuple[str, str]], Mapping[str, Any]]:

@@ -14,6 +14,7 @@ from simlab.drawing.text.tables import counted
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, short
 from simlab.messages import replicated
+from simlab.store.held_fixed import HELD_FIXED
 from simlab.store.intervals import campaigns
 from simlab.store.opening import axes_of
 
@@ -43,15 +44,23 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
     if "calculation" in sweep:
         return "Calculated, without simulation: no sampling error."
     shared = f"designs share the {clusters}, so overlapping intervals can still differ (simlab compare)"
+    fixed = dataset[shown.measure].attrs.get(HELD_FIXED)
     parts = [
         shown.against and f"beside points: {axis_label(shown.x)}",
         f"95 % intervals over {clusters}, inside the range of the measure",
         f"{replicated(sweep)} per point",
+        fixed and f"held fixed: {fixed}",
+        drawn_beside(shown) and f"dotted: {measure_label(dataset, str(shown.found))}, without which it is 1",
         shown.line and shared,
         _failures(dataset),
         view.condition(dataset),
     ]
     return "; ".join(part for part in parts if part) + "."
+
+
+def drawn_beside(shown: View) -> bool:
+    """Tell whether lines show what was found beside their measure: on a scale of shares only."""
+    return shown.found is not None and shown.scale == "linear" and shown.against is None
 
 
 def _failures(dataset: xr.Dataset) -> str | None:
@@ -78,6 +87,8 @@ def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: Vi
 
 def _limit(filled: Any, dataset: xr.Dataset, shown: View) -> None:
     values = dataset[shown.measure].values
+    if drawn_beside(shown):
+        values = np.append(values, dataset[str(shown.found)].values)
     if shown.scale == "log" and np.any(values > 0):
         for axes in filled:
             axes.set_yscale("log")

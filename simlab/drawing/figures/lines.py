@@ -36,6 +36,8 @@ def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
             _line(axes, across, points, style | {"linestyle": styles.dashes(k)}, shown.scale)
         else:
             _points(axes, across + 0.12 * (k - (len(lines) - 1) / 2), points, style, shown.scale)
+    if charts.drawn_beside(shown):
+        _found(axes, across, part, shown)
     if shown.mark is not None:
         axes.axhline(shown.mark, color="#777777", linewidth=0.8, linestyle=(0, (1, 2)))
     if numbers and shown.x_scale == "log" and np.min(across) > 0:
@@ -45,6 +47,13 @@ def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
     if not numbers:
         axes.set_xticks(across, [value_label(shown.x, value) for value in part[shown.x].values.tolist()])
         axes.set_xlim(-0.5, len(across) - 0.5)
+
+
+def _found(axes: Axes, across: Array, part: xr.Dataset, shown: View) -> None:
+    """Draw faintly what was found: SRP without it may be stable by emptiness."""
+    for k, (_, points) in enumerate(groups(part, shown.x, str(shown.found))):
+        colour = styles.style(k, "_")["color"]
+        axes.plot(across, [point.value for point in points], color=colour, linestyle=":", linewidth=1.0, alpha=0.6)
 
 
 def _line(axes: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from simlab.drawing.text import fixed
 from simlab.drawing.text.tables import (
     Record,
     aligned,
@@ -43,19 +45,26 @@ def table(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) 
 def figure_table(records: Sequence[Record], view: View) -> str:
     """Write the measure of a figure, the x axis down and the lines across, one table for each panel.
 
-    Where records hold what the view shows besides, a line has all measures of a cell.
+    Where records hold what the view shows besides, a line has all measures of a cell. What was found beside a measure
+    that is best by emptiness has tables of its own.
     """
+    found = [view.found] if view.found and view.found in records[0] else []
     if besides := [name for name in view.besides if name in records[0]]:
         axes = [*view.panels, *([view.line] if view.line else []), view.x]
-        return table(records, axes, [view.measure, *besides])
+        return table(records, axes, [view.measure, *besides, *(name for name in found if name not in besides)])
+    names = [view.measure, *found]
+    body = "\n\n".join(text for name in names for text in _panels(records, replace(view, measure=name)))
+    axes = [name for name in (*view.panels, view.line, view.x) if name]
+    return "\n\n".join([body, "\n".join(_below(records, names, body, axes))])
+
+
+def _panels(records: Sequence[Record], view: View) -> list[str]:
+    """Write a titled table of the view's measure for each panel."""
     parts: dict[str, list[Record]] = {}
     for record in records:
         title = [view.measure, *(f"{name}={word(record[name])}" for name in view.panels)]
         parts.setdefault(", ".join(title), []).append(record)
-    tables = [f"{title}\n{_panel(part, view)}" for title, part in parts.items()]
-    body = "\n\n".join(tables)
-    axes = [name for name in (*view.panels, view.line, view.x) if name]
-    return "\n\n".join([body, "\n".join(_below(records, [view.measure], body, axes))])
+    return [f"{title}\n{_panel(part, view)}" for title, part in parts.items()]
 
 
 def measured_column(records: Sequence[Record], name: str) -> list[str]:
@@ -124,6 +133,7 @@ def _below(records: Sequence[Record], names: Sequence[str], body: str, axes: Seq
     scope = scopes([*axes, *names])
     return [
         _behind(records, names),
+        *fixed.lines(records[0], names),
         *([scope] if scope else []),
         *([BOUNDS] if "≤" in body or "≥" in body else []),
         *([untold(_replicated(records, names))] if "± ?" in body else []),

@@ -29,10 +29,11 @@ MOST_MARKS = 8
 """So many reasons are written; the rest is counted."""
 
 
-def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool = True) -> str:
+def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool = True, fixed: str = "") -> str:
     """Write one line per design, in every cell of the other axes, and what the columns rest on.
 
-    `cluster` is the word for what the measure is replicated over, in the same worlds for all (`paired`) or not. Where
+    `cluster` is the word for what the measure is replicated over, in the same worlds for all (`paired`) or not; `fixed`
+    says what its studies share. Where
     the width does not hold all columns, there is a table for each cell; where these do not fit either, they leave out
     their intervals, and a line says so.
     """
@@ -45,10 +46,11 @@ def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: b
         left_out = [] if tables.fits(tables.aligned(head, lines, last_left=True)) else [INTERVAL]
         text = _by_cell(others, cells, head, lines, left_out)
     notes = _notes(rows, by, measure, cluster, paired=paired)
+    held = [f"Held fixed: {fixed}."] if fixed else []
     missing = [f"Left out for width: {', '.join(left_out)}; --format csv has all columns."] if left_out else []
     bounds = [f"{BOUNDS}."] if "≤" in text or "≥" in text else []
     unsure = [f"{tables.untold(cluster)}."] if "± ?" in text and not notes[0].startswith(NO_ERROR) else []
-    return "\n".join([text, "", *notes, *bounds, *unsure, *missing])
+    return "\n".join([text, "", *held, *notes, *bounds, *unsure, *missing])
 
 
 def _by_cell(

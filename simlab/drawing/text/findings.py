@@ -13,6 +13,7 @@ import numpy as np
 from simlab.comparing.ranges import Range, ranges
 from simlab.drawing import view
 from simlab.drawing.text import cells
+from simlab.store.beside import with_found
 from simlab.store.intervals import sureness
 from simlab.store.opening import axes_of, measures_of
 
@@ -30,8 +31,10 @@ def finding(dataset: xr.Dataset) -> str:
         return cells.table(view.rows(dataset, names), (), names)
     if math.prod(dataset.sizes[axis] for axis in axes) > MOST_CELLS:
         return _summed_up({axis: dataset.sizes[axis] for axis in axes}, ranges(dataset))
+    dataset = with_found(dataset, [view.view(dataset).measure])
     shown = view.view(dataset)
-    return cells.figure_table(view.rows(dataset, [shown.measure, *shown.besides]), shown)
+    wanted = dict.fromkeys([shown.measure, *shown.besides, *([shown.found] if shown.found else [])])
+    return cells.figure_table(view.rows(dataset, list(wanted)), shown)
 
 
 def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:

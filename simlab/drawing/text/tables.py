@@ -45,7 +45,7 @@ def to_csv(records: Sequence[Record]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(plain(records))
+    writer.writerows({key: _flat(value) for key, value in record.items()} for record in plain(records))
     return text.getvalue().rstrip("\n")
 
 
@@ -186,6 +186,11 @@ def word(value: object) -> str:
 def _heading(line: str) -> str:
     plain = "NO_COLOR" in os.environ or not sys.stdout.isatty()
     return line if plain else f"{BOLD}{line}{PLAIN}"
+
+
+def _flat(value: Any) -> Any:
+    """Write what is said measure by measure as one text."""
+    return "; ".join(f"{name}: {said}" for name, said in value.items()) if isinstance(value, Mapping) else value
 
 
 def _finite(value: Any) -> Any:
