@@ -12,24 +12,28 @@ from annotated_types import Gt, Lt
 
 from simlab.analysis.adequacy.posterior import alpha_posterior
 from simlab.analysis.means import estimates
-from simlab.analysis.means.bootstrap import bootstrap_interval
-from simlab.analysis.means.estimates import Finite, MeanEstimate, Rest
+from simlab.analysis.means.estimates import Finite, Rest
+from simlab.analysis.means.intervals import RESAMPLED, Kind, OfMean, chosen_for, of_documents, of_judgements
 from simlab.types import Estimates, Floats, InputError, Judged, KnownRates
 
 Level = Annotated[float, Gt(0), Lt(1)]
-Interval = Literal["normal", "bootstrap"]
 
 
-def sample_mean(rng: np.random.Generator, judged: Judged, *, interval: Interval, level: Level) -> Estimates:
+def sample_mean(rng: np.random.Generator, judged: Judged, *, interval: Kind, level: Level) -> Estimates:
     """Average the human judgements; the metric is not used.
 
-    `interval`: normal, or percentiles of a bootstrap (of 1,000 resamples), here and below.
+    `interval`: normal; Student's t; percentiles of a bootstrap (of 1,000 resamples), or of its t; here and below. Of
+    shares also wilson and clopper_pearson; `by_scale` is wilson for shares and t for scores. All of them, and what is
+    concluded about differences, know of documents where outputs come in such.
 
-    Raises InputError for fewer than 2 judgements, and a bootstrap of a finite test set.
+    Raises InputError for fewer than 2 judgements (documents), a bootstrap of a finite test set, and an interval of
+    shares where scores are judged.
     """
-    _enough(judged, "sample_mean", 3 if interval == "bootstrap" else 2)
-    found = estimates.sample_mean(judged.y, _finite(judged))
-    return _with_interval(rng, found, judged, interval, level)
+    _enough(judged, "sample_mean", 3 if interval in RESAMPLED else 2)
+    kind = chosen_for(interval, judged)
+    if judged.document is not None:
+        return of_documents(rng, judged, kind, level)
+    return of_judgements(rng, estimates.sample_mean(judged.y, _finite(judged)), judged, kind, level)
 
 
 def control_variates(
@@ -37,7 +41,7 @@ def control_variates(
     judged: Judged,
     *,
     coefficient: Literal["plug_in", "known"],
-    interval: Interval,
+    interval: OfMean,
     level: Level,
 ) -> Estimates:
     """Correct the mean of human judgements by what the metric says of the judged outputs and of all others.
@@ -55,12 +59,14 @@ def control_variates(
             "analysis.estimator.coefficient=known: the true slope on this metric is not known for such raters; "
             "choose plug_in"
         )
+    if judged.document is not None:
+        return of_documents(rng, judged, interval, level, g=g, slope=slope)
     rest = None if judged.rest is None else Rest(*judged.rest)
     found = estimates.control_variates(judged.y, g, rest, slope, _finite(judged))
-    return _with_interval(rng, found, judged, interval, level, g, slope)
+    return of_judgements(rng, found, judged, interval, level, lost=2 if slope is None else 1, g=g, slope=slope)
 
 
-def ppi(rng: np.random.Generator, judged: Judged, *, interval: Interval, level: Level) -> Estimates:
+def ppi(rng: np.random.Generator, judged: Judged, *, interval: OfMean, level: Level) -> Estimates:
     """Correct the mean by prediction-powered inference, power-tuned.
 
     Source: Angelopoulos, Duchi and Zrnic 2023 (PPI++). Needs outputs with the metric's word only: test_set=fresh.
@@ -74,7 +80,9 @@ def ppi(rng: np.random.Generator, judged: Judged, *, interval: Interval, level: 
             "analysis.estimator=ppi needs outputs that only the metric rates; raise budget.metric_ratings, with "
             "systems.test_set=fresh"
         )
-    return _with_interval(rng, estimates.ppi(judged.y, g, Rest(*judged.rest)), judged, interval, level, g)
+    if judged.document is not None:
+        return of_documents(rng, judged, interval, level, g=g, slope=None)
+    return of_judgements(rng, estimates.ppi(judged.y, g, Rest(*judged.rest)), judged, interval, level, lost=2, g=g)
 
 
 def binary(
@@ -135,29 +143,3 @@ def _metric(judged: Judged, name: str) -> Floats:
 
 def _finite(judged: Judged) -> Finite | None:
     return None if judged.test_set is None else Finite(judged.test_set, judged.annotator_variance)
-
-
-def _with_interval(
-    rng: np.random.Generator,
-    found: MeanEstimate,
-    judged: Judged,
-    interval: str,
-    level: float,
-    g: Floats | None = None,
-    slope: Floats | None = None,
-) -> Estimates:
-    if interval == "bootstrap":
-        if judged.test_set is not None:
-            raise InputError(
-                "analysis.estimator.interval=bootstrap resamples with replacement, and outputs are judged once each; "
-                "set design.replacement=true, systems.test_set=fresh or interval=normal"
-            )
-        rest = None if judged.rest is None or g is None else Rest(*judged.rest)
-        bounds = bootstrap_interval(rng, judged.y, g, rest, slope, level=level)
-    else:
-        bounds = estimates.interval(found, level)
-    influence, own = found.influence, found.metric_se
-    if judged.test_set is not None:
-        influence = influence * np.sqrt(1 - judged.y.shape[1] / judged.test_set)
-        own = np.sqrt(own**2 + judged.annotator_variance / judged.test_set)
-    return Estimates(found.value, found.se, bounds.low, bounds.high, influence, own)

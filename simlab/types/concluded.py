@@ -46,7 +46,11 @@ class Estimates:
 
     `influence[row, n]` is what each judgement contributes, so that systems judged on the same inputs can be compared
     pair by pair: `sd**2 = var(influence) / n + own**2`, `own[row]` from what no judgement says. Both are None where an
-    estimator cannot tell.
+    estimator cannot tell. Where outputs come in documents `by_document[row, document]` stands in place of influence,
+    what each document contributes: `sd**2 = sum(by_document**2) + own**2`.
+
+    `freedom[row]` are the degrees of freedom of a t test (None: a z test), and `skewed[row]` says where judgements are
+    too skewed for the interval to cover what it says (None: nowhere).
     """
 
     value: Floats
@@ -55,6 +59,9 @@ class Estimates:
     high: Floats
     influence: Floats | None = None
     own: Floats | None = None
+    by_document: Floats | None = None
+    freedom: Floats | None = None
+    skewed: Bools | None = None
 
 
 @dataclass(frozen=True, slots=True)

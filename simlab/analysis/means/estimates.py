@@ -209,6 +209,16 @@ def mean_from_moments(moments: Moments, n: int, rest: Rest | None, coefficient: 
     return np.asarray(moments.y - slope * (moments.g - _union(moments, n, rest)[0]))
 
 
+def variance_from_moments(
+    moments: Moments, squares: Floats, n: int, rest: Rest | None, coefficient: ArrayLike | None
+) -> Floats:
+    """Return the squared standard error, with ddof 0, as a function of moments and of the mean of y y."""
+    loading = _slope(moments, n, rest, coefficient) * (1.0 if rest is None else 1 - _judged_share(n, rest))
+    metric = moments.gg - moments.g**2
+    left = squares - moments.y**2 - 2 * loading * (moments.yg - moments.y * moments.g) + loading**2 * metric
+    return np.asarray(np.maximum(left, 0.0) / n + _metric_se(loading, moments, n, rest) ** 2)
+
+
 def _slope(moments: Moments, n: int, rest: Rest | None, coefficient: ArrayLike | None) -> Floats:
     """Return the coefficient of g: given, or the plug-in with g scaled on the large set."""
     if coefficient is not None:

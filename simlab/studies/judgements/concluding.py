@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtr
 
 from simlab.analysis.estimators import sample_mean
+from simlab.analysis.means.contrasts import pair_errors, two_sided
 from simlab.analysis.multiplicity import adjusted
 from simlab.formulas import SLACK, differences, passes, sign
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.sealing import sealed
-from simlab.types import Array, Collected, Estimates, Floats, Ints, Judged, Seen
+from simlab.types import Array, Bools, Collected, Estimates, Floats, Ints, Judged, Seen
 
 BASELINE = ("baseline", "baseline_width")
 ENOUGH_FOR_BASELINE = 3
@@ -37,6 +37,7 @@ def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
         "standard_error": estimates.sd,
         "low": estimates.low,
         "high": estimates.high,
+        "skewed": _skewed(estimates),
         **_baseline(prepared, judged, collected.streams("estimator")),
         **_contrasts(prepared, estimates),
     }
@@ -84,6 +85,10 @@ def _kept(came: Array, *, shared: bool) -> Ints:
     return np.argsort(~came, axis=1, kind="stable")[:, : int(came.sum(1).min())]
 
 
+def _skewed(estimates: Estimates) -> Bools:
+    return np.zeros(len(estimates.value), bool) if estimates.skewed is None else estimates.skewed
+
+
 def _baseline(prepared: Prepared, judged: Judged, rng: np.random.Generator) -> dict[str, Array]:
     """Estimate from the human judgements alone, with the same kind of interval: what the metric is held against."""
     if judged.y.shape[1] < ENOUGH_FOR_BASELINE:
@@ -93,19 +98,14 @@ def _baseline(prepared: Prepared, judged: Judged, rng: np.random.Generator) -> d
 
 
 def _contrasts(prepared: Prepared, estimates: Estimates) -> dict[str, Array]:
-    """Hold each two systems against each other: a z test, paired where they were judged on the same inputs."""
-    first, second = np.triu_indices(len(estimates.value), 1)
+    """Hold each two systems against each other, paired where they were judged on the same inputs; see `Estimates`."""
     gap = differences(estimates.value)
     gap[np.abs(gap) < SLACK] = 0.0
-    variance = estimates.sd[first] ** 2 + estimates.sd[second] ** 2
-    if prepared.design["shared_inputs"] and estimates.influence is not None and estimates.own is not None:
-        apart = estimates.influence[first] - estimates.influence[second]
-        variance = apart.var(1, ddof=1) / apart.shape[1] + estimates.own[first] ** 2 + estimates.own[second] ** 2
-    z = np.divide(np.abs(gap), np.sqrt(variance), out=np.where(gap != 0, np.inf, 0.0), where=variance > 0)
-    p_value, direction = 2 * ndtr(-z), sign(gap)
+    errors = pair_errors(estimates, shared=prepared.design["shared_inputs"])
+    p_value, direction = two_sided(gap, errors), sign(gap)
     family: dict[str, Array] = {}
     if prepared.multiplicity in ("holm", "bh"):
         family["adjusted_p_value"] = adjusted(p_value, prepared.multiplicity)
     significant = passes(family.get("adjusted_p_value", p_value), prepared.level) & (direction != 0)
     told = {"direction": direction, "significant": significant, "p_value": p_value}
-    return {**told, **family, "difference_se": np.sqrt(variance)}
+    return {**told, **family, "difference_se": errors.se}

@@ -20,6 +20,7 @@ OUTCOMES: Mapping[str, Outcome] = {
     "standard_error": Outcome(_SYSTEM, "float64", NAN, "standard error of the estimate", low=0),
     "low": Outcome(_SYSTEM, "float64", NAN, "lower bound of the estimate's interval"),
     "high": Outcome(_SYSTEM, "float64", NAN, "upper bound of the estimate's interval"),
+    "skewed": Outcome(_SYSTEM, "bool", False, "whether judgements are too skewed for their interval"),
     "baseline": Outcome(_SYSTEM, "float64", NAN, "mean of the human judgements alone"),
     "baseline_width": Outcome(_SYSTEM, "float64", NAN, "width of its interval", low=0),
     "difference_se": Outcome(("replicate", "pair"), "float64", NAN, "standard error of the difference", low=0),

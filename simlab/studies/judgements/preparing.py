@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from simlab.analysis.estimators import sample_mean
+from simlab.analysis.means.intervals import Kind
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.parts import bind, chosen
 from simlab.types import Estimates, Judged
@@ -28,7 +29,7 @@ class Prepared(NamedTuple):
     estimate: Callable[[np.random.Generator, Judged], Estimates]
     human_only: bool
     calibrates: bool
-    interval: Literal["normal", "bootstrap"]
+    interval: Kind
     interval_level: float
     level: float
     multiplicity: Multiplicity

@@ -1,0 +1,60 @@
+"""Tell how certain the difference of each two systems' means is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, stdtr
+
+from simlab.types import Estimates, Floats
+
+
+class PairErrors(NamedTuple):
+    """Hold the standard error `se[pair]` of differences, and t's degrees of `freedom[pair]`; None: a z test."""
+
+    se: Floats
+    freedom: Floats | None
+
+
+def pair_errors(estimates: Estimates, *, shared: bool) -> PairErrors:
+    """Return the errors of differences of means: paired by judgement, or by document, where inputs are `shared`.
+
+    Degrees of freedom of two samples are Welch's; of pairs those of the system that has fewer.
+    """
+    first, second = np.triu_indices(len(estimates.value), 1)
+    variance = estimates.sd[first] ** 2 + estimates.sd[second] ** 2
+    paired = None
+    if shared and estimates.own is not None:
+        if estimates.influence is not None:
+            apart = estimates.influence[first] - estimates.influence[second]
+            paired = apart.var(1, ddof=1) / apart.shape[1]
+        elif estimates.by_document is not None:
+            paired = ((estimates.by_document[first] - estimates.by_document[second]) ** 2).sum(1)
+        if paired is not None:
+            paired = paired + estimates.own[first] ** 2 + estimates.own[second] ** 2
+    if paired is None:
+        return PairErrors(np.sqrt(variance), _welch(estimates, variance))
+    freedom = estimates.freedom
+    return PairErrors(np.sqrt(paired), None if freedom is None else np.minimum(freedom[first], freedom[second]))
+
+
+def two_sided(gap: Floats, errors: PairErrors) -> Floats:
+    """Return p-values of differences `gap[pair]`: of a difference without any error 0, without any difference 1."""
+    known = errors.se > 0
+    z = np.divide(np.abs(gap), errors.se, out=np.where(gap != 0, np.inf, 0.0), where=known)
+    if errors.freedom is None:
+        return np.asarray(2 * ndtr(-z))
+    # Of a t that is infinite the function knows no tail.
+    finite = np.isfinite(z)
+    return np.where(finite, 2 * stdtr(errors.freedom, -np.where(finite, z, 0.0)), 0.0)
+
+
+def _welch(estimates: Estimates, variance: Floats) -> Floats | None:
+    if estimates.freedom is None:
+        return None
+    first, second = np.triu_indices(len(estimates.value), 1)
+    own = estimates.sd**4 / estimates.freedom
+    spread = own[first] + own[second]
+    # Without any spread nothing depends on it.
+    return np.divide(variance**2, spread, out=np.ones_like(spread), where=spread > 0)

@@ -1,0 +1,159 @@
+"""Estimate means from outputs that come in documents: each document makes one contribution.
+
+Arrays are `[row, document]`. Outputs of a document may be alike in any way; documents are independent. A document may
+hold outputs that were judged and others that only the metric has seen: both are in its one contribution.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simlab.analysis.means.checks import reject
+from simlab.analysis.means.estimates import Finite
+from simlab.types import Floats, Ints
+
+
+class Totals(NamedTuple):
+    """Sum up documents: `n` judged outputs, sums of their judgements `y` and of what the metric says of them, `g`.
+
+    `n_all` outputs has the metric rated, which says `g_all` of them in all; both are None where there is no metric, or
+    g is standardised over a test set that is known as a whole.
+    """
+
+    n: Floats
+    y: Floats
+    g: Floats
+    n_all: Floats | None
+    g_all: Floats | None
+
+
+class DocumentMean(NamedTuple):
+    """Hold estimated means of rows: `value`, standard error `se`, the metric's `coefficient`, and t's `freedom`.
+
+    `contribution[row, document]`: what each document contributes to the error; the sum of their squares is `se^2` (of
+    a finite test set: before what it leaves to draw). Contributions of rows with the same documents may be subtracted.
+    """
+
+    value: Floats
+    se: Floats
+    coefficient: Floats
+    contribution: Floats
+    freedom: Floats
+
+
+def totals(y: Floats, g: Floats | None, document: Ints, rest: tuple[Ints, Ints, Floats] | None) -> Totals:
+    """Sum up judgements `y[row, n]` and the metric by `document[row, n]`.
+
+    `rest` are documents `[row, k]`, numbers `[k]` and totals `[row, k]` of outputs that only the metric has seen. All
+    rows are laid out over the same documents, in order of their numbers; a row may have nothing of some.
+    """
+    others = document[:, :0] if rest is None else rest[0]
+    numbers, at = np.unique(np.concatenate([document, others], axis=1), return_inverse=True)
+    at = at.reshape(len(document), -1)
+    judged, unseen = at[:, : document.shape[1]], at[:, document.shape[1] :]
+    metric = np.zeros_like(y) if g is None else g
+    n, y_sum, g_sum = (_summed(of, judged, len(numbers)) for of in (np.ones_like(y), y, metric))
+    if rest is None:
+        return Totals(n, y_sum, g_sum, None, None)
+    _, count, total = rest
+    more = _summed(np.broadcast_to(count, total.shape).astype(float), unseen, len(numbers))
+    return Totals(n, y_sum, g_sum, n + more, g_sum + _summed(total, unseen, len(numbers)))
+
+
+def document_mean(of: Totals, coefficient: ArrayLike | None = 0.0, finite: Finite | None = None) -> DocumentMean:
+    """Estimate means `ybar - lambda (gbar of the judged - gbar of all)` with an error that knows of documents.
+
+    A `coefficient` of 0 leaves the metric out; None tunes lambda: the ratio of covariance and variance of documents'
+    contributions, which makes the estimate's error least. Each document is corrected by the lambda of all *others*
+    (cross-fitted), so that the value is not bent by what it corrects.
+
+    A document contributes `sum (y - ybar - lambda (g - gbar)) / n + lambda sum (g - gbar_all) / N`; its residuals are
+    stretched by `(1 - n_c / n)^-1/2` (CR2: without bias where outputs are independent, and (C / (C - 1))^1/2 with
+    documents of one size), t has Satterthwaite's freedom, C - 1 with documents of one size,
+    and one less for a tuned lambda.
+
+    Raises InputError with fewer than 2 judged documents in a row, 3 for lambda. Source: Angelopoulos, Duchi and Zrnic
+    2023; Bell and McCaffrey 2002; Pustejovsky and Tipton 2018.
+    """
+    least, judged = 3 if coefficient is None else 2, (of.n > 0).sum(1)
+    reject(
+        int(judged.min()) < least,
+        f"{judged.min()} documents with judgements are fewer than the {least} needed; judge outputs of more documents",
+    )
+    n, parts = of.n.sum(1, keepdims=True), _apart(of)
+    share = of.n / n
+    if coefficient is None:
+        slope, others = _tuned(parts)
+    else:
+        slope = np.broadcast_to(np.asarray(coefficient, float), n.shape[:1])
+        others = np.broadcast_to(slope[:, None], of.n.shape)
+    value = of.y.sum(1) / n[:, 0] - (others * parts.off).sum(1)
+    residual = (parts.y - slope[:, None] * parts.g) / np.sqrt(1 - share)
+    if coefficient is None:
+        # Residuals have lost a degree of freedom to lambda.
+        residual = residual * np.sqrt((judged - 1) / (judged - 2))[:, None]
+    contribution = residual + slope[:, None] * parts.rest
+    freedom = _freedom(share) - (coefficient is None)
+    return DocumentMean(value, _se(contribution, n[:, 0], finite), slope, contribution, freedom)
+
+
+class _Apart(NamedTuple):
+    """Hold each document's part in the error of ybar (`y`), of gbar of the judged (`g`) and of all outputs (`rest`).
+
+    `off` sums up to the difference of both gbars.
+    """
+
+    y: Floats
+    g: Floats
+    rest: Floats
+    off: Floats
+
+
+def _apart(of: Totals) -> _Apart:
+    n = of.n.sum(1, keepdims=True)
+    y, g = ((total - of.n * total.sum(1, keepdims=True) / n) / n for total in (of.y, of.g))
+    if of.n_all is None or of.g_all is None:
+        return _Apart(y, g, np.zeros_like(g), of.g / n)
+    n_all = of.n_all.sum(1, keepdims=True)
+    mean = of.g_all.sum(1, keepdims=True) / n_all
+    rest = (of.g_all - of.n_all * mean) / n_all
+    return _Apart(y, g, rest, (of.g - of.n * mean) / n - rest)
+
+
+def _tuned(parts: _Apart) -> tuple[Floats, Floats]:
+    """Return lambda `[row]`, and for each document that of all others `[row, document]`."""
+    loading = parts.g - parts.rest
+    product, square = parts.y * loading, loading**2
+    left, right = product.sum(1), square.sum(1)
+    slope = np.divide(left, right, out=np.zeros_like(left), where=right > 0)
+    remain = right[:, None] - square
+    # A document without which nothing of the metric varies tells nothing of its own coefficient.
+    safe = remain > 1e-9 * right[:, None]
+    others = np.divide(left[:, None] - product, remain, out=np.zeros_like(remain), where=safe)
+    return slope, others
+
+
+def _se(contribution: Floats, n: Floats, finite: Finite | None) -> Floats:
+    variance = (contribution**2).sum(1)
+    if finite is not None:
+        size, noise = (np.asarray(part, float) for part in finite)
+        reject(bool(np.any(size < n)), f"finite: size must be at least {n.max():g}, the judged outputs; correct it")
+        variance = variance * (1 - n / size) + noise / size
+    return np.asarray(np.sqrt(variance))
+
+
+def _freedom(share: Floats) -> Floats:
+    """Return Satterthwaite's degrees of freedom of the CR2 variance of a mean, were outputs independent."""
+    q = share**2 / (1 - share)
+    off_diagonal = q.sum(1) ** 2 - (q**2).sum(1)
+    return np.asarray(1 / ((share**2).sum(1) + off_diagonal))
+
+
+def _summed(values: Floats, at: Ints, n_documents: int) -> Floats:
+    rows = len(values)
+    flat = (at + np.arange(rows)[:, None] * n_documents).ravel()
+    sums = np.bincount(flat, weights=values.ravel(), minlength=rows * n_documents)
+    return np.asarray(sums, float).reshape(rows, n_documents)
