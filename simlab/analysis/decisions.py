@@ -14,7 +14,10 @@ from annotated_types import Ge, Gt, Lt
 from scipy.special import betainc, betaincinv, betaln, xlog1py
 
 from simlab.analysis import sign_test
+from simlab.analysis.preferences.betting import both_ways, exact_bets
+from simlab.analysis.preferences.families import OfEValues, ever_rejected
 from simlab.analysis.preferences.sequential import betting_evidence, mixture_evidence, spending_boundary_crossed
+from simlab.analysis.preferences.steps import Estimand, Unit
 from simlab.formulas import passes, stochastic
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Summary, Verdicts
 from simlab.types.bounds import Concentration
@@ -105,6 +108,25 @@ def anytime(evidence: Evidence, *, level: Level, concentration: Concentration, u
     crossed = np.maximum.accumulate(log_e, axis=1) >= -np.log(level)
     verdict = _signs(evidence.human, crossed)
     return Verdicts(verdict, verdict != 0, np.full(verdict.shape, np.nan), _human)
+
+
+def betting(
+    evidence: Evidence, *, level: Level, estimand: Estimand, use_metric: bool, unit: Unit, multiplicity: OfEValues
+) -> Verdicts:
+    """Decide by an e-process of bets on the next output, exact with the metric too, however often one looks.
+
+    `estimand` names whose mean of wins less losses is 0 if systems are equal: `population`, that of all outputs that
+    these were drawn from; `test_set`, that of the outputs of this test set that humans can rate: once all are read,
+    everything is known.
+    With `use_metric` bets are on what the metric leaves open; the population takes fresh outputs that the metric alone
+    has seen, at least one a step. With `unit=document` a step is a document, and outputs of a document may resemble
+    each other. Raters are taken as given. `multiplicity` says what the level is of; see `families.ever_rejected`.
+    Sources: see `preferences.betting`.
+    """
+    log_e, ahead = both_ways(*exact_bets(evidence, estimand=estimand, use_metric=use_metric, unit=unit))
+    verdict = ahead * ever_rejected(log_e, evidence.campaigns, level, multiplicity)
+    nothing = np.full(verdict.shape, np.nan)
+    return Verdicts(verdict, verdict != 0, nothing, _human, joint=multiplicity != "none")
 
 
 def group_sequential(evidence: Evidence, *, level: Level, spending: Literal["obrien_fleming", "pocock"]) -> Verdicts:

@@ -6,8 +6,11 @@ only has to say how far each pair gets.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from simlab.design.following import GAP, Places, follow, said_of
 from simlab.types import Array, Bools, Evidence, Ints, TestSet
 
 
@@ -21,13 +24,17 @@ def looks(annotations_per_pair: int, batch_size: int, n_items: int) -> Ints:
     return np.append(np.arange(0, most, batch_size), most)
 
 
-def order_items(rng: np.random.Generator, human: Array, *, shared: bool) -> Ints:
+def order_items(rng: np.random.Generator, human: Array, *, shared: bool, document: Ints | None = None) -> Ints:
     """Put the items of each pair in a random order, `[pair, item]`; items that humans cannot rate come last.
 
     `human[pair, item]` is negative where nobody can rate the pair's outputs. `shared`: all pairs have one order.
+    `document[item]`: documents are put in order, and the items of each come one after the other.
     """
     n_pairs, n_items = human.shape
-    if shared:
+    if document is not None:
+        order = _whole_documents(rng, document, 1 if shared else n_pairs)
+        order = np.broadcast_to(order, human.shape)
+    elif shared:
         order = np.broadcast_to(rng.permutation(n_items), human.shape)
     else:
         order = rng.permuted(np.tile(np.arange(n_items), (n_pairs, 1)), axis=1)
@@ -37,19 +44,24 @@ def order_items(rng: np.random.Generator, human: Array, *, shared: bool) -> Ints
     return np.asarray(np.take_along_axis(order, np.argsort(gap, axis=1, kind="stable"), axis=1))
 
 
-def gather(test_set: TestSet, order: Ints, annotations: Ints) -> Evidence:
-    """Count what would be known of each pair at each look; rows are pairs.
+def _whole_documents(rng: np.random.Generator, document: Ints, n_orders: int) -> Ints:
+    """Draw orders `[order, item]` of documents, and of the items within each."""
+    place = rng.permuted(np.tile(np.arange(int(document.max()) + 1), (n_orders, 1)), axis=1)
+    within = rng.permuted(np.tile(np.arange(len(document)), (n_orders, 1)), axis=1)
+    return np.argsort(place[:, document] * len(document) + within, axis=1)
+
+
+def gather(test_set: TestSet, order: Ints, annotations: Ints, places: Places | None = None) -> Evidence:
+    """Count what would be known of each pair at each look; with `places`, keep it output by output. Rows are pairs.
 
     Metric ratings of outputs that have a human rating count as confusions, never as metric ratings.
     Source: Deriu et al. 2023, appendix A.
     """
     items = order[:, : annotations[-1]]
     human = np.take_along_axis(test_set.human, items, axis=1)
-    if test_set.metric is None:
-        return count_looks(human, None, None, annotations)
-    n_rated = test_set.metric.shape[1]
-    metric = np.take_along_axis(test_set.metric, np.minimum(items, n_rated - 1), axis=1)
-    return count_looks(human, np.where(items < n_rated, metric, -1), test_set.metric, annotations)
+    item = np.where(human >= 0, items, GAP)
+    counts = count_looks(human, said_of(test_set.metric, item), test_set.metric, annotations)
+    return counts if places is None else replace(counts, trail=follow(human, item, test_set.metric, places))
 
 
 def count_looks(human: Array, metric: Array | None, said: Array | None, annotations: Ints) -> Evidence:

@@ -15,6 +15,7 @@ from simlab.types.concluded import (
     Outcome,
     Outcomes,
     Summary,
+    Trail,
     Verdicts,
 )
 from simlab.types.failures import DesignFailure, ImpossibleValue, InputError
@@ -92,6 +93,7 @@ __all__ = [
     "Streams",
     "Summary",
     "TestSet",
+    "Trail",
     "Verdicts",
     "World",
 ]

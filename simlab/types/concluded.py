@@ -65,19 +65,48 @@ class Estimates:
 
 
 @dataclass(frozen=True, slots=True)
+class Trail:
+    """Hold what came about each pair, one output after the other: rules that bet on the next one need it.
+
+    `human[row, k]` is what raters said of the k-th output asked about (0, 1, 2 = `>`, `=`, `<`; -1: nothing came),
+    `metric[row, k]` what the metric says of it (-1: nothing); None without a metric. `document[row, k]` is its document
+    (-1: nothing came), and `document_size[row, k]` how many outputs of that document can be asked about.
+
+    The test set of a row has `n_outputs[row]` outputs in `n_documents[row]` documents that can be asked about, at most
+    `largest_document[row]` in one; `metric_total[row]` sums up the metric's preferences (+1, 0, -1) over them (NaN: it
+    has not seen all of them). `rest[row, j]` is what the metric says of further outputs, which no human is asked about,
+    and `rest_document[j]` the document of each.
+    """
+
+    human: Array
+    metric: Array | None
+    document: Ints
+    document_size: Ints
+    n_outputs: Ints
+    n_documents: Ints
+    largest_document: Ints
+    metric_total: Floats
+    rest: Array | None
+    rest_document: Ints
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """Hold what would be known of each pair at each look, had it been followed so far.
 
     `annotations[look]` human ratings per pair, 0 at look 0; `human[row, look, outcome]` their counts (`>`, `=`, `<`);
     `confusion[row, look, metric outcome, human outcome]` the counts of the outputs that both rated, and
     `metric[row, look, outcome]` those of outputs with the metric's rating only; both zero without a metric. A row is
-    a pair in a campaign. Integers.
+    a pair in a campaign; rows of a campaign stand together, and there are `campaigns` of them. Integers. `trail` holds
+    the same output by output (None: nobody kept it).
     """
 
     annotations: Ints
     human: Ints
     confusion: Ints
     metric: Ints
+    campaigns: int = 1
+    trail: Trail | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +125,15 @@ class Verdicts:
     `stop[row, look]` says whether the rule itself ends it; what is said after the first stop counts for nothing.
     `theta[row, look]` is the probability that the first system wins more often (NaN where a rule has none).
     `summarise(human, confusion, metric)` (counts `[row, ...]` of one look) estimates p from what the rule uses.
+    `joint`: what is said of a pair depends on the other pairs of its campaign, all followed to the same look; it is
+    then asked again of what was collected, and the last look counts.
     """
 
     verdict: Array
     stop: Bools
     theta: Floats
     summarise: Callable[[Ints, Ints, Ints], Summary]
+    joint: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -20,6 +20,7 @@ from simlab import parts
 from simlab.config.comments import OWN, sentences
 from simlab.config.explaining import Key, explain_keys, explain_measure
 from simlab.design.balance import deal_evenly, lay_table
+from simlab.design.following import Places, follow
 from simlab.design.grouping import Groups
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
@@ -41,6 +42,7 @@ from simlab.types import (
     RatedWorld,
     Seen,
     TestSet,
+    Trail,
     Verdicts,
     World,
 )
@@ -273,7 +275,16 @@ def small_evidence(rng: np.random.Generator, rows: int = 30) -> Evidence:
             counts[row, look] = np.bincount(human[row, :n], minlength=3)
             np.add.at(confusion[row, look], (metric[row, :n], human[row, :n]), 1)
     total = np.stack([(metric == outcome).sum(1) for outcome in range(3)], axis=1)
-    return Evidence(annotations, counts, confusion, total[:, None] - confusion.sum(-1))
+    item = np.tile(np.arange(35), (rows, 1))
+    trail = follow(human, item, metric, Places(np.arange(35), None, np.arange(165)))
+    return Evidence(annotations, counts, confusion, total[:, None] - confusion.sum(-1), trail=trail)
+
+
+def some_rows(evidence: Evidence, rows: slice) -> Evidence:
+    counts = (evidence.human[rows], evidence.confusion[rows], evidence.metric[rows])
+    names = [field.name for field in fields(Trail) if field.name != "rest_document"]
+    trail = replace(evidence.trail, **{name: getattr(evidence.trail, name)[rows] for name in names})
+    return Evidence(evidence.annotations, *counts, trail=trail)
 
 
 @pytest.mark.parametrize("section", options("decision"))
@@ -288,8 +299,7 @@ def test_decision_rules(section: dict[str, Any]) -> None:
     summary = verdicts.summarise(*last)
     np.testing.assert_allclose(summary.mean.sum(1), 1, atol=1e-6)
     assert ((summary.low <= summary.mean) & (summary.mean <= summary.high)).all()
-    some = Evidence(evidence.annotations, evidence.human[7:9], evidence.confusion[7:9], evidence.metric[7:9])
-    few = parts.bind(section)(some)  # a pair is judged alike whoever its company is
+    few = parts.bind(section)(some_rows(evidence, slice(7, 9)))  # a pair is judged alike whoever its company is
     np.testing.assert_array_equal(few.verdict, verdicts.verdict[7:9])
     np.testing.assert_array_equal(few.theta, verdicts.theta[7:9])
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from simlab.parts import bind
+from simlab.design.following import follow, places_of
+from simlab.parts import bind, name_of
 from simlab.studies.kind import Shape
-from simlab.types import Evidence, InputError, World
+from simlab.types import Contest, Evidence, InputError, Trail, World
 from simlab.world.laws.comparisons import contest_of
 
 
@@ -30,11 +31,53 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         raise InputError(
             f"budget.batch_size={budget['batch_size']} exceeds budget.annotations_per_pair={wanted}; lower it"
         )
-    _ask_once(config, world)
+    _check_family(config, contest)
+    _check_documents(config)
+    _ask_once(config, world, min(wanted, contest.n_items))
     return Shape(world.frame.n_systems, contest.n_items, contest.n_items, 0, contest.system_names)
 
 
-def _ask_once(config: Mapping[str, Any], world: World) -> None:
+def _check_family(config: Mapping[str, Any], contest: Contest) -> None:
+    """Refuse sums of evidence over pairs that are out of step: each is valid on its own, and their mean is not.
+
+    Where all pairs read the same outputs at the same time, none knows the next one. Otherwise it may have been read
+    for another pair with one of the two systems, and what was said of it there tells what is to be expected here. Of a
+    test set that is harmless if each pair draws its next output itself.
+    """
+    multiplicity = config["decision"].get("multiplicity", "none")
+    if multiplicity not in ("closed", "e_bh"):
+        return
+    shared = config["design"]["shared_order"]
+    gaps = contest.recorded is not None and bool((contest.recorded < 0).any())
+    if shared and not gaps:
+        return
+    if shared:
+        reason, remedy = "where some outputs cannot be compared pairs fall out of step", "design.shared_order=false"
+    else:
+        reason, remedy = "pairs read outputs in orders of their own", "design.shared_order=true"
+    if config["decision"].get("estimand", "population") == "test_set":
+        if not shared:
+            return
+    elif shared:
+        remedy = "decision.multiplicity=holm"
+    raise InputError(
+        f"decision.multiplicity={multiplicity} adds up the evidence of pairs, and {reason} "
+        f"(design.shared_order={str(shared).lower()}); set {remedy}, or decision.multiplicity=holm"
+    )
+
+
+def _check_documents(config: Mapping[str, Any]) -> None:
+    """Refuse to look again and again at documents that come in pieces."""
+    decision = config["decision"]
+    whole = config["design"].get("whole_documents", False)
+    if decision.get("unit") == "document" and name_of(decision) != "fixed" and not whole:
+        raise InputError(
+            "decision.unit=document looks at documents as they come, and design.whole_documents=false mixes their "
+            "outputs; set it to true"
+        )
+
+
+def _ask_once(config: Mapping[str, Any], world: World, wanted: int) -> None:
     """Let the decision rule say, before anything is run, whether it can work with such a metric and its own keys."""
     none = np.zeros((1, 1, 3), np.int64)
     metric = none + (world.metric is not None)
@@ -42,4 +85,13 @@ def _ask_once(config: Mapping[str, Any], world: World) -> None:
         not world.metric.mu[:, 1].any() if world.metric.mu is not None else world.metric.margin == 0
     ):
         metric[..., 1] = 0
-    bind(config["decision"], config.get("plugins", ()))(Evidence(none[0, 0, :1], none, none[..., None] * none, metric))
+    trial = Evidence(np.array([wanted]), none, none[..., None] * none, metric, trail=_nothing_came(world))
+    bind(config["decision"], config.get("plugins", ()))(trial)
+
+
+def _nothing_came(world: World) -> Trail:
+    """Follow a pair that nobody was asked about, through the outputs that there are."""
+    n_outputs = 0 if world.metric is None else world.metric.n_outputs
+    said = None if world.metric is None else np.ones((1, n_outputs), np.int64)
+    nothing = np.zeros((1, 0), np.int64)
+    return follow(nothing, nothing, said, places_of(world.frame.document, None, n_outputs))

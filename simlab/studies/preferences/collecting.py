@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.design.following import Places, places_of
 from simlab.design.protocol import gather, last_looks, looks, order_items
 from simlab.rng import stream
 from simlab.studies.possible import NO_NUMBER, are_codes
-from simlab.studies.preferences.evidence import Said, decided, joined
+from simlab.studies.preferences.evidence import Said, decided, decided_in_the_end, joined
 from simlab.studies.preferences.preparing import Prepared
 from simlab.types import (
     COMPARE,
@@ -90,16 +91,25 @@ def collect(
     """
     annotations = planned_looks(prepared, world.frame.document.size)
     backstage = [
-        Backstage(test_set, _order(prepared, test_set, place)) for test_set, place in zip(noise, places, strict=True)
+        Backstage(test_set, _order(prepared, world, test_set, place))
+        for test_set, place in zip(noise, places, strict=True)
     ]
-    evidence = joined([gather(b.test_set, b.order, annotations) for b in backstage])
+    where = [_where(world, b.test_set) for b in backstage]
+    evidence = joined([gather(b.test_set, b.order, annotations, at) for b, at in zip(backstage, where, strict=True)])
     verdicts = decided(prepared, evidence)
     end = _play(prepared, places, verdicts, evidence).reshape(len(places), -1)
-    said = Said.at(verdicts, end.ravel())
+    said = decided_in_the_end(prepared, evidence, verdicts, end.ravel())
     return [
         Campaign(_collected(prepared, world, b, annotations, end[k], said.of(k, len(places)), place), b)
         for k, (b, place) in enumerate(zip(backstage, places, strict=True))
     ]
+
+
+def _where(world: World, test_set: TestSet) -> Places:
+    """Say where the outputs of a test set belong."""
+    gaps = test_set.human < 0
+    n_outputs = 0 if test_set.metric is None else test_set.metric.shape[1]
+    return places_of(world.frame.document, ~gaps if gaps.any() else None, n_outputs)
 
 
 def planned_looks(prepared: Prepared, n_items: int) -> Ints:
@@ -107,9 +117,12 @@ def planned_looks(prepared: Prepared, n_items: int) -> Ints:
     return looks(prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], n_items)
 
 
-def _order(prepared: Prepared, test_set: TestSet, place: Place) -> Ints:
+def _order(prepared: Prepared, world: World, test_set: TestSet, place: Place) -> Ints:
     rng = stream(prepared.seed, *place.of_study, "order")
-    return order_items(rng, test_set.human, shared=prepared.design["shared_order"])
+    # Studies that were written down before there was this key do not have it.
+    whole = prepared.design.get("whole_documents", False)
+    document = world.frame.document if whole else None
+    return order_items(rng, test_set.human, shared=prepared.design["shared_order"], document=document)
 
 
 def _play(prepared: Prepared, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence) -> Ints:
@@ -135,10 +148,17 @@ def _collected(
         asked=None,
         seen=seen,
         metric=backstage.test_set.metric,
-        known={"rounds": end, "said": said},
+        known={"rounds": end, "said": said} | _told(_where(world, backstage.test_set)),
         paid={"ratings": len(seen.value), "cost": len(seen.value) * float(prepared.budget["price_per_rating"])},
         streams=Streams(prepared.seed, place.of_study),
     )
+
+
+def _told(places: Places) -> dict[str, Array]:
+    """Say where outputs belong, as far as an analyst would not guess."""
+    told = {} if places.can_be_rated is None else {"can_be_rated": places.can_be_rated}
+    plain = (places.rest_document == np.arange(len(places.rest_document))).all()
+    return told if plain else told | {"rest_document": places.rest_document}
 
 
 def _seen(world: World, backstage: Backstage, asked: Ints) -> Seen:

@@ -22,6 +22,7 @@ class Design(TypedDict):
 
     shared_order: bool
     pair_order: Literal["random", "fixed"]
+    whole_documents: bool
 
 
 class Budget(TypedDict):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab.design.following import Places, follow, places_of, said_of, until
 from simlab.design.protocol import count_looks, looks
 from simlab.studies.possible import are_codes
 from simlab.studies.preferences.preparing import Prepared
 from simlab.studies.sealing import sealed
-from simlab.types import Array, Bools, Collected, Evidence, Floats, ImpossibleValue, Ints, Summary, Verdicts
+from simlab.types import Array, Bools, Collected, Evidence, Floats, ImpossibleValue, Ints, Summary, Trail, Verdicts
 
 
 class Said(NamedTuple):
@@ -24,8 +26,9 @@ class Said(NamedTuple):
 
     @staticmethod
     def at(verdicts: Verdicts, end: Ints) -> Said:
-        """Take what was said at the last look of each row."""
+        """Take what was said at the last look of each row; of rows judged together, what was said in the end."""
         rows = np.arange(len(end))
+        end = np.full_like(end, verdicts.verdict.shape[1] - 1) if verdicts.joint else end
         verdict, theta = verdicts.verdict[rows, end], verdicts.theta[rows, end]
         return Said(verdict, verdicts.stop[rows, end], theta, verdicts.summarise)
 
@@ -44,12 +47,31 @@ def decided(prepared: Prepared, evidence: Evidence) -> Verdicts:
     return verdicts
 
 
+def decided_in_the_end(prepared: Prepared, evidence: Evidence, verdicts: Verdicts, end: Ints) -> Said:
+    """Take what was said where collecting ended; of rows judged together, ask again, given what was collected."""
+    return Said.at(decided(prepared, until(evidence, end)) if verdicts.joint else verdicts, end)
+
+
 def joined(parts: Sequence[Evidence]) -> Evidence:
     """Put the evidence of several campaigns, each with the same looks, one below the other."""
     human, confusion, metric = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("human", "confusion", "metric")
     )
-    return Evidence(parts[0].annotations, human, confusion, metric)
+    return Evidence(
+        parts[0].annotations, human, confusion, metric, len(parts), _joined_trails([p.trail for p in parts])
+    )
+
+
+def _joined_trails(trails: Sequence[Trail | None]) -> Trail | None:
+    kept = [trail for trail in trails if trail is not None]
+    if len(kept) < len(trails):
+        return None
+    joined_fields: dict[str, Any] = {}
+    for name in (field.name for field in fields(Trail)):
+        each = [getattr(trail, name) for trail in kept]
+        joined_fields[name] = None if each[0] is None else np.concatenate(each)
+    # Further outputs are those of one world, whoever is compared.
+    return Trail(**joined_fields | {"rest_document": kept[0].rest_document})
 
 
 def evidence_of(prepared: Prepared, collected: Collected) -> Evidence:
@@ -63,15 +85,18 @@ def evidence_of(prepared: Prepared, collected: Collected) -> Evidence:
         prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], len(collected.frame.document)
     )
     order = seen.order if seen.order is not None else _as_they_came(seen.unit)
-    human = np.full((n_pairs, annotations[-1]), -1)
-    human[seen.unit, order] = seen.value
-    if collected.metric is None:
-        return count_looks(human, None, None, annotations)
-    n_rated = collected.metric.shape[1]
-    metric = np.full_like(human, -1)
-    rated = seen.item < n_rated
-    metric[seen.unit[rated], order[rated]] = collected.metric[seen.unit[rated], seen.item[rated]]
-    return count_looks(human, metric, collected.metric, annotations)
+    human, item = np.full((2, n_pairs, annotations[-1]), -1)
+    human[seen.unit, order], item[seen.unit, order] = seen.value, seen.item
+    counts = count_looks(human, said_of(collected.metric, item), collected.metric, annotations)
+    trail = follow(human, item, collected.metric, _places(collected))
+    return replace(counts, trail=trail)
+
+
+def _places(collected: Collected) -> Places:
+    """Say where outputs belong; what one is not told is taken to be as simple as can be."""
+    n_outputs = 0 if collected.metric is None else collected.metric.shape[1]
+    known = collected.known
+    return places_of(collected.frame.document, known.get("can_be_rated"), n_outputs, known.get("rest_document"))
 
 
 def last_look(evidence: Evidence, collected: Collected) -> Ints:

@@ -1,0 +1,109 @@
+"""Judge the pairs of a campaign together, so that a level holds for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from simlab.formulas import SLACK
+from simlab.types import Bools, Floats, Ints
+
+OfPValues: TypeAlias = Literal["none", "holm"]
+OfEValues: TypeAlias = Literal["none", "holm", "closed", "e_bh"]
+
+LARGEST = 600.0
+"""Logarithm of the largest e-value that is told from larger ones: sums over pairs stay finite."""
+
+
+def holm(p_value: Floats, level: float) -> Bools:
+    """Say which hypotheses `p_value[..., pair]` Holm's step-down rejects: any dependence. Source: Holm 1979.
+
+    >>> holm(np.array([0.01, 0.04, 0.02]), 0.05).tolist()
+    [True, True, True]
+    >>> holm(np.array([0.01, 0.04, 0.03]), 0.05).tolist()
+    [True, False, False]
+    """
+    n = p_value.shape[-1]
+    order = np.argsort(p_value, axis=-1)
+    ranked = np.take_along_axis(p_value, order, axis=-1)
+    passed = np.logical_and.accumulate(ranked * np.arange(n, 0, -1) <= level + SLACK, axis=-1)
+    return _back(passed, order)
+
+
+def holm_of_e_values(log_e: Floats, level: float) -> Bools:
+    """Reject by Holm's step-down on 1 / E, whatever the filtration of each e-value.
+
+    >>> holm_of_e_values(np.log([50.0, 39.0, 10.0]), 0.05).tolist()
+    [False, False, False]
+    >>> holm_of_e_values(np.log([70.0, 41.0, 10.0]), 0.05).tolist()
+    [True, True, False]
+    """
+    return holm(np.exp(-np.clip(log_e, 0.0, LARGEST)), level)
+
+
+def closed(log_e: Floats, level: float) -> Bools:
+    """Reject pair k if for every m the mean of E_k and the m smallest others is at least 1 / level: closed testing.
+
+    Every set of hypotheses is tested by the mean of its e-values, which is an e-value however they depend on each
+    other; processes must be e-processes in one filtration. The m smallest others need only be looked for among those
+    smaller than E_k: adding a larger one to a mean that passes leaves one that passes. Source: Vovk and Wang 2021.
+
+    >>> closed(np.log([70.0, 41.0, 1.0]), 0.05).tolist()
+    [True, True, False]
+    >>> closed(np.log([70.0, 38.0, 1.0]), 0.05).tolist()
+    [True, False, False]
+    """
+    order = np.argsort(log_e, axis=-1)
+    e = np.exp(np.minimum(np.take_along_axis(log_e, order, axis=-1), LARGEST))
+    n = e.shape[-1]
+    smallest = np.concatenate([np.zeros((*e.shape[:-1], 1)), np.cumsum(e, axis=-1)[..., :-1]], axis=-1)
+    # How much the m smallest lack of what m others must bring: the worst m up to each rank decides.
+    lacking = np.maximum.accumulate((np.arange(n) + 1) / level - smallest, axis=-1)
+    return _back(e >= lacking * (1 - SLACK), order)
+
+
+def e_bh(log_e: Floats, level: float) -> Bools:
+    """Reject the k pairs with the largest e-values, k the largest with K / (k level) at most the k-th: any dependence.
+
+    The false discovery rate is at most the level. Source: Wang and Ramdas 2022.
+
+    >>> e_bh(np.log([31.0, 30.0, 1.0]), 0.05).tolist()
+    [True, True, False]
+    """
+    n = log_e.shape[-1]
+    order = np.argsort(-log_e, axis=-1)
+    e = np.exp(np.minimum(np.take_along_axis(log_e, order, axis=-1), LARGEST))
+    enough = e * np.arange(1, n + 1) >= n / level * (1 - SLACK)
+    passed = np.logical_or.accumulate(enough[..., ::-1], axis=-1)[..., ::-1]
+    return _back(passed, order)
+
+
+_RULES: dict[str, Callable[[Floats, float], Bools]] = {"holm": holm_of_e_values, "closed": closed, "e_bh": e_bh}
+
+
+def ever_rejected(log_e: Floats, campaigns: int, level: float, multiplicity: OfEValues) -> Bools:
+    """Say which rows of `log_e[row, look]` have been rejected at a look or before.
+
+    The e-value of a pair that is rejected stays where it was, since nobody reads on; a set of means that exceeds
+    1 / level once has done so at a stopping time, so that what is rejected stays rejected. `holm` takes the largest
+    e-value so far, which is a p-value turned upside down (Ville) and no e-value.
+    """
+    highest = np.maximum.accumulate(log_e, axis=1)
+    if multiplicity == "none":
+        return np.asarray(highest >= -np.log(level))
+    followed = (highest if multiplicity == "holm" else log_e).reshape(campaigns, -1, log_e.shape[1])
+    rejected = np.zeros(followed.shape, bool)
+    now = followed[:, :, 0]
+    for look in range(1, followed.shape[2]):
+        now = np.where(rejected[:, :, look - 1], now, followed[:, :, look])
+        rejected[:, :, look] = rejected[:, :, look - 1] | _RULES[multiplicity](now, level)
+    return rejected.reshape(log_e.shape)
+
+
+def _back(ranked: Bools, order: Ints) -> Bools:
+    """Put what is said of ranks back to where they came from."""
+    unranked = np.empty_like(ranked)
+    np.put_along_axis(unranked, order, ranked, axis=-1)
+    return unranked
