@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 
+from simlab.analysis.adequacy.joint import Counts
 from simlab.analysis.adequacy.posterior import alpha_posterior
 from simlab.analysis.means import estimates
 from simlab.analysis.means.estimates import Finite, Rest
 from simlab.analysis.means.intervals import RESAMPLED, Kind, OfMean, chosen_for, of_documents, of_judgements
+from simlab.analysis.sharing import check_sharing, with_joint_rates, with_known_rates, with_own_rates
 from simlab.types import Estimates, Floats, InputError, Judged, KnownRates
 
 Level = Annotated[float, Gt(0), Lt(1)]
@@ -90,6 +92,8 @@ def binary(
     judged: Judged,
     *,
     quality: Literal["known", "estimated"],
+    sharing: Literal["own", "joint", "partial"],
+    youden_bound: Annotated[float, Ge(0), Le(2)],
     constrain: bool,
     level: Level,
 ) -> Estimates:
@@ -97,14 +101,17 @@ def binary(
 
     `quality=known`: the metric's rho and eta are taken for known; `estimated`: from the calibration outputs, with
     uniform priors, or with `constrain` such that rho + eta > 1. The value is the posterior mean, `sd` its standard
-    deviation. Source: von Däniken et al. 2022, section 3.
+    deviation. `sharing`: whether rho and eta are each system's `own`, as published, the same for all (`joint`), or
+    related (`partial`); see `simlab.analysis.sharing`, also for `youden_bound`. Source: von Däniken et al. 2022,
+    section 3.
 
     Raises InputError for judgements or a metric that do not say adequate or not, and what is missing to use the
-    metric.
+    metric, or does not go together.
     """
     if not judged.binary:
         raise InputError("analysis.estimator=binary needs judgements that are adequate or not; set raters.scale=binary")
-    n_plus, n = judged.y.sum(1), np.full(len(judged.y), judged.y.shape[1])
+    check_sharing(quality, sharing, youden_bound, len(judged.y))
+    n_plus, n = judged.y.sum(1), np.full(len(judged.y), float(judged.y.shape[1]))
     if judged.g is None:
         found = alpha_posterior(n_plus, n, level=level)
         return Estimates(found.mean, found.sd, found.low, found.high)
@@ -113,19 +120,20 @@ def binary(
             "analysis.estimator=binary takes outputs as drawn from a population; set systems.test_set=fresh"
         )
     m, said = judged.rest[0], judged.rest[1]
-    m_plus = np.round(m * said)
     if not np.isin(np.unique(judged.g), (0.0, 1.0)).all() or not isinstance(judged.nominal, KnownRates):
         raise InputError("analysis.estimator=binary needs a metric that says adequate or not; choose metric=rho_eta")
+    counts = Counts(n_plus, n, np.round(m * said), np.full(len(n), float(m)))
     if quality == "known":
-        rho, eta = judged.nominal
-        found = alpha_posterior(n_plus, n, m_plus, m, rho=rho, eta=eta, level=level)
-    else:
-        counts = np.zeros((len(n), 4)) if judged.calibration is None else judged.calibration
-        tp, p, tn, negative = counts.T
-        found = alpha_posterior(
-            n_plus, n, m_plus, m, calibration=(tp, p, tn, negative), constrain=constrain, level=level
-        )
-    return Estimates(found.mean, found.sd, found.low, found.high)
+        return with_known_rates(counts, judged.nominal, level)
+    if sharing == "own":
+        calibration = _counted(judged.calibration, len(n))
+        return with_own_rates(counts, calibration, constrain, level)
+    parts = _counted(judged.calibration_parts, len(n))
+    return with_joint_rates(counts, parts.sum(0), constrain, level, youden_bound)
+
+
+def _counted(calibration: Floats | None, n_systems: int) -> Floats:
+    return np.zeros((n_systems, 4)) if calibration is None else calibration
 
 
 def _enough(judged: Judged, name: str, least: int) -> None:

@@ -9,6 +9,7 @@ from simlab.types.concluded import (
     NO_TWIN,
     OK,
     UNRUN,
+    Contrasts,
     Estimate,
     Estimates,
     Evidence,
@@ -17,6 +18,7 @@ from simlab.types.concluded import (
     Summary,
     Trail,
     Verdicts,
+    Youden,
 )
 from simlab.types.failures import DesignFailure, ImpossibleValue, InputError
 from simlab.types.worlds import (
@@ -63,6 +65,7 @@ __all__ = [
     "Collected",
     "ComparedWorld",
     "Contest",
+    "Contrasts",
     "DesignFailure",
     "Documents",
     "Estimate",
@@ -96,4 +99,5 @@ __all__ = [
     "Trail",
     "Verdicts",
     "World",
+    "Youden",
 ]

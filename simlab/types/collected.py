@@ -128,7 +128,8 @@ class Judged:
     `y[row, n]` human judgements, `g[row, n]` what the metric says of the same outputs (None: no metric), `binary` or
     scores. `rest` tells of outputs with the metric's word only: their number, and `mean[row]` and `variance[row]` of
     what it says (ddof 1); it is None, and g standardised over the test set, where the metric rated all of a finite one.
-    `calibration[row, 4]` counts TP of P, TN of N outputs rated by both for the metric's sake (None: there are none).
+    `calibration[row, 4]` counts TP of P, TN of N outputs rated by both for the metric's sake (None: there are none);
+    where rows share them, they are the same in all, and `calibration_parts[row, 4]` says which come from whom.
 
     What may be known beforehand: `nominal` of the metric (None without one), the `slope[row]` of y on g,
     `annotator_variance[row]` of repeated judgements of an output. `test_set` counts its outputs where judged ones were
@@ -149,3 +150,4 @@ class Judged:
     test_set: int | None
     document: Ints | None = None
     parts: Parts | None = None
+    calibration_parts: Floats | None = None

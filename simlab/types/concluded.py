@@ -41,6 +41,29 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Contrasts:
+    """Hold what is concluded about each pair's difference `[pair]`, where that does not follow from two means alone.
+
+    `sd` is its standard error, `low` and `high` bound its interval, `p_value` is that of no difference.
+    """
+
+    difference: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+    p_value: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Youden:
+    """Hold what is concluded about a metric's rho + eta - 1 on each row's outputs, `[row]`."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Estimates:
     """Hold what is concluded about each row's mean: `value`, `sd` (its standard error), `low` and `high` `[row]`.
 
@@ -50,7 +73,8 @@ class Estimates:
     what each document contributes: `sd**2 = sum(by_document**2) + own**2`.
 
     `freedom[row]` are the degrees of freedom of a t test (None: a z test), and `skewed[row]` says where judgements are
-    too skewed for the interval to cover what it says (None: nowhere).
+    too skewed for the interval to cover what it says (None: nowhere). `contrasts` are there where an estimator itself
+    says how far pairs are apart, `youden` where it learns, or is told, how good the metric is.
     """
 
     value: Floats
@@ -62,6 +86,8 @@ class Estimates:
     by_document: Floats | None = None
     freedom: Floats | None = None
     skewed: Bools | None = None
+    contrasts: Contrasts | None = None
+    youden: Youden | None = None
 
 
 @dataclass(frozen=True, slots=True)

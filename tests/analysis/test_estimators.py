@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,8 +53,11 @@ def test_a_metric_that_knows_nothing_changes_nothing() -> None:
     np.testing.assert_allclose(powered.sd, Y.std(1, ddof=2) / np.sqrt(40))
 
 
+OWN: dict[str, Any] = {"sharing": "own", "youden_bound": 0.0, "constrain": False, "level": 0.05}
+
+
 def test_human_labels_alone_give_the_beta_posterior() -> None:
-    posterior = estimators.binary(stream(0), BINARY, quality="known", constrain=False, level=0.05)
+    posterior = estimators.binary(stream(0), BINARY, quality="known", **OWN)
     n_plus = BINARY.y.sum(1)
     np.testing.assert_allclose(posterior.value, (n_plus + 1) / 42)
     np.testing.assert_allclose(posterior.low, betaincinv(n_plus + 1, 41 - n_plus, 0.025))
@@ -61,10 +65,10 @@ def test_human_labels_alone_give_the_beta_posterior() -> None:
 
 def test_a_perfect_metric_counts_as_more_labels_and_an_estimated_one_as_fewer() -> None:
     rated = replace(BINARY, g=BINARY.y, rest=(100, np.array([0.6, 0.4]), np.zeros(2)), nominal=KnownRates(1.0, 1.0))
-    known = estimators.binary(stream(0), rated, quality="known", constrain=False, level=0.05)
+    known = estimators.binary(stream(0), rated, quality="known", **OWN)
     np.testing.assert_allclose(known.value, (BINARY.y.sum(1) + [60, 40] + 1) / 142, rtol=1e-5)
     counts = replace(rated, calibration=np.full((2, 4), 10.0))
-    estimated = estimators.binary(stream(0), counts, quality="estimated", constrain=False, level=0.05)
+    estimated = estimators.binary(stream(0), counts, quality="estimated", **OWN)
     assert (estimated.sd > known.sd).all()
 
 
@@ -79,10 +83,10 @@ REFUSED = {
         stream(0), replace(PLAIN, test_set=100), interval="bootstrap", level=0.05
     ),
     "set raters.scale=binary": lambda: estimators.binary(
-        stream(0), PLAIN, quality="known", constrain=False, level=0.05
+        stream(0), PLAIN, quality="known", **OWN
     ),
     "choose metric=rho_eta": lambda: estimators.binary(
-        stream(0), replace(BINARY, g=Y, rest=(9, np.zeros(2), np.ones(2))), quality="known", constrain=False, level=0.1
+        stream(0), replace(BINARY, g=Y, rest=(9, np.zeros(2), np.ones(2))), quality="known", **OWN
     ),
 }  # fmt: skip
 

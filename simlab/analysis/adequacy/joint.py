@@ -16,6 +16,7 @@ from simlab.analysis.adequacy.nodes import legendre, nodes
 from simlab.types import Floats
 
 ALPHAS, WINDOW = 32, 9.0
+ALONG = 30
 BLOCK = 16
 
 
@@ -100,9 +101,9 @@ def difference(
     moments = np.zeros((2, len(first.n)))
     for start in range(0, len(first.n), BLOCK):
         some = slice(start, start + BLOCK)
-        other = second.rows(some) if second else None
-        rho, eta, log_weight = _plane(first.rows(some), other, [x[some] for x in calibration], constrain)
-        moments[:, some] = _mixture(first.rows(some), other, rho, eta, log_weight, correlation)
+        one, other = first.rows(some), second.rows(some) if second else None
+        rho, eta, log_weight = plane([one, other or one], [x[some] for x in calibration], constrain)
+        moments[:, some] = _mixture(one, other, rho, eta, log_weight, correlation)
     return moments[0], moments[1]
 
 
@@ -134,15 +135,13 @@ def _shared(one: Given, two: Given, slope: Floats, counts: Counts, correlation: 
     return np.asarray(spread * (human + counts.m[:, None] * one.metric * two.metric * slope**2))
 
 
-def _plane(
-    first: Counts, second: Counts | None, calibration: list[Floats], constrain: bool
-) -> tuple[Floats, Floats, Floats]:
+def plane(systems: list[Counts], calibration: list[Floats], constrain: bool) -> tuple[Floats, Floats, Floats]:
     """Lay nodes over rho and eta; return them and the logarithm of prior times weight, `[row, node]`.
 
-    Ratings pin down W = a rho + (1 - a)(1 - eta) at alpha = a much more tightly than D = rho + eta - 1, so nodes are
-    laid over D and, for each, over W: a grid along the ridge.
+    Nodes of the same rho + eta stand together, `ALONG` of them. Ratings pin down W = a rho + (1 - a)(1 - eta) at
+    alpha = a much more tightly than D = rho + eta - 1, so nodes are laid over D and, for each, over W: a grid along
+    the ridge.
     """
-    systems = [first, second or first]
     tp, p, tn, n = calibration
     means = [_beta(tp, p), _beta(n - tn, n)]
     at = _reference(systems, means)
@@ -165,7 +164,7 @@ def _plane(
             return np.asarray(own)
         return np.asarray(own + sum(_rough(w, d, a, Counts(*map(repeat, system))) for system in systems))
 
-    along = nodes(lambda x: np.maximum(log_density(x, True), -1e300)[:, None], len(flat), 6, 5)
+    along = nodes(lambda x: np.maximum(log_density(x, True), -1e300)[:, None], len(flat), ALONG // 5, 5)
     x = along.alpha.reshape(len(flat), -1)
     w = low + width * x
     log_weight = log_density(x, False) + np.log(along.weight.reshape(len(flat), -1) * width) + part.ravel()[:, None]
@@ -204,11 +203,30 @@ def _of_slope(
     prior = -np.where(np.abs(z) < 2.5, z * z / 2, 2.5 * np.abs(z) - 3.125)
     middle = a * u + (1 - a) * v + covariance / variance * (slope - u + v)
     spread = a**2 * var_u + (1 - a) ** 2 * var_v - covariance**2 / variance
-    one, two = (_miss(slope, middle, a, Counts(*(x[:, None] for x in counts))) for counts in systems)
+    missed = [_miss(slope, middle, a, Counts(*(x[:, None] for x in counts))) for counts in systems]
+    seen = (_of_two if len(missed) == 2 else _of_many)(-z * z / 2, missed, spread)
+    return np.where(constrain & (slope < 0)[:, None], -1e300, np.stack([prior, seen], axis=1))
+
+
+def _of_two(first: Floats, missed: list[tuple[Floats, Floats]], spread: Floats) -> Floats:
+    """Add to `first` the log-density of two systems' misses with variances of their own and one that they share.
+
+    It is `_of_many` for two, kept in this form for the sake of the last bits of published numbers.
+    """
+    one, two = missed
     determinant = spread * (one[1] + two[1]) + one[1] * two[1]
     square = spread * (one[0] - two[0]) ** 2 + one[1] * two[0] ** 2 + two[1] * one[0] ** 2
-    seen = -z * z / 2 - square / determinant / 2 - np.log(determinant) / 2
-    return np.where(constrain & (slope < 0)[:, None], -1e300, np.stack([prior, seen], axis=1))
+    return np.asarray(first - square / determinant / 2 - np.log(determinant) / 2)
+
+
+def _of_many(first: Floats, missed: list[tuple[Floats, Floats]], spread: Floats) -> Floats:
+    """Add the log-density of systems' misses: `diag(variance) + spread` is inverted by Sherman and Morrison."""
+    precision = sum((1 / variance for _, variance in missed), np.zeros_like(spread))
+    pull = sum((miss / variance for miss, variance in missed), np.zeros_like(spread))
+    square = sum((miss**2 / variance for miss, variance in missed), np.zeros_like(spread))
+    square = square - spread * pull**2 / (1 + spread * precision)
+    logs = sum((np.log(variance) for _, variance in missed), np.zeros_like(spread))
+    return np.asarray(first - square / 2 - (logs + np.log1p(spread * precision)) / 2)
 
 
 def _miss(slope: Floats, w: Floats, at: Floats, counts: Counts) -> tuple[Floats, Floats]:

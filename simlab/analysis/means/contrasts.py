@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, stdtr
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from simlab.types import Estimates, Floats
 
@@ -48,6 +48,13 @@ def two_sided(gap: Floats, errors: PairErrors) -> Floats:
     # Of a t that is infinite the function knows no tail.
     finite = np.isfinite(z)
     return np.where(finite, 2 * stdtr(errors.freedom, -np.where(finite, z, 0.0)), 0.0)
+
+
+def quantile(probability: float, errors: PairErrors) -> Floats:
+    """Return the quantile of the test's law by which errors become bounds of an interval: normal or t, `[pair]`."""
+    if errors.freedom is None:
+        return np.full(len(errors.se), ndtri(probability))
+    return np.asarray(stdtrit(errors.freedom, probability))
 
 
 def _welch(estimates: Estimates, variance: Floats) -> Floats | None:

@@ -147,6 +147,7 @@ def _told(prepared: Prepared, world: World, laid: Laid, potential: Potential) ->
         "calibration": potential.calibration,
         "document": potential.document,
         "parts": potential.parts,
+        "calibration_parts": potential.calibration_parts,
         "nominal": world.metric.nominal if world.metric is not None else None,
         "annotator_variance": np.full(world.frame.n_systems, 0.0 if binary else noise),
         "test_set": law.contest.n_items if finite else None,

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from simlab.analysis.estimators import sample_mean
-from simlab.analysis.means.contrasts import pair_errors, two_sided
+from simlab.analysis.means.contrasts import pair_errors, quantile, two_sided
 from simlab.analysis.multiplicity import adjusted
 from simlab.formulas import SLACK, differences, passes, sign
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.sealing import sealed
-from simlab.types import Array, Bools, Collected, Estimates, Floats, Ints, Judged, Seen
+from simlab.types import Array, Bools, Collected, Contrasts, Estimates, Floats, Ints, Judged, Seen
 
 BASELINE = ("baseline", "baseline_width")
+YOUDEN = ("youden", "youden_low", "youden_high")
 ENOUGH_FOR_BASELINE = 3
 """Human judgements of a system from which a mean is told without any metric."""
 
@@ -40,6 +41,7 @@ def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
         "skewed": _skewed(estimates),
         **_baseline(prepared, judged, collected.streams("estimator")),
         **_contrasts(prepared, estimates),
+        **_rates(estimates),
     }
 
 
@@ -68,6 +70,7 @@ def judged_of(prepared: Prepared, collected: Collected) -> Judged:
         test_set=known["test_set"],
         document=document,
         parts=known.get("parts"),
+        calibration_parts=known.get("calibration_parts"),
     )
 
 
@@ -98,14 +101,34 @@ def _baseline(prepared: Prepared, judged: Judged, rng: np.random.Generator) -> d
 
 
 def _contrasts(prepared: Prepared, estimates: Estimates) -> dict[str, Array]:
-    """Hold each two systems against each other, paired where they were judged on the same inputs; see `Estimates`."""
+    """Hold each two systems against each other, as the estimator says or by a z test."""
+    found = _of_means(prepared, estimates) if estimates.contrasts is None else estimates.contrasts
+    direction = sign(np.where(np.abs(found.difference) < SLACK, 0.0, found.difference))
+    family: dict[str, Array] = {}
+    if prepared.multiplicity in ("holm", "bh"):
+        family["adjusted_p_value"] = adjusted(found.p_value, prepared.multiplicity)
+    return {
+        "direction": direction,
+        "significant": passes(family.get("adjusted_p_value", found.p_value), prepared.level) & (direction != 0),
+        "p_value": found.p_value,
+        **family,
+        "difference_se": found.sd,
+        "difference_low": found.low,
+        "difference_high": found.high,
+    }
+
+
+def _of_means(prepared: Prepared, estimates: Estimates) -> Contrasts:
+    """Compare means, paired where they were judged on the same inputs: a z test or a t test; see `Estimates`."""
     gap = differences(estimates.value)
     gap[np.abs(gap) < SLACK] = 0.0
     errors = pair_errors(estimates, shared=prepared.design["shared_inputs"])
-    p_value, direction = two_sided(gap, errors), sign(gap)
-    family: dict[str, Array] = {}
-    if prepared.multiplicity in ("holm", "bh"):
-        family["adjusted_p_value"] = adjusted(p_value, prepared.multiplicity)
-    significant = passes(family.get("adjusted_p_value", p_value), prepared.level) & (direction != 0)
-    told = {"direction": direction, "significant": significant, "p_value": p_value}
-    return {**told, **family, "difference_se": errors.se}
+    reach = quantile(1 - prepared.interval_level / 2, errors) * errors.se
+    return Contrasts(gap, errors.se, gap - reach, gap + reach, two_sided(gap, errors))
+
+
+def _rates(estimates: Estimates) -> dict[str, Array]:
+    """Say how good the metric is, where an estimator says so."""
+    if estimates.youden is None:
+        return {}
+    return dict(zip(YOUDEN, (estimates.youden.value, estimates.youden.low, estimates.youden.high), strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from simlab.studies.outcomes import ADJUSTED, COMMON, NAN, P_VALUE
 from simlab.types import Outcome
 
-_SYSTEM, _TRUE = ("replicate", "system"), ("of_world", "system")
+_SYSTEM, _PAIR, _TRUE = ("replicate", "system"), ("replicate", "pair"), ("of_world", "system")
 
 OUTCOMES: Mapping[str, Outcome] = {
     **COMMON,
@@ -23,7 +23,12 @@ OUTCOMES: Mapping[str, Outcome] = {
     "skewed": Outcome(_SYSTEM, "bool", False, "whether judgements are too skewed for their interval"),
     "baseline": Outcome(_SYSTEM, "float64", NAN, "mean of the human judgements alone"),
     "baseline_width": Outcome(_SYSTEM, "float64", NAN, "width of its interval", low=0),
-    "difference_se": Outcome(("replicate", "pair"), "float64", NAN, "standard error of the difference", low=0),
+    "difference_se": Outcome(_PAIR, "float64", NAN, "standard error of the difference", low=0),
+    "difference_low": Outcome(_PAIR, "float64", NAN, "lower bound of the difference's interval"),
+    "difference_high": Outcome(_PAIR, "float64", NAN, "upper bound of the difference's interval"),
+    "youden": Outcome(_SYSTEM, "float64", NAN, "rho + eta - 1 of the metric, as estimated", low=-1, high=1),
+    "youden_low": Outcome(_SYSTEM, "float64", NAN, "lower bound of its interval", low=-1, high=1),
+    "youden_high": Outcome(_SYSTEM, "float64", NAN, "upper bound of its interval", low=-1, high=1),
     "true_gamma": Outcome(
         _TRUE, "float64", NAN, "variance of a judgement's noise over that of outputs", low=0, gap=True
     ),

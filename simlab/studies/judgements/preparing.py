@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.analysis.estimators import sample_mean
+from simlab.analysis.estimators import binary, sample_mean
 from simlab.analysis.means.intervals import Kind
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.parts import bind, chosen
@@ -19,8 +19,8 @@ DEFAULT_LEVEL = 0.05
 class Prepared(NamedTuple):
     """Hold what a cell asks: its design and budget, and the bound estimator.
 
-    `human_only`: the estimator does not look at a metric; `calibrates`: it learns from outputs rated by both. Its
-    intervals are of the kind `interval` and miss with probability `interval_level`.
+    `human_only`: the estimator does not look at a metric; `calibrates`: it learns from outputs rated by both; `rates`:
+    it says how good a metric is. Its intervals are of the kind `interval` and miss with probability `interval_level`.
     """
 
     seed: int
@@ -29,6 +29,7 @@ class Prepared(NamedTuple):
     estimate: Callable[[np.random.Generator, Judged], Estimates]
     human_only: bool
     calibrates: bool
+    rates: bool
     interval: Kind
     interval_level: float
     level: float
@@ -45,6 +46,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         estimate=bind(estimator, plugins),
         human_only=chosen(estimator, sample_mean, plugins),
         calibrates=estimator.get("quality") == "estimated",
+        rates=chosen(estimator, binary, plugins),
         interval=estimator.get("interval", "normal"),
         interval_level=estimator.get("level", DEFAULT_LEVEL),
         level=config["decision"]["level"],

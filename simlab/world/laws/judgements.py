@@ -65,7 +65,8 @@ class Potential(NamedTuple):
     """Hold all that would be said in a study: judgements `y[system, n]`, and `said[system, n]` by the metric.
 
     `rest` are number, mean and variance `[system]` of what the metric says of other outputs (None: it says nothing, or
-    speaks of the whole test set), `calibration[system, 4]` TP of P, TN of N among outputs that both rated.
+    speaks of the whole test set), `calibration[system, 4]` TP of P, TN of N among outputs that both rated, and
+    `calibration_parts` the same of each system's own outputs among them, where systems share the calibration.
     `document[system, n]` says which judged outputs come together, `parts` the same of the rest (None: none do).
     """
 
@@ -75,6 +76,7 @@ class Potential(NamedTuple):
     calibration: Floats | None
     document: Ints | None = None
     parts: Parts | None = None
+    calibration_parts: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +101,15 @@ class Judgements:
         outputs, document = self._judged(for_outputs, needs)
         anew = outputs.said is not None and needs.test_set is None
         rest, parts = _summed_up(for_rest, self, needs) if anew else (None, None)
+        counted = _calibration(for_calibration, for_calibrators, self, needs) if needs.calibration else None
         return Potential(
             y=self.judge(for_judges, outputs.score, shared=needs.shared),
             said=outputs.said,
             rest=rest,
-            calibration=_calibration(for_calibration, for_calibrators, self, needs) if needs.calibration else None,
+            calibration=None if counted is None else _of_payers(counted, needs),
             document=document if self.contest.documents.size > 1 else None,
             parts=parts,
+            calibration_parts=counted,
         )
 
     def _judged(self, rng: np.random.Generator, needs: Needs) -> tuple[Sample, Ints]:
@@ -220,21 +224,27 @@ def _summed_up(
 
 
 def _calibration(rng: np.random.Generator, for_judges: np.random.Generator, law: Judgements, needs: Needs) -> Floats:
-    """Count TP of P, TN of N among outputs that both rated, each system's own or those of all together."""
+    """Count TP of P, TN of N among each system's outputs that both rated.
+
+    Where systems share the calibration, it is as many outputs as one system has, taken from all: the first ones of
+    each.
+    """
     n_systems = len(law.contest.system_names)
     outputs = law.outputs(rng, needs.calibration, needs.law_of_metric, shared=needs.shared)
     if outputs.said is None:
         raise ValueError("a calibration needs a metric")
     adequate = law.judge(for_judges, outputs.score, shared=needs.shared) > 0
-    says = outputs.said > 0
-    counts = np.stack([(adequate & says).sum(1), adequate.sum(1), (~adequate & ~says).sum(1), (~adequate).sum(1)], 1)
+    says, counted = outputs.said > 0, np.ones_like(adequate)
     if needs.payers > 1:
-        # As many outputs as one system has, taken from all: the first ones of each.
-        part = np.array_split(np.arange(needs.calibration), n_systems)
-        a = np.concatenate([adequate[k, own] for k, own in enumerate(part)])
-        s = np.concatenate([says[k, own] for k, own in enumerate(part)])
-        counts = np.tile([(a & s).sum(), a.sum(), (~a & ~s).sum(), (~a).sum()], (n_systems, 1))
-    return counts.astype(float)
+        payer = np.repeat(np.arange(n_systems), [len(k) for k in np.array_split(range(needs.calibration), n_systems)])
+        counted = payer == np.arange(n_systems)[:, None]
+    good, poor = adequate & counted, ~adequate & counted
+    return np.stack([(good & says).sum(1), good.sum(1), (poor & ~says).sum(1), poor.sum(1)], 1).astype(float)
+
+
+def _of_payers(parts: Floats, needs: Needs) -> Floats:
+    """Add up what all systems pay together; each has it all."""
+    return np.tile(parts.sum(0), (len(parts), 1)) if needs.payers > 1 else parts
 
 
 class Quality(NamedTuple):

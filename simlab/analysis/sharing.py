@@ -1,0 +1,78 @@
+"""Estimate the shares of adequate outputs of several systems that a metric has rated, and how far they are apart.
+
+What is known of the metric's rho and eta decides how: they are given, each system has an estimate of its own, or one
+estimate serves all, and what is wrong with it cancels in differences.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simlab.analysis.adequacy.beta_rates import youden_of
+from simlab.analysis.adequacy.joint import Counts
+from simlab.analysis.adequacy.posterior import alpha_posterior
+from simlab.analysis.adequacy.shared_rates import alphas, contrasts, shared_rates, youden
+from simlab.types import Contrasts, Estimates, Floats, InputError, KnownRates, Youden
+
+FEWEST = 6
+"""Systems from which a spread of rho and eta between them can be learned."""
+
+
+def check_sharing(quality: str, sharing: str, youden_bound: float, n_systems: int) -> None:
+    """Raise InputError for options that do not go together, and for too few systems."""
+    if sharing != "own" and quality == "known":
+        raise InputError(
+            f"analysis.estimator.sharing={sharing} shares what is estimated, and quality=known takes rho and eta for "
+            "known; set analysis.estimator.quality=estimated or sharing=own"
+        )
+    if youden_bound > 0 and sharing != "joint":
+        raise InputError(
+            f"analysis.estimator.youden_bound={youden_bound:g} says how wrong sharing=joint may be; set it to 0 with "
+            f"sharing={sharing}"
+        )
+    if sharing == "partial" and n_systems < FEWEST:
+        raise InputError(
+            f"analysis.estimator.sharing=partial learns from {n_systems} systems how metrics differ between them; "
+            f"it needs {FEWEST}: take joint or own"
+        )
+
+
+def with_known_rates(counts: Counts, rates: KnownRates, level: float) -> Estimates:
+    """Estimate each alpha by its posterior given rho and eta."""
+    rho, eta = rates
+    found = alpha_posterior(*counts, rho=rho, eta=eta, level=level)
+    known = np.full(len(counts.n), rho + eta - 1)
+    return Estimates(found.mean, found.sd, found.low, found.high, youden=Youden(known, known, known))
+
+
+def with_own_rates(counts: Counts, calibration: Floats, constrain: bool, level: float) -> Estimates:
+    """Estimate each alpha by its posterior given its own `calibration[system, 4]`, as published.
+
+    What is said of rho + eta - 1 is what the calibration alone says.
+    """
+    tp, p, tn, n = calibration.T
+    found = alpha_posterior(*counts, calibration=(tp, p, tn, n), constrain=constrain, level=level)
+    quality = Youden(*youden_of(calibration, constrain, level))
+    return Estimates(found.mean, found.sd, found.low, found.high, youden=quality)
+
+
+def with_joint_rates(
+    counts: Counts, calibration: Floats, constrain: bool, level: float, youden_bound: float = 0.0
+) -> Estimates:
+    """Estimate all alphas together by their joint posterior, rho and eta the same for all systems.
+
+    Where rho + eta may differ by `youden_bound` between two systems all the same, the metric's rate of adequate outputs
+    shifts by up to alpha times that (rho differs) or 1 - alpha times that (eta does), and the difference of alphas by
+    the larger of both over rho + eta - 1: the interval is widened by it on both sides.
+    """
+    rates = shared_rates(counts, calibration, constrain)
+    found, quality = alphas(rates, level), youden(rates, level)
+    first, second = np.triu_indices(len(counts.n), 1)
+    farther = np.maximum(found.mean, 1 - found.mean)
+    beside = youden_bound * np.maximum(farther[first], farther[second]) / max(abs(quality[0]), 1e-9)
+    apart, p_value = contrasts(rates, level, np.minimum(beside, 2.0))
+    return Estimates(
+        *found,
+        contrasts=Contrasts(*apart, p_value),
+        youden=Youden(*(np.full(len(counts.n), value) for value in quality)),
+    )
