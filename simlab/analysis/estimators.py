@@ -15,7 +15,13 @@ from simlab.analysis.adequacy.posterior import alpha_posterior
 from simlab.analysis.means import estimates
 from simlab.analysis.means.estimates import Finite, Rest
 from simlab.analysis.means.intervals import RESAMPLED, Kind, OfMean, chosen_for, of_documents, of_judgements
-from simlab.analysis.sharing import check_sharing, with_joint_rates, with_known_rates, with_own_rates
+from simlab.analysis.sharing import (
+    check_sharing,
+    with_joint_rates,
+    with_known_rates,
+    with_own_rates,
+    with_partial_rates,
+)
 from simlab.types import Estimates, Floats, InputError, Judged, KnownRates
 
 Level = Annotated[float, Gt(0), Lt(1)]
@@ -129,6 +135,8 @@ def binary(
         calibration = _counted(judged.calibration, len(n))
         return with_own_rates(counts, calibration, constrain, level)
     parts = _counted(judged.calibration_parts, len(n))
+    if sharing == "partial":
+        return with_partial_rates(counts, parts, constrain, level)
     return with_joint_rates(counts, parts.sum(0), constrain, level, youden_bound)
 
 

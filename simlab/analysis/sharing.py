@@ -10,8 +10,10 @@ import numpy as np
 
 from simlab.analysis.adequacy.beta_rates import youden_of
 from simlab.analysis.adequacy.joint import Counts
+from simlab.analysis.adequacy.mixtures import Inferred, contrasts, inferred, of_points
+from simlab.analysis.adequacy.partial_rates import partial_rates
 from simlab.analysis.adequacy.posterior import alpha_posterior
-from simlab.analysis.adequacy.shared_rates import alphas, contrasts, shared_rates, youden
+from simlab.analysis.adequacy.shared_rates import shared_rates, youden
 from simlab.types import Contrasts, Estimates, Floats, InputError, KnownRates, Youden
 
 FEWEST = 6
@@ -66,13 +68,36 @@ def with_joint_rates(
     the larger of both over rho + eta - 1: the interval is widened by it on both sides.
     """
     rates = shared_rates(counts, calibration, constrain)
-    found, quality = alphas(rates, level), youden(rates, level)
+    found = inferred(rates.weight, rates.mean, rates.variance, level)
+    quality = youden(rates, level)
     first, second = np.triu_indices(len(counts.n), 1)
     farther = np.maximum(found.mean, 1 - found.mean)
     beside = youden_bound * np.maximum(farther[first], farther[second]) / max(abs(quality[0]), 1e-9)
-    apart, p_value = contrasts(rates, level, np.minimum(beside, 2.0))
+    apart, p_value = contrasts(rates.weight, rates.mean, rates.variance, level, np.minimum(beside, 2.0))
     return Estimates(
-        *found,
+        *_inside(found),
         contrasts=Contrasts(*apart, p_value),
         youden=Youden(*(np.full(len(counts.n), value) for value in quality)),
     )
+
+
+def with_partial_rates(counts: Counts, calibration: Floats, constrain: bool, level: float) -> Estimates:
+    """Estimate all alphas together, rho and eta being alike as far as the systems themselves show.
+
+    `calibration[system, 4]` is each system's own.
+    """
+    found = partial_rates(counts, calibration, constrain)
+    apart, p_value = contrasts(np.full(found.mean.shape[1], 1.0), found.mean, found.variance, level)
+    each = [inferred(own.weight, own.mean[None], own.variance[None], level) for own in found.own]
+    points = [[of_points(p, own.weight, own.youden) for own in found.own] for p in (level / 2, 1 - level / 2)]
+    quality = np.array([own.weight @ own.youden for own in found.own])
+    return Estimates(
+        *_inside(Inferred(*(np.concatenate(column) for column in zip(*each, strict=True)))),
+        contrasts=Contrasts(*apart, p_value),
+        youden=Youden(quality, *(np.array(bound) for bound in points)),
+    )
+
+
+def _inside(found: Inferred) -> Inferred:
+    """Cut the tails of normal laws off that no share reaches."""
+    return found._replace(low=np.clip(found.low, 0, 1), high=np.clip(found.high, 0, 1))

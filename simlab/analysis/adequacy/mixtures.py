@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -17,6 +18,42 @@ NEAR = 1e-7
 TINY = 1e-300
 NEGLIGIBLE = 1e-10
 """Weights below this share of the largest, thousands of them together, change no probability that is looked at."""
+
+
+class Inferred(NamedTuple):
+    """Hold what a posterior says of several quantities: mean, standard deviation and the bounds of an interval."""
+
+    mean: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+
+
+def inferred(weight: Floats, mean: Floats, variance: Floats, level: float) -> Inferred:
+    """Sum up mixtures of normal laws `mean[row, node]`, `variance[row, node]`; intervals are equal-tailed."""
+    middle = mean @ weight
+    sd = np.sqrt((variance + (mean - middle[:, None]) ** 2) @ weight)
+    few, at, spread = thinned(weight, mean, np.sqrt(variance))
+    bounds = (quantile(p, lambda x: below(x, few, at, spread), len(mean)) for p in (level / 2, 1 - level / 2))
+    return Inferred(middle, sd, *bounds)
+
+
+def contrasts(
+    weight: Floats, mean: Floats, variance: Floats, level: float, beside: Floats | float = 0.0
+) -> tuple[Inferred, Floats]:
+    """Hold each two systems `[system, node]`, independent at a node, against each other; return p-values, too.
+
+    A p-value is twice the posterior probability of the less likely sign. Where a difference may be off by `beside`
+    `[pair]` for another reason, the interval is that much wider on both sides, and the p-value the largest that this
+    allows.
+    """
+    first, second = np.triu_indices(len(mean), 1)
+    weight, mean, variance = thinned(weight, mean, variance)
+    apart, spread = mean[first] - mean[second], variance[first] + variance[second]
+    found = inferred(weight, apart, spread, level)
+    toward = np.where(found.mean > 0, 1.0, -1.0)[:, None]
+    tail = below(np.broadcast_to(beside, len(first)), weight, toward * apart, np.sqrt(spread))
+    return found._replace(low=found.low - beside, high=found.high + beside), np.minimum(2 * tail, 1.0)
 
 
 def thinned(weight: Floats, *others: Floats) -> tuple[Floats, ...]:
