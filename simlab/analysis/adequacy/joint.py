@@ -156,13 +156,13 @@ def plane(systems: list[Counts], calibration: list[Floats], constrain: bool) -> 
     low = np.maximum(-(1 - a) * d, a * d)
     width = np.minimum(1 - (1 - a) * d, 1 + a * d) - low
 
-    def log_density(x: Floats, rough: bool) -> Floats:
+    def log_density(x: Floats, roughly: bool) -> Floats:
         w = low + width * x
         u, v = np.clip(w + (1 - a) * d, 0, 1), np.clip(w - a * d, 0, 1)
         own = xlogy(repeat(tp), u) + xlog1py(repeat(p - tp), -u) + xlogy(repeat(n - tn), v) + xlog1py(repeat(tn), -v)
-        if not rough:
+        if not roughly:
             return np.asarray(own)
-        return np.asarray(own + sum(_rough(w, d, a, Counts(*map(repeat, system))) for system in systems))
+        return np.asarray(own + sum(rough(w, d, a, Counts(*map(repeat, system))) for system in systems))
 
     along = nodes(lambda x: np.maximum(log_density(x, True), -1e300)[:, None], len(flat), ALONG // 5, 5)
     x = along.alpha.reshape(len(flat), -1)
@@ -181,7 +181,7 @@ def _reference(systems: list[Counts], means: list[tuple[Floats, Floats]]) -> Flo
     return np.asarray(sum(guesses) / len(guesses))
 
 
-def _rough(w: Floats, slope: Floats, at: Floats, counts: Counts) -> Floats:
+def rough(w: Floats, slope: Floats, at: Floats, counts: Counts) -> Floats:
     """Return roughly a system's log-evidence at W and D: its alpha and q taken as normal, with heavy tails."""
     miss, variance = _miss(slope, w, at, counts)
     z = np.abs(miss) / np.sqrt(variance)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, log_expit, logit, ndtri
 
-from simlab.analysis.adequacy.joint import Counts, given
+from simlab.analysis.adequacy.joint import Counts, given, rough
 from simlab.analysis.adequacy.nodes import legendre
 from simlab.types import Bools, Floats, Ints
 
@@ -28,8 +28,10 @@ on the same grid, so that with less spread a kernel becomes a single node: share
 
 SPREADS = 7
 BEYOND, OWN_BEYOND, FARTHEST = 1.5, 2.5, 9.0
-DROPPED = 30.0
-"""Nodes whose log-density is that much below the highest say nothing."""
+DROPPED = 25.0
+"""Nodes whose log-density is roughly that much below the highest say nothing."""
+
+BLOCK = 256
 
 POINTS = 1500
 """Hyperparameters, evenly spaced in their posterior probability, that stand for all."""
@@ -121,18 +123,29 @@ def _axis(right: Floats, of: Floats) -> _Axis:
 
 
 def _seen(first: Floats, second: Floats, counts: Counts, calibration: Floats, allowed: Bools) -> _Seen:
-    """Integrate over alpha at each node that the calibration does not rule out."""
+    """Integrate over alpha at each node that neither the calibration nor, roughly, the ratings rule out."""
     tp, p, tn, n = calibration
     log_density = (tp * log_expit(first) + (p - tp) * log_expit(-first))[:, None]
     log_density = log_density + tn * log_expit(second) + (n - tn) * log_expit(-second)
-    log_density = np.where(allowed, log_density, -np.inf)
-    where = np.nonzero(log_density > log_density.max() - DROPPED)
-    known = given(expit(first[where[0]])[None], expit(second[where[1]])[None], counts)
-    evidence, mean, variance = np.zeros_like(log_density), np.full_like(log_density, 0.5), np.zeros_like(log_density)
-    log_evidence = log_density[where] + known.log_evidence[0]
+    rho, eta = np.broadcast_arrays(expit(first)[:, None], expit(second))
+    ridge = log_density + rough((rho + 1 - eta) / 2, rho + eta - 1, np.full(1, 0.5), counts)
+    where = np.nonzero(allowed & (ridge > ridge[allowed].max() - DROPPED))
+    log_evidence, alpha, spread = _given(rho[where], eta[where], counts)
+    log_evidence += log_density[where]
+    evidence, mean, variance = np.zeros_like(rho), np.full_like(rho, 0.5), np.zeros_like(rho)
     evidence[where] = np.exp(log_evidence - log_evidence.max())
-    mean[where], variance[where] = known.mean[0], known.variance[0]
+    mean[where], variance[where] = alpha, spread
     return _Seen(evidence, mean, variance)
+
+
+def _given(rho: Floats, eta: Floats, counts: Counts) -> Floats:
+    """Return log-evidence, mean and variance of alpha `[3, node]`, a few nodes at a time: they fit into the cache."""
+    found = np.empty((3, len(rho)))
+    for start in range(0, len(rho), BLOCK):
+        some = slice(start, start + BLOCK)
+        known = given(rho[None, some], eta[None, some], counts)
+        found[:, some] = known.log_evidence[0], known.mean[0], known.variance[0]
+    return found
 
 
 def _moments(first: _Axis, second: _Axis, seen: _Seen, possible: Floats) -> _Seen:
