@@ -37,6 +37,27 @@ def interval_width(outcomes: Outcomes) -> Estimate:
     return _mean(outcomes, outcomes["high"] - outcomes["low"])
 
 
+def difference_coverage(outcomes: Outcomes) -> Estimate:
+    """Estimate how often the intervals of differences between two systems' means hold the true difference.
+
+    Every pair of a campaign counts; they share systems, and the error is that of worlds.
+    """
+    if not {"difference_low", "true_value"} <= outcomes.keys():
+        return unknown()
+    value = of_campaign(outcomes, "true_value")
+    first, second = np.triu_indices(value.shape[1], 1)
+    apart = value[:, first] - value[:, second]
+    inside = (outcomes["difference_low"] <= apart) & (apart <= outcomes["difference_high"])
+    return ratio_over_campaigns(outcomes, inside.sum(1), np.full(len(inside), inside.shape[1]))
+
+
+def difference_width(outcomes: Outcomes) -> Estimate:
+    """Average the width of the intervals of differences between two systems' means."""
+    if "difference_low" not in outcomes:
+        return unknown()
+    return _mean(outcomes, outcomes["difference_high"] - outcomes["difference_low"])
+
+
 def measurable_difference(outcomes: Outcomes, *, level: Annotated[float, Gt(0), Lt(1)]) -> Estimate:
     """Average `z(1 - level/2) sqrt(2) s`, s the standard error of a system's estimate.
 

@@ -44,6 +44,8 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "annotation_fraction": {"label": "annotations used (share of all)", "bounds": [0, 1], "less_is_better": True},
     "item_rating_fraction": {"label": "outputs read (share of all)", "bounds": [0, 1], "less_is_better": True},
     "coverage": {"label": "coverage of 95 % intervals", "bounds": [0, 1]},
+    "difference_coverage": {"label": "coverage of the intervals of differences", "bounds": [0, 1]},
+    "difference_width": {"label": "width of the intervals of differences", "less_is_better": True},
     "joint_difference": {"label": "measurable difference, calibration shared", "less_is_better": True},
     "detectable_difference": {"label": "difference found with the wanted power", "less_is_better": True},
     "bias": {"label": "bias of the systems' means"},

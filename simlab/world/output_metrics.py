@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Le
+from scipy.special import expit, logit
 
 from simlab.formulas import best_threshold, threshold_rates
 from simlab.types import Floats, InputError, JudgedWorld, KnownCorrelation, KnownRates, OutputMetric
@@ -25,13 +26,15 @@ def rho_eta(
     eta: Share | list[Share],
     concentration: Concentration | None,
     system_concentration: Concentration | None,
+    system_sd: Spread,
 ) -> JudgedWorld:
     """Add a metric that says adequate of adequate outputs with probability rho, inadequate of others with eta.
 
     With a `concentration` c a world's rho is drawn Beta(c rho, c (1 - rho)), eta alike (rho = .5, c = 2 is the uniform
     prior); with a `system_concentration` each system's are drawn around the world's in the same way, and an analyst
     who takes them for known knows the world's. A list gives each system its own; what is known is then their mean.
-    Source: von Däniken et al. 2022, definition 2.
+    With `system_sd` the logits of each system's rho and eta have normal noise added, as
+    `analysis.estimator.sharing=partial` assumes. Source: von Däniken et al. 2022, definition 2.
 
     Raises InputError for a list that does not have one number per system, or that is to be drawn, too.
     """
@@ -51,6 +54,8 @@ def rho_eta(
     for k, share in enumerate((rho, eta)):
         if not isinstance(share, list):
             own.insert(k, around(rng, known[k], system_concentration, n))
+    if system_sd > 0:
+        own = [expit(logit(share) + system_sd * rng.standard_normal(n)) for share in own]
     return replace(world, metric=OutputMetric(KnownRates(*known), rho=own[0], eta=own[1]))
 
 
