@@ -15,9 +15,18 @@ from scipy.special import betainc, betaincinv, betaln, xlog1py
 
 from simlab.analysis import sign_test
 from simlab.analysis.preferences.betting import both_ways, exact_bets
-from simlab.analysis.preferences.families import OfEValues, ever_rejected
-from simlab.analysis.preferences.sequential import betting_evidence, mixture_evidence, spending_boundary_crossed
-from simlab.analysis.preferences.steps import Estimand, Unit
+from simlab.analysis.preferences.families import OfEValues, OfPValues, ever_crossed, ever_rejected, holm
+from simlab.analysis.preferences.flipping import flips_asymptotic, flips_exact
+from simlab.analysis.preferences.margins import beyond, within
+from simlab.analysis.preferences.sequential import (
+    Spending,
+    betting_evidence,
+    documents_cross,
+    last_reading,
+    mixture_evidence,
+    spending_boundary_crossed,
+)
+from simlab.analysis.preferences.steps import Estimand, Unit, document_totals, trail_of
 from simlab.formulas import passes, stochastic
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Summary, Verdicts
 from simlab.types.bounds import Concentration
@@ -46,10 +55,20 @@ def naive(evidence: Evidence, *, level: Level, form: Form) -> Verdicts:
     return Verdicts(verdict, np.ones(verdict.shape, bool), np.full(verdict.shape, np.nan), summarise)
 
 
-def fixed(evidence: Evidence, *, level: Level, form: Form) -> Verdicts:
-    """Look once, when the budget is spent: a sign test on the human ratings."""
-    verdict = _signs(evidence.human, passes(_test(form)(evidence.human), level))
-    return Verdicts(verdict, np.zeros(verdict.shape, bool), np.full(verdict.shape, np.nan), _human)
+def fixed(evidence: Evidence, *, level: Level, form: Form, unit: Unit, multiplicity: OfPValues) -> Verdicts:
+    """Look once, when the budget is spent: a sign test on the human ratings.
+
+    With `unit=document` whole documents are flipped (`preferences.flipping`), so that their outputs may resemble each
+    other. `multiplicity=holm`: the level is that of all pairs of a campaign together.
+    """
+    p_value = _test(form)(evidence.human) if unit == "output" else _flips(evidence, form)
+    significant = passes(p_value, level)
+    if multiplicity == "holm":
+        by_campaign = p_value.reshape(evidence.campaigns, -1, p_value.shape[1])
+        significant = holm(by_campaign.swapaxes(1, 2), level).swapaxes(1, 2).reshape(p_value.shape)
+    verdict = _signs(evidence.human, significant)
+    never = np.zeros(verdict.shape, bool)
+    return Verdicts(verdict, never, np.full(verdict.shape, np.nan), _human, joint=multiplicity != "none")
 
 
 def human_only(evidence: Evidence, *, level: Level) -> Verdicts:
@@ -94,20 +113,24 @@ def bayes(evidence: Evidence, *, level: Level, two_outcomes: bool, rater: list[l
     return Verdicts(verdict, verdict != 0, theta, partial(posterior_summary, **model))
 
 
-def anytime(evidence: Evidence, *, level: Level, concentration: Concentration, use_metric: bool) -> Verdicts:
+def anytime(
+    evidence: Evidence, *, level: Level, concentration: Concentration, use_metric: bool, multiplicity: OfEValues
+) -> Verdicts:
     """Decide by an e-process, valid however often one looks: its error stays below `level` at any stopping time.
 
     Under equal systems each rating that is no draw is a fair coin, so the Beta(concentration, concentration) mixture of
     likelihood ratios is a test martingale, and by Ville's inequality it exceeds 1 / level with probability at most
     `level`. Assumes that ratings are exchangeable draws from the outputs asked about. With `use_metric` bets are on
     the human preference less what the metric lets expect (`sequential.betting_evidence`, which see): that assumes, too,
-    that the metric's mean preference over its outputs is the population's (many more outputs than annotations).
+    that the metric's mean preference over its outputs is the population's (many more outputs than annotations);
+    `betting` does not. `multiplicity` says what the level is of; see `families.ever_rejected`.
     Sources: Ville 1939; Robbins 1970; Ramdas et al. 2023.
     """
     log_e = betting_evidence(evidence) if use_metric else mixture_evidence(evidence.human, concentration)
-    crossed = np.maximum.accumulate(log_e, axis=1) >= -np.log(level)
+    crossed = ever_rejected(log_e, evidence.campaigns, level, multiplicity)
     verdict = _signs(evidence.human, crossed)
-    return Verdicts(verdict, verdict != 0, np.full(verdict.shape, np.nan), _human)
+    nothing = np.full(verdict.shape, np.nan)
+    return Verdicts(verdict, verdict != 0, nothing, _human, joint=multiplicity != "none")
 
 
 def betting(
@@ -129,27 +152,55 @@ def betting(
     return Verdicts(verdict, verdict != 0, nothing, _human, joint=multiplicity != "none")
 
 
-def group_sequential(evidence: Evidence, *, level: Level, spending: Literal["obrien_fleming", "pocock"]) -> Verdicts:
+def group_sequential(
+    evidence: Evidence, *, level: Level, spending: Spending, unit: Unit, multiplicity: OfPValues
+) -> Verdicts:
     """Decide by a sign test at each planned look, with boundaries that spend the level over the looks.
 
     The looks and their number are planned: information is the share of the planned annotations. Boundaries are exact
-    given how many ratings of each look are no draws. Source: Lan and DeMets 1983.
+    given how many ratings of each look are no draws; with `unit=document`, given how far apart wins and losses are in
+    each document (`sequential.documents_cross`). `multiplicity=holm`: the level is that of all pairs of a campaign
+    together. Source: Lan and DeMets 1983.
     """
-    crossed = spending_boundary_crossed(evidence, level, spending)
+    cross = spending_boundary_crossed if unit == "output" else documents_cross
+    if multiplicity == "none":
+        crossed = cross(evidence, level, spending)
+    else:
+        ended = last_reading(evidence)
+        crossed = ever_crossed(
+            lambda share: np.take_along_axis(cross(evidence, share, spending), ended, axis=1), evidence.campaigns, level
+        )
     verdict = _signs(evidence.human, crossed)
-    return Verdicts(verdict, verdict != 0, np.full(verdict.shape, np.nan), _human)
+    nothing = np.full(verdict.shape, np.nan)
+    return Verdicts(verdict, verdict != 0, nothing, _human, joint=multiplicity != "none")
 
 
-def equivalence(evidence: Evidence, *, level: Level, margin: Annotated[float, Ge(0), Lt(1)]) -> Verdicts:
+def equivalence(
+    evidence: Evidence,
+    *,
+    level: Level,
+    margin: Annotated[float, Ge(0), Lt(1)],
+    holds: Literal["given_prior", "within_the_plan", "at_any_look"],
+) -> Verdicts:
     """Decide between better, worse and practically equal: a region of practical equivalence for p> - p<.
 
-    Stops when the posterior of `d = p> - p<` (human ratings, uniform prior) puts more than 1 - level / 2 above the
-    margin, or below minus the margin, or more than 1 - level within: then the verdict is 0. Human ratings only.
-    Source: Kruschke 2018.
+    Human ratings only. `given_prior`: stops when the posterior of `d = p> - p<` (uniform prior) puts more than
+    1 - level / 2 above the margin, or below minus the margin, or more than 1 - level within: then the verdict is 0.
+    That holds given the prior, at one look, and no error rate is promised. Source: Kruschke 2018. The others promise
+    that a difference of at most the margin is called better or worse with probability at most `level`, and one of the
+    margin or more equal with probability at most `level`, however often one looks: `within_the_plan` up to the planned
+    number of ratings (normal approximation), `at_any_look` without any end (e-processes, exact); see
+    `preferences.margins`.
     """
-    above, below = beyond_margin(evidence.human, margin), beyond_margin(evidence.human[..., ::-1], margin)
-    verdict = (above > 1 - level / 2).astype(np.int8) - (below > 1 - level / 2).astype(np.int8)
-    equal = 1 - above - below > 1 - level
+    if holds == "given_prior":
+        above, below = beyond_margin(evidence.human, margin), beyond_margin(evidence.human[..., ::-1], margin)
+        better, worse, equal = above > 1 - level / 2, below > 1 - level / 2, 1 - above - below > 1 - level
+    else:
+        planned, plan = int(evidence.annotations[-1]), holds == "within_the_plan"
+        better = beyond(evidence.human, planned, margin, level / 2, plan=plan)
+        worse = beyond(evidence.human[..., ::-1], planned, margin, level / 2, plan=plan)
+        equal = within(evidence.human, planned, margin, level, plan=plan)
+    verdict = better.astype(np.int8) - worse.astype(np.int8)
     return Verdicts(verdict, (verdict != 0) | equal, win_probability(evidence.human), _human)
 
 
@@ -185,6 +236,12 @@ def _signs(counts: Array, significant: Bools) -> Array:
 
 def _test(form: Form) -> sign_test.Test:
     return {"exact": sign_test.exact, "asymptotic": sign_test.asymptotic}[form]
+
+
+def _flips(evidence: Evidence, form: Form) -> Floats:
+    """Return p-values `[row, look]` of flipping whole documents."""
+    total = document_totals(trail_of(evidence), evidence.annotations, whole=False)
+    return {"exact": flips_exact, "asymptotic": flips_asymptotic}[form](total)
 
 
 def _human(human: Ints, confusion: Ints, metric: Ints) -> Summary:

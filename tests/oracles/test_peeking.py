@@ -19,10 +19,11 @@ EQUAL, DIFFERENT = np.array([0.4, 0.2, 0.4]), np.array([0.45, 0.2, 0.35])
 PUBLISHED = {5: 0.354, 10: 0.314, 25: 0.243, 50: 0.191}
 
 human_only = partial(decisions.human_only, level=0.05)
-anytime = partial(decisions.anytime, level=0.05, concentration=10.0, use_metric=False)
-with_metric = partial(decisions.anytime, level=0.05, concentration=10.0, use_metric=True)
-group_sequential = partial(decisions.group_sequential, level=0.05, spending="obrien_fleming")
-pocock = partial(decisions.group_sequential, level=0.05, spending="pocock")
+anytime = partial(decisions.anytime, level=0.05, concentration=10.0, use_metric=False, multiplicity="none")
+with_metric = partial(decisions.anytime, level=0.05, concentration=10.0, use_metric=True, multiplicity="none")
+PLAIN: Any = {"level": 0.05, "unit": "output", "multiplicity": "none"}
+group_sequential = partial(decisions.group_sequential, spending="obrien_fleming", **PLAIN)
+pocock = partial(decisions.group_sequential, spending="pocock", **PLAIN)
 
 
 def simulate(p: np.ndarray, batch: int, rows: int, name: str, most: int = 500, mu: Any = None) -> Evidence:
@@ -78,7 +79,7 @@ def test_the_e_process_keeps_its_level_exactly(batch: int) -> None:
 
 def test_they_are_able_to_decide() -> None:
     at = looks(500, 10, 500)
-    fixed = claims(partial(decisions.fixed, level=0.05, form="exact"), DIFFERENT, at)
+    fixed = claims(partial(decisions.fixed, form="exact", **PLAIN), DIFFERENT, at)
     assert fixed.better == pytest.approx(0.69, abs=0.005)
     assert claims(anytime, DIFFERENT, at).better >= 0.38
     n = 3000
@@ -146,13 +147,13 @@ def test_systems_that_mostly_draw_come_out_equal() -> None:
     counts = np.array([[[0, 0, 0], [20, 970, 10]]])  # p = .02/.97/.01: different, and of no importance
     evidence = Evidence(np.array([0, 1000]), counts, np.zeros((1, 2, 3, 3), int), np.zeros((1, 2, 3), int))
     assert sign_test.asymptotic(counts)[0, 1] > 0.05 or human_only(evidence).verdict[0, 1] == 1
-    said = decisions.equivalence(evidence, level=0.05, margin=0.1)
+    said = decisions.equivalence(evidence, level=0.05, margin=0.1, holds="given_prior")
     assert said.verdict[0, 1] == 0
     assert said.stop[0, 1]
     clear = Evidence(
         evidence.annotations, np.array([[[0, 0, 0], [600, 200, 200]]]), evidence.confusion, evidence.metric
     )
-    assert decisions.equivalence(clear, level=0.05, margin=0.1).verdict[0, 1] == 1
+    assert decisions.equivalence(clear, level=0.05, margin=0.1, holds="given_prior").verdict[0, 1] == 1
 
 
 @pytest.mark.parametrize("rule", [human_only, anytime, with_metric, group_sequential, pocock])

@@ -18,15 +18,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from simlab.analysis.preferences.steps import Estimand, Steps, Unit, before, expected, steps_of
-from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints
+from simlab.analysis.preferences.steps import Estimand, Steps, Unit, before, expected, steps_of, trail_of
+from simlab.types import Array, Bools, Evidence, Floats, Ints
 
 STAKES = {1.5: 0.2, 2.7: 0.4, 4.5: 0.3, 9.0: 0.1}
 """Stakes in units of 1 / sqrt(planned steps x variance of X), and how much of the wealth is bet with each: 2.7 finds
 most by the planned end, larger ones end early where systems differ much. The plan tunes them; the promise holds beyond
 it, too."""
 
-MOST = 0.75
+MOST = 0.9
 """The share of its wealth that a bet may lose at one step."""
 
 _VARIANCE, _STEPS = 0.4, 5.0
@@ -38,16 +38,12 @@ def exact_bets(evidence: Evidence, *, estimand: Estimand, use_metric: bool, unit
 
     Raises InputError where outputs are not known one by one, or the metric has not seen those that it takes.
     """
-    trail = evidence.trail
-    if trail is None:
-        raise InputError("decision=betting needs what came output by output, and only counts at looks are known")
+    trail = trail_of(evidence)
     steps = steps_of(trail, int(evidence.annotations[-1]), unit)
     done = (steps.read[:, :, None] <= evidence.annotations).sum(1)
-    centre = _left_to_come(steps) if estimand == "test_set" else np.zeros_like(steps.y)
+    centre = np.clip(_left_to_come(steps), -1, 1) if estimand == "test_set" else np.zeros_like(steps.y)
     u = steps.g - expected(steps, trail, estimand, unit) if use_metric else np.zeros_like(steps.y)
-    x, bound = _left_open(steps.y - np.clip(centre, -1, 1), u)
-    bound += np.abs(np.clip(centre, -1, 1))
-    better, worse = (_log_wealth(x, bound, steps.planned, done, side) for side in (1, -1))
+    better, worse = _log_wealth(steps.y - centre, u, 1 + np.abs(centre), steps.planned, done)
     if estimand == "test_set":
         better = np.where(_certain(steps.y, steps, done), np.inf, better)
         worse = np.where(_certain(-steps.y, steps, done), np.inf, worse)
@@ -67,21 +63,25 @@ def _left_to_come(steps: Steps) -> Floats:
     return np.asarray(-before(steps.y) / np.maximum(left, 1))
 
 
-def _left_open(y: Floats, u: Floats) -> tuple[Floats, Floats]:
-    """Subtract from y what the metric explains, its coefficient learned from earlier steps; and bound what is left."""
-    a = np.clip(before(y * u) / (before(u**2) + _VARIANCE * _STEPS), -1.5, 1.5)
-    return y - a * u, 1 + 2 * np.abs(a)
+def _log_wealth(y: Floats, u: Floats, reach: Floats, planned: Ints, done: Ints) -> tuple[Floats, Floats]:
+    """Return the logarithm of what bets on either side have made by each look: `[row, look]`.
 
-
-def _log_wealth(x: Floats, bound: Floats, planned: Ints, done: Ints, side: int) -> Floats:
-    """Return the logarithm of what bets on `side` have made by each look: `[row, look]`."""
-    variance = (_VARIANCE * _STEPS + before(x**2)) / (_STEPS + np.arange(x.shape[1]))
-    logs = []
+    `y` lies within `reach`, and `u`, what the metric says beyond what was to be expected, within 2. A coefficient that
+    leaves no room for the stake is cut: with few steps the stake matters more than what the metric explains.
+    """
+    best = before(y * u) / (before(u**2) + _VARIANCE * _STEPS)
+    variance = (_VARIANCE * _STEPS + before((y - best * u) ** 2)) / (_STEPS + np.arange(y.shape[1]))
+    better: list[Floats] = []
+    worse: list[Floats] = []
     for stake, share in STAKES.items():
-        bet = np.minimum(stake / np.sqrt(planned[:, None] * variance), MOST / bound)
-        log = np.cumsum(np.log1p(side * bet * x), axis=1)
-        logs.append(np.log(share) + np.take_along_axis(np.pad(log, ((0, 0), (1, 0))), done, axis=1))
-    return np.asarray(logsumexp(np.stack(logs), axis=0))
+        wanted = stake / np.sqrt(planned[:, None] * variance)
+        room = np.maximum(MOST / wanted - reach, 0) / 2
+        a = np.clip(best, -room, room)
+        bet = np.minimum(wanted, MOST / (reach + 2 * np.abs(a)))
+        for side, logs in ((1, better), (-1, worse)):
+            log = np.pad(np.cumsum(np.log1p(side * bet * (y - a * u)), axis=1), ((0, 0), (1, 0)))
+            logs.append(np.log(share) + np.take_along_axis(log, done, axis=1))
+    return np.asarray(logsumexp(np.stack(better), axis=0)), np.asarray(logsumexp(np.stack(worse), axis=0))
 
 
 def _certain(y: Floats, steps: Steps, done: Ints) -> Bools:

@@ -102,6 +102,26 @@ def ever_rejected(log_e: Floats, campaigns: int, level: float, multiplicity: OfE
     return rejected.reshape(log_e.shape)
 
 
+def ever_crossed(crossed: Callable[[float], Bools], campaigns: int, level: float) -> Bools:
+    """Test the pairs of a campaign by Holm's step-down, `crossed(level)[row, look]` being a test of one at a level.
+
+    With r of K pairs rejected, the others are tested at level / (K - r), looks before this one included; a pair that
+    crosses at a level must cross at all larger ones, too, which boundaries need not do by themselves. Source: Maurer
+    and Bretz 2013 (group sequential designs).
+    """
+    at_level = [crossed(level)]
+    n_pairs = len(at_level[0]) // campaigns
+    at_level += [crossed(level / n) for n in range(2, n_pairs + 1)]
+    nested = np.logical_and.accumulate(np.stack(at_level)).reshape(n_pairs, campaigns, n_pairs, -1)
+    rejected = np.zeros(nested.shape[1:], bool)
+    for look in range(1, nested.shape[3]):
+        rejected[:, :, look] = rejected[:, :, look - 1]
+        for _ in range(n_pairs):
+            left = n_pairs - rejected[:, :, look].sum(1)
+            rejected[:, :, look] |= nested[np.maximum(left, 1) - 1, np.arange(campaigns), :, look]
+    return rejected.reshape(at_level[0].shape)
+
+
 def _back(ranked: Bools, order: Ints) -> Bools:
     """Put what is said of ranks back to where they came from."""
     unranked = np.empty_like(ranked)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.special import betaln, gammaln, logsumexp, ndtr, ndtri
 
+from simlab.analysis.preferences.steps import document_totals, trail_of
 from simlab.types import Array, Bools, Evidence, Floats, Ints, Verdicts
+
+Spending: TypeAlias = Literal["obrien_fleming", "pocock"]
 
 BETS = (0.02, 0.05, 0.1, 0.2, 0.35)
 LEANINGS = (0.0, 0.25, 0.5, 0.75)
@@ -50,25 +53,61 @@ def betting_evidence(evidence: Evidence) -> Floats:
     return np.asarray(logsumexp(np.stack(logs), axis=0) - np.log(len(logs)))
 
 
-def spending_boundary_crossed(evidence: Evidence, level: float, spending: Literal["obrien_fleming", "pocock"]) -> Bools:
+def spending_boundary_crossed(evidence: Evidence, level: float, spending: Spending) -> Bools:
     """Say at which looks wins less losses cross a boundary that spends `level` over the planned looks: `[row, look]`.
 
     Given the numbers of ratings that are no draws, wins less losses is a fair random walk under equal systems; its
     distribution among the paths that have not crossed yet is carried from look to look, and the boundary of a look
     is the smallest that spends no more than is allowed by then. After a crossing nothing is computed.
     """
-    share = evidence.annotations / max(int(evidence.annotations[-1]), 1)
-    allowed = spent_by(share, level, spending)
     decided = evidence.human[..., 0] + evidence.human[..., 2]
     lead = np.abs(evidence.human[..., 0] - evidence.human[..., 2])
-    crossed = np.zeros(decided.shape, bool)
-    open_ = np.arange(len(decided))
+    steps = {1: np.diff(decided, axis=1, prepend=0)}
+    return _boundary_crossed(lead, steps, decided.max(initial=0), _allowed(evidence, level, spending))
+
+
+def documents_cross(evidence: Evidence, level: float, spending: Spending) -> Bools:
+    """Say at which looks the documents' wins less losses cross such a boundary: `[row, look]`.
+
+    Given how far apart wins and losses are in each document, whose way they are is a fair coin for each document if
+    the systems are exchangeable, however much its outputs resemble each other: a walk whose steps are of several
+    sizes. A document that a look splits waits until all of it has come (see `steps.document_totals`). Raises InputError
+    where outputs are not known one by one.
+    """
+    total = document_totals(trail_of(evidence), evidence.annotations, whole=True)
+    new = np.abs(np.diff(total, axis=1, prepend=0))
+    steps = {size: (new == size).sum(2) for size in range(1, int(new.max(initial=0)) + 1)}
+    return _boundary_crossed(
+        np.abs(total.sum(2)), steps, np.abs(total).sum(2).max(initial=0), _allowed(evidence, level, spending)
+    )
+
+
+def last_reading(evidence: Evidence) -> Ints:
+    """Return the look whose reading counts at each look: `[row, look]`; once a row has ended, its last one.
+
+    A pair that others, or the budget, ended early must not spend at later looks what it has not read.
+    """
+    read = evidence.human.sum(-1)
+    end = (read == read[:, -1:]).argmax(1)
+    return np.asarray(np.minimum(np.arange(read.shape[1]), end[:, None]))
+
+
+def _allowed(evidence: Evidence, level: float, spending: Spending) -> Floats:
+    """Return how much of the level may be spent by each look."""
+    return spent_by(evidence.annotations / max(int(evidence.annotations[-1]), 1), level, spending)
+
+
+def _boundary_crossed(lead: Ints, steps: Mapping[int, Ints], farthest: int, allowed: Floats) -> Bools:
+    """Hold `lead[row, look]` against the boundaries of a fair walk; `steps[size][row, look]` counts its new steps."""
+    crossed = np.zeros(lead.shape, bool)
+    open_ = np.arange(len(lead))
     # Symmetric walk: `weight[row, s]` is the probability of |wins - losses| = s.
-    weight = np.zeros((len(decided), int(decided.max(initial=0)) + 1))
+    weight = np.zeros((len(lead), int(farthest) + 1))
     weight[:, 0] = 1.0
-    spent = np.zeros(len(decided))
-    for look in range(1, decided.shape[1]):
-        weight = _walk(weight, (decided[:, look] - decided[:, look - 1])[open_])
+    spent = np.zeros(len(lead))
+    for look in range(1, lead.shape[1]):
+        for size, n in steps.items():
+            weight = _walk(weight, n[open_, look], size)
         tail = np.cumsum(weight[:, ::-1], axis=1)[:, ::-1]
         # With t = 1 rounding must not forbid what is allowed.
         fits = tail <= (allowed[look] - spent)[:, None] + 1e-12
@@ -84,7 +123,7 @@ def spending_boundary_crossed(evidence: Evidence, level: float, spending: Litera
     return crossed
 
 
-def spent_by(share: Floats, level: float, spending: Literal["obrien_fleming", "pocock"]) -> Floats:
+def spent_by(share: Floats, level: float, spending: Spending) -> Floats:
     """Return how much of the level may be spent when a share of the information is in. Source: Lan and DeMets 1983.
 
     >>> spent_by(np.array([0.0, 1.0]), 0.05, "pocock").round(4).tolist()
@@ -96,20 +135,21 @@ def spent_by(share: Floats, level: float, spending: Literal["obrien_fleming", "p
         return np.asarray(2 * ndtr(ndtri(level / 2) / np.sqrt(share)))
 
 
-def _walk(weight: Floats, steps: Ints) -> Floats:
-    """Let each row's walk (as |s|) go its number of fair steps."""
+def _walk(weight: Floats, steps: Ints, size: int = 1) -> Floats:
+    """Let each row's walk (as |s|) go its number of fair steps of a size."""
     moved = weight.copy()
     for n in np.unique(steps[steps > 0]):
         rows = np.flatnonzero(steps == n)
         one = np.concatenate([weight[rows, :0:-1] / 2, weight[rows, :1], weight[rows, 1:] / 2], axis=1)
-        padded = np.pad(one, ((0, 0), (n, n)))
-        size = one.shape[1]
+        padded = np.pad(one, ((0, 0), (n * size, n * size)))
+        width = one.shape[1]
         after = np.zeros_like(one)
         for k, chance in enumerate(_fair(int(n))):
-            after += chance * padded[:, 2 * n - 2 * k : 2 * n - 2 * k + size]
-        middle = size // 2
+            at = 2 * size * (n - k)
+            after += chance * padded[:, at : at + width]
+        middle = width // 2
         moved[rows] = after[:, middle:]
-        moved[rows, 1:] += after[:, middle - 1 :: -1]
+        moved[rows, 1:] += after[:, middle - 1 :: -1] if middle else 0.0
     return moved
 
 
@@ -132,7 +172,7 @@ def claims(rule: Callable[[Evidence], Verdicts], p: Floats, annotations: Ints) -
 
     Goes through all numbers of wins and losses, annotation by annotation (a dynamic programme), and asks the rule at
     each look. Good for rules that judge a look by its human counts alone (`fixed`, `human_only`, `anytime` without a
-    metric, `equivalence`); a rule that needs the path (`group_sequential`) is not among them.
+    metric, `equivalence`); rules that need the path (`group_sequential`, `betting`) are not among them.
     """
     n = int(annotations[-1])
     chance = np.zeros((n + 1, n + 1))  # [wins, losses] among the campaigns that go on
@@ -144,7 +184,7 @@ def claims(rule: Callable[[Evidence], Verdicts], p: Floats, annotations: Ints) -
         after[:, 1:] += p[2] * chance[:, :-1]
         chance = after
         if done in annotations:
-            verdict, stop = _ask(rule, chance, done)
+            verdict, stop = _ask(rule, chance, done, n)
             ended = stop | (done == n)
             better += chance[ended & (verdict > 0)].sum()
             worse += chance[ended & (verdict < 0)].sum()
@@ -153,11 +193,14 @@ def claims(rule: Callable[[Evidence], Verdicts], p: Floats, annotations: Ints) -
     return Claims(float(better), float(worse), float(used))
 
 
-def _ask(rule: Callable[[Evidence], Verdicts], chance: Floats, done: int) -> tuple[Array, Bools]:
+def _ask(rule: Callable[[Evidence], Verdicts], chance: Floats, done: int, planned: int) -> tuple[Array, Bools]:
     wins, losses = np.nonzero(chance > 1e-15)
     counts = np.stack([wins, done - wins - losses, losses], axis=1)
-    human = np.stack([np.zeros_like(counts), counts], axis=1)
-    said = rule(Evidence(np.array([0, done]), human, np.zeros((*human.shape, 3), np.int64), np.zeros_like(human)))
+    # The last look is planned: nothing has come of it yet, but a rule may know that it will.
+    human = np.stack([np.zeros_like(counts), counts, counts], axis=1)
+    said = rule(
+        Evidence(np.array([0, done, planned]), human, np.zeros((*human.shape, 3), np.int64), np.zeros_like(human))
+    )
     verdict, stop = np.zeros(chance.shape, np.int8), np.zeros(chance.shape, bool)
     verdict[wins, losses], stop[wins, losses] = said.verdict[:, 1], said.stop[:, 1]
     return verdict, stop

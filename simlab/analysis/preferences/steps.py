@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from simlab.types import Array, Bools, Floats, InputError, Ints, Trail
+from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Trail
 
 Unit: TypeAlias = Literal["output", "document"]
 Estimand: TypeAlias = Literal["population", "test_set"]
@@ -34,6 +34,13 @@ class Steps:
     read: Ints
     available: Ints
     planned: Ints
+
+
+def trail_of(evidence: Evidence) -> Trail:
+    """Return what came output by output; raise InputError where only counts at looks are known."""
+    if evidence.trail is None:
+        raise InputError("this decision rule needs what came output by output, and only counts at looks are known")
+    return evidence.trail
 
 
 def steps_of(trail: Trail, planned: int, unit: Unit) -> Steps:
@@ -122,8 +129,8 @@ def before(values: Floats) -> Floats:
 def document_totals(trail: Trail, annotations: Ints, *, whole: bool) -> Ints:
     """Sum up wins less losses of each document at each look: `[row, look, document]`, in any order of outputs.
 
-    `whole`: a document that a look splits counts from the look at which all its outputs have come; at the last planned
-    look, after which nothing can come, what there is counts.
+    `whole`: a document that a look splits counts from the look at which all its outputs have come; of a pair that got
+    as far as was planned, after which nothing can come, what there is counts in the end.
     """
     row, k = np.nonzero(trail.document >= 0)
     look = np.searchsorted(annotations, k, side="right")
@@ -137,5 +144,5 @@ def document_totals(trail: Trail, annotations: Ints, *, whole: bool) -> Ints:
     np.add.at(count, at, 1)
     size[row, :, at[2]] = trail.document_size[row, k][:, None]
     complete: Bools = np.cumsum(count, axis=1) >= size
-    complete[:, -1] = True
+    complete[(trail.document >= 0).sum(1) >= annotations[-1], -1] = True
     return np.where(complete, total, 0)

@@ -94,4 +94,5 @@ def _nothing_came(world: World) -> Trail:
     n_outputs = 0 if world.metric is None else world.metric.n_outputs
     said = None if world.metric is None else np.ones((1, n_outputs), np.int64)
     nothing = np.zeros((1, 0), np.int64)
-    return follow(nothing, nothing, said, places_of(world.frame.document, None, n_outputs))
+    rest_document = contest_of(world).documents.of(max(n_outputs - world.frame.document.size, 0))
+    return follow(nothing, nothing, said, places_of(world.frame.document, None, n_outputs, rest_document))

@@ -109,7 +109,9 @@ def _where(world: World, test_set: TestSet) -> Places:
     """Say where the outputs of a test set belong."""
     gaps = test_set.human < 0
     n_outputs = 0 if test_set.metric is None else test_set.metric.shape[1]
-    return places_of(world.frame.document, ~gaps if gaps.any() else None, n_outputs)
+    n_rest = max(n_outputs - world.frame.document.size, 0)
+    rest_document = contest_of(world).documents.of(n_rest)
+    return places_of(world.frame.document, ~gaps if gaps.any() else None, n_outputs, rest_document)
 
 
 def planned_looks(prepared: Prepared, n_items: int) -> Ints:
