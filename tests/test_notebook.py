@@ -71,7 +71,14 @@ def listed(dataset: xr.Dataset, axes: Sequence[str]) -> list[dict[str, Any]]:
     stacked = dataset.expand_dims("one").stack(row=("one", *axes)).reset_coords()
     names = [name for name in map(str, stacked.variables) if name not in ("row", "one")]
     columns = [stacked[name].values.tolist() for name in names]
-    return [finite(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
+    fixed = {name: about.attrs["held_fixed"] for name, about in dataset.items() if "held_fixed" in about.attrs}
+    more = {"held_fixed": fixed} if fixed else {}
+    return [finite(dict(zip(names, row, strict=True)) | more) for row in zip(*columns, strict=True)]
+
+
+def fixed_of(measure: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Write what one measure holds fixed as a query writes it of several."""
+    return [{**row, "held_fixed": {measure: row["held_fixed"]}} for row in rows]
 
 
 def finite(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +145,7 @@ def test_a_query_is_that_of_the_command_line(store: Path, capsys: pytest.Capture
 def test_a_comparison_is_that_of_the_command_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # So small studies find hardly anything: their SRP is that of emptiness, and none is called best.
     words = ("--by", "grouping", "--measure", "srp", "--baseline", "ungrouped")
-    rows = flat(typed(capsys, "compare", store, *words, code=3))
+    rows = fixed_of("srp", flat(typed(capsys, "compare", store, *words, code=3)))
     compared = simlab.compare(store, by="grouping", measure="srp", baseline="ungrouped")
     assert listed(compared, ("documents", "grouping")) == rows
     assert compared["difference"].attrs["units"] == compared["srp"].attrs["units"] == "1"
@@ -160,7 +167,7 @@ def test_the_best_costs_the_least(store: Path) -> None:
 
 def test_several_stores_are_compared_as_on_the_command_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     simlab.run(TINY, {"design.documents": 10, "seed": 2}, out="other", jobs=1)
-    rows = flat(typed(capsys, "compare", store, "other", "documents=8", "--measure", "srp"))
+    rows = fixed_of("srp", flat(typed(capsys, "compare", store, "other", "documents=8", "--measure", "srp")))
     compared = simlab.compare([store, "other"], measure="srp", documents=8)
     assert listed(compared, ("design",)) == rows
     assert len(rows) == 3

@@ -41,7 +41,10 @@ def test_a_measure_that_the_store_lacks_comes_from_its_outcomes(store: Path) -> 
 
 def test_csv_and_json_hold_the_measure_and_how_sure_it_is(store: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(query.answer(store, [], ["srp"], "csv").text)))
-    assert list(rows[0]) == ["grouping", "documents", "srp", *(f"srp{end}" for end in ENDS)]
+    measures = ["srp", "power"]
+    fields = [f"{name}{end}" for name in measures for end in ("", *ENDS)]
+    assert list(rows[0]) == ["grouping", "documents", *fields, "held_fixed"]
+    assert rows[0]["held_fixed"] == "srp: raters, documents; power: nothing but the law"
     with pytest.raises(InputError, match="--format xml"):
         query.answer(store, [], ["srp"], "xml")  # type: ignore[arg-type]
 
