@@ -12,6 +12,7 @@ import numpy as np
 from simlab.design.documents import draw_documents
 from simlab.fitting.fast import fit
 from simlab.fitting.pilot import Pilot, of_world
+from simlab.fitting.predictions import prediction_interval
 from simlab.fitting.studies import GROUPINGS, NORMALIZATIONS, Design, part_of, possible, stable_shares
 from simlab.rng import stream
 from simlab.types import RATE, Bools, Frame, InputError, World
@@ -19,7 +20,6 @@ from simlab.world.laws.fitted import world_on
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 
 FEWEST_DOCUMENTS = 6
-INTERVAL = (0.05, 0.95)
 
 
 class Record(NamedTuple):
@@ -27,6 +27,9 @@ class Record(NamedTuple):
 
     `target` is `held_out` (the documents that the pilot did not see) or `all`; `method` is `fit`, `own` (a world
     fitted to the held-out documents themselves: what a perfect pilot would reach) or `naive`.
+
+    `low` and `high` bound SRP itself, the noise of simulated studies taken out; `judged_low` and `judged_high` bound
+    what so many real studies show of it, whose noise is `observed_mcse`.
     """
 
     split: int
@@ -41,6 +44,8 @@ class Record(NamedTuple):
     high: float
     observed: float
     observed_mcse: float
+    judged_low: float
+    judged_high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +183,11 @@ def _records(
             for k, world in enumerate(worlds)
         ]
         for name, (real, mcse) in shares.items():
-            predicted = np.array([one[name][0] for one in found])
-            low, high = np.quantile(predicted, INTERVAL)
+            predicted, errors = np.array([one[name] for one in found]).T
+            own = prediction_interval(predicted, errors)
+            judged = prediction_interval(predicted, errors, np.nan_to_num(mcse) ** 2)
             place = task.split, task.target, task.method, design.grouping, name, design.documents
-            yield Record(*place, design.ratings_per_item, predicted.mean(), low, high, real, mcse)
+            yield Record(*place, design.ratings_per_item, float(predicted.mean()), *own, real, mcse, *judged)
 
 
 def summary(records: Sequence[Record]) -> list[dict[str, Any]]:
@@ -194,7 +200,7 @@ def summary(records: Sequence[Record]) -> list[dict[str, Any]]:
     for target, ratings, method in sorted(kinds):
         own = [one for one in records if (one.target, one.ratings_per_item, one.method) == (target, ratings, method)]
         error = np.array([record.predicted - record.observed for record in own])
-        held = [record.low <= record.observed <= record.high for record in own]
+        held = [record.judged_low <= record.observed <= record.judged_high for record in own]
         width = np.mean([record.high - record.low for record in own])
         place = {"target": target, "ratings_per_item": ratings, "method": method, "n": len(own)}
         found = {"mae": np.abs(error).mean(), "bias": error.mean(), "coverage": np.mean(held), "width": width}
@@ -210,6 +216,6 @@ def averages(records: Sequence[Record]) -> list[Record]:
         return *where, record.ratings_per_item, record.documents
 
     groups = [list(group) for _, group in groupby(sorted(records, key=cell), cell)]
-    numbers = ("predicted", "low", "high", "observed", "observed_mcse")
+    numbers = ("predicted", "low", "high", "observed", "observed_mcse", "judged_low", "judged_high")
     means = ({name: float(np.mean([getattr(one, name) for one in group])) for name in numbers} for group in groups)
     return [Record(**group[0]._asdict() | mean | {"split": -1}) for group, mean in zip(groups, means, strict=True)]

@@ -87,7 +87,7 @@ def test_outputs_that_are_documents_of_their_own_are_independent() -> None:
     )
     usual = estimates.ppi(Y, judged.g, Rest(300, rest.mean(1), rest.var(1, ddof=1)))
     np.testing.assert_allclose(found.value, usual.value, atol=0.15 * usual.se.max())
-    np.testing.assert_allclose(found.se, usual.se, rtol=0.03)
+    np.testing.assert_allclose(found.se, usual.se, rtol=0.1)
     # One takes the metric's variance from the judged outputs mostly, the other from all.
     np.testing.assert_allclose(found.coefficient, usual.coefficient / (300 / 340), rtol=0.15)
 
@@ -145,8 +145,8 @@ def test_unequal_documents_have_the_variance_and_freedom_of_bell_and_mccaffrey()
 
 def test_a_metric_that_knows_nothing_changes_next_to_nothing() -> None:
     rng = stream(8, "documents")
-    y, g, others = (alike(rng, (2000, n)) for n in (100, 100, 400))
-    document = np.tile(np.arange(100) // SIZE, (2000, 1))
+    y, g, others = (alike(rng, (2000, n)) for n in (200, 200, 400))
+    document = np.tile(np.arange(200) // SIZE, (2000, 1))
     rest = (np.tile(50 + np.arange(80), (2000, 1)), np.full(80, SIZE), others.reshape(2000, 80, SIZE).sum(2))
     human, tuned = document_mean(totals(y, None, document, None)), document_mean(totals(y, g, document, rest), None)
     widths = [(-stats.t.ppf(0.025, of.freedom) * of.se).mean() for of in (human, tuned)]

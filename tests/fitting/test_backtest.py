@@ -86,7 +86,7 @@ def test_studies_without_noise_are_stable_and_pure_noise_is_not(world: World) ->
 
 def test_the_summary_counts_intervals_that_hold() -> None:
     def record(predicted: float, low: float, high: float) -> Record:
-        return Record(0, "all", "fit", "ungrouped", "none", 30, 1, predicted, low, high, 0.8, 0.01)
+        return Record(0, "all", "fit", "ungrouped", "none", 30, 1, predicted, low, high, 0.8, 0.01, low, high)
 
     row = backtest.summary([record(0.7, 0.6, 0.75), record(0.9, 0.7, 1.0)])[0]
     assert (row["mae"], row["bias"], row["coverage"], row["n"]) == pytest.approx((0.1, 0.0, 0.5, 2))

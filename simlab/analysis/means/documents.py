@@ -15,6 +15,9 @@ from simlab.analysis.means.checks import reject
 from simlab.analysis.means.estimates import Finite
 from simlab.types import Floats, Ints
 
+LEAST_LEFT = 1e-6
+"""A residual that has been drawn to 0 stays there, whatever it is divided by."""
+
 
 class Totals(NamedTuple):
     """Sum up documents: `n` judged outputs, sums of their judgements `y` and of what the metric says of them, `g`.
@@ -72,11 +75,11 @@ def document_mean(of: Totals, coefficient: ArrayLike | None = 0.0, finite: Finit
 
     A document contributes `sum (y - ybar - lambda (g - gbar)) / n + lambda sum (g - gbar_all) / N`; its residuals are
     stretched by `(1 - n_c / n)^-1/2` (CR2: without bias where outputs are independent, and (C / (C - 1))^1/2 with
-    documents of one size), t has Satterthwaite's freedom, C - 1 with documents of one size,
-    and one less for a tuned lambda.
+    documents of one size), and weighted as lambda is where it is tuned. t has Satterthwaite's freedom, C - 1 with
+    documents of one size.
 
     Raises InputError with fewer than 2 judged documents in a row, 3 for lambda. Source: Angelopoulos, Duchi and Zrnic
-    2023; Bell and McCaffrey 2002; Pustejovsky and Tipton 2018.
+    2023; Bell and McCaffrey 2002; Pustejovsky and Tipton 2018; Särndal, Swensson and Wretman 1989.
     """
     least, judged = 3 if coefficient is None else 2, (of.n > 0).sum(1)
     reject(
@@ -91,13 +94,11 @@ def document_mean(of: Totals, coefficient: ArrayLike | None = 0.0, finite: Finit
         slope = np.broadcast_to(np.asarray(coefficient, float), n.shape[:1])
         others = np.broadcast_to(slope[:, None], of.n.shape)
     value = of.y.sum(1) / n[:, 0] - (others * parts.off).sum(1)
-    residual = (parts.y - slope[:, None] * parts.g) / np.sqrt(1 - share)
+    residual = (parts.y - slope[:, None] * parts.g) / np.sqrt(np.maximum(1 - share, LEAST_LEFT))
     if coefficient is None:
-        # Residuals have lost a degree of freedom to lambda.
-        residual = residual * np.sqrt((judged - 1) / (judged - 2))[:, None]
+        residual = residual * _tuned_weights(parts, share)
     contribution = residual + slope[:, None] * parts.rest
-    freedom = _freedom(share) - (coefficient is None)
-    return DocumentMean(value, _se(contribution, n[:, 0], finite), slope, contribution, freedom)
+    return DocumentMean(value, _se(contribution, n[:, 0], finite), slope, contribution, _freedom(share))
 
 
 class _Apart(NamedTuple):
@@ -134,6 +135,19 @@ def _tuned(parts: _Apart) -> tuple[Floats, Floats]:
     safe = remain > 1e-9 * right[:, None]
     others = np.divide(left[:, None] - product, remain, out=np.zeros_like(remain), where=safe)
     return slope, others
+
+
+def _tuned_weights(parts: _Apart, share: Floats) -> Floats:
+    """Return what a document's residual counts in an estimate whose lambda is tuned: leverage and weight.
+
+    Lambda has drawn the residual to itself by its leverage; and since lambda is not known, a document counts more where
+    it moves lambda the way in which the judged outputs' gbar is off.
+    """
+    loading, off = parts.g - parts.rest, parts.off.sum(1, keepdims=True)
+    square = (loading**2).sum(1, keepdims=True)
+    moves = np.divide(loading, square, out=np.zeros_like(loading), where=square > 0)
+    drawn = 1 - loading * moves / (1 - share)
+    return np.asarray((1 - off * moves) / np.sqrt(np.maximum(drawn, LEAST_LEFT)))
 
 
 def _se(contribution: Floats, n: Floats, finite: Finite | None) -> Floats:

@@ -82,7 +82,7 @@ def sample_mean(y: ArrayLike, finite: Finite | None = None) -> MeanEstimate:
     y = checked("y", y, 2)
     nothing = np.zeros(y.shape[:-1])
     influence = y - y.mean(-1, keepdims=True)
-    return _estimate(y.mean(-1), nothing, influence, nothing, finite)
+    return with_error(y.mean(-1), nothing, influence, nothing, finite)
 
 
 def control_variates(
@@ -122,7 +122,7 @@ def control_variates(
     value = centre + mean_from_moments(moments, n, rest, coefficient)
     loading = a if rest is None else a * (1 - _judged_share(n, rest))
     influence = _residual(y, g, loading, coefficient is None)
-    return _estimate(value, a, influence, _metric_se(loading, moments, n, rest), finite)
+    return with_error(value, a, influence, _metric_se(loading, moments, n, rest), finite)
 
 
 def ppi(y: ArrayLike, g: ArrayLike, rest: Rest) -> MeanEstimate:
@@ -145,7 +145,7 @@ def ppi(y: ArrayLike, g: ArrayLike, rest: Rest) -> MeanEstimate:
     variance = _union(moments, n, rest)[1]
     power = (moments.yg - moments.y * moments.g) * (1 - _judged_share(n, rest)) * _inverse(variance)
     value = centre + power * (np.asarray(rest.mean, float) - moments.g)
-    return _estimate(value, power, _residual(y, g, power, True), _metric_se(power, moments, n, rest), None)
+    return with_error(value, power, _residual(y, g, power, True), _metric_se(power, moments, n, rest), None)
 
 
 def interval(estimate: MeanEstimate, level: float = 0.05, freedom: float = np.inf) -> Interval:
@@ -178,12 +178,13 @@ def difference(first: MeanEstimate, second: MeanEstimate, metric_covariance: Arr
     metric = first.metric_se**2 + second.metric_se**2 - 2 * np.asarray(metric_covariance, float)
     influence = first.influence - second.influence
     value = first.value - second.value
-    return _estimate(value, first.coefficient - second.coefficient, influence, np.sqrt(np.maximum(metric, 0.0)), None)
+    return with_error(value, first.coefficient - second.coefficient, influence, np.sqrt(np.maximum(metric, 0.0)), None)
 
 
-def _estimate(
+def with_error(
     value: Floats, coefficient: Floats, influence: Floats, metric_se: Floats, finite: Finite | None
 ) -> MeanEstimate:
+    """Add the standard error that follows from what each judgement contributes, and from the metric's other outputs."""
     n = influence.shape[-1]
     variance = influence.var(-1, ddof=1) / n
     if finite is not None:

@@ -9,8 +9,8 @@ from scipy.special import ndtri, stdtrit
 
 from simlab.analysis.means.bootstrap import bootstrap_interval
 from simlab.analysis.means.document_bootstrap import document_bootstrap
-from simlab.analysis.means.documents import DocumentMean, Totals, document_mean, totals
-from simlab.analysis.means.estimates import Finite, Interval, MeanEstimate, Rest
+from simlab.analysis.means.documents import LEAST_LEFT, DocumentMean, Totals, document_mean, totals
+from simlab.analysis.means.estimates import Finite, Interval, MeanEstimate, Rest, with_error
 from simlab.analysis.means.shares import clopper_pearson, effective_number, wilson
 from simlab.types import Bools, Estimates, Floats, InputError, Judged
 
@@ -24,6 +24,7 @@ PUBLISHED = ("normal", "bootstrap")
 SYMMETRIC = ("normal", "t", "bootstrap")
 """Intervals that cover less than they say where judgements are skewed."""
 
+STUDENTS = ("t", "bootstrap_t")
 COCHRAN = 25
 """Symmetric 95 % intervals miss more than 6 % where n is less than so many times the squared skewness of what is
 averaged. Source: Cochran 1977, section 2.15."""
@@ -60,6 +61,8 @@ def of_judgements(
     Raises InputError for a bootstrap of a finite test set.
     """
     n, left = judged.y.shape[1], _left(judged)
+    if kind in STUDENTS and g is not None and slope is None:
+        found = _stretched(found, g, judged)
     if kind in RESAMPLED:
         _refuse_finite(judged, kind)
         rest = None if judged.rest is None or g is None else Rest(*judged.rest)
@@ -114,6 +117,27 @@ def of_documents(
         freedom=None if kind in PUBLISHED else found.freedom,
         skewed=_skewed(found.contribution, of.n > 0) if kind in SYMMETRIC else None,
     )
+
+
+def _stretched(found: MeanEstimate, g: Floats, judged: Judged) -> MeanEstimate:
+    """Let each residual count as much as its judgement does in an estimate whose slope is tuned.
+
+    It is stretched by what the slope took from it, `(1 - h)^-1/2` (HC2), h its leverage in g and mean: one judgement
+    less for all alike, as beside normal intervals, is too little where an outlier of g draws the slope to itself. And
+    it bears the weight `1 - (gbar - gbar of all) (g - gbar) / s_g^2` that its judgement has in the estimate, since the
+    slope is not known. Source: MacKinnon and White 1985; Särndal, Swensson and Wretman 1989.
+    """
+    n, mean = g.shape[1], g.mean(1, keepdims=True)
+    centred = g - mean
+    square = (centred**2).sum(1, keepdims=True)
+    known = square > 0
+    leverage = 1 / n + np.divide(centred**2, square, out=np.zeros_like(centred), where=known)
+    off = mean if judged.rest is None else (mean - judged.rest[1][:, None]) * judged.rest[0] / (n + judged.rest[0])
+    weight = 1 - n * off * np.divide(centred, square, out=np.zeros_like(centred), where=known)
+    # The published residuals are stretched alike, by (n - 1) / (n - 2), and their variance has ddof 1.
+    alike = np.sqrt((n - 2) / n / np.maximum(1 - leverage, LEAST_LEFT))
+    finite = None if judged.test_set is None else Finite(judged.test_set, judged.annotator_variance)
+    return with_error(found.value, found.coefficient, found.influence * alike * weight, found.metric_se, finite)
 
 
 def _totals(judged: Judged, g: Floats | None) -> Totals:

@@ -51,7 +51,8 @@ def _row(one: Record) -> list[str]:
 
 def _notes(splits: int) -> str:
     return "\n".join([
-        f"Averages over {splits} random split{'s' * (splits > 1)} of the documents; intervals are over worlds.",
+        f"Averages over {splits} random split{'s' * (splits > 1)} of the documents; intervals are over worlds, without",
+        "the noise of simulated studies; to be held against what was observed they are widened by its error.",
         "Predicted worlds re-reveal their ratings as the recorded table does: two studies share ratings by chance.",
         "Cells of one table share its ratings, so that their errors are not independent.",
     ])  # fmt: skip
