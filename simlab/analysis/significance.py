@@ -2,7 +2,7 @@
 
 Both tests take `total[document, system]`, each system's summed score per document (NaN: missing), and return
 `p_value[pair]`, two-sided, pairs i < j in the order of `np.triu_indices`. A document counts for a pair if both systems
-came.
+came. They condition on the raters: what others would have said is not asked (see `raters`).
 """
 
 from __future__ import annotations
