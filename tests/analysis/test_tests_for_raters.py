@@ -124,13 +124,15 @@ def flips_by_hand(data: Rated, i: int, j: int) -> float:
     """Enumerate the signs of whole raters, one by one; the statistic is Student's t itself."""
     mean = [np.average(data.value[data.system == s], weights=data.share[data.system == s]) for s in range(4)]
     above = data.value - np.array(mean)[data.system]
-    u = []
+    two, u = of_pair(data, i, j), []
+    sides = [two.system == 0, two.system == 1]
+    sizes = [two.share[side].sum() for side in sides]
+    middle = sum((two.share * two.value)[side].sum() / n for side, n in zip(sides, sizes, strict=True)) / 2
     for r in np.unique(data.rater):
-        mine = data.rater == r
-        centred = data.value - np.average(above[mine], weights=data.share[mine]) - (mean[i] + mean[j]) / 2
-        sides = [mine & (data.system == s) for s in (i, j)]
-        sizes = [data.share[data.system == s].sum() for s in (i, j)]
-        parts = [(data.share * centred)[side].sum() / n for side, n in zip(sides, sizes, strict=True)]
+        everywhere = data.rater == r
+        level = np.average(above[everywhere], weights=data.share[everywhere])
+        centred = two.share * (two.value - level - middle) * (two.rater == r)
+        parts = [centred[side].sum() / n for side, n in zip(sides, sizes, strict=True)]
         u.append(parts[0] - parts[1])
 
     def t(values: np.ndarray) -> float:
@@ -140,12 +142,13 @@ def flips_by_hand(data: Rated, i: int, j: int) -> float:
     return float(np.mean(extreme))
 
 
-@pytest.mark.parametrize("kind", ["side by side", "ungrouped", "twice"])
+@pytest.mark.parametrize("kind", ["side by side", "ungrouped", "twice", "gaps"])
 def test_flips_are_those_of_an_enumeration(kind: str) -> None:
     make = {
         "side by side": lambda rng: side_by_side(rng, 6, 5, 4),
         "ungrouped": lambda rng: scattered(rng, 6, 40, 4),
         "twice": lambda rng: scattered(rng, 6, 40, 4, 2),
+        "gaps": lambda rng: with_gaps(scattered(rng, 6, 40, 4, 1, 2), np.array([(3, 0), (8, 2), (9, 2)])),
     }
     data = make[kind](stream(8))
     p = rater_flips(stream(1), data, flips=2048)
