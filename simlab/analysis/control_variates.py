@@ -12,6 +12,8 @@ from simlab.analysis.means.bootstrap import (
     perfect_metric_published,
 )
 from simlab.analysis.means.components import VarianceComponents, variance_component_errors, variance_components
+from simlab.analysis.means.document_bootstrap import document_bootstrap
+from simlab.analysis.means.documents import DocumentMean, Totals, document_mean, totals
 from simlab.analysis.means.estimates import (
     Finite,
     Interval,
@@ -31,6 +33,7 @@ from simlab.analysis.means.planning import (
     price_of_precision,
     split_budget,
 )
+from simlab.analysis.means.shares import clopper_pearson, effective_number, wilson
 from simlab.analysis.means.stopping import (
     Looks,
     anytime_bernstein_looks,
@@ -42,19 +45,25 @@ from simlab.analysis.means.stopping import (
 )
 
 __all__ = [
+    "DocumentMean",
     "Finite",
     "Interval",
     "Looks",
     "MeanEstimate",
     "Rest",
     "Split",
+    "Totals",
     "VarianceComponents",
     "anytime_bernstein_looks",
     "betting_looks",
     "bootstrap_interval",
+    "clopper_pearson",
     "control_variates",
     "data_efficiency",
     "difference",
+    "document_bootstrap",
+    "document_mean",
+    "effective_number",
     "empirical_bernstein_looks",
     "empirical_data_efficiency",
     "first_narrow",
@@ -70,6 +79,8 @@ __all__ = [
     "range_with_metric",
     "sample_mean",
     "split_budget",
+    "totals",
     "variance_component_errors",
     "variance_components",
+    "wilson",
 ]

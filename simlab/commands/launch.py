@@ -104,6 +104,7 @@ def doubted(dataset: xr.Dataset) -> list[str]:
 def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Launched:
     """Return the finding of a store that was just filled, in a form."""
     from simlab.drawing.text import findings, tables
+    from simlab.store import skewness
     from simlab.store.opening import measures_of, open_filled
     from simlab.store.query import records
 
@@ -112,7 +113,8 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
         unkept = saving.kept(keep, tables.to_json(rows)) if keep else []
         text = findings.finding(dataset) if form == "table" else tables.write(rows, form)
         doubts, code = doubted(dataset), soundness(dataset)
-        notes = [*unkept, *doubts, *findings.ending(dataset, folder, program())]
+        narrow = [line] if (line := skewness.warning(dataset)) else []
+        notes = [*unkept, *doubts, *narrow, *findings.ending(dataset, folder, program())]
         return Launched(text, notes, code or (RESERVED if doubts or unkept else DONE))
 
 

@@ -219,6 +219,7 @@ def _carried_out(
     allow_version: bool,
 ) -> xr.Dataset:
     from simlab.commands import launch
+    from simlab.store import skewness
     from simlab.store.opening import open_filled
 
     declared, folder = launch.declared(
@@ -227,7 +228,7 @@ def _carried_out(
     for line in launch.carry_out(declared, folder, checked_jobs(jobs), quiet=not progress, allow_version=allow_version):
         warnings.warn(line, stacklevel=3)
     dataset = open_filled(folder)
-    for line in launch.doubted(dataset):
+    for line in [*launch.doubted(dataset), *filter(None, [skewness.warning(dataset)])]:
         warnings.warn(line, stacklevel=3)
     # Else measures would be read when they are used, and by then the folder may hold others.
     for variable in dataset.variables.values():

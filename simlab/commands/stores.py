@@ -19,7 +19,7 @@ from simlab.drawing import view
 from simlab.engine.ledger import STORE
 from simlab.files import reason
 from simlab.messages import Reservation, legible, or_nearest
-from simlab.store import opening, undivided
+from simlab.store import opening, skewness, undivided
 from simlab.store.beside import found_beside, with_found
 from simlab.store.folder import last_store
 from simlab.store.held_fixed import HELD_FIXED
@@ -120,6 +120,8 @@ def viewed(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Datase
         # Only once the answer is there: a mistake is answered by one line.
         if condition := view.condition(dataset):
             note(condition)
+        if line := skewness.warning(dataset):
+            note(line)
         if line := undivided.reservation(dataset):
             warnings.warn(line, Reservation, stacklevel=3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simlab.analysis.means.bootstrap import studentised
+from simlab.analysis.means.bootstrap import CHUNK, studentised
 from simlab.analysis.means.checks import check_level, reject
 from simlab.analysis.means.documents import Totals
 from simlab.analysis.means.estimates import Interval
@@ -39,9 +39,8 @@ def document_bootstrap(
     for row in range(len(of.n)):
         parts = _columns(of, row)
         slope = None if slopes is None else float(slopes[row])
-        counts = _counts(rng, parts[:, N] > 0, resamples)
         here = _means(parts, np.ones((1, len(parts))), slope, of.n_all is not None)
-        there = _means(parts, counts, slope, of.n_all is not None)
+        there = _resampled(rng, parts, slope, resamples, of.n_all is not None)
         bounds.append(studentised(*here, *there, level) if studentise else _percentiles(there[0], level))
     low, high = np.array(bounds).T
     return Interval(low, high)
@@ -53,6 +52,19 @@ def _columns(of: Totals, row: int) -> Floats:
     shift = g.sum() / n.sum() if of.n_all is not None else 0.0
     n_all, g_all = (np.zeros_like(n) if part is None else part[row] for part in (of.n_all, of.g_all))
     return np.stack([n, y, g - shift * n, n_all, g_all - shift * n_all], axis=1)
+
+
+def _resampled(
+    rng: np.random.Generator, parts: Floats, slope: float | None, resamples: int, rest: bool
+) -> tuple[Floats, Floats]:
+    """Return estimate and squared standard error of each resample, a few at a time: there may be many documents."""
+    step = max(1, CHUNK // len(parts))
+    found = [
+        _means(parts, _counts(rng, parts[:, N] > 0, min(step, resamples - first)), slope, rest)
+        for first in range(0, resamples, step)
+    ]
+    values, variances = (np.concatenate(part) for part in zip(*found, strict=True))
+    return values, variances
 
 
 def _counts(rng: np.random.Generator, judged: Bools, resamples: int) -> Floats:

@@ -36,9 +36,9 @@ def wilson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> Interval:
 
 
 def clopper_pearson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> Interval:
-    """Give exact intervals: they cover at least `1 - level` at any share, and often more. Source: same, 1934.
+    """Give exact intervals: they cover at least `1 - level` at any share, and often more.
 
-    Raises InputError as `wilson`.
+    Raises InputError as `wilson`. Source: Clopper and Pearson 1934.
 
     >>> [round(float(bound), 3) for bound in clopper_pearson(1.0, 20)]
     [0.832, 1.0]

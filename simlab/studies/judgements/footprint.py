@@ -21,6 +21,8 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
     items = size.items if fixed else Size(0, "items", "systems.n_items")
     # Outputs of inputs of their own are picked from those of every system for every input.
     own = not config["design"]["shared_inputs"] and bool(systems.get("item_sd") or systems.get("item_agreement"))
+    # What outputs of a document have in common is drawn beside what is their own.
+    together = bool(systems.get("document_agreement")) and systems.get("outputs_per_document", 1) > 1
     campaigns = [
         need(44, studies, size.systems, human),
         need(60, size.systems, human),
@@ -29,6 +31,7 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
         need(40, size.systems, calibration),
         need(16 if own else 0, size.systems, size.systems, metric),
         need(60, size.systems, items),
+        need(32 if together else 0, size.systems, max((human, metric, items), key=lambda of: of.n)),
         need(120, studies, size.pairs),
     ]
     world = [need(8, size.items), need(8, raters), need(240, size.pairs), need(26, size.table)]

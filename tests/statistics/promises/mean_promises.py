@@ -11,12 +11,15 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from places import places
 from scipy.special import ndtri
 from scipy.stats import binom
 
 from simlab.analysis import estimators
 from simlab.analysis.means.contrasts import pair_errors, two_sided
+from simlab.config import compose
 from simlab.rng import stream
+from simlab.studies.blocks import run_block
 from simlab.types import Estimates, Floats, Judged, Parts
 
 NUMBERS = (20, 50, 100)
@@ -172,6 +175,27 @@ def useless_metrics(worlds: int, numbers: Sequence[int] = (100, 200)) -> Iterato
         )
 
 
+def studies_of_documents(worlds: int) -> Iterator[Row]:
+    """Measure coverage and level of whole studies, one in each world of two equal systems."""
+    alike = {"systems.outputs_per_document": SIZE, "systems.document_agreement": AGREEMENT, "systems.spacing": 0}
+    scores = {"raters.scale": "score", "raters.noise": 0.5, "metric": "correlated", "metric.correlation": 0.6}
+    fixed = {"systems.test_set": "fixed", "systems.n_items": 200, "budget.metric_ratings": "null"}
+    for name, keys in {
+        "shares": {"analysis.estimator": "sample_mean", "metric": "none"},
+        "scores, ppi": {"analysis.estimator": "ppi", **scores},
+        "scores, own inputs": {"analysis.estimator": "ppi", "design.shared_inputs": "false", **scores},
+        "half of a test set": {"analysis.estimator": "sample_mean", **scores, **fixed},
+        "half of a test set, control variates": {"analysis.estimator": "control_variates", **scores, **fixed},
+    }.items():
+        found = _outcomes({"systems": "alpha_optimal", "systems.n_systems": 2, **alike, **keys}, worlds)
+        held = (found["low"] <= found["true_value"]) & (found["true_value"] <= found["high"])
+        setting = f"{name}, documents of 5, n=100"
+        yield _share("coverage of studies", setting, DOCUMENTS_LEAST, held.mean(1))
+        if "fixed" not in keys.values():
+            level = _share("level of studies", setting, LEVEL_AT_MOST, found["significant"][:, 0])
+            yield level._replace(side="at most")
+
+
 PROMISES = (
     lambda: independent_shares(),
     lambda: independent_shares(interval="clopper_pearson"),
@@ -185,8 +209,15 @@ PROMISES = (
     lambda: documents_forgotten(10_000),
     lambda: levels_of_differences(20_000),
     lambda: useless_metrics(5000),
+    lambda: studies_of_documents(4000),
 )
 """What a table of promises calls."""
+
+
+def _outcomes(keys: dict[str, Any], worlds: int) -> dict[str, Any]:
+    config = compose([f"{key}={value}" for key, value in (keys | {"worlds": worlds, "studies": 1}).items()])
+    blocks = [run_block(config, places(world, 1)).arrays for world in range(worlds)]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
 def judged(y: Floats, *, binary: bool = False) -> Judged:
@@ -266,5 +297,5 @@ def _coverage(name: str, setting: str, bound: float, found: Estimates, truth: fl
 def _share(name: str, setting: str, bound: float, held: np.ndarray) -> Row:
     # Not 0 where all hold: what never happened in n worlds may happen in one of them.
     share = held.mean()
-    spread = max(share * (1 - share), 1 / len(held))
+    spread = max(float(np.var(held)), 1 / len(held))
     return Row(name, setting, bound, float(share), float(np.sqrt(spread / len(held))), len(held))

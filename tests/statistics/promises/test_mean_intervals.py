@@ -66,6 +66,10 @@ def test_a_metric_that_knows_nothing_costs_next_to_nothing() -> None:
     check(promises.useless_metrics(1000), errors=5)
 
 
+def test_studies_of_documents_cover_and_keep_their_level() -> None:
+    check(promises.studies_of_documents(120), errors=5)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("promise", PROMISES)
 def test_every_promise_holds(promise: object) -> None:
