@@ -399,7 +399,7 @@ def detect(
     ] = None,
     solve: Annotated[
         Literal["n_human", "n_metric", "n_calibration", "accuracy", "mix"] | None,
-        typer.Option(help="Find the least of this that measures the difference; mix: the cheapest ratings."),
+        typer.Option(help="Find the least of this that finds the difference with power=.8; mix: the cheapest."),
     ] = None,
     prices: Annotated[
         str | None, typer.Option(metavar="human=P,metric=P", help="What a rating costs, for --solve mix.")

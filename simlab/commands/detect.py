@@ -81,7 +81,7 @@ def solved(given: Given, solve: str, difference: float | None, prices: str | Non
             solutions.append(_ordered(row) | dict.fromkeys(_unknowns(solve), None))
     if len(missing) == len(rows):
         raise missing[0]
-    return [row | {"difference": difference} | _reached(row) for row in solutions]
+    return [row | {"difference": difference} | _reached(row, difference) for row in solutions]
 
 
 def _unknowns(solve: str) -> tuple[str, ...]:
@@ -97,7 +97,8 @@ def _finder(given: Row, solve: str, prices: str | None, joint: bool) -> Callable
         raise InputError("--solve accuracy needs metric ratings whose accuracy matters; add n_metric")
 
     def find(row: Row, difference: float) -> Row:
-        value = inverse.smallest(solve, _plan(row), difference, level=row["level"], joint=joint)  # type: ignore[arg-type]
+        level, power = row["level"], row["power"]
+        value = inverse.smallest(solve, _plan(row), difference, level=level, power=power, joint=joint)  # type: ignore[arg-type]
         return _ordered(row | dict.fromkeys(_unknowns(solve), value))
 
     return find
@@ -116,7 +117,8 @@ def _mixer(given: Row, prices: str | None, joint: bool) -> Callable[[Row, float]
     none = 0 if calibrated == [FREE] else None
 
     def find(row: Row, difference: float) -> Row:
-        mix = inverse.cheapest_mix(_plan(row | {"n_calibration": none}), difference, costs, level=row["level"])
+        plan, level, power = _plan(row | {"n_calibration": none}), row["level"], row["power"]
+        mix = inverse.cheapest_mix(plan, difference, costs, level=level, power=power)
         return _ordered(row | mix.plan._asdict()) | {"price": mix.price}
 
     return find
@@ -142,12 +144,12 @@ def _prices(given: str | None) -> inverse.Prices:
     return inverse.Prices(**prices)
 
 
-def _reached(row: Row) -> Row:
-    """Say what a solution measures; nothing where there is none."""
-    names = ("epsilon", "epsilon_joint", "detectable")
+def _reached(row: Row, difference: float) -> Row:
+    """Say what a solution measures, and how often it finds the difference; nothing where there is none."""
+    names = ("epsilon", "epsilon_joint", "detectable", "power_published", "power_joint")
     if row["n_metric"] is None or row["n_human"] is None or (row["n_metric"] and row["rho"] is None):
         return dict.fromkeys(names)
     # Where human ratings are enough, the least accuracy is that of a metric that says nothing.
     idle = row["rho"] == row["eta"] == 0.5
-    reached = detected([row | {"n_metric": 0} if idle else row])[0]
+    reached = detected([row | {"n_metric": 0} if idle else row], difference)[0]
     return {name: reached[name] for name in names}

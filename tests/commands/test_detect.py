@@ -19,6 +19,8 @@ from simlab.analysis.adequacy.plans import Plan
 from tests.commands.test_cli import said
 
 PLAN = ["rho=.7", "eta=.7", "alpha=.6"]
+HALF = "power=.5"
+"""The power with which a measurable difference is found."""
 
 
 def records(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict]:
@@ -81,6 +83,7 @@ def test_level_and_power_vary_too(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_solved_for_reaches_the_difference(unknown: str, capsys: pytest.CaptureFixture[str]) -> None:
     plan = {"n_human": 100, "n_metric": 2000, "n_calibration": 1000}
     words = [f"{key}={value}" for key, value in plan.items() if key != unknown]
+    words = [*words, HALF]
     (row,) = records(capsys, *words, *PLAN, "--solve", unknown, "--difference", ".09")
     assert row["epsilon"] == pytest.approx(0.09, abs=3e-4)
     assert row[unknown] > 0
@@ -90,8 +93,34 @@ def test_what_is_solved_for_reaches_the_difference(unknown: str, capsys: pytest.
     assert unknown in said(capsys, "detect", *words, *PLAN, "--solve", unknown, "--difference", ".09")
 
 
+@pytest.mark.parametrize("power", ["", "power=.9"])
+@pytest.mark.parametrize("joint", [False, True])
+def test_what_is_solved_for_finds_the_difference_as_often_as_wanted(
+    power: str, joint: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = ["n_metric=2000", "n_calibration=400", "accuracy=.8", "alpha=.6", *filter(None, [power])]
+    words = ["--difference", ".06" if joint else ".08"]
+    (row,) = records(capsys, *plan, *words, "--solve", "n_human", *(["--joint"] if joint else []))
+    name, wanted = "power_joint" if joint else "power_published", 0.9 if power else 0.8
+    assert row["n_human"] > 0
+    assert wanted <= row[name] < wanted + 0.002
+    (fewer,) = records(capsys, *plan, f"n_human={row['n_human'] - 1}", *words)
+    assert fewer[name] < wanted
+
+
+def test_the_power_of_a_mix_and_what_no_number_finds(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["alpha=.6", "accuracy=.9", "--solve", "mix", "--difference", ".05", "--prices", "human=.15,metric=.001"]
+    (row,) = records(capsys, *words)
+    assert 0.8 <= row["power_published"] < 0.805
+    assert row["detectable"] == pytest.approx(0.05, abs=5e-4)
+    far = ["accuracy=.7", "n_calibration=50", "--solve", "n_metric", "--difference", ".1"]
+    assert "no difference is found with power 0.8" in said(capsys, "detect", *far, code=2)
+    assert "is found with power 0.8 with these settings is" in said(capsys, "detect", "n_human=99", *far, code=2)
+    assert "is measurable with these settings is" in said(capsys, "detect", *far, HALF, code=2)
+
+
 def test_the_least_accuracy(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["n_human=0,1000", "n_metric=1000", "alpha=.6", "--solve", "accuracy", "--difference", ".05"]
+    words = ["n_human=0,1000", "n_metric=1000", "alpha=.6", HALF, "--solve", "accuracy", "--difference", ".05"]
     poor, idle = records(capsys, *words)
     assert poor["rho"] == poor["eta"] == pytest.approx(0.9311, abs=1e-4)
     assert idle["rho"] == 0.5
@@ -99,7 +128,17 @@ def test_the_least_accuracy(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_cheapest_mix(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["alpha=.6", "accuracy=.9", "--solve", "mix", "--difference", ".05", "--prices", "human=.15,metric=.001"]
+    words = [
+        "alpha=.6",
+        "accuracy=.9",
+        HALF,
+        "--solve",
+        "mix",
+        "--difference",
+        ".05",
+        "--prices",
+        "human=.15,metric=.001",
+    ]
     (row,) = records(capsys, *words)
     assert row["price"] == pytest.approx(row["n_human"] * 0.15 + row["n_metric"] * 0.001)
     assert row["epsilon"] <= 0.0503
@@ -110,7 +149,7 @@ def test_the_cheapest_mix(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_setting_out_of_reach_does_not_hide_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["n_human=0,100", "n_calibration=1000", *PLAN, "--solve", "n_metric", "--difference", ".09"]
+    words = ["n_human=0,100", "n_calibration=1000", *PLAN, HALF, "--solve", "n_metric", "--difference", ".09"]
     none, some = records(capsys, *words)
     assert none["n_metric"] is None
     assert none["epsilon"] is None
@@ -147,6 +186,7 @@ MISTAKES = {
     "n_human=5 --difference 1.5": "--difference=1.5",
     "n_human=5 alpha=.6 --difference .9": "more than 0.6",
     "n_human=5 --joint": "go with --solve",
+    "power=.3 --solve n_human --difference .1": "power=0.3",
     "--solve n_human": "needs a difference",
     "n_human=5 --solve n_human --difference .1": "n_human is what --solve n_human looks for",
     "n_human=5 --solve n_metric --difference .1": "needs rho and eta",

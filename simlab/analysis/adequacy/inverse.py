@@ -11,8 +11,11 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.special import ndtri
 
-from simlab.analysis.adequacy.plans import Plan, apart, check, expected, ravel
+from simlab.analysis.adequacy.joint_power import joint_detectable, joint_power
+from simlab.analysis.adequacy.measurable_difference import detectable_difference, power_of
+from simlab.analysis.adequacy.plans import Plan, apart, check, critical, expected, ravel
 from simlab.types import Floats, InputError
 
 Numbers: TypeAlias = Plan[float]
@@ -22,6 +25,8 @@ MOST = 10**9
 """More ratings than anybody collects; what is measurable with so many is called the limit."""
 
 PRECISION = 1e-4
+HALF = 0.5
+"""The power with which a measurable difference is found; plans for it are the published ones."""
 
 REMEDIES = {
     "n_human": "ask for a larger difference",
@@ -77,35 +82,66 @@ def smallest(
     difference: float,
     *,
     level: float = 0.05,
+    power: float = 0.5,
     constrain: bool = False,
     joint: bool = False,
 ) -> float:
     """Return the smallest value of `unknown` for which the plan measures a `difference`; the others are the plan's.
 
-    `unknown="accuracy"` varies rho = eta from .5 (a metric that knows nothing) to 1, to four decimals; the others are
-    whole numbers. `joint` takes the joint measurable difference, which is smaller where rho and eta are estimated from
-    one calibration for both systems. Raises InputError, with the limit, where no value suffices.
+    With `power` .5 the measurable difference is at most that large, which as a true difference is found half the time;
+    with more, a true difference is found with this power, as `power_of` and `joint_power` say. `unknown="accuracy"`
+    varies rho = eta from .5 (a metric that knows nothing) to 1, to four decimals; the others are whole numbers. `joint`
+    is for systems that share one calibration: where rho and eta are estimated, they need less. Raises InputError, with
+    the limit, where no value suffices, and for a power that is not from .5 to below 1.
 
     >>> smallest("n_human", Plan(0, 0, 0.7, 0.7, 0.6), 0.05), smallest("accuracy", Plan(0, 1000, 1, 1, 0.6), 0.1)
     (735.0, 0.718)
     """
     if not 0 < difference < 1:
         raise InputError(f"difference={difference:g} is not between 0 and 1; give a difference of two shares")
+    if not HALF <= power < 1:
+        raise InputError(f"power={power:g} is not from .5 to below 1")
+    wanted = Wanted(difference, power, level, constrain, joint)
 
-    def reached(value: float) -> float:
-        return epsilon_of(_set(plan, unknown, value), level=level, constrain=constrain, joint=joint)
+    def enough(value: float) -> bool:
+        return wanted.by(_set(plan, unknown, value))
 
+    most: float = 1 if unknown == "accuracy" else MOST
+    if not enough(most):
+        raise _out_of_reach(unknown, wanted, wanted.limit(_set(plan, unknown, most)))
     if unknown == "accuracy":
-        return _least_accuracy(reached, difference)
-    if reached(0) <= difference:
+        return _least_accuracy(enough)
+    if enough(0):
         return 0.0
-    limit = reached(MOST)
-    if limit > difference:
-        raise _out_of_reach(unknown, difference, limit)
     low, high = 0, 1
-    while reached(high) > difference:
+    while not enough(high):
         low, high = high, min(2 * high, MOST)
-    return float(_bisected(lambda n: reached(n) <= difference, low, high))
+    return float(_bisected(enough, low, high))
+
+
+class Wanted(NamedTuple):
+    """Hold what a plan must reach: a difference that is to be measurable, or found with a power."""
+
+    difference: float
+    power: float
+    level: float
+    constrain: bool
+    joint: bool
+
+    def by(self, plan: Numbers) -> bool:
+        """Tell whether a plan reaches it."""
+        if self.power == HALF:
+            return self.limit(plan) <= self.difference
+        find = joint_power if self.joint else power_of
+        # Without any rating there is no power.
+        return bool(find(plan, self.difference, level=self.level, constrain=self.constrain) >= self.power)
+
+    def limit(self, plan: Numbers) -> float:
+        """Return the least difference that a plan reaches."""
+        if self.power == HALF:
+            return epsilon_of(plan, level=self.level, constrain=self.constrain, joint=self.joint)
+        find = joint_detectable if self.joint else detectable_difference
+        return float(find(plan, power=self.power, level=self.level, constrain=self.constrain))
 
 
 def _bisected(enough: Callable[[int], bool], low: int, high: int) -> int:
@@ -122,29 +158,37 @@ def _set(plan: Numbers, unknown: Unknown, value: float) -> Numbers:
     return plan._replace(**{unknown: int(value)})
 
 
-def _least_accuracy(reached: Callable[[float], float], difference: float) -> float:
+def _least_accuracy(enough: Callable[[float], bool]) -> float:
     """Bisect in steps of PRECISION; at .5 the metric says nothing, and just above it next to nothing."""
     low, high = round(0.5 / PRECISION), round(1 / PRECISION)
-    limit = reached(1.0)
-    if limit > difference:
-        raise _out_of_reach("accuracy", difference, limit)
-    if reached((low + 0.01) * PRECISION) <= difference:
+    if enough((low + 0.01) * PRECISION):
         return 0.5
-    return round(_bisected(lambda k: reached(k * PRECISION) <= difference, low, high) * PRECISION, 4)
+    return round(_bisected(lambda k: enough(k * PRECISION), low, high) * PRECISION, 4)
 
 
-def _out_of_reach(unknown: str, difference: float, limit: float) -> InputError:
+def _out_of_reach(unknown: str, wanted: Wanted, limit: float) -> InputError:
+    what = "is measurable" if wanted.power == HALF else f"is found with power {wanted.power:g}"
+    least = f"the least that {what} with these settings is {limit:.3g}"
+    if np.isnan(limit):
+        least = f"no difference {what} with these settings"
     return InputError(
-        f"difference={difference:g} is out of reach for any {unknown}: the least that is measurable with these"
-        f" settings is {limit:.3g}; {REMEDIES[unknown]}"
+        f"difference={wanted.difference:g} is out of reach for any {unknown}: {least}; {REMEDIES[unknown]}"
     )
 
 
 def cheapest_mix(
-    plan: Numbers, difference: float, prices: Prices, *, level: float = 0.05, constrain: bool = False
+    plan: Numbers,
+    difference: float,
+    prices: Prices,
+    *,
+    level: float = 0.05,
+    power: float = 0.5,
+    constrain: bool = False,
 ) -> Mix:
     """Find the cheapest numbers of human and metric ratings, per system, that measure a `difference`.
 
+    `power` as in `smallest`; above .5 the search looks for a measurable difference that is as much smaller as normal
+    laws have it, and what it finds is filled up to the power.
     The plan's own n_human and n_metric do not count. Where its `n_calibration` is not None, that is chosen, too, and
     paid for. Numbers of metric ratings and calibration outputs are searched on a grid that narrows around its best
     point, the human ratings that are missing then follow; the price is within about one per cent of the least one.
@@ -158,7 +202,10 @@ def cheapest_mix(
         raise InputError(
             f"prices of {prices.human:g} and {prices.metric:g} are not all positive; give what ratings cost"
         )
-    alone = int(smallest("n_human", plan._replace(n_metric=0, n_calibration=_none_yet(plan)), difference, level=level))
+    wanted = Wanted(difference, power, level, constrain, False)
+    bare = plan._replace(n_metric=0, n_calibration=_none_yet(plan))
+    alone = int(smallest("n_human", bare, difference, level=level, power=power))
+    measurable = difference / (1 + float(ndtri(power)) / critical(level))
     human, metric, calibration = prices.each
     ends = [np.log1p([0, alone * human / metric])]
     if plan.n_calibration is not None:
@@ -169,11 +216,11 @@ def cheapest_mix(
             np.unique(np.rint(np.expm1(np.linspace(low, high, k))).astype(float)) for low, high in ends
         ]
         points: Floats = np.stack([x.ravel() for x in np.meshgrid(*axes, indexing="ij")], axis=1)
-        needed = _humans_needed(plan, points, alone, difference, level, constrain)
+        needed = _humans_needed(plan, points, alone, measurable, level, constrain)
         price = needed * human + points @ [metric, calibration][: len(ends)]
         best = min(best, (float(price.min()), points[price.argmin()]), key=lambda priced: priced[0])
         ends = [_around(axis, at, low, high) for axis, at, (low, high) in zip(axes, best[1], ends, strict=True)]
-    return _finished(plan, best[1], difference, prices, level, constrain)
+    return _finished(plan, best[1], wanted, prices)
 
 
 _STEPS = {1: (25, 13, 13, 13, 13), 2: (11, 7, 7, 7, 7, 7)}
@@ -217,15 +264,17 @@ def _humans_needed(
     return np.where(enough, 0.0, np.ceil(high - 1e-9))
 
 
-def _finished(plan: Numbers, point: Floats, difference: float, prices: Prices, level: float, constrain: bool) -> Mix:
+def _finished(plan: Numbers, point: Floats, wanted: Wanted, prices: Prices) -> Mix:
     """Fill up with as many human ratings as are missing, exactly, then drop metric ratings that are not needed."""
     n_calibration = int(point[1]) if len(point) > 1 else None
     chosen = plan._replace(n_metric=int(point[0]), n_calibration=n_calibration)
-    chosen = chosen._replace(n_human=int(smallest("n_human", chosen, difference, level=level, constrain=constrain)))
+    level, constrain = wanted.level, wanted.constrain
+    n_human = smallest("n_human", chosen, wanted.difference, level=level, power=wanted.power, constrain=constrain)
+    chosen = chosen._replace(n_human=int(n_human))
     if chosen.n_metric:
 
         def enough(n: int) -> bool:
-            return epsilon_of(chosen._replace(n_metric=n), level=level, constrain=constrain) <= difference
+            return wanted.by(chosen._replace(n_metric=n))
 
         chosen = chosen._replace(n_metric=0 if enough(0) else _bisected(enough, 0, int(chosen.n_metric)))
     human, metric, calibration = prices.each

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import ndtr
 
+from simlab.analysis.adequacy.joint_power import joint_detectable, joint_power
 from simlab.analysis.adequacy.measurable_difference import (
     detectable_difference,
     joint_difference,
     measurable_difference,
     power_of,
 )
-from simlab.analysis.adequacy.plans import Plan, critical
+from simlab.analysis.adequacy.plans import Plan
 
 Row: TypeAlias = dict[str, Any]
 
@@ -49,15 +49,15 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
     level, power = first["level"], first["power"]
     detectable = detectable_difference(plan, level=level, power=power)
     published = measurable_difference(plan, level=level)
-    joint = joint_difference(plan, level=level, power=power)
+    joint = joint_difference(plan, level=level)
     answer = {
         "epsilon": published.epsilon,
         "epsilon_joint": joint.epsilon,
         "detectable": detectable,
-        "detectable_joint": joint.detectable,
+        "detectable_joint": joint_detectable(plan, level=level, power=power),
         "flipped": published.flipped,
     }
     if difference is not None:
         answer["power_published"] = power_of(plan, difference, level=level)
-        answer["power_joint"] = np.asarray(ndtr(critical(level) * (difference / joint.epsilon - 1)))
+        answer["power_joint"] = joint_power(plan, difference, level=level)
     return answer
