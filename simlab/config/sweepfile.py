@@ -15,9 +15,9 @@ from simlab.config.plain_yaml import Plain, content_of, value_of
 from simlab.messages import legible, or_nearest, shown
 from simlab.types import InputError
 
-FIGURES = ("lines", "pairs", "tradeoff", "contours")
+FIGURES = ("lines", "pairs", "tradeoff", "contours", "repetitions")
 """What a figure shows: a measure against an axis; the verdict about each pair; one measure against another; lines of
-equal value over two axes."""
+equal value over two axes; a measure for each sort of repetition."""
 SCALES = ("linear", "log", "neg_log")
 _SUFFIXES = (".yaml", ".yml")
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 RECORDED = "simlab.world.recorded.recorded"
 """The part of a table of ratings, which is one world."""
 
+ANEW = ("", "_new_documents", "_new_raters", "_new_study")
+"""What a repetition draws anew, as the names of measures end."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -65,7 +68,10 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
         nearest(against, measures_of(dataset), "the measure")
     # A scale is meant for the measure that the sweep names.
     scale = wanted.get("scale", "linear") if shown == wanted.get("measure") else "linear"
-    every = measures_of(dataset) if figure_kind(dataset) == "pairs" else (against,) if against else ()
+    kind = figure_kind(dataset)
+    every = measures_of(dataset) if kind == "pairs" else (against,) if against else ()
+    if kind == "repetitions":
+        every = tuple(repetitions(dataset, shown))
     besides = tuple(name for name in every if name != shown)
     mark = wanted.get("mark") if shown == wanted.get("measure") else None
     return View(
@@ -80,6 +86,12 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
         mark,
         found_beside(dataset, [shown]),
     )
+
+
+def repetitions(dataset: xr.Dataset, measure: str) -> list[str]:
+    """Name what a store holds of a measure for all sorts of repetitions: nothing new, and what its name says is new."""
+    names = [f"{measure.partition('_new_')[0]}{anew}" for anew in ANEW]
+    return [name for name in names if name in measures_of(dataset) and np.isfinite(dataset[name].values).any()]
 
 
 def figure_kind(dataset: xr.Dataset) -> str:

@@ -33,7 +33,7 @@ def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
     for k, (at, points) in enumerate(lines):
         style = styles.style(k, value_label(shown.line, at[shown.line]) if shown.line else "")
         if numbers:
-            _line(axes, across, points, style | {"linestyle": styles.dashes(k)}, shown.scale)
+            line(axes, across, points, style | {"linestyle": styles.dashes(k)}, shown.scale)
         else:
             _points(axes, across + 0.12 * (k - (len(lines) - 1) / 2), points, style, shown.scale)
     if charts.drawn_beside(shown):
@@ -56,7 +56,8 @@ def _found(axes: Axes, across: Array, part: xr.Dataset, shown: View) -> None:
         axes.plot(across, [point.value for point in points], color=colour, linestyle=":", linewidth=1.0, alpha=0.6)
 
 
-def _line(axes: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
+def line(axes: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
+    """Draw one line over numbers, with the intervals of its points as a band."""
     values, low, high = styles.estimates(points, scale)
     # Among many points a mark on each would hide the line.
     axes.plot(across, values, markevery=max(1, len(across) // 12), **style)

@@ -1,0 +1,63 @@
+"""Draw how often a repetition confirms a study: a line for each sort of repetition, a panel for each design."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from simlab.comparing.contrasts import groups
+from simlab.drawing import view
+from simlab.drawing.figures import charts, lines, panels, styles
+from simlab.drawing.view import View
+from simlab.drawing.wording import measure_label
+from simlab.store.held_fixed import held_fixed
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TITLE = "held fixed when repeated"
+
+
+def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
+    """Draw the measure of a sweep's figure, or another one, for all repetitions of which the store tells.
+
+    Of a measure without repetitions by others it is a figure of lines.
+    """
+    shown = view.view(dataset, measure)
+    names = view.repetitions(dataset, shown.measure)
+    if len(names) < 2 or not view.is_numeric(dataset, shown.x):
+        return lines.draw(dataset, measure)
+    apart = tuple(name for name in (*shown.panels, shown.line) if name)
+    each = replace(shown, line=None, panels=apart)
+    figure = charts.draw(dataset, each, lambda axes, part, _: _panel(axes, part, each, names))
+    handles, _ = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, _labels(dataset, names), loc="outside right upper", title=TITLE, alignment="left")
+    panels.footnote(figure, _caption(dataset, each))
+    return figure
+
+
+def _panel(axes: Axes, part: xr.Dataset, shown: View, names: list[str]) -> None:
+    across = part[shown.x].values
+    for k, name in enumerate(names):
+        ((_, points),) = groups(part, shown.x, name)
+        lines.line(axes, across, points, styles.style(k, name) | {"linestyle": styles.dashes(k)}, shown.scale)
+    if charts.drawn_beside(shown):
+        ((_, points),) = groups(part, shown.x, str(shown.found))
+        axes.plot(across, [point.value for point in points], color="#777777", linestyle=":", linewidth=1.2, label="_")
+    axes.set_xticks(across)
+    # All sorts of repetitions have the scale of shares in common.
+    axes.set_ylim(0, 1)
+
+
+def _labels(dataset: xr.Dataset, names: list[str]) -> list[str]:
+    fixed = held_fixed(dataset, names)
+    return [fixed.get(name, measure_label(dataset, name)) for name in names]
+
+
+def _caption(dataset: xr.Dataset, shown: View) -> str:
+    """Say what the lines are, as figures of lines do; what is held fixed stands in the legend."""
+    said = charts.caption(dataset, shown)
+    parts = [part for part in said.removesuffix(".").split("; ") if not part.startswith("held fixed: ")]
+    return "; ".join(parts) + "."
