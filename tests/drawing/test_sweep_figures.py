@@ -61,3 +61,43 @@ def test_parts_come_in_the_order_of_the_axes_with_their_titles() -> None:
     assert [float(part["epsilon"].max()) for _, part in parts] == [5.0, 10.0]
     figure, grid = panels.sheet(["a", "b", "c", "d", "e"], 2.0, 2.0)
     assert (len(figure.axes), grid.shape) == (5, (2, 3))
+
+
+SORTS = {"srp": "raters, documents", "srp_new_raters": "documents", "srp_new_study": "nothing but the law"}
+
+
+def repeated(measures: dict[str, str] = SORTS) -> xr.Dataset:
+    """Return a store of two designs with measures of several sorts of repetitions, and the power beside them."""
+    rng = np.random.default_rng(1)
+    variables = {}
+    for name, fixed in {**measures, "power": "nothing but the law"}.items():
+        clusters = 0.5 + 0.1 * rng.normal(size=(2, 3, 8))
+        value = clusters.mean(-1)
+        variables[name] = (("grouping", "documents"), value, {"cluster": "world", "held_fixed": fixed})
+        variables |= {f"{name}_mcse": (("grouping", "documents"), 0 * value + 0.03)}
+        variables |= {f"{name}_n": (("grouping", "documents"), np.full((2, 3), 64))}
+        variables |= {f"{name}_influence": (("grouping", "documents", "cluster"), clusters - value[..., None])}
+    figure = {"kind": "repetitions", "x": "documents", "line": "grouping", "measure": "srp", "x_scale": "log"}
+    declared = {"axes": [{"name": "grouping"}, {"name": "documents"}], "figure": figure}
+    declared |= {"worlds": 8, "pools": 2, "document_draws": 1, "studies": 4}
+    axes = {"grouping": ["pseudo_side_by_side", "ungrouped"], "documents": [20, 60, 181]}
+    return xr.Dataset(variables, axes, {"sweep": json.dumps(declared), "config": "{}"})
+
+
+def test_repetitions_have_a_panel_for_each_design_and_say_what_is_held_fixed() -> None:
+    dataset = repeated()
+    figure = sweep.draw(dataset)
+    assert [axes.get_title() for axes in figure.axes] == ["grouping = pseudo side by side", "grouping = ungrouped"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [*SORTS.values(), "(power)"]
+    drawn = figure.axes[1].lines[1].get_ydata()
+    np.testing.assert_array_equal(drawn, dataset["srp_new_raters"].sel(grouping="ungrouped"))
+    caption = figure.get_supxlabel().replace("\n", " ")
+    assert "8 worlds × 2 pools × 4 studies" in caption
+    assert "where nothing is found, the measure is 1" in caption
+
+
+def test_without_repetitions_by_others_a_figure_of_repetitions_is_one_of_lines() -> None:
+    figure = sweep.draw(repeated({"srp": "raters, documents"}))
+    assert len(figure.axes) == 1
+    assert "held fixed: raters, documents" in figure.get_supxlabel().replace("\n", " ")

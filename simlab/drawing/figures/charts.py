@@ -50,7 +50,8 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
         f"95 % intervals over {clusters}, inside the range of the measure",
         f"{replicated(sweep)} per point",
         fixed and f"held fixed: {fixed}",
-        drawn_beside(shown) and f"dotted: {measure_label(dataset, str(shown.found))}, without which it is 1",
+        drawn_beside(shown)
+        and f"dotted: {measure_label(dataset, str(shown.found))}; where nothing is found, the measure is 1",
         shown.line and shared,
         _failures(dataset),
         view.condition(dataset),

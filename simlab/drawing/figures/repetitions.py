@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simlab.comparing.contrasts import groups
 from simlab.drawing import view
 from simlab.drawing.figures import charts, lines, panels, styles
 from simlab.drawing.view import View
-from simlab.drawing.wording import measure_label
+from simlab.drawing.wording import value_label
 from simlab.store.held_fixed import held_fixed
 
 if TYPE_CHECKING:
@@ -32,8 +32,11 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     apart = tuple(name for name in (*shown.panels, shown.line) if name)
     each = replace(shown, line=None, panels=apart)
     figure = charts.draw(dataset, each, lambda axes, part, _: _panel(axes, part, each, names))
-    handles, _ = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, _labels(dataset, names), loc="outside right upper", title=TITLE, alignment="left")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    fixed = held_fixed(dataset, names)
+    figure.legend(
+        handles, [fixed.get(label, label) for label in labels], loc="outside right upper", title=TITLE, alignment="left"
+    )
     panels.footnote(figure, _caption(dataset, each))
     return figure
 
@@ -45,15 +48,14 @@ def _panel(axes: Axes, part: xr.Dataset, shown: View, names: list[str]) -> None:
         lines.line(axes, across, points, styles.style(k, name) | {"linestyle": styles.dashes(k)}, shown.scale)
     if charts.drawn_beside(shown):
         ((_, points),) = groups(part, shown.x, str(shown.found))
-        axes.plot(across, [point.value for point in points], color="#777777", linestyle=":", linewidth=1.2, label="_")
-    axes.set_xticks(across)
-    # All sorts of repetitions have the scale of shares in common.
-    axes.set_ylim(0, 1)
-
-
-def _labels(dataset: xr.Dataset, names: list[str]) -> list[str]:
-    fixed = held_fixed(dataset, names)
-    return [fixed.get(name, measure_label(dataset, name)) for name in names]
+        style: Any = {"color": "#777777", "linestyle": ":", "linewidth": 1.2, "label": f"({shown.found})"}
+        axes.plot(across, [point.value for point in points], **style)
+    axes.set_xscale("log" if shown.x_scale == "log" else "linear")
+    axes.set_xticks(across, [value_label(shown.x, value) for value in across.tolist()], minor=False)
+    axes.minorticks_off()
+    if shown.scale == "linear":
+        # Of shares none is above another for want of room.
+        axes.set_ylim(0, 1)
 
 
 def _caption(dataset: xr.Dataset, shown: View) -> str:
