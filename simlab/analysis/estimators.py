@@ -145,9 +145,13 @@ def _counted(calibration: Floats | None, n_systems: int) -> Floats:
 
 
 def _enough(judged: Judged, name: str, least: int) -> None:
-    if judged.y.shape[1] < least:
-        raise InputError(f"budget.human_ratings={judged.y.shape[1]} is too few for analysis.estimator={name}; "
-                         f"it needs {least}")  # fmt: skip
+    n = judged.y.shape[1]
+    if n < least:
+        raise InputError(f"budget.human_ratings={n} is too few for analysis.estimator={name}; it needs {least}")
+    documents = n if judged.document is None else min(len(np.unique(row)) for row in judged.document)
+    if documents < least:
+        raise InputError(f"budget.human_ratings={n} judges outputs of too few documents, {documents}, for "
+                         f"analysis.estimator={name}; raise it: {least} documents are needed")  # fmt: skip
 
 
 def _metric(judged: Judged, name: str) -> Floats:

@@ -195,10 +195,10 @@ def test_skewed_judgements_are_noticed() -> None:
 
 
 REFUSED = {
-    "1 documents with judgements are fewer than the 2": lambda: estimators.sample_mean(
+    "too few documents, 1, for analysis.estimator=sample_mean": lambda: estimators.sample_mean(
         stream(0), replace(PLAIN, document=np.zeros_like(DOCUMENT)), **T
     ),
-    "fewer than the 3 needed": lambda: estimators.ppi(
+    "too few documents, 2, for analysis.estimator=ppi": lambda: estimators.ppi(
         stream(0), replace(with_metric(PLAIN), document=(DOCUMENT > 3).astype(np.int64)), **T
     ),
     "choose t or bootstrap_t": lambda: estimators.sample_mean(stream(0), PLAIN, interval="wilson", level=0.05),

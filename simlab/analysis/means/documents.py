@@ -15,8 +15,8 @@ from simlab.analysis.means.checks import reject
 from simlab.analysis.means.estimates import Finite
 from simlab.types import Floats, Ints
 
-LEAST_LEFT = 1e-6
-"""A residual that has been drawn to 0 stays there, whatever it is divided by."""
+LEAST_LEFT = 0.01
+"""A residual that lambda has drawn to 0 tells nothing, and is not stretched without end."""
 
 
 class Totals(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from simlab.analysis.means.planning import data_efficiency
 from simlab.formulas import differences, sign
 from simlab.studies.judgements.collecting import Laid
-from simlab.studies.judgements.concluding import BASELINE, ENOUGH_FOR_BASELINE, YOUDEN
+from simlab.studies.judgements.concluding import BASELINE, YOUDEN, enough_for_baseline
 from simlab.studies.judgements.outcomes import OUTCOMES
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.outcomes import ADJUSTED, of_campaigns
@@ -61,7 +61,8 @@ def _efficiency(correlation: Floats, gamma: Floats, fraction: float | None) -> F
 def blank(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
     """Fill in the outcomes of a campaign that gave, or was given, what cannot be: collecting never fails."""
     n = world.frame.n_systems
-    lacking = () if laid.needs.human >= ENOUGH_FOR_BASELINE else BASELINE
+    told = enough_for_baseline(laid.needs.human, judgements_of(world).contest.documents.size)
+    lacking = () if told else BASELINE
     lacking = (*lacking, *(ADJUSTED if prepared.multiplicity == "none" else ()))
     lacking = (*lacking, *(() if prepared.rates and world.metric is not None else YOUDEN))
     names = tuple(name for name in of_campaigns(OUTCOMES) if name not in lacking)

@@ -146,6 +146,7 @@ def _told(prepared: Prepared, world: World, laid: Laid, potential: Potential) ->
         "rest": potential.rest,
         "calibration": potential.calibration,
         "document": potential.document,
+        "outputs_per_document": law.contest.documents.size,
         "parts": potential.parts,
         "calibration_parts": potential.calibration_parts,
         "nominal": world.metric.nominal if world.metric is not None else None,

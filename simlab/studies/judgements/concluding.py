@@ -16,8 +16,8 @@ from simlab.types import Array, Bools, Collected, Contrasts, Estimates, Floats, 
 
 BASELINE = ("baseline", "baseline_width")
 YOUDEN = ("youden", "youden_low", "youden_high")
-ENOUGH_FOR_BASELINE = 3
-"""Human judgements of a system from which a mean is told without any metric."""
+DOCUMENTS_FOR_BASELINE = 3
+"""Documents, or judgements of outputs that are documents of their own, from which a mean is told without any metric."""
 
 
 def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
@@ -39,7 +39,7 @@ def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
         "low": estimates.low,
         "high": estimates.high,
         "skewed": _skewed(estimates),
-        **_baseline(prepared, judged, collected.streams("estimator")),
+        **_baseline(prepared, judged, collected),
         **_contrasts(prepared, estimates),
         **_rates(estimates),
     }
@@ -92,10 +92,16 @@ def _skewed(estimates: Estimates) -> Bools:
     return np.zeros(len(estimates.value), bool) if estimates.skewed is None else estimates.skewed
 
 
-def _baseline(prepared: Prepared, judged: Judged, rng: np.random.Generator) -> dict[str, Array]:
+def enough_for_baseline(human: int, outputs_per_document: int) -> bool:
+    """Tell whether so many judgements come from three documents at least, whichever of them are drawn."""
+    return human > (DOCUMENTS_FOR_BASELINE - 1) * outputs_per_document
+
+
+def _baseline(prepared: Prepared, judged: Judged, collected: Collected) -> dict[str, Array]:
     """Estimate from the human judgements alone, with the same kind of interval: what the metric is held against."""
-    if judged.y.shape[1] < ENOUGH_FOR_BASELINE:
+    if not enough_for_baseline(judged.y.shape[1], collected.known.get("outputs_per_document", 1)):
         return {}
+    rng = collected.streams("estimator")
     mean = sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level)
     return dict(zip(BASELINE, (mean.value, mean.high - mean.low), strict=True))
 

@@ -133,6 +133,25 @@ def means_of_documents(worlds: int, numbers: Sequence[int] = NUMBERS) -> Iterato
                 yield _coverage(f"coverage of {name}, t", setting, DOCUMENTS_LEAST, found, 0.0)
 
 
+def documents_judged_in_part(worlds: int, n_documents: int = 20) -> Iterator[Row]:
+    """Measure coverage where two of five outputs of a document are judged, and the metric rates them all."""
+    whole, part = _documents_with_metric((worlds, n_documents * SIZE), 0.6), np.arange(n_documents * SIZE) % SIZE < 2
+    unseen = np.where(part, 0.0, whole.g).reshape(worlds, n_documents, SIZE).sum(2)
+    seen = {"y": whole.y[:, part], "g": whole.g[:, part], "document": whole.document[:, part]}
+    mixed = Parts(*(np.concatenate(both, -1) for both in (
+        (np.broadcast_to(np.arange(n_documents), unseen.shape), whole.parts.document),
+        (np.full(n_documents, SIZE - 2), whole.parts.n),
+        (unseen, whole.parts.total),
+    )))  # fmt: skip
+    found = estimators.ppi(stream(2), replace(whole, **seen, parts=mixed), interval="t", level=0.05)
+    setting = f"2 of 5 outputs judged in {n_documents} documents"
+    yield _coverage("coverage of ppi, t", setting, DOCUMENTS_LEAST, found, 0.0)
+    forgotten = replace(whole, **(seen | {"document": None}), parts=None)
+    found = estimators.ppi(stream(2), forgotten, interval="normal", level=0.05)
+    row = _coverage("coverage, documents forgotten, normal, ppi", setting, DOCUMENTS_LEAST, found, 0.0)
+    yield row._replace(side="control below")
+
+
 def documents_forgotten(worlds: int, n: int = 100) -> Iterator[Row]:
     """Measure what intervals cover that take outputs of a document for independent: the former ones, far less."""
     shares = replace(_in_documents(_adequate(worlds, n, 0.5), binary=True), document=None)
@@ -206,6 +225,7 @@ PROMISES = (
     lambda: skewness_is_noticed(10_000),
     lambda: shares_of_documents(10_000),
     lambda: means_of_documents(10_000),
+    lambda: documents_judged_in_part(10_000),
     lambda: documents_forgotten(10_000),
     lambda: levels_of_differences(20_000),
     lambda: useless_metrics(5000),

@@ -55,6 +55,7 @@ def test_shares_of_outputs_in_documents_are_covered() -> None:
 
 def test_means_of_outputs_in_documents_are_covered() -> None:
     check(promises.means_of_documents(2000), errors=5)
+    check(promises.documents_judged_in_part(2000), errors=5)
     check(promises.documents_forgotten(2000), errors=5)
 
 
