@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import yaml
 from scipy import stats
+from scipy.special import logit
 
 from simlab.formulas import best_threshold, normal_orthant, threshold_rates
 from simlab.parts import bind
 from simlab.rng import stream
-from simlab.types import COMPARE, InputError, World
+from simlab.types import COMPARE, InputError, KnownRates, World
 from simlab.world.alphas import alphas_of
 from simlab.world.laws.comparisons import Comparisons
 from simlab.world.laws.judgements import Quality, Sample, judgements_of, quality, true_means
@@ -93,13 +94,15 @@ def test_ends_of_alpha_are_exact() -> None:
     sure = world(n_systems=2, alphas=[1.0, 0.0])
     y = judgements_of(sure).judge(stream(1), outputs(sure, 2, 500, shared=True).score, shared=True)
     np.testing.assert_array_equal(y.mean(1), [1.0, 0.0])
-    judged = rho_eta(stream(1), sure, rho=0.8, eta=0.9, concentration=None, system_concentration=None)
+    judged = rho_eta(stream(1), sure, rho=0.8, eta=0.9, concentration=None, system_concentration=None, system_sd=0.0)
     said = outputs(judged, 3, shared=False).said
     assert far(said.mean(1), [0.8, 0.1], [0.4, 0.3]) < 4.5
 
 
 def test_a_metric_is_right_as_often_as_stated_and_systems_may_differ() -> None:
-    judged = rho_eta(stream(1), world(**ALPHAS), rho=0.8, eta=0.7, concentration=None, system_concentration=20.0)
+    judged = rho_eta(
+        stream(1), world(**ALPHAS), rho=0.8, eta=0.7, concentration=None, system_concentration=20.0, system_sd=0.0
+    )
     assert judged.metric.nominal == (0.8, 0.7)
     assert np.ptp(judged.metric.rho) > 0.01
     drawn = outputs(judged, 2, shared=False)
@@ -112,11 +115,22 @@ def test_a_metric_is_right_as_often_as_stated_and_systems_may_differ() -> None:
         assert np.max(np.abs(np.asarray(found) - (rate - 0.03)) / np.sqrt(rate * (1 - rate) / n)) > 5
     priors = [
         rho_eta(
-            stream(k), world(**ALPHAS), rho=0.5, eta=0.5, concentration=2.0, system_concentration=None
+            stream(k), world(**ALPHAS), rho=0.5, eta=0.5, concentration=2.0, system_concentration=None, system_sd=0.0
         ).metric.nominal
         for k in range(400)
     ]
     assert stats.kstest(np.array(priors)[:, 0], "uniform").pvalue > 1e-3  # Beta(1, 1)
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.4])
+def test_rates_of_systems_spread_on_the_scale_of_logits(spread: float) -> None:
+    rates = {"rho": 0.8, "eta": 0.7, "concentration": None, "system_concentration": None}
+    drawn = [rho_eta(stream(k), world(**ALPHAS), **rates, system_sd=spread).metric for k in range(400)]
+    for name, middle in (("rho", 0.8), ("eta", 0.7)):
+        apart = np.concatenate([logit(getattr(metric, name)) for metric in drawn]) - logit(middle)
+        assert abs(apart.mean()) < 5 * spread / np.sqrt(len(apart))
+        assert abs(apart.std() / spread - 1) < 5 / np.sqrt(2 * len(apart))
+    assert {metric.nominal for metric in drawn} == {KnownRates(0.8, 0.7)}  # the world's rates are what is known
 
 
 @pytest.mark.parametrize("scale", ["score", "skewed_score"])
