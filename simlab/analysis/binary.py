@@ -5,6 +5,7 @@ All that a user of von Däniken et al. 2022 needs, gathered from the rooms in wh
 
 from simlab.analysis.adequacy.grid import PUBLISHED, measurable_grid
 from simlab.analysis.adequacy.inverse import Mix, Prices, cheapest_mix, smallest
+from simlab.analysis.adequacy.joint_power import joint_detectable, joint_power
 from simlab.analysis.adequacy.measurable_difference import (
     Joint,
     Measurable,
@@ -31,7 +32,9 @@ __all__ = [
     "best_threshold",
     "cheapest_mix",
     "detectable_difference",
+    "joint_detectable",
     "joint_difference",
+    "joint_power",
     "measurable_difference",
     "measurable_grid",
     "power_of",
