@@ -100,6 +100,7 @@ def binary(
     quality: Literal["known", "estimated"],
     sharing: Literal["own", "joint", "partial"],
     youden_bound: Annotated[float, Ge(0), Le(2)],
+    alpha_slope_sd: Annotated[float, Ge(0), Le(5)],
     constrain: bool,
     level: Level,
 ) -> Estimates:
@@ -108,7 +109,8 @@ def binary(
     `quality=known`: the metric's rho and eta are taken for known; `estimated`: from the calibration outputs, with
     uniform priors, or with `constrain` such that rho + eta > 1. The value is the posterior mean, `sd` its standard
     deviation. `sharing`: whether rho and eta are each system's `own`, as published, the same for all (`joint`), or
-    related (`partial`); see `simlab.analysis.sharing`, also for `youden_bound`. Source: von Däniken et al. 2022,
+    related (`partial`); see `simlab.analysis.sharing`, also for `youden_bound` and
+    `alpha_slope_sd`. Source: von Däniken et al. 2022,
     section 3.
 
     Raises InputError for judgements or a metric that do not say adequate or not, and what is missing to use the
@@ -116,7 +118,7 @@ def binary(
     """
     if not judged.binary:
         raise InputError("analysis.estimator=binary needs judgements that are adequate or not; set raters.scale=binary")
-    check_sharing(quality, sharing, youden_bound, len(judged.y))
+    check_sharing(quality, sharing, youden_bound, alpha_slope_sd, len(judged.y))
     n_plus, n = judged.y.sum(1), np.full(len(judged.y), float(judged.y.shape[1]))
     if judged.g is None:
         found = alpha_posterior(n_plus, n, level=level)
@@ -136,7 +138,7 @@ def binary(
         return with_own_rates(counts, calibration, constrain, level)
     parts = _counted(judged.calibration_parts, len(n))
     if sharing == "partial":
-        return with_partial_rates(counts, parts, constrain, level)
+        return with_partial_rates(counts, parts, constrain, level, alpha_slope_sd)
     return with_joint_rates(counts, parts.sum(0), constrain, level, youden_bound)
 
 

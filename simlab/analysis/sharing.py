@@ -20,7 +20,7 @@ FEWEST = 6
 """Systems from which a spread of rho and eta between them can be learned."""
 
 
-def check_sharing(quality: str, sharing: str, youden_bound: float, n_systems: int) -> None:
+def check_sharing(quality: str, sharing: str, youden_bound: float, alpha_slope_sd: float, n_systems: int) -> None:
     """Raise InputError for options that do not go together, and for too few systems."""
     if sharing != "own" and quality == "known":
         raise InputError(
@@ -31,6 +31,11 @@ def check_sharing(quality: str, sharing: str, youden_bound: float, n_systems: in
         raise InputError(
             f"analysis.estimator.youden_bound={youden_bound:g} says how wrong sharing=joint may be; set it to 0 with "
             f"sharing={sharing}"
+        )
+    if alpha_slope_sd > 0 and sharing != "partial":
+        raise InputError(
+            f"analysis.estimator.alpha_slope_sd={alpha_slope_sd:g} says how rates may depend on alpha with "
+            f"sharing=partial; set it to 0 with sharing={sharing}"
         )
     if sharing == "partial" and n_systems < FEWEST:
         raise InputError(
@@ -81,12 +86,15 @@ def with_joint_rates(
     )
 
 
-def with_partial_rates(counts: Counts, calibration: Floats, constrain: bool, level: float) -> Estimates:
+def with_partial_rates(
+    counts: Counts, calibration: Floats, constrain: bool, level: float, alpha_slope_sd: float = 0.0
+) -> Estimates:
     """Estimate all alphas together, rho and eta being alike as far as the systems themselves show.
 
-    `calibration[system, 4]` is each system's own.
+    `calibration[system, 4]` is each system's own. With `alpha_slope_sd` the logits of rho and eta may also rise or fall
+    with the logit of alpha; that takes some tens of times as long.
     """
-    found = partial_rates(counts, calibration, constrain)
+    found = partial_rates(counts, calibration, constrain, alpha_slope_sd)
     apart, p_value = contrasts(np.full(found.mean.shape[1], 1.0), found.mean, found.variance, level)
     each = [inferred(own.weight, own.mean[None], own.variance[None], level) for own in found.own]
     points = [[of_points(p, own.weight, own.youden) for own in found.own] for p in (level / 2, 1 - level / 2)]

@@ -53,7 +53,7 @@ def test_a_metric_that_knows_nothing_changes_nothing() -> None:
     np.testing.assert_allclose(powered.sd, Y.std(1, ddof=2) / np.sqrt(40))
 
 
-OWN: dict[str, Any] = {"sharing": "own", "youden_bound": 0.0, "constrain": False, "level": 0.05}
+OWN: dict[str, Any] = {"sharing": "own", "youden_bound": 0.0, "alpha_slope_sd": 0.0, "constrain": False, "level": 0.05}
 
 
 def test_human_labels_alone_give_the_beta_posterior() -> None:

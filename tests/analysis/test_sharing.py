@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import xlog1py, xlogy
 from scipy.stats import norm
 
-from simlab.analysis.adequacy import partial_rates
+from simlab.analysis.adequacy import partial_evidence, partial_rates
 from simlab.analysis.adequacy.beta_rates import youden_of
 from simlab.analysis.adequacy.joint import Counts, difference
 from simlab.analysis.adequacy.mixtures import below, contrasts, quantile
@@ -156,8 +156,9 @@ def test_partial_pooling_lies_between_one_metric_and_one_each() -> None:
 
 def test_finer_and_wider_grids_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     coarse = partly(alike(0.3))
-    for name, value in {"STEP": 0.08, "SPREADS": 9, "POINTS": 5000, "BEYOND": 2.0, "DROPPED": 60.0}.items():
+    for name, value in {"STEP": 0.08, "SPREADS": 9, "POINTS": 5000, "BEYOND": 2.0}.items():
         monkeypatch.setattr(partial_rates, name, value)
+    monkeypatch.setattr(partial_evidence, "DROPPED", 60.0)
     fine = partly(alike(0.3))
     np.testing.assert_allclose(coarse.value, fine.value, atol=1e-3)
     np.testing.assert_allclose(coarse.sd, fine.sd, rtol=0.01)
@@ -167,6 +168,20 @@ def test_finer_and_wider_grids_change_nothing(monkeypatch: pytest.MonkeyPatch) -
     # Too coarse a grid does show.
     monkeypatch.setattr(partial_rates, "STEP", 0.8)
     assert np.abs(partly(alike(0.3)).sd / fine.sd - 1).max() > 0.03
+
+
+def test_rates_that_may_depend_on_alpha_hardly_do_are_those_that_do_not() -> None:
+    """Hold two ways of integrating against each other: the slopes' own with next to no slope."""
+    systems, calibration = alike(0.3, metric=1000)
+    plain, sloped, steep = (
+        with_partial_rates(systems, calibration, False, 0.05, slope_sd) for slope_sd in (0.0, 1e-6, 0.5)
+    )
+    for name in ("value", "sd", "low", "high"):
+        np.testing.assert_allclose(getattr(plain, name), getattr(sloped, name), atol=5e-4)
+    assert plain.youden is not None
+    assert sloped.youden is not None
+    np.testing.assert_allclose(plain.youden.value, sloped.youden.value, atol=1e-3)
+    assert np.abs(steep.value - plain.value).max() > 1e-3
 
 
 def chain(systems: Counts, calibration: Floats) -> dict[str, Any]:
@@ -223,9 +238,10 @@ def test_sums_over_grids_are_what_a_long_chain_finds(spread: float, each: int) -
 
 
 REFUSED = {
-    "set analysis.estimator.quality=estimated": ("known", "joint", 0.0, 6),
-    "says how wrong sharing=joint may be": ("estimated", "own", 0.1, 6),
-    "it needs 6: take joint or own": ("estimated", "partial", 0.0, 5),
+    "set analysis.estimator.quality=estimated": ("known", "joint", 0.0, 0.0, 6),
+    "says how wrong sharing=joint may be": ("estimated", "own", 0.1, 0.0, 6),
+    "it needs 6: take joint or own": ("estimated", "partial", 0.0, 0.0, 5),
+    "how rates may depend on alpha": ("estimated", "joint", 0.0, 0.5, 6),
 }
 
 

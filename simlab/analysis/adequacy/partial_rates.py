@@ -10,13 +10,15 @@ all (m_r, t_r) x (m_e, t_e) is a product of three matrices, and so are its poste
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_expit, logit, ndtri
+from scipy.special import log_expit, logit, ndtri
 
-from simlab.analysis.adequacy.joint import Counts, given, rough
+from simlab.analysis.adequacy.joint import Counts
 from simlab.analysis.adequacy.nodes import legendre
+from simlab.analysis.adequacy.partial_evidence import Seen, seen, sloped
 from simlab.types import Bools, Floats, Ints
 
 SPREAD = 0.5
@@ -28,11 +30,6 @@ on the same grid, so that with less spread a kernel becomes a single node: share
 
 SPREADS = 7
 BEYOND, OWN_BEYOND, FARTHEST = 1.5, 2.5, 9.0
-DROPPED = 25.0
-"""Nodes whose log-density is roughly that much below the highest say nothing."""
-
-BLOCK = 256
-
 POINTS = 1500
 """Hyperparameters, evenly spaced in their posterior probability, that stand for all."""
 
@@ -69,36 +66,91 @@ class Partial(NamedTuple):
     own: list[Own]
 
 
-class _Seen(NamedTuple):
-    """Hold what a system's ratings say at each node `[rho, eta]`: evidence, and alpha's moments given the rates."""
+class _Moments(NamedTuple):
+    """Hold a system's evidence, and alpha's moments, at all hyperparameters `[hyper of rho, hyper of eta]`."""
 
     evidence: Floats
     mean: Floats
     variance: Floats
 
 
-def partial_rates(systems: Counts, calibration: Floats, constrain: bool) -> Partial:
-    """Infer all alphas from the counts of each system `[system]` and its own `calibration[system, 4]`."""
+class _Fit(NamedTuple):
+    """Hold what follows from given slopes: hyperparameters' posterior, and what each system looks like there.
+
+    `log_evidence` is that of the slopes themselves.
+    """
+
+    log_evidence: float
+    weight: Floats
+    moments: list[_Moments]
+    own: list[Own]
+
+
+def partial_rates(systems: Counts, calibration: Floats, constrain: bool, slope_sd: float = 0.0) -> Partial:
+    """Infer all alphas from the counts of each system `[system]` and its own `calibration[system, 4]`.
+
+    With `slope_sd` the logits of rho and eta rise or fall with that of alpha, by slopes whose prior is normal around 0
+    with this standard deviation: three nodes of a Gauss-Hermite rule for each of the two.
+    """
+    nodes = [(0.0, 1.0)] if slope_sd == 0 else [(-np.sqrt(3), 1 / 6), (0.0, 2 / 3), (np.sqrt(3), 1 / 6)]
+    fits, log_weights = [], []
+    for (b, one), (c, two) in itertools.product(nodes, nodes):
+        fits.append(_fit(systems, calibration, constrain, (b * slope_sd, c * slope_sd) if slope_sd else None))
+        log_weights.append(fits[-1].log_evidence + np.log(one * two))
+    share = np.exp(np.array(log_weights) - max(log_weights))
+    share /= share.sum()
+    chosen = [_representatives(fit.weight.ravel(), round(POINTS * k)) for fit, k in zip(fits, share, strict=True)]
+    mean, variance = (
+        np.concatenate(
+            [
+                np.stack([getattr(one, name).ravel()[some] for one in fit.moments])
+                for fit, some in zip(fits, chosen, strict=True)
+            ],
+            axis=1,
+        )
+        for name in ("mean", "variance")
+    )
+    own = [_together([fit.own[k] for fit in fits], share) for k in range(len(systems.n))]
+    return Partial(mean, variance, own)
+
+
+def _fit(systems: Counts, calibration: Floats, constrain: bool, slopes: tuple[float, float] | None) -> _Fit:
     tp, p, tn, n = calibration.T
     first, second = _axis(tp, p), _axis(tn, n)
     allowed = (first.at[:, None] + second.at > 0) | (not constrain)
-    seen = [
-        _seen(first.at, second.at, Counts(*(np.reshape(x, 1) for x in counts)), own, allowed)
-        for *counts, own in zip(*systems, calibration, strict=True)
-    ]
+    told = [_told(first, second, systems, calibration, k, allowed, slopes) for k in range(len(systems.n))]
     possible = first.kernel @ allowed @ second.kernel.T
-    moments = [_moments(first, second, one, possible) for one in seen]
+    moments = [_moments(first, second, one, possible) for one in told]
     log_weight = np.log(first.prior)[:, None] + np.log(second.prior)
     log_weight = log_weight + sum(np.log(np.maximum(one.evidence, 1e-300)) for one in moments)
-    weight = np.exp(log_weight - log_weight.max())
-    weight /= weight.sum()
-    some = _representatives(weight.ravel())
-    mean, variance = (np.stack([getattr(one, name).ravel()[some] for one in moments]) for name in _Seen._fields[1:])
+    top = float(log_weight.max())
+    weight = np.exp(log_weight - top)
+    total = float(weight.sum())
+    weight /= total
     own = [
         _own(first, second, one, weight / np.maximum(at.evidence * possible, 1e-300))
-        for one, at in zip(seen, moments, strict=True)
+        for one, at in zip(told, moments, strict=True)
     ]
-    return Partial(mean, variance, own)
+    return _Fit(top + float(np.log(total)) + sum(one.log_top for one in told), weight, moments, own)
+
+
+def _told(
+    first: _Axis,
+    second: _Axis,
+    systems: Counts,
+    calibration: Floats,
+    k: int,
+    allowed: Bools,
+    slopes: tuple[float, float] | None,
+) -> Seen:
+    """Say what one system's ratings tell of its rates."""
+    counts = systems.rows(slice(k, k + 1))
+    if slopes is None:
+        return seen(first.at, second.at, counts, calibration[k], allowed)
+    # Slopes turn around a share of adequate outputs that is common to all, so that they say nothing of the mean rates.
+    successes, trials = systems.n_plus.sum() + calibration[:, 1].sum(), systems.n.sum() + calibration[:, [1, 3]].sum()
+    centre = float(logit((successes + 1) / (trials + 2)))
+    return sloped(first.at, second.at, counts, calibration[k], allowed, slopes, centre)
 
 
 def _axis(right: Floats, of: Floats) -> _Axis:
@@ -122,49 +174,28 @@ def _axis(right: Floats, of: Floats) -> _Axis:
     return _Axis(at, kernel / kernel.sum(1, keepdims=True), prior.ravel())
 
 
-def _seen(first: Floats, second: Floats, counts: Counts, calibration: Floats, allowed: Bools) -> _Seen:
-    """Integrate over alpha at each node that neither the calibration nor, roughly, the ratings rule out."""
-    tp, p, tn, n = calibration
-    log_density = (tp * log_expit(first) + (p - tp) * log_expit(-first))[:, None]
-    log_density = log_density + tn * log_expit(second) + (n - tn) * log_expit(-second)
-    rho, eta = np.broadcast_arrays(expit(first)[:, None], expit(second))
-    ridge = log_density + rough((rho + 1 - eta) / 2, rho + eta - 1, np.full(1, 0.5), counts)
-    where = np.nonzero(allowed & (ridge > ridge[allowed].max() - DROPPED))
-    log_evidence, alpha, spread = _given(rho[where], eta[where], counts)
-    log_evidence += log_density[where]
-    evidence, mean, variance = np.zeros_like(rho), np.full_like(rho, 0.5), np.zeros_like(rho)
-    evidence[where] = np.exp(log_evidence - log_evidence.max())
-    mean[where], variance[where] = alpha, spread
-    return _Seen(evidence, mean, variance)
-
-
-def _given(rho: Floats, eta: Floats, counts: Counts) -> Floats:
-    """Return log-evidence, mean and variance of alpha `[3, node]`, a few nodes at a time: they fit into the cache."""
-    found = np.empty((3, len(rho)))
-    for start in range(0, len(rho), BLOCK):
-        some = slice(start, start + BLOCK)
-        known = given(rho[None, some], eta[None, some], counts)
-        found[:, some] = known.log_evidence[0], known.mean[0], known.variance[0]
-    return found
-
-
-def _moments(first: _Axis, second: _Axis, seen: _Seen, possible: Floats) -> _Seen:
+def _moments(first: _Axis, second: _Axis, told: Seen, possible: Floats) -> _Moments:
     """Return a system's evidence, and its alpha's moments, at all hyperparameters `[hyper of rho, hyper of eta]`."""
-    terms = [seen.evidence, seen.evidence * seen.mean, seen.evidence * (seen.variance + seen.mean**2)]
+    terms = [told.evidence, told.evidence * told.mean, told.evidence * (told.variance + told.mean**2)]
     evidence, mean, square = (first.kernel @ term @ second.kernel.T for term in terms)
     least = np.maximum(evidence, 1e-300)
     mean = mean / least
-    return _Seen(evidence / possible, mean, np.maximum(square / least - mean**2, 0.0))
+    return _Moments(evidence / possible, mean, np.maximum(square / least - mean**2, 0.0))
 
 
-def _own(first: _Axis, second: _Axis, seen: _Seen, pull: Floats) -> Own:
+def _own(first: _Axis, second: _Axis, told: Seen, pull: Floats) -> Own:
     """Return a system's posterior over its own rates: its evidence times what all hyperparameters say of them."""
-    weight = seen.evidence * (first.kernel.T @ pull @ second.kernel)
+    weight = told.evidence * (first.kernel.T @ pull @ second.kernel)
     kept = weight > 1e-9 * weight.max()
-    youden = (expit(first.at)[:, None] + expit(second.at) - 1)[kept]
-    return Own(weight[kept] / weight[kept].sum(), youden, seen.mean[kept], seen.variance[kept])
+    return Own(weight[kept] / weight[kept].sum(), told.youden[kept], told.mean[kept], told.variance[kept])
 
 
-def _representatives(weight: Floats) -> Ints:
-    """Choose nodes at evenly spaced quantiles of a posterior that is laid out along its grid."""
-    return np.asarray(np.searchsorted(np.cumsum(weight), (np.arange(POINTS) + 0.5) / POINTS))
+def _together(parts: list[Own], share: Floats) -> Own:
+    """Put posteriors under different slopes together, each with its share."""
+    weight = np.concatenate([part.weight * k for part, k in zip(parts, share, strict=True)])
+    return Own(weight, *(np.concatenate([getattr(part, name) for part in parts]) for name in Own._fields[1:]))
+
+
+def _representatives(weight: Floats, n: int) -> Ints:
+    """Choose n nodes at evenly spaced quantiles of a posterior that is laid out along its grid."""
+    return np.asarray(np.searchsorted(np.cumsum(weight), (np.arange(n) + 0.5) / max(n, 1)))

@@ -130,8 +130,8 @@ def studies(
 def row(name: str, setting: str, bound: float, values: list[float], side: Side = "at least") -> Row:
     array = np.array(values)
     # Where all studies agree, one more that does not.
-    spread = float(array.std(ddof=1)) or 1 / np.sqrt(len(array))
-    return Row(name, setting, bound, float(array.mean()), spread / float(np.sqrt(len(array))), len(array), side)
+    spread = float(array.std(ddof=1)) or len(array) ** -0.5
+    return Row(name, setting, bound, float(array.mean()), spread / len(array) ** 0.5, len(array), side)
 
 
 ASKED = two(0.6, 0.06)
