@@ -17,7 +17,7 @@ from simlab.analysis.adequacy.measurable_difference import detectable_difference
 from simlab.analysis.adequacy.plans import Plan, Planned, check, critical, expected, other_alpha, ravel
 from simlab.types import Floats, InputError
 
-STEPS = 4
+STEPS = 3
 
 
 def joint_power(plan: Plan[ArrayLike], difference: float, *, level: float = 0.05, constrain: bool = False) -> Floats:
