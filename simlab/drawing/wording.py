@@ -57,6 +57,7 @@ VALUE_LABELS = {
     ("load_entropy", "null"): "balanced",
     ("decision", "anytime"): "anytime-valid",
     ("decision", "bayes"): "Bayes",
+    ("decision", "betting"): "anytime-valid bets",
     ("decision", "fixed"): "fixed (one look)",
     ("decision", "human_only"): "human ratings only",
     ("decision", "naive"): "naive (metric alone)",

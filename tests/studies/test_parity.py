@@ -17,7 +17,7 @@ from simlab.studies.blocks import run_block
 from simlab.studies.kind import Kind
 from simlab.studies.questions import kind_of
 from simlab.studies.worlds import draw_world
-from simlab.types import Campaign, Place, World
+from simlab.types import Campaign, Collected, Place, World
 from simlab.world.laws.comparisons import Comparisons
 from simlab.world.laws.error_counts import ErrorCounts
 from simlab.world.laws.fixed import FixedRatings
@@ -100,23 +100,47 @@ def within(value: Any, deep: int = 0) -> Iterator[Any]:
             yield from within(held, deep + 1)
 
 
-RULES = ("fixed", "human_only", "anytime", "group_sequential", "equivalence", "naive")
+RULES: dict[str, tuple[str, dict[str, Any]]] = {
+    **{name: (name, {}) for name in ("fixed", "human_only", "anytime", "group_sequential", "equivalence", "naive")},
+    "betting": ("betting", {}),
+    "betting on documents": ("betting", {"unit": "document"}),
+    "betting on a test set": ("betting", {"estimand": "test_set", "multiplicity": "closed"}),
+    "anytime closed": ("anytime", {"multiplicity": "closed"}),
+    "anytime e_bh": ("anytime", {"multiplicity": "e_bh"}),
+    "anytime holm": ("anytime", {"multiplicity": "holm"}),
+    "fixed holm on documents": ("fixed", {"unit": "document", "multiplicity": "holm"}),
+    "group_sequential holm": ("group_sequential", {"multiplicity": "holm"}),
+    "documents in sequence": ("group_sequential", {"unit": "document", "multiplicity": "holm"}),
+    "equivalence at any look": ("equivalence", {"holds": "at_any_look"}),
+    "equivalence within the plan": ("equivalence", {"holds": "within_the_plan"}),
+}
+
+
+def forgotten(collected: Collected) -> Collected:
+    """Forget what was noted while collecting, and nothing that an analyst would be told."""
+    told = {name: value for name, value in collected.known.items() if name not in ("rounds", "said")}
+    return replace(collected, known=told)
 
 
 @pytest.mark.parametrize("budget", [{}, {"annotations": 100}, {"batch_size": 7}], ids=["ample", "short", "odd"])
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_says_the_same_of_what_came_as_while_collecting(rule: str, budget: dict[str, Any]) -> None:
-    config = preference_study(**budget) | {"decision": option("decision", rule)}
+    name, keys = RULES[rule]
+    config = preference_study(**budget) | {"decision": option("decision", name, **keys)}
+    config["systems"] |= {"quality": [1.5, 0.5, 0.0, 0.0]}  # for something to be found
+    if keys.get("unit") == "document":
+        config["systems"] |= {"outputs_per_document": 3, "document_agreement": 0.3}
+        config["design"] |= {"whole_documents": True}
     kind, prepared, campaigns = campaigns_of(config, places(0, 4))
     collected = [campaign.collected for campaign in campaigns]
     noted = kind.conclude(prepared, collected)
-    afresh = kind.conclude(prepared, [replace(one, known={}) for one in collected])
+    afresh = kind.conclude(prepared, [forgotten(one) for one in collected])
     assert set(STATED) <= noted.keys() == afresh.keys()
     for outcome in noted:  # no output lacks a comparison, so that even the last look can be told from what came
         np.testing.assert_array_equal(afresh[outcome], noted[outcome], err_msg=outcome)
         assert afresh[outcome].dtype == noted[outcome].dtype
     # Control: another campaign's comparisons lead elsewhere.
-    other = kind.conclude(prepared, [replace(one, known={}) for one in collected[::-1]])
+    other = kind.conclude(prepared, [forgotten(one) for one in collected[::-1]])
     assert (other["p_mean"] != noted["p_mean"]).any()
 
 

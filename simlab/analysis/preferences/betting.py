@@ -43,7 +43,9 @@ def exact_bets(evidence: Evidence, *, estimand: Estimand, use_metric: bool, unit
     done = (steps.read[:, :, None] <= evidence.annotations).sum(1)
     centre = np.clip(_left_to_come(steps), -1, 1) if estimand == "test_set" else np.zeros_like(steps.y)
     u = steps.g - expected(steps, trail, estimand, unit) if use_metric else np.zeros_like(steps.y)
-    better, worse = _log_wealth(steps.y - centre, u, 1 + np.abs(centre), steps.planned, done)
+    # What is left to expect of a step that nobody takes has no bounds.
+    y, u = (np.where(steps.size > 0, values, 0.0) for values in (steps.y - centre, u))
+    better, worse = _log_wealth(y, u, 1 + np.abs(centre), steps.planned, done)
     if estimand == "test_set":
         better = np.where(_certain(steps.y, steps, done), np.inf, better)
         worse = np.where(_certain(-steps.y, steps, done), np.inf, worse)

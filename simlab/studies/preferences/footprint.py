@@ -16,6 +16,10 @@ _USUAL_LOOK_BYTES = 350
 """What a decision rule takes of each pair at each look; those that integrate take more."""
 
 
+_STEP_BYTES, _USUAL_STEP_BYTES = {"betting": 240}, 60
+"""What is kept of each output that is asked about, and what a rule that goes through them takes beside it."""
+
+
 def footprint(config: Mapping[str, Any]) -> Footprint:
     """Forecast the outcomes of every pair on every item, drawn anew for each campaign of a block."""
     size = extent_of(config)
@@ -34,9 +38,14 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
         need(12, studies, pairs, items),
         need(1, studies, pairs, rated),
         need(60, studies, pairs, asked),
+        need(_step_bytes(config), studies, pairs, asked),
         need(_look_bytes(config), studies, pairs, looks),
     ]
     return Footprint(world, [need(14, size.table), need(400, pairs)], campaigns)
+
+
+def _step_bytes(config: Mapping[str, Any]) -> int:
+    return _STEP_BYTES.get(name_of(config["decision"]), _USUAL_STEP_BYTES)
 
 
 def _look_bytes(config: Mapping[str, Any]) -> int:

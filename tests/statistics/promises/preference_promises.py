@@ -135,6 +135,8 @@ def anytime_errors_alone() -> Iterator[Row]:
             found = claims(rule, np.array([(1 - draws) / 2, draws, (1 - draws) / 2]), looks(200, batch, 200))
             where = f"equal systems, batches of {batch}, {draws} draws"
             yield Row("anytime error", where, LEVEL, found.better + found.worse, 0.0, 0)
+    power = claims(rule, np.array(DIFFERENT), looks(MOST, BATCH, MOST))
+    yield Row("anytime power", "no metric", POWER_ALONE, power.better, 0.0, 0, "at least")
     peeking = claims(partial(decisions.human_only, level=LEVEL), np.array(EQUAL), looks(MOST, BATCH, MOST))
     error = peeking.better + peeking.worse
     yield Row("uncorrected looks", "equal systems, human_only", 4 * LEVEL, error, 0.0, 0, "control")
@@ -197,6 +199,7 @@ RULES = {
     "betting, closed": "decision=betting decision.multiplicity=closed",
     "betting, closed, test set": "decision=betting decision.multiplicity=closed decision.estimand=test_set",
     "betting, holm, own orders": "decision=betting decision.multiplicity=holm design.shared_order=false",
+    "betting, closed, short of money": "decision=betting decision.multiplicity=closed budget.annotations=1500",
     "betting, e_bh": "decision=betting decision.multiplicity=e_bh",
 }
 STUDY = (
@@ -205,12 +208,14 @@ STUDY = (
 )
 
 
-def campaigns(words: str, worlds: int, more: str = "") -> dict[str, np.ndarray]:
+def campaigns(words: str, worlds: int) -> dict[str, np.ndarray]:
     """Run campaigns in worlds that differ in all that is random; return verdicts and the truth, `[world, pair]`.
 
     Systems are given and the metric is the same for all pairs, so that a study with its own test set is a world.
     """
-    config = compose([*words.split(), *STUDY.split(), *more.split(), f"studies={worlds}"])
+    settings = dict(word.split("=", 1) for word in f"{STUDY} {words} studies={worlds}".split())
+    # An option comes before its keys.
+    config = compose([f"{key}={settings[key]}" for key in sorted(settings, key=lambda key: "." in key)])
     blocks = [range(start, min(start + 50, worlds)) for start in range(0, worlds, 50)]
     ran = [run_block(config, [Place(0, study=study) for study in block]).arrays for block in blocks]
     truth = {"true_direction": ran[0]["true_direction"]}
@@ -242,10 +247,10 @@ def families_without_correction(worlds: int) -> Iterator[Row]:
 
 def power_of_families(worlds: int) -> Iterator[Row]:
     """Find differences of .1 between all 15 pairs: reported, and held only far below what was found."""
-    more = "systems.n_items=500 metric.n_outputs=10500 budget.annotations_per_pair=500"
+    larger = "systems.n_items=500 metric.n_outputs=10500 budget.annotations_per_pair=500"
     equal_steps = f"systems=preference_given systems.difference=0.1 {RULES['betting, closed']}"
     for words, bound in (("decision.use_metric=false", 0.14), ("decision.use_metric=true", 0.43)):
-        found = campaigns(f"{equal_steps} {words}", worlds, more)["verdict"] > 0
+        found = campaigns(f"{larger} {equal_steps} {words}", worlds)["verdict"] > 0
         each = found.mean(1)
         error = float(each.std() / np.sqrt(worlds))
         yield Row("family power", f"betting, closed, {words}", bound, float(each.mean()), error, worlds, "at least")
