@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from simlab.measures.labels import BETWEEN, LABELS
@@ -109,6 +109,12 @@ def say(dataset: xr.Dataset, measures: Iterable[str]) -> xr.Dataset:
         if told := words(name, of):
             dataset[name].attrs[HELD_FIXED] = told
     return dataset
+
+
+def within_a_world(dataset: xr.Dataset) -> str:
+    """Say what the campaigns of one world of a store share."""
+    of = replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config")))
+    return words("power", replace(of, worlds=1))
 
 
 def held_fixed(dataset: xr.Dataset, measures: Iterable[str]) -> dict[str, str]:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import xarray as xr
 
 from simlab.cli import answer
 from simlab.drawing.text import fixed
 from simlab.measures.labels import BETWEEN, EMPTINESS, LABELS
-from simlab.store.held_fixed import NOTHING, SAME_PEOPLE, TABLE, Replication, replication, words
+from simlab.store.held_fixed import NOTHING, SAME_PEOPLE, TABLE, Replication, replication, within_a_world, words
 from simlab.store.opening import open_results
 
 SMALL = [
@@ -43,6 +44,15 @@ ANEW = ["pools=2", "document_draws=2"]
 )
 def test_words(measure: str, of: Replication, said: str) -> None:
     assert words(measure, of) == said
+
+
+@pytest.mark.parametrize(
+    ("systems", "said"),
+    [({"test_set": "fresh"}, "systems, raters"), ({"test_set": "fixed"}, "systems, raters, documents")],
+)
+def test_campaigns_of_a_world_share_its_systems(systems: Mapping[str, Any], said: str) -> None:
+    about = {"sweep": json.dumps({"axes": [], "worlds": 50}), "config": json.dumps({"systems": systems})}
+    assert within_a_world(xr.Dataset(attrs=about)) == said
 
 
 def test_every_measure_between_campaigns_says_so() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from simlab.comparing.verdicts import Matrix, matrix
 from simlab.drawing.figures import lines, panels
 from simlab.drawing.text.tables import counted, number
+from simlab.store.held_fixed import within_a_world
 from simlab.store.opening import axes_of
 from simlab.types import InputError
 
@@ -51,7 +52,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     for axes, held in zip(grid.flat, matrices, strict=False):
         _panel(axes, held)
     _legend(figure)
-    panels.footnote(figure, caption([held for held in matrices if held]))
+    panels.footnote(figure, f"{caption([held for held in matrices if held])} Held fixed: {within_a_world(dataset)}.")
     figure.set_layout_engine("compressed")
     # The room beside squares is known only once they are laid out: without this, names are cut off.
     figure.draw_without_rendering()
