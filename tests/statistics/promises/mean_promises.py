@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from places import places
+from promise_rows import Row
 from scipy.special import ndtri
 from scipy.stats import binom
 
@@ -37,30 +38,6 @@ PUBLISHED = {20: 0.33, 50: 0.64, 100: 0.87}
 """What normal intervals cover of a share of .98."""
 
 
-class Row(NamedTuple):
-    """Hold a promise: what, where, its bound, what was found, with which error, in how many worlds.
-
-    `side` says which way the bound is meant; a `control` of a coverage must lie far below it, one of a level far above.
-    """
-
-    name: str
-    setting: str
-    bound: float
-    value: float
-    mcse: float
-    n: int
-    side: Literal["at least", "at most", "control below", "control above"] = "at least"
-
-    def holds(self, errors: float) -> bool:
-        """Tell whether a promise holds up to so many errors, or a control fails by as many."""
-        slack = {"at least": 1, "at most": -1, "control below": -1, "control above": 1}[self.side] * (
-            self.value - self.bound
-        )
-        if self.side.startswith("control"):
-            return slack > errors * self.mcse
-        return slack >= -errors * self.mcse
-
-
 def independent_shares(
     numbers: Sequence[int] = NUMBERS, alphas: Sequence[float] = ALPHAS, interval: str = "by_scale"
 ) -> Iterator[Row]:
@@ -72,7 +49,9 @@ def independent_shares(
         found = estimators.sample_mean(stream(0), judged(y, binary=True), interval=interval, level=0.05)
         for alpha in alphas:
             held = binom.pmf(counts, n, alpha)[(found.low <= alpha) & (alpha <= found.high)].sum()
-            yield Row(f"coverage of shares, {interval}", f"n={n} alpha={alpha:g}", bound, float(held), 0.0, 0)
+            yield Row(
+                f"coverage of shares, {interval}", f"n={n} alpha={alpha:g}", bound, float(held), 0.0, 0, "at least"
+            )
 
 
 def published_shares() -> Iterator[Row]:
@@ -318,4 +297,4 @@ def _share(name: str, setting: str, bound: float, held: np.ndarray) -> Row:
     # Not 0 where all hold: what never happened in n worlds may happen in one of them.
     share = held.mean()
     spread = max(float(np.var(held)), 1 / len(held))
-    return Row(name, setting, bound, float(share), float(np.sqrt(spread / len(held))), len(held))
+    return Row(name, setting, bound, float(share), float(np.sqrt(spread / len(held))), len(held), "at least")

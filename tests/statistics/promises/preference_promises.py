@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
+from promise_rows import Row
 from scipy.special import ndtr, ndtri
 
 from simlab.analysis import decisions
@@ -33,29 +34,6 @@ SIZE, AGREEMENT = 5, 0.3
 """Outputs of a document, and how their deviates correlate."""
 
 PLAIN: dict[str, Any] = {"level": LEVEL, "unit": "output", "multiplicity": "none"}
-
-
-class Row(NamedTuple):
-    """Hold a promise: what, where, its bound, what was found, with which error, in how many worlds.
-
-    `side` says which way the bound is meant; a `control` must lie far beyond it.
-    """
-
-    name: str
-    setting: str
-    bound: float
-    value: float
-    mcse: float
-    n: int
-    side: Literal["at most", "at least", "control"] = "at most"
-
-    def holds(self, errors: float) -> bool:
-        """Tell whether a promise holds up to so many errors, or a control fails by as many."""
-        if self.side == "at least":
-            return self.value >= self.bound - errors * self.mcse
-        if self.side == "control":
-            return self.value > self.bound + errors * self.mcse
-        return self.value <= self.bound + errors * self.mcse
 
 
 def share(hits: np.ndarray) -> tuple[float, float, int]:
@@ -139,7 +117,7 @@ def anytime_errors_alone() -> Iterator[Row]:
     yield Row("anytime power", "no metric", POWER_ALONE, power.better, 0.0, 0, "at least")
     peeking = claims(partial(decisions.human_only, level=LEVEL), np.array(EQUAL), looks(MOST, BATCH, MOST))
     error = peeking.better + peeking.worse
-    yield Row("uncorrected looks", "equal systems, human_only", 4 * LEVEL, error, 0.0, 0, "control")
+    yield Row("uncorrected looks", "equal systems, human_only", 4 * LEVEL, error, 0.0, 0, "control above")
 
 
 def anytime_errors_with_a_metric(worlds: int) -> Iterator[Row]:
@@ -161,7 +139,11 @@ def a_mean_that_is_not_known(worlds: int) -> Iterator[Row]:
     rule = partial(decisions.anytime, level=LEVEL, concentration=10.0, use_metric=True, multiplicity="none")
     found = first_verdict(rule(perfect_metric(worlds)))
     yield Row(
-        "plug-in mean", "equal systems, a perfect metric on annotated outputs", LEVEL, *share(found != 0), "control"
+        "plug-in mean",
+        "equal systems, a perfect metric on annotated outputs",
+        LEVEL,
+        *share(found != 0),
+        "control above",
     )
 
 
@@ -242,7 +224,7 @@ def families(worlds: int, rules: Sequence[str] = tuple(RULES), nulls: Sequence[s
 def families_without_correction(worlds: int) -> Iterator[Row]:
     """Judge each of 15 pairs at its own level."""
     wrong = campaigns(f"{NULLS['all equal']} decision=fixed", worlds)["verdict"] != 0
-    yield Row("family-wise error", "fixed, none: all equal", LEVEL, *share(wrong.any(1)), "control")
+    yield Row("family-wise error", "fixed, none: all equal", LEVEL, *share(wrong.any(1)), "control above")
 
 
 def power_of_families(worlds: int) -> Iterator[Row]:
@@ -262,7 +244,7 @@ def documents(worlds: int) -> Iterator[Row]:
         rng = stream(1, "promises", "documents", str(n_items))
         human, further = (outcomes(rng, EQUAL, (worlds, n), SIZE) for n in (n_items, 5 * n_items))
         read = evidence(rng, human, further, n_items, batch, SIZE)
-        for unit, side in (("document", "at most"), ("output", "control"))[: 2 if n_items == 200 else 1]:
+        for unit, side in (("document", "at most"), ("output", "control above"))[: 2 if n_items == 200 else 1]:
             for name, found in by_unit(read, unit):
                 where = f"{name}, {n_items} outputs, by {unit}"
                 yield Row("error in documents", where, DOCUMENT_LEVEL, *share(found), side)  # type: ignore[arg-type]
@@ -300,7 +282,7 @@ def equivalence_errors() -> Iterator[Row]:
             yield Row("wrongly better", f"{holds}, {draws} draws, at the margin", LEVEL, better, 0.0, 0)
             yield Row("wrongly equal", f"{holds}, {draws} draws, at the margin", LEVEL, equal, 0.0, 0)
     better, _ = at_the_margin("given_prior", 0.2, most=150)
-    yield Row("wrongly better", "given_prior, at the margin", 1.2 * LEVEL, better, 0.0, 0, "control")
+    yield Row("wrongly better", "given_prior, at the margin", 1.2 * LEVEL, better, 0.0, 0, "control above")
 
 
 def equivalence_power() -> Iterator[Row]:

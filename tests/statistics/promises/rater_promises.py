@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from promise_rows import Row
 from rated_tables import from_totals, rated
 
 from simlab.analysis.multiplicity import Family
@@ -28,29 +29,6 @@ TASTES = (0.0, 0.1, 0.3)
 
 FALSE_POSITIVE, FAMILY_WISE = 0.06, 0.05
 POWER = {3: 0.15, 7: 0.50, 30: 0.65}
-
-
-class Row(NamedTuple):
-    """Hold a promise: what, where, its bound, what was found, with which error, in how many worlds.
-
-    `side` says which way the bound is meant; a `control` must lie far beyond it.
-    """
-
-    name: str
-    setting: str
-    bound: float
-    value: float
-    mcse: float
-    n: int
-    side: Literal["at most", "at least", "control"] = "at most"
-
-    def holds(self, errors: float) -> bool:
-        """Tell whether a promise holds up to so many errors, or a control fails by as many."""
-        if self.side == "at least":
-            return self.value >= self.bound - errors * self.mcse
-        if self.side == "control":
-            return self.value > self.bound + errors * self.mcse
-        return self.value <= self.bound + errors * self.mcse
 
 
 class Said(NamedTuple):
@@ -121,7 +99,7 @@ def false_positives(
                     yield row("false positives", f"{test}, {where}", FALSE_POSITIVE, found[test].share)
                 if pool < 30 and taste > 0 and grouping == "pseudo_side_by_side":
                     shares = found["permutation"].share
-                    yield row("false positives", f"permutation, {where}", FALSE_POSITIVE, shares, "control")
+                    yield row("false positives", f"permutation, {where}", FALSE_POSITIVE, shares, "control above")
 
 
 def power(n: int, pools: tuple[int, ...] = POOLS) -> Iterator[Row]:
@@ -139,7 +117,9 @@ def family_in_worlds(n: int, pools: tuple[int, ...] = (7,)) -> Iterator[Row]:
             found = said(("rater_flips max_t", "rater_flips"), n, *equal_systems(pool, grouping))
             where = f"{pool} raters, {grouping}, all equal"
             yield row("family-wise", f"rater_flips max_t, {where}", FAMILY_WISE, found["rater_flips max_t"].wrong)
-            yield row("family-wise", f"rater_flips none, {where}", FAMILY_WISE, found["rater_flips"].wrong, "control")
+            yield row(
+                "family-wise", f"rater_flips none, {where}", FAMILY_WISE, found["rater_flips"].wrong, "control above"
+            )
 
 
 LAWS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from promise_rows import Row, Side
 from scipy.special import expit, logit
 
 from simlab.analysis.adequacy.joint import Counts
@@ -13,33 +14,8 @@ from simlab.analysis.sharing import with_joint_rates, with_own_rates, with_parti
 from simlab.rng import stream
 from simlab.types import Estimates, Floats
 
-Side = Literal["at least", "at most", "control below"]
-
 BEST = 0.022
 """Standard deviation of the difference if rho and eta are shared, at the setting below; methods: by simulation."""
-
-
-class Row(NamedTuple):
-    """Hold a promise: what, where, its bound, what was found, with which error, in how many studies.
-
-    `side` says which way the bound is meant; a `control` must lie far below it.
-    """
-
-    name: str
-    setting: str
-    bound: float
-    value: float
-    mcse: float
-    n: int
-    side: Side = "at least"
-
-    def holds(self, errors: float) -> bool:
-        """Tell whether a promise holds up to so many errors, or a control fails by as many."""
-        if self.side == "at most":
-            return self.value <= self.bound + errors * self.mcse
-        if self.side == "control below":
-            return self.value < self.bound - errors * self.mcse
-        return self.value >= self.bound - errors * self.mcse
 
 
 class Setting(NamedTuple):

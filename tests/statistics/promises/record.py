@@ -1,0 +1,155 @@
+"""Simulate every promise that simlab makes, and write what was found as one table.
+
+    uv run python tests/statistics/promises/record.py [SHARE]
+
+SHARE of the full number of worlds is simulated (1: more than an hour on two cores); docs/promises.md is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+DOCS = HERE.parents[2] / "docs" / "promises.md"
+sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+
+import mean_promises as mean  # noqa: E402
+import preference_promises as preference  # noqa: E402
+import rater_promises as rater  # noqa: E402
+import shared_calibration_promises as shared  # noqa: E402
+from promise_rows import Row  # noqa: E402
+
+ERRORS = 3
+"""A promise may miss its bound by so many Monte-Carlo standard errors; a control must break it by more."""
+LEAST = 80
+PAIRS = ("pseudo_side_by_side",)
+
+
+class Part(NamedTuple):
+    """Hold a part of a section: what gives its rows for a number of worlds, and how many these are (0: it is exact)."""
+
+    rows: Callable[..., Iterable[Row]]
+    worlds: int = 0
+
+
+SECTIONS: dict[str, Sequence[Part]] = {
+    "Ratings: claims that speak of other raters": (
+        Part(rater.false_positives, 500),
+        Part(partial(rater.false_positives, groupings=PAIRS, tastes=rater.TASTES), 300),
+        Part(rater.power, 1200),
+        Part(rater.family_in_worlds, 2500),
+        Part(rater.families, 2500),
+    ),
+    "Judgements: intervals and differences at few judgements": (
+        Part(partial(mean.independent_shares)),
+        Part(partial(mean.independent_shares, interval="clopper_pearson")),
+        Part(mean.published_shares),
+        Part(partial(mean.skewed_means, numbers=mean.NUMBERS), 20_000),
+        Part(partial(mean.skewed_means, interval="bootstrap_t"), 5000),
+        Part(mean.corrected_means, 20_000),
+        Part(mean.skewness_is_noticed, 10_000),
+        Part(mean.shares_of_documents, 10_000),
+        Part(mean.means_of_documents, 10_000),
+        Part(mean.documents_judged_in_part, 10_000),
+        Part(mean.documents_forgotten, 10_000),
+        Part(mean.levels_of_differences, 20_000),
+        Part(mean.useless_metrics, 5000),
+        Part(mean.studies_of_documents, 4000),
+    ),
+    "Judgements: systems that share a metric's calibration": (
+        Part(shared.joint_power, 2000),
+        Part(shared.joint_width, 500),
+        Part(shared.joint_coverage, 1000),
+        Part(shared.joint_level, 4000),
+        Part(shared.own_coverage, 4000),
+        Part(shared.partial_coverage, 500),
+        Part(shared.bounded_coverage, 1000),
+        Part(shared.power_as_before, 4000),
+        Part(shared.joint_misled, 1000),
+    ),
+    "Preferences: looking often, with a metric, at many pairs": (
+        Part(preference.anytime_errors_alone),
+        Part(preference.anytime_errors_with_a_metric, 4000),
+        Part(preference.a_mean_that_is_not_known, 4000),
+        Part(preference.anytime_power, 3000),
+        Part(preference.families, 1000),
+        Part(preference.families_without_correction, 300),
+        Part(preference.power_of_families, 300),
+        Part(preference.documents, 6000),
+        Part(preference.equivalence_errors),
+        Part(preference.equivalence_power),
+    ),
+}
+
+HEAD = f"""# What simlab promises, simulated
+
+Every level, coverage and power that simlab states was simulated, with worlds as units. A promise holds if what was
+found does not miss its bound by more than {ERRORS} Monte-Carlo standard errors. Rows marked *exact* are summed up, not
+simulated; *rough* ones have an error above a fifth of what is between them and their bound (and above a tenth of the
+bound). Below each table stand controls: what was, or is, done elsewhere, and breaks the bound.
+
+`uv run python tests/statistics/promises/record.py` writes this page (here at {{share:g}} of the full number of worlds);
+`uv run pytest -m long tests/statistics/promises` fails where a promise does not hold, and the default tests run a quick
+slice of it.
+"""
+
+
+def simulated(part: Part, share: float) -> tuple[list[Row], float]:
+    """Simulate a part; return its rows and the seconds that they took."""
+    began = time.monotonic()
+    worlds = (max(LEAST, round(part.worlds * share)),) if part.worlds else ()
+    return list(part.rows(*worlds)), time.monotonic() - began
+
+
+def page(found: dict[str, list[Row]], share: float) -> str:
+    """Write the page."""
+    parts = [HEAD.format(share=share)]
+    for title, rows in found.items():
+        promises, controls = ([row for row in rows if row.control is control] for control in (False, True))
+        parts.append(f"## {title}\n\n" + "\n".join(table(promises, "bound")))
+        if controls:
+            parts.append("Controls, which must break their bound:\n\n" + "\n".join(table(controls, "broken bound")))
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def table(rows: Sequence[Row], bound: str) -> Iterator[str]:
+    """Write rows as a table; what does not hold is marked."""
+    yield f"| promise | setting | {bound} | found | worlds | |"
+    yield "|---|---|--:|--:|--:|---|"
+    for row in rows:
+        side = {"at most": "≤ ", "at least": "≥ ", "control above": "≤ ", "control below": "≥ "}[row.side]
+        exact = row.mcse == 0 and row.n == 0
+        value = f"{row.value:.3f}" if exact else f"{row.value:.3f} ± {row.mcse:.3f}"
+        marks = [] if row.holds(ERRORS) else ["**does not hold**"]
+        marks += ["exact"] if exact else [] if row.control or row.sharp() else ["rough"]
+        worlds = "" if exact else f"{row.n:,}"
+        yield f"| {row.name} | {row.setting} | {side}{row.bound:g} | {value} | {worlds} | {', '.join(marks)} |"
+
+
+def main() -> None:
+    """Simulate all sections, two parts at a time, and write the page."""
+    from joblib import Parallel, delayed
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("share", type=float, nargs="?", default=1.0)
+    parser.add_argument("--only", default="", help="sections whose title contains this")
+    asked = parser.parse_args()
+    wanted = [(title, part) for title, parts in SECTIONS.items() if asked.only in title for part in parts]
+    found: dict[str, list[Row]] = {}
+    done = Parallel(n_jobs=2, return_as="generator")(delayed(simulated)(part, asked.share) for _, part in wanted)
+    for (title, part), (rows, seconds) in zip(wanted, done, strict=True):
+        found.setdefault(title, []).extend(rows)
+        missed = sum(not row.holds(ERRORS) for row in rows)
+        name = getattr(part.rows, "__name__", getattr(getattr(part.rows, "func", None), "__name__", ""))
+        print(f"{name}: {len(rows)} rows, {missed} do not hold, {seconds:.0f} s", flush=True)
+    DOCS.write_text(page(found, asked.share), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
