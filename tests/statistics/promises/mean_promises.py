@@ -125,10 +125,6 @@ def documents_judged_in_part(worlds: int, n_documents: int = 20) -> Iterator[Row
     found = estimators.ppi(stream(2), replace(whole, **seen, parts=mixed), interval="t", level=0.05)
     setting = f"2 of 5 outputs judged in {n_documents} documents"
     yield _coverage("coverage of ppi, t", setting, DOCUMENTS_LEAST, found, 0.0)
-    forgotten = replace(whole, **(seen | {"document": None}), parts=None)
-    found = estimators.ppi(stream(2), forgotten, interval="normal", level=0.05)
-    row = _coverage("coverage, documents forgotten, normal, ppi", setting, DOCUMENTS_LEAST, found, 0.0)
-    yield row._replace(side="control below")
 
 
 def documents_forgotten(worlds: int, n: int = 100) -> Iterator[Row]:
