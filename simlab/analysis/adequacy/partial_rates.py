@@ -30,6 +30,8 @@ on the same grid, so that with less spread a kernel becomes a single node: share
 
 SPREADS = 7
 BEYOND, OWN_BEYOND, FARTHEST = 1.5, 2.5, 9.0
+TINY = 1e-300
+
 POINTS = 1500
 """Hyperparameters, evenly spaced in their posterior probability, that stand for all."""
 
@@ -66,31 +68,25 @@ class Partial(NamedTuple):
     own: list[Own]
 
 
-class _Moments(NamedTuple):
-    """Hold a system's evidence, and alpha's moments, at all hyperparameters `[hyper of rho, hyper of eta]`."""
-
-    evidence: Floats
-    mean: Floats
-    variance: Floats
-
-
 class _Fit(NamedTuple):
-    """Hold what follows from given slopes: hyperparameters' posterior, and what each system looks like there.
+    """Hold what follows from given slopes: their own evidence, and the posterior of the hyperparameters.
 
-    `log_evidence` is that of the slopes themselves.
+    `evidence[system, hyper of rho, hyper of eta]` is each system's; `weight` adds up to one.
     """
 
+    axes: tuple[_Axis, _Axis]
+    told: list[Seen]
     log_evidence: float
+    evidence: Floats
     weight: Floats
-    moments: list[_Moments]
-    own: list[Own]
 
 
 def partial_rates(systems: Counts, calibration: Floats, constrain: bool, slope_sd: float = 0.0) -> Partial:
     """Infer all alphas from the counts of each system `[system]` and its own `calibration[system, 4]`.
 
     With `slope_sd` the logits of rho and eta rise or fall with that of alpha, by slopes whose prior is normal around 0
-    with this standard deviation: three nodes of a Gauss-Hermite rule for each of the two.
+    with this standard deviation: three nodes of a Gauss-Hermite rule for each of the two. `constrain`: no system's
+    rates have rho + eta below 1.
     """
     nodes = [(0.0, 1.0)] if slope_sd == 0 else [(-np.sqrt(3), 1 / 6), (0.0, 2 / 3), (np.sqrt(3), 1 / 6)]
     fits, log_weights = [], []
@@ -99,18 +95,9 @@ def partial_rates(systems: Counts, calibration: Floats, constrain: bool, slope_s
         log_weights.append(fits[-1].log_evidence + np.log(one * two))
     share = np.exp(np.array(log_weights) - max(log_weights))
     share /= share.sum()
-    chosen = [_representatives(fit.weight.ravel(), round(POINTS * k)) for fit, k in zip(fits, share, strict=True)]
-    mean, variance = (
-        np.concatenate(
-            [
-                np.stack([getattr(one, name).ravel()[some] for one in fit.moments])
-                for fit, some in zip(fits, chosen, strict=True)
-            ],
-            axis=1,
-        )
-        for name in ("mean", "variance")
-    )
-    own = [_together([fit.own[k] for fit in fits], share) for k in range(len(systems.n))]
+    moments = [_moments(fit, round(POINTS * k)) for fit, k in zip(fits, share, strict=True)]
+    mean, variance = (np.concatenate(parts, axis=1) for parts in zip(*moments, strict=True))
+    own = [_together([_own(fit, k) for fit in fits], share) for k in range(len(systems.n))]
     return Partial(mean, variance, own)
 
 
@@ -119,19 +106,15 @@ def _fit(systems: Counts, calibration: Floats, constrain: bool, slopes: tuple[fl
     first, second = _axis(tp, p), _axis(tn, n)
     allowed = (first.at[:, None] + second.at > 0) | (not constrain)
     told = [_told(first, second, systems, calibration, k, allowed, slopes) for k in range(len(systems.n))]
-    possible = first.kernel @ allowed @ second.kernel.T
-    moments = [_moments(first, second, one, possible) for one in told]
+    evidence = np.stack([first.kernel @ one.evidence @ second.kernel.T for one in told])
     log_weight = np.log(first.prior)[:, None] + np.log(second.prior)
-    log_weight = log_weight + sum(np.log(np.maximum(one.evidence, 1e-300)) for one in moments)
+    for one in evidence:
+        log_weight += np.log(np.maximum(one, TINY))
     top = float(log_weight.max())
     weight = np.exp(log_weight - top)
     total = float(weight.sum())
-    weight /= total
-    own = [
-        _own(first, second, one, weight / np.maximum(at.evidence * possible, 1e-300))
-        for one, at in zip(told, moments, strict=True)
-    ]
-    return _Fit(top + float(np.log(total)) + sum(one.log_top for one in told), weight, moments, own)
+    log_evidence = top + float(np.log(total)) + sum(one.log_top for one in told)
+    return _Fit((first, second), told, log_evidence, evidence, weight / total)
 
 
 def _told(
@@ -174,17 +157,25 @@ def _axis(right: Floats, of: Floats) -> _Axis:
     return _Axis(at, kernel / kernel.sum(1, keepdims=True), prior.ravel())
 
 
-def _moments(first: _Axis, second: _Axis, told: Seen, possible: Floats) -> _Moments:
-    """Return a system's evidence, and its alpha's moments, at all hyperparameters `[hyper of rho, hyper of eta]`."""
-    terms = [told.evidence, told.evidence * told.mean, told.evidence * (told.variance + told.mean**2)]
-    evidence, mean, square = (first.kernel @ term @ second.kernel.T for term in terms)
-    least = np.maximum(evidence, 1e-300)
-    mean = mean / least
-    return _Moments(evidence / possible, mean, np.maximum(square / least - mean**2, 0.0))
+def _moments(fit: _Fit, n: int) -> tuple[Floats, Floats]:
+    """Return mean and variance of each system's alpha `[system, node]` at n hyperparameters that stand for all."""
+    rows, columns = np.unravel_index(_representatives(fit.weight.ravel(), n), fit.weight.shape)
+    first, second = fit.axes[0].kernel[rows], fit.axes[1].kernel[columns]
+    means, variances = [], []
+    for one, evidence in zip(fit.told, fit.evidence, strict=True):
+        terms = [one.evidence * one.mean, one.evidence * (one.variance + one.mean**2)]
+        mean, square = (
+            np.einsum("kv,kv->k", first @ term, second) / np.maximum(evidence[rows, columns], TINY) for term in terms
+        )
+        means.append(mean)
+        variances.append(np.maximum(square - mean**2, 0.0))
+    return np.stack(means), np.stack(variances)
 
 
-def _own(first: _Axis, second: _Axis, told: Seen, pull: Floats) -> Own:
+def _own(fit: _Fit, k: int) -> Own:
     """Return a system's posterior over its own rates: its evidence times what all hyperparameters say of them."""
+    told, (first, second) = fit.told[k], fit.axes
+    pull = fit.weight / np.maximum(fit.evidence[k], TINY)
     weight = told.evidence * (first.kernel.T @ pull @ second.kernel)
     kept = weight > 1e-9 * weight.max()
     return Own(weight[kept] / weight[kept].sum(), told.youden[kept], told.mean[kept], told.variance[kept])

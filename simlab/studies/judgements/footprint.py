@@ -8,6 +8,9 @@ from typing import Any
 from simlab.studies.extent import Size, extent_of
 from simlab.studies.footprint import Footprint, need
 
+PARTIAL = 6_000_000
+"""Bytes of a system's evidence at all hyperparameters of partial pooling, with few calibration outputs."""
+
 
 def footprint(config: Mapping[str, Any]) -> Footprint:
     """Forecast the outputs that humans and the metric judge, drawn anew for each campaign of a block."""
@@ -33,6 +36,7 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
         need(60, size.systems, items),
         need(32 if together else 0, size.systems, max((human, metric, items), key=lambda of: of.n)),
         need(120, studies, size.pairs),
+        need(PARTIAL if config["analysis"]["estimator"].get("sharing") == "partial" else 0, size.systems),
     ]
     world = [need(8, size.items), need(8, raters), need(240, size.pairs), need(26, size.table)]
     return Footprint(world, [need(400, size.pairs), need(14, size.table)], campaigns)
