@@ -20,7 +20,8 @@ from simlab.analysis.preferences.steps import document_totals, steps_of
 from simlab.design.following import places_of, until
 from simlab.design.protocol import gather, looks, order_items
 from simlab.rng import stream
-from simlab.types import Evidence, InputError, TestSet, Trail
+from simlab.studies.preferences.checking import check_family
+from simlab.types import Contest, Evidence, InputError, TestSet, Trail
 
 PREFERENCE = np.array([1, 0, -1])
 MU = np.array([[0.75, 0.3, 0.1], [0.15, 0.4, 0.15], [0.1, 0.3, 0.75]])
@@ -218,3 +219,32 @@ def test_what_came_later_changes_nothing_that_was_said_before(unit: Any, estiman
     for row, last in enumerate(end):
         np.testing.assert_allclose(after[:, row, : last + 1], before[:, row, : last + 1], rtol=1e-12)
         np.testing.assert_allclose(after[:, row, last:], after[:, row, last, None].repeat(5 - last, 1))
+
+
+def test_evidence_of_pairs_is_added_up_only_where_it_adds_up() -> None:
+    recorded = np.zeros((1, 4), np.int8)
+    gaps = np.array([[0, 1, -1, 2]], np.int8)
+    allowed = {
+        (estimand, shared, bool((outcomes < 0).any())): _allowed(estimand, shared, outcomes)
+        for estimand in ("population", "test_set")
+        for shared in (True, False)
+        for outcomes in (recorded, gaps)
+    }
+    assert [case for case, fine in allowed.items() if fine] == [
+        ("population", True, False),
+        ("test_set", True, False),
+        ("test_set", False, False),
+        ("test_set", False, True),
+    ]
+
+
+def _allowed(estimand: str, shared: bool, outcomes: np.ndarray) -> bool:
+    config = {
+        "decision": {"multiplicity": "closed", "estimand": estimand},
+        "design": {"shared_order": shared},
+    }
+    try:
+        check_family(config, Contest(("a", "b"), 4, None, recorded=outcomes))
+    except InputError:
+        return False
+    return True

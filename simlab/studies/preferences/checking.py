@@ -31,38 +31,35 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         raise InputError(
             f"budget.batch_size={budget['batch_size']} exceeds budget.annotations_per_pair={wanted}; lower it"
         )
-    _check_family(config, contest)
+    check_family(config, contest)
     _check_documents(config)
     _ask_once(config, world, min(wanted, contest.n_items))
     return Shape(world.frame.n_systems, contest.n_items, contest.n_items, 0, contest.system_names)
 
 
-def _check_family(config: Mapping[str, Any], contest: Contest) -> None:
+def check_family(config: Mapping[str, Any], contest: Contest) -> None:
     """Refuse sums of evidence over pairs that are out of step: each is valid on its own, and their mean is not.
 
     Where all pairs read the same outputs at the same time, none knows the next one. Otherwise it may have been read
     for another pair with one of the two systems, and what was said of it there tells what is to be expected here. Of a
     test set that is harmless if each pair draws its next output itself.
     """
-    multiplicity = config["decision"].get("multiplicity", "none")
+    multiplicity, shared = config["decision"].get("multiplicity", "none"), config["design"]["shared_order"]
+    on_test_set = config["decision"].get("estimand") == "test_set"
+    gaps = contest.recorded is not None and bool((contest.recorded < 0).any())
     if multiplicity not in ("closed", "e_bh"):
         return
-    shared = config["design"]["shared_order"]
-    gaps = contest.recorded is not None and bool((contest.recorded < 0).any())
-    if shared and not gaps:
-        return
-    if shared:
-        reason, remedy = "where some outputs cannot be compared pairs fall out of step", "design.shared_order=false"
+    if shared and gaps:
+        reason = "pairs fall out of step where some outputs cannot be compared"
+        remedy = "design.shared_order=false, or " if on_test_set else ""
+    elif not shared and not on_test_set:
+        reason = "pairs read outputs in orders of their own"
+        remedy = "" if gaps else "design.shared_order=true, or "
     else:
-        reason, remedy = "pairs read outputs in orders of their own", "design.shared_order=true"
-    if config["decision"].get("estimand", "population") == "test_set":
-        if not shared:
-            return
-    elif shared:
-        remedy = "decision.multiplicity=holm"
+        return
     raise InputError(
-        f"decision.multiplicity={multiplicity} adds up the evidence of pairs, and {reason} "
-        f"(design.shared_order={str(shared).lower()}); set {remedy}, or decision.multiplicity=holm"
+        f"decision.multiplicity={multiplicity} adds up the evidence of pairs, and with "
+        f"design.shared_order={str(shared).lower()} {reason}; set {remedy}decision.multiplicity=holm"
     )
 
 
