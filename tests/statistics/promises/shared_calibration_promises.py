@@ -135,7 +135,6 @@ def joint_coverage(n: int) -> list[Row]:
         row(
             "joint: coverage of differences",
             name,
-            "at least",
             0.93,
             [one.covers for one in studies(where, joint, n, 2)],
         )
