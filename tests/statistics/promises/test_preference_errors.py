@@ -61,7 +61,8 @@ def test_documents_are_as_good_as_outputs_of_their_own_sharply() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("rule", promises.RULES)
 def test_among_the_pairs_of_a_campaign_hardly_any_is_wrong_whatever_the_null(rule: str) -> None:
-    check(promises.families(1000, rules=(rule,)), errors=3)
+    # Boundaries are worked out at fifteen levels: fewer worlds will do.
+    check(promises.families(400 if "sequential" in rule else 1000, rules=(rule,)), errors=3)
 
 
 @pytest.mark.long
