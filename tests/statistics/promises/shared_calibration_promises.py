@@ -125,20 +125,19 @@ def joint_width(n: int) -> list[Row]:
 
 
 def joint_coverage(n: int) -> list[Row]:
+    """Six systems far apart tell much of rho + eta - 1 themselves, and the posterior trusts so small a calibration."""
+    six = Setting(np.linspace(0.7, 0.5, 6), np.full(6, 0.8), np.full(6, 0.8), calibration=8)
     settings = {
-        SETTING: ASKED,
-        "the same, alpha .9 and .8, rho .9, eta .7": two(0.85, 0.1, 0.9, 0.7),
-        "the same, no human ratings": ASKED._replace(human=0),
-        "the same, six systems": Setting(np.linspace(0.7, 0.5, 6), np.full(6, 0.8), np.full(6, 0.8), calibration=8),
+        SETTING: (ASKED, 0.93),
+        "the same, alpha .9 and .8, rho .9, eta .7": (two(0.85, 0.1, 0.9, 0.7), 0.93),
+        "the same, no human ratings": (ASKED._replace(human=0), 0.93),
+        "six systems .04 apart, 48 shared outputs": (six, 0.9),
+        "six systems .04 apart, 300 shared outputs": (six._replace(calibration=50), 0.93),
     }
+    name = "joint: coverage of differences"
     return [
-        row(
-            "joint: coverage of differences",
-            name,
-            0.93,
-            [one.covers for one in studies(where, joint, n, 2)],
-        )
-        for name, where in settings.items()
+        row(name, said, bound, [one.covers for one in studies(where, joint, n, 2)])
+        for said, (where, bound) in settings.items()
     ]
 
 
