@@ -118,7 +118,17 @@ def binary(
     """
     if not judged.binary:
         raise InputError("analysis.estimator=binary needs judgements that are adequate or not; set raters.scale=binary")
+    if judged.document is not None:
+        raise InputError(
+            "analysis.estimator=binary takes outputs as independent, and those of a document are not "
+            "(systems.outputs_per_document, document_agreement); choose analysis.estimator=sample_mean, "
+            "control_variates or ppi"
+        )
     check_sharing(quality, sharing, youden_bound, alpha_slope_sd, len(judged.y))
+    if judged.g is None and sharing != "own":
+        raise InputError(
+            f"analysis.estimator.sharing={sharing} is about a metric, and metric=none has none; set it to own"
+        )
     n_plus, n = judged.y.sum(1), np.full(len(judged.y), float(judged.y.shape[1]))
     if judged.g is None:
         found = alpha_posterior(n_plus, n, level=level)

@@ -68,8 +68,9 @@ def with_joint_rates(
 ) -> Estimates:
     """Estimate all alphas together by their joint posterior, rho and eta the same for all systems.
 
-    Where rho + eta may differ by `youden_bound` between two systems all the same, the metric's rate of adequate outputs
-    shifts by up to alpha times that (rho differs) or 1 - alpha times that (eta does), and the difference of alphas by
+    Where rates may differ between two systems all the same, rho and eta together by `youden_bound` (the sum of both
+    differences, each without its sign, which rho + eta then differs by at most), the metric's rate of adequate outputs
+    shifts by up to that times alpha (only rho differs) or 1 - alpha (only eta does), and the difference of alphas by
     the larger of both over rho + eta - 1: the interval is widened by it on both sides.
     """
     rates = shared_rates(counts, calibration, constrain)

@@ -71,13 +71,16 @@ def no_wrong_claim(outcomes: Outcomes) -> Estimate:
 
 
 def best_system_found(outcomes: Outcomes) -> Estimate:
-    """Estimate how often a campaign puts a truly best system first; systems tied for the first place share it."""
+    """Estimate how often a campaign puts a truly best system first; systems tied for the first place share it.
+
+    Where all systems are truly equal none is the best, and such a world counts for nothing.
+    """
     if "true_direction" not in outcomes:
         return unknown()
-    first = _unbeaten(outcomes["direction"])
-    best = _unbeaten(of_campaign(outcomes, "true_direction"))
-    share = (first & best).sum(1) / np.maximum(first.sum(1), 1)
-    return ratio_over_campaigns(outcomes, share, np.ones(len(share)))
+    first, truth = _unbeaten(outcomes["direction"]), of_campaign(outcomes, "true_direction")
+    there = (truth != 0).any(1)
+    share = (first & _unbeaten(truth)).sum(1) / np.maximum(first.sum(1), 1)
+    return ratio_over_campaigns(outcomes, np.where(there, share, 0.0), there.astype(float))
 
 
 def _any_wrong(outcomes: Outcomes) -> Bools:

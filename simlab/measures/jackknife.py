@@ -158,7 +158,7 @@ def _jackknife(top: float, below: float, top_without: Floats, below_without: Flo
     """
     k = len(top_without)
     if below == 0:
-        return Estimate(float("nan"), np.full(k, np.nan), cluster, n)
+        return Estimate(float("nan"), np.full(k, np.nan), cluster, 0)
     value = top / below
     without = np.divide(top_without, below_without, out=np.full(k, value), where=below_without != 0)
     pseudo = k * value - (k - 1) * without

@@ -30,14 +30,19 @@ def two_way(rng: np.random.Generator, rated: Rated, *, rater_alone: Count) -> Fl
     The variance is the largest of three, `V = max(V_r, V_x, V_r + V_x - V_rx)`: by rater, by document, and their sum
     less what both count (Cameron, Gelbach and Miller 2011; the sum can be negative, hence the floor). The degrees of
     freedom are the fewer of the two, min(raters, documents) - 1 where loads are equal. Up to `rater_alone` raters the
-    variance by rater counts alone: on two degrees of freedom the largest of three finds nothing. `rng` is not used.
+    variance by rater counts alone, on two degrees of freedom the largest of three finding nothing; where outputs have
+    several ratings, which share what their documents are like, the larger of it and that by document. `rng` is not
+    used.
     """
     sides = by_pair(rated, documents=True)
     gap = sides.mean[0] - sides.mean[1]
     raters = spread(sides, sides.rater)
-    if len(np.unique(sides.rater)) <= rater_alone:
+    few = len(np.unique(sides.rater)) <= rater_alone
+    if few and bool((rated.share == 1).all()):
         return _two_sided(rated, gap, raters)
     documents = spread(sides, sides.document)
+    if few:
+        return _two_sided(rated, gap, Spread(np.maximum(raters.variance, documents.variance), raters.df))
     cells = spread(sides, np.arange(len(sides.rater)))
     crossed = raters.variance + documents.variance - cells.variance
     variance = np.maximum(np.maximum(raters.variance, documents.variance), crossed)

@@ -52,10 +52,13 @@ def _reference(prepared: Prepared, human: Sequence[Array]) -> dict[str, Array]:
 
 
 def truth(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str, Array]:
-    """Say how often each system truly wins, and who of each two wins more often; nothing where nobody knows."""
+    """Say how often each system truly wins, and who of each two wins more often; nothing where nobody knows.
+
+    Of a rule that asks about its test set the population's truth is none: what holds there says `reference_verdict`.
+    """
     contest = contest_of(world)
     direction = preference_direction(contest)
-    if direction is None or contest.p is None:
+    if direction is None or contest.p is None or prepared.on_test_set:
         return {}
     return {"true_p": contest.p[None], "true_direction": direction[None]}
 

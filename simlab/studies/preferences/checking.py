@@ -33,6 +33,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         )
     check_family(config, contest)
     _check_documents(config)
+    _refuse_broken_promises(config, contest)
     _ask_once(config, world, min(wanted, contest.n_items))
     return Shape(world.frame.n_systems, contest.n_items, contest.n_items, 0, contest.system_names)
 
@@ -71,6 +72,27 @@ def _check_documents(config: Mapping[str, Any]) -> None:
         raise InputError(
             "decision.unit=document looks at documents as they come, and design.whole_documents=false mixes their "
             "outputs; set it to true"
+        )
+
+
+_OF_DOCUMENTS = ("fixed", "group_sequential", "betting")
+"""Rules that can take a document for the unit that is drawn."""
+
+
+def _refuse_broken_promises(config: Mapping[str, Any], contest: Contest) -> None:
+    """Refuse rules whose promise does not hold for such outputs, or for such evidence."""
+    decision, name = config["decision"], name_of(config["decision"])
+    promising = decision.get("holds", "given_prior") != "given_prior" or decision.get("multiplicity", "none") != "none"
+    if contest.documents.agreement > 0 and promising and name not in _OF_DOCUMENTS:
+        raise InputError(
+            f"decision={name} takes outputs as independent, and with systems.document_agreement="
+            f"{contest.documents.agreement:g} its promise does not hold; choose decision=betting with "
+            "decision.unit=document"
+        )
+    if name == "anytime" and decision.get("use_metric") and decision.get("multiplicity", "none") != "none":
+        raise InputError(
+            f"decision.multiplicity={decision['multiplicity']}: with use_metric=true the evidence of decision=anytime "
+            "is exact only if the metric's mean is known; choose decision=betting"
         )
 
 

@@ -11,7 +11,7 @@ from simlab.types import Array, Evidence, Floats, Verdicts
 
 
 class Prepared(NamedTuple):
-    """Hold what a cell asks: its protocol and budget, and the bound rules."""
+    """Hold what a cell asks: its protocol and budget, the bound rules, and whether they ask about the test set."""
 
     seed: int
     design: Mapping[str, Any]
@@ -20,6 +20,7 @@ class Prepared(NamedTuple):
     judge_reference: Callable[[Array], Floats]
     level: float
     rounds: int
+    on_test_set: bool
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -33,6 +34,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         judge_reference=bind(config["analysis"]["reference"], plugins),
         level=config["decision"]["level"],
         rounds=n_rounds(config),
+        on_test_set=config["decision"].get("estimand") == "test_set",
     )
 
 

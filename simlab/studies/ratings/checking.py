@@ -10,6 +10,7 @@ import numpy as np
 
 from simlab.analysis.normalization import error
 from simlab.analysis.raters.flips import rater_flips
+from simlab.analysis.raters.t_tests import by_rater
 from simlab.analysis.significance import permutation
 from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
@@ -100,12 +101,25 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
     """Refuse tests that could find nothing, and families that a test cannot judge together."""
     prepared, test, level = prepare(config), config["analysis"]["test"], config["decision"]["level"]
     least = _least_p_value(test, frame, config["design"]["documents"], config.get("plugins", ()))
+    if config["design"]["ratings_per_item"] > 1 and any(
+        chosen(test, part, config.get("plugins", ())) for part in (by_rater, rater_flips)
+    ):
+        raise InputError(
+            f"design.ratings_per_item={config['design']['ratings_per_item']}: analysis.test={name_of(test)} takes what "
+            "raters contribute for independent, and raters who rate the same outputs share what these are like; choose "
+            "analysis.test=two_way"
+        )
     if chosen(test, rater_flips, config.get("plugins", ())) and least > level:
         raise InputError(
             f"analysis.test=rater_flips: flips of {frame.n_raters} raters give no p-value below {least:.3g}, so "
             f"nothing could be significant at decision.level={level:g}; ask at least "
             f"{math.ceil(1 - math.log2(level))} raters, raise decision.level or flips, "
             "or choose analysis.test=by_rater"
+        )
+    if least > level:
+        raise InputError(
+            f"analysis.test={name_of(test)} gives no p-value below {least:.2g}, so nothing could be significant at "
+            f"decision.level={level:g}; raise the number of permutations or documents, or decision.level"
         )
     if prepared.multiplicity == "max_t" and prepared.family is None:
         raise InputError(
