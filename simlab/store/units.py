@@ -24,8 +24,9 @@ UNITS: Mapping[str, str] = {
     "undecided": "pairs",
     "n_systems": "systems",
     "kld": "nat",
-    **dict.fromkeys(("load_entropy_reached", "p_value", "theta", "p_mean", "p_low", "p_high"), "1"),
+    **dict.fromkeys(("load_entropy_reached", "p_value", "adjusted_p_value", "theta", "p_mean", "p_low", "p_high"), "1"),
     **dict.fromkeys(("reference_p", "true_p", "true_gamma", "true_correlation", "true_efficiency"), "1"),
+    **dict.fromkeys(("youden", "youden_low", "youden_high"), "1"),
     **dict.fromkeys(("true_human_rho", "true_human_eta", "true_metric_rho", "true_metric_eta"), "1"),
 }
 """Units that are the same in all kinds of studies; measures that are not listed are shares and the like."""
@@ -57,7 +58,7 @@ SCOPES: Mapping[str, str] = {
 ANSWERS = frozenset(["ratings_used", "ratings_possible", "human_count", "used", "collected"])
 QUALITY = frozenset([
     *("estimate", "true_value", "low", "high", "standard_error"),
-    *("baseline", "baseline_width", "difference_se"),
+    *("baseline", "baseline_width", "difference_se", "difference_low", "difference_high"),
 ])  # fmt: skip
 OF_STUDIES: Mapping[str, tuple[str, str]] = {
     "human_count": ("ratings", "points"),

@@ -188,9 +188,13 @@ def test_corruptions_of_a_kind_stand_together_in_the_figure() -> None:
     assert [text.get_text() for text in axes.texts] == ["0", "1", "1"]
 
 
+def around(predicted: float) -> tuple[float, float]:
+    return predicted - 0.1, predicted + 0.1
+
+
 def record(split: int, method: str, predicted: float, ratings: int = 1) -> Record:
     design = ("ungrouped", "none", 30, ratings)
-    return Record(split, "all", method, *design, predicted, predicted - 0.1, predicted + 0.1, 0.8, 0.01)
+    return Record(split, "all", method, *design, predicted, *around(predicted), 0.8, 0.01, *around(predicted))
 
 
 def test_a_backtest_averages_over_splits_and_shows_the_fitted_world() -> None:

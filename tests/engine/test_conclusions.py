@@ -43,8 +43,8 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_bytes_of_a_campaign_are_those_of_its_arrays() -> None:
     # 4 systems have 6 pairs, with 3 panels: 6 * 3 of 8 bytes, 3 of 1 byte, and 8 bytes for world and study.
     assert campaign_bytes({"question": "pick", "panels": 3}, 4) == 8 + 6 * 3 * 8 + 3 * 1
-    # status 1, document_set 4, ratings 4, cost 8, entropy 8; a system: 8 and 4; a pair: 1, 1, 8, 1, 1.
-    assert campaign_bytes(RATED, 4) == 8 + 25 + 4 * 12 + 6 * 12
+    # status 1, document_set 4, ratings 4, cost 8, entropy 8; a system: 8 and 4; a pair: 1, 1, 8, 8, 1, 1.
+    assert campaign_bytes(RATED, 4) == 8 + 25 + 4 * 12 + 6 * 20
     # What is true of a world is counted with no campaign; a round more costs two numbers of 4 bytes.
     longer = {**COMPARED, "budget": {"annotations_per_pair": 31, "batch_size": 10}}
     assert campaign_bytes(longer, 4) - campaign_bytes(COMPARED, 4) == 8

@@ -72,4 +72,4 @@ def test_a_metric_narrows_the_error_and_leaves_the_mean() -> None:
 def test_ratings_stay_what_they_are_with_another_metric() -> None:
     drawn = world()
     judged = segment_metric(stream(1), drawn, correlation=0.5, correlation_sd=0.0)
-    assert replace(judged, metric=None) == drawn
+    assert replace(judged, metric=None, again=drawn.again) == drawn

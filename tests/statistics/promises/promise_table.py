@@ -1,6 +1,6 @@
 """Simulate every promise that simlab makes, and write what was found as one table.
 
-    uv run python tests/statistics/promises/record.py [SHARE]
+    uv run python tests/statistics/promises/promise_table.py [SHARE]
 
 SHARE of the full number of worlds is simulated (1: more than an hour on two cores); docs/promises.md is written.
 """
@@ -28,6 +28,8 @@ from promise_rows import Row  # noqa: E402
 ERRORS = 3
 """A promise may miss its bound by so many Monte-Carlo standard errors; a control must break it by more."""
 LEAST = 80
+PATIENCE = 20.0
+"""Seconds that a part may take at least."""
 PAIRS = ("pseudo_side_by_side",)
 
 
@@ -94,17 +96,21 @@ found does not miss its bound by more than {ERRORS} Monte-Carlo standard errors.
 simulated; *rough* ones have an error above a fifth of what is between them and their bound (and above a tenth of the
 bound). Below each table stand controls: what was, or is, done elsewhere, and breaks the bound.
 
-`uv run python tests/statistics/promises/record.py` writes this page (here at {{share:g}} of the full number of worlds);
-`uv run pytest -m long tests/statistics/promises` fails where a promise does not hold, and the default tests run a quick
-slice of it.
+`uv run python tests/statistics/promises/promise_table.py` writes this page (here at {{share:g}} of the full number of
+worlds, and what takes seconds with more); `uv run pytest -m long tests/statistics/promises` fails where a promise does
+not hold, and the default tests run a quick slice of it.
 """
 
 
 def simulated(part: Part, share: float) -> tuple[list[Row], float]:
-    """Simulate a part; return its rows and the seconds that they took."""
+    """Simulate a part, once more with more worlds where that takes seconds; return its rows and the seconds."""
     began = time.monotonic()
     worlds = (max(LEAST, round(part.worlds * share)),) if part.worlds else ()
-    return list(part.rows(*worlds)), time.monotonic() - began
+    rows = list(part.rows(*worlds))
+    seconds = max(time.monotonic() - began, 0.01)
+    if worlds and worlds[0] < part.worlds and seconds < PATIENCE / 4:
+        rows = list(part.rows(min(part.worlds, round(worlds[0] * PATIENCE / seconds))))
+    return rows, time.monotonic() - began
 
 
 def page(found: dict[str, list[Row]], share: float) -> str:
