@@ -25,7 +25,7 @@ COMPLETED = {
     "run ra": ["raters.", "raters="],
     "run systems.mean": ["systems.mean=", "systems.mean_score="],
     "run raters=cr": ["raters=crowd_pool"],
-    "run raters=crowd_pool,expert": ["raters=crowd_pool,expert_pool"],
+    "run raters=crowd_pool,ide": ["raters=crowd_pool,identical"],
     "run analysis/test=per": ["analysis/test=permutation"],
     "run design.documents=": ["design.documents=40"],
     "run measure=srp,kend": ["measure=srp,kendall"],

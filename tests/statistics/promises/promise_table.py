@@ -99,6 +99,13 @@ bound). Below each table stand controls: what was, or is, done elsewhere, and br
 `uv run python tests/statistics/promises/promise_table.py` writes this page (here at {{share:g}} of the full number of
 worlds, and what takes seconds with more); `uv run pytest -m long tests/statistics/promises` fails where a promise does
 not hold, and the default tests run a quick slice of it.
+
+A single promise is quickly looked at: how often a test for other raters calls equal systems different.
+
+```console
+$ simlab sweep equal_systems --quick analysis.test=by_rater design.documents=20 --out equal
+$ simlab query equal --measure false_positive
+```
 """
 
 
