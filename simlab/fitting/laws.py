@@ -1,0 +1,52 @@
+"""List the laws that can be fitted to ratings; a new one is one entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.tables.held import Ratings
+from simlab.types import Floats, Frame, World
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Hold draws of all parameters of a law, given a pilot.
+
+    `effects[draw]` are what the law itself takes; `components[name][draw]` standard deviations of what makes scores
+    differ, by the names of the file; `not_identified` are sentences on what the pilot cannot tell, `unknown` the names
+    of components that it says nothing about (they are what the priors say). `diagnosis` says how sampling went.
+    """
+
+    law: str
+    ratings: Ratings
+    effects: Sequence[Any]
+    components: Mapping[str, Floats]
+    not_identified: Sequence[str]
+    unknown: frozenset[str]
+    diagnosis: Mapping[str, float]
+
+
+class Law(NamedTuple):
+    """Say how a law is fitted and drawn from.
+
+    `refused(ratings)` says why a table does not allow it (None: it does); `fit(ratings, seed=, draws=)` fits it;
+    `answer(rng, effects, design)` draws new documents and answers for the same design (systems, items, raters of the
+    ratings `design`) and returns scores; `world(rng, effects, frame, potential=)` draws a world for a frame;
+    `content(fitted)` is what the file of the world says of the draws.
+    """
+
+    name: str
+    refused: Callable[[Ratings], str | None]
+    fit: Callable[..., Fitted]
+    answer: Callable[[np.random.Generator, Any, Ratings], Floats]
+    world: Callable[..., World]
+    content: Callable[[Fitted], Mapping[str, Any]]
+
+
+def world_on(law: Law, rng: np.random.Generator, effects: Any, frame: Frame) -> World:
+    """Draw a world for a frame, every rating fixed, as in a recorded table."""
+    return law.world(rng, effects, frame, potential=True)

@@ -1,0 +1,1 @@
+"""Read a stranger's table: nothing else in the project opens one."""
