@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from simlab.messages import in_natural_order, legible
+from simlab.tables.mqm import Rated, read_ratings
 from simlab.types import Bools, Floats, InputError, Ints, World
-from simlab.world.files.mqm_table import Rated, read_ratings
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import BUILT_IN
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.world.files.table_lines import numbered_lines
+from simlab.tables.lines import numbered_lines
 
 COLUMN = "metadata"
 KEYS = ("system", "doc", "docSegId", "doc_id", "globalSegId", "seg_id", "segment", "document", "rater")

@@ -20,11 +20,11 @@ import numpy as np
 
 from simlab import files
 from simlab.messages import in_natural_order, legible, natural, or_nearest
+from simlab.tables import averages
+from simlab.tables.lines import REMEDY
+from simlab.tables.mqm import Rated, Unit, read_ratings
 from simlab.types import RATE, Array, Floats, Frame, InputError, Ints, RatedWorld, World
-from simlab.world.files import segment_scores
 from simlab.world.files.chosen import chosen_file
-from simlab.world.files.mqm_table import Rated, Unit, read_ratings
-from simlab.world.files.table_lines import REMEDY
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 
 BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
@@ -38,7 +38,7 @@ def recorded(rng: np.random.Generator, *, path: str | None, sha256: str | None, 
     `rng` is not used: nothing is drawn. A bucket is the set of documents that the same raters rated. The
     truth is not known. `errors` counts major and minor errors, 0 in a gap, and is -1 throughout where the
     table has no counts. The arrays are read-only, since all studies in a process share them. A table of averaged
-    segment scores makes a world with one rater (see `segment_scores`).
+    segment scores makes a world with one rater (see `averages`).
 
     Raises InputError for a file that is not a table of ratings, or whose digest is not `sha256` (None: any), and for
     names that are not in it.
@@ -49,7 +49,7 @@ def recorded(rng: np.random.Generator, *, path: str | None, sha256: str | None, 
 
 def holds_averages(world: World) -> bool:
     """Tell a world of averaged scores from one that says what each rater said."""
-    return world.frame.rater_names == (segment_scores.RATER,) and not world.frame.lower_is_better
+    return world.frame.rater_names == (averages.RATER,) and not world.frame.lower_is_better
 
 
 def _named(world: World, names: Sequence[str] | None) -> World:
@@ -101,8 +101,8 @@ def _world_of(path: Path, state: files.State, digest: str | None) -> World:
     """Read a file once per process and state: blocks of a study ask for the same world again and again."""
     if digest is not None:
         files.refuse_change(files.digest(path), digest, legible(path))
-    if segment_scores.is_table(path):
-        return _world(segment_scores.read_averages(path), legible(path), lower_is_better=False)
+    if averages.is_table(path):
+        return _world(averages.read_averages(path), legible(path), lower_is_better=False)
     return _world(read_ratings(path), legible(path))
 
 

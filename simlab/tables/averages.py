@@ -10,9 +10,9 @@ from pathlib import Path
 
 from simlab.files import decimal
 from simlab.messages import legible
+from simlab.tables.lines import numbered_lines
+from simlab.tables.mqm import MAX_SCORE, Rated, Unit
 from simlab.types import InputError
-from simlab.world.files.mqm_table import MAX_SCORE, Rated, Unit
-from simlab.world.files.table_lines import numbered_lines
 
 RATER = "average"
 """Stands for all raters of a segment, whose scores were averaged."""

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from simlab.files import decimal
 from simlab.messages import legible, nearest
+from simlab.tables.lines import numbered_lines
 from simlab.types import InputError
-from simlab.world.files.table_lines import numbered_lines
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "system": ("system",),
