@@ -6,62 +6,83 @@ negated penalties: higher is better. Source: google/wmt-mqm-human-evaluation, fi
 
 from __future__ import annotations
 
-from pathlib import Path
+from array import array
+from collections.abc import Iterable
+
+import numpy as np
 
 from simlab.files import decimal
 from simlab.messages import legible
-from simlab.tables.lines import numbered_lines
-from simlab.tables.mqm import MAX_SCORE, Rated, Unit
+from simlab.tables import direction, numbers
+from simlab.tables.gathered import Gathered, indexed
+from simlab.tables.held import Ratings, Told
+from simlab.tables.ratings import of_indexed
 from simlab.types import InputError
 
 RATER = "average"
 """Stands for all raters of a segment, whose scores were averaged."""
 
-_UNRATED = "None"
+UNRATED = "None"
 
 
-def is_table(path: Path) -> bool:
-    """Tell a table of averages from one of ratings by its header.
-
-    Raises InputError for what cannot be read.
-    """
-    header = next(numbered_lines(path), (0, ""))[1].lower().split()
+def is_header(line: str) -> bool:
+    """Tell the header of a table of averages from that of ratings."""
+    header = line.lower().split()
     return {"system", "seg_id"} <= set(header) and len(header) == 3 and "score" in " ".join(header)
 
 
-def read_averages(path: Path) -> dict[Unit, Rated]:
+def read(header: str, lines: Iterable[tuple[int, str]], told: Told, where: str) -> Ratings:
     """Return the scores as ratings by one rater, each segment a document of its own; higher is better.
 
     Systems and segments without any score are left out. Raises InputError naming file and line for what is no score.
     """
-    where, lines = legible(path), numbered_lines(path)
-    names = next(lines)[1].lower().split()
+    source = direction.told(told, "higher", "averages are negated penalties, and higher is better", where).source
+    held, score, first, rows = Gathered(), array("d"), dict[tuple[str, str], int](), 0
+    for number, system, text, segment in _cells(header, lines, where):
+        rows += 1
+        before = first.setdefault((system, segment), number)
+        if before != number:
+            what = legible(f"system {system} has segment {segment}", 200)
+            raise InputError(f"{where}, line {number}: {what} before, on line {before}; keep one of the two")
+        if text != UNRATED:
+            score.append(_score(text, f"{where}, line {number}"))
+            held.add([number], [system], [segment], [segment], [RATER])
+    if not score:
+        raise InputError(f"{where}: holds no score")
+    return of_averages(held, score, told, where, rows=rows, better_from=source, layout="averages")
+
+
+def _cells(header: str, lines: Iterable[tuple[int, str]], where: str) -> Iterable[tuple[int, str, str, str]]:
+    names = header.lower().split()
     system_at, segment_at = names.index("system"), names.index("seg_id")
-    score_at = 3 - system_at - segment_at
-    first: dict[Unit, int] = {}
-    scores: dict[Unit, Rated] = {}
     for number, line in lines:
         fields = line.split()
-        if not fields:
-            continue
-        if len(fields) != 3:
+        if fields and len(fields) != 3:
             raise InputError(f"{where}, line {number}: has {len(fields)} fields; a line is a system, score and segment")
-        unit = Unit(fields[system_at], fields[segment_at], fields[segment_at], RATER)
-        if unit in first:
-            what = legible(f"system {unit.system} has segment {unit.segment}", 200)
-            raise InputError(f"{where}, line {number}: {what} before, on line {first[unit]}; keep one of the two")
-        first[unit] = number
-        if fields[score_at] != _UNRATED:
-            scores[unit] = Rated(_score(fields[score_at], f"{where}, line {number}"), -1)
-    if not scores:
-        raise InputError(f"{where}: holds no score")
-    return scores
+        if fields:
+            yield number, fields[system_at], fields[3 - system_at - segment_at], fields[segment_at]
 
 
 def _score(text: str, where: str) -> float:
-    score = decimal(text)
-    if score is None:
-        raise InputError(f"{where}: score {legible(ascii(text), 40)} is not a number; unrated segments say {_UNRATED}")
-    if abs(score) > MAX_SCORE:
-        raise InputError(f"{where}: score {legible(text, 40)} is not within -{MAX_SCORE:,.0f} and {MAX_SCORE:,.0f}")
-    return score + 0.0  # -0.0 would be another zero
+    if decimal(text) is None:
+        given = legible(ascii(text), 40)
+        raise InputError(f"{where}: score {given} is not a number; unrated segments say {UNRATED}")
+    return numbers.score(text, where)
+
+
+def of_averages(held: Gathered, score: array[float], told: Told, where: str, *, rows: int, **rest: object) -> Ratings:
+    """Put ratings together that nobody in particular gave: one rater, no errors, no times; higher is better."""
+    found, n = indexed(held, where), len(score)
+    values = np.array(score)
+    direction.check(values, told, "higher", lambda k: f"{where}, line {held.line[k]}")
+    return of_indexed(
+        found,
+        values,
+        np.full(n, -1),
+        np.full(n, np.nan),
+        lower_is_better=False,
+        rater_known=False,
+        rows=rows,
+        gaps=rows - n,
+        **{"scale": told.scale, **rest},
+    )
