@@ -12,7 +12,7 @@ import numpy as np
 from simlab.tables import pairs
 from simlab.tables.cells import Table, check_spelling, check_systems, load, renamed
 from simlab.tables.held import Told
-from simlab.tables.winners import TIE, Comparisons
+from simlab.tables.winners import TIE, Comparisons, outputs
 from simlab.types import Floats, InputError, Ints
 
 FORM = (
@@ -125,9 +125,8 @@ def _notes(human: Comparisons) -> list[str]:
     if n and (human.outcome == TIE).all():
         notes.append("All comparisons are ties: they do not say which system is better.")
     known = (human.item >= 0) & (human.rater >= 0)
-    low, high = np.minimum(human.first, human.second)[known], np.maximum(human.first, human.second)[known]
-    keys = np.stack([low, high, human.item[known], human.rater[known]])
-    again = keys.shape[1] - (np.unique(keys, axis=1).shape[1] if keys.size else 0)
+    key = outputs(human, human.item, human.rater)[known]
+    again = len(key) - len(np.unique(key))
     if again:
         notes.append(f"{again:,} comparisons repeat one of the same outputs by the same rater; they are kept.")
     return notes

@@ -47,25 +47,17 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """Gather what one source says, row by row; `times` how often."""
+    """Gather what one source says: first, second, item, rater, line, name, word, and how often it was said, flat."""
 
-    first: array[int] = field(default_factory=lambda: array("i"))
-    second: array[int] = field(default_factory=lambda: array("i"))
-    item: array[int] = field(default_factory=lambda: array("i"))
-    rater: array[int] = field(default_factory=lambda: array("i"))
-    name: array[int] = field(default_factory=lambda: array("i"))
-    word: array[int] = field(default_factory=lambda: array("i"))
-    line: array[int] = field(default_factory=lambda: array("i"))
-    times: array[int] = field(default_factory=lambda: array("i"))
+    flat: array[int] = field(default_factory=lambda: array("i"))
 
     def add(self, at: tuple[int, int, int, int, int], said: Said, times: int = 1) -> None:
         """Add what is said of (first, second, item, rater, line)."""
-        for column, value in zip(
-            (self.first, self.second, self.item, self.rater, self.line, self.name, self.word, self.times),
-            (*at, *said, times),
-            strict=True,
-        ):
-            column.append(value)
+        self.flat.extend((*at, *said, times))
+
+    def columns(self) -> Ints:
+        """Return what was gathered as `[column, vote]`."""
+        return np.array(self.flat, np.int64).reshape(-1, 8).T
 
 
 def said(text: str, first: str, second: str) -> Said | None:
@@ -85,26 +77,24 @@ def resolved(votes: Votes, source: str, table: Table) -> Comparisons:
     Where systems are called A and B, a row of B and A whose winner is A may mean either. What other rows of the column
     say settles it. Raises InputError where it does not.
     """
-    name, word = (np.array(column, np.int64) for column in (votes.name, votes.word))
+    first, second, item, rater, line, name, word, times = votes.columns()
     unclear = (name >= 0) & (word >= 0) & (name != word)
     if unclear.any():
         by_name = bool(((name >= 0) & (word < 0)).any())
         by_place = bool(((name < 0) & (word >= 0) & (word != TIE)).any())
         if by_name == by_place:
-            raise _unclear(votes, int(np.flatnonzero(unclear)[0]), source, table)
+            k = int(np.flatnonzero(unclear)[0])
+            raise _unclear(bool(name[k]), table.at(int(line[k])), source)
         word = np.where(unclear & by_name, name, word)
     outcome = np.where(word >= 0, word, name)
-    times = np.array(votes.times, np.int64)
-    flat = (votes.first, votes.second, votes.item, votes.rater, outcome, votes.line)
-    return Comparisons(*(np.repeat(np.array(column, np.int64), times) for column in flat))
+    return Comparisons(*(np.repeat(column, times) for column in (first, second, item, rater, outcome, line)))
 
 
-def _unclear(votes: Votes, k: int, source: str, table: Table) -> InputError:
-    named = "second" if votes.name[k] else "first"
-    other = "first" if votes.name[k] else "second"
+def _unclear(second: bool, where: str, source: str) -> InputError:
+    named, other = ("second", "first") if second else ("first", "second")
     return InputError(
-        f"{table.at(votes.line[k])}: {source} may name the {named} system or mean the {other} of the row, and no other "
-        "row tells; rename the systems, or write > for the first and < for the second"
+        f"{where}: {source} may name the {named} system or mean the {other} of the row, and no other row tells; rename "
+        "the systems, or write > for the first and < for the second"
     )
 
 
@@ -113,15 +103,23 @@ def no_outcome(text: str, where: str, column: str) -> InputError:
     return InputError(f"{where}: {legible(column, 40)}={legible(text, 40)!r} {RULE}")
 
 
+def outputs(found: Comparisons, *further: Ints) -> Ints:
+    """Number each two systems, in either order, with what `further` names; what is the same has the same number."""
+    columns = np.minimum(found.first, found.second), np.maximum(found.first, found.second), *further
+    key = np.zeros(len(found.first), np.int64)
+    for column in columns:
+        values, at = np.unique(column, return_inverse=True)
+        _, key = np.unique(key * len(values) + at, return_inverse=True)
+    return key
+
+
 def refuse_contradictions(found: Comparisons, source: str, table: Table) -> None:
     """Raise InputError where a metric says two things of the same two outputs."""
     known = np.flatnonzero(found.item >= 0)
     if not len(known):
         return
-    low, high = np.minimum(found.first, found.second)[known], np.maximum(found.first, found.second)[known]
     outcome = np.where(found.first > found.second, 2 - found.outcome, found.outcome)[known]
-    _, at, of = np.unique(np.stack([low, high, found.item[known]]), axis=1, return_index=True, return_inverse=True)
-    of = of.reshape(-1)
+    _, at, of = np.unique(outputs(found, found.item)[known], return_index=True, return_inverse=True)
     wrong = np.flatnonzero(outcome != outcome[at][of])
     if len(wrong):
         k, before = wrong[0], at[of[wrong[0]]]
