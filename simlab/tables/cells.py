@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -165,6 +165,14 @@ def named(table: Table, cells: Sequence[str], line: int, column: str) -> str:
     return name
 
 
+def check_wanted(metrics: Iterable[str], there: Collection[str], where: str) -> None:
+    """Raise InputError for a metric that was asked for and that a table lacks."""
+    for name in metrics:
+        if name not in there:
+            advice = or_nearest(name, there or ["none"], "it has", 200)
+            raise InputError(f"--metrics {legible(name, 40)}: {where} has no such metric; {advice}")
+
+
 def check_systems(n: int, table: Table) -> None:
     """Raise InputError for more systems than can be compared."""
     if n > MOST_SYSTEMS:
@@ -175,11 +183,15 @@ def check_systems(n: int, table: Table) -> None:
 
 def check_spelling(names: Iterable[str], what: str, where: str) -> None:
     """Raise InputError for two names that differ in case or blanks only: they are one, or will be taken for one."""
+    if alike := spelled_alike(names):
+        raise InputError(f"{where}: the {what} {alike} differ in case or blanks only; write one name for one of them")
+
+
+def spelled_alike(names: Iterable[str]) -> str:
+    """Return the first two names that differ in case or blanks only; nothing where there are none."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(" ".join(name.split()).casefold(), name)
         if other != name:
-            pair = f"{legible(other, 40)!r} and {legible(name, 40)!r}"
-            raise InputError(
-                f"{where}: the {what} {pair} differ in case or blanks only; write one name for one of them"
-            )
+            return f"{legible(other, 40)!r} and {legible(name, 40)!r}"
+    return ""

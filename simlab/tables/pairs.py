@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from simlab.messages import legible, or_nearest
-from simlab.tables.cells import MISSING, Numbers, Table, named
+from simlab.messages import legible
+from simlab.tables.cells import MISSING, Numbers, Table, check_wanted, named
 from simlab.tables.winners import (
     FIRST,
     SECOND,
@@ -114,12 +114,12 @@ def _long(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
             found.gaps += name == "human"
         elif name == "human" or (metrics is not None and (not metrics or name in metrics)):
             found.votes.setdefault(name, Votes()).add(at, answer)
-    _check_wanted(metrics or (), [name for name in found.votes if name != "human"], table.where)
+    check_wanted(metrics or (), [name for name in found.votes if name != "human"], table.where)
 
 
 def _counted(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
     """Read counts of wins and ties."""
-    _check_wanted(metrics or (), [], table.where)
+    check_wanted(metrics or (), [], table.where)
     columns = {name: table.column(name) for name in COUNTS if name in table.header}
     total = 0
     for at, cells, _, _ in _rows(found, table):
@@ -202,12 +202,5 @@ def _metric_columns(header: Sequence[str], metrics: Sequence[str] | None, where:
     if metrics is None:
         return []
     there = [name for name in header if name not in _NOT_METRICS and name not in _human_columns(header)]
-    _check_wanted(metrics, there, where)
+    check_wanted(metrics, there, where)
     return list(dict.fromkeys(metrics)) if metrics else there
-
-
-def _check_wanted(metrics: Sequence[str], there: Sequence[str], where: str) -> None:
-    for name in metrics:
-        if name not in there:
-            advice = or_nearest(name, there or ["none"], "it has", 200)
-            raise InputError(f"--metrics {legible(name, 40)}: {where} has no such metric; {advice}")
