@@ -24,7 +24,9 @@ from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
 from simlab.commands.flags import (
     AllowVersion,
+    Better,
     Cfg,
+    Columns,
     ConfigDir,
     DryRun,
     Form,
@@ -35,9 +37,11 @@ from simlab.commands.flags import (
     Multirun,
     Out,
     Overrides,
+    People,
     Plugins,
     Quick,
     Save,
+    Scale,
     Where,
 )
 from simlab.commands.halting import halted
@@ -46,6 +50,7 @@ from simlab.messages import Reservation
 
 if TYPE_CHECKING:
     from simlab.commands.launch import Launched
+    from simlab.tables.held import Told
 
 app = typer.Typer(
     name="simlab",
@@ -287,17 +292,22 @@ def order(
 @app.command(epilog="Example: simlab agreement ratings.tsv --plot agreement.png")
 def agreement(
     file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
     save: Save = None,
 ) -> None:
     """Tell how far the raters of a table of ratings agree.
 
-    FILE is a table of MQM ratings, .tsv or .tar.gz.
+    FILE is a table of ratings: system, document, rater and score, or an MQM table, packed or not.
     """
     from simlab.commands import agreement as raters
 
-    _say(lambda form: raters.answer(file, form, plot), form, save)
+    told = _told(columns, better, scale, people)
+    _say(lambda form: raters.answer(file, form, plot, told), form, save)
 
 
 @app.command(epilog="Example: simlab fit pilot.tsv --out pilot.yaml --report pilot.png")
@@ -311,6 +321,10 @@ def fit(
         Path | None, typer.Option(metavar="FILE", help="Draw what the fit says of the pilot, as .png, .svg or .pdf.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
 ) -> None:
     """Make a world from the ratings of a pilot.
 
@@ -318,7 +332,7 @@ def fit(
     """
     from simlab.commands import fit as fits
 
-    print(fits.answer(file, out, method, report, seed))
+    print(fits.answer(file, out, method, report, seed, _told(columns, better, scale, people)))
 
 
 @app.command(epilog="Example: simlab backtest ratings.tsv --pilot-share .5 --plot backtest.png")
@@ -331,6 +345,10 @@ def backtest(
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Split otherwise.", min=0)] = 0,
     jobs: Jobs = None,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     save: Save = None,
 ) -> None:
     """Hold predictions from a pilot against real studies.
@@ -343,7 +361,16 @@ def backtest(
     keep = _keeping(save)
     print(
         backtests.answer(
-            file, pilot_share, splits=splits, quick=quick, form=form, plot=plot, seed=seed, jobs=jobs, keep=keep
+            file,
+            pilot_share,
+            splits=splits,
+            quick=quick,
+            form=form,
+            plot=plot,
+            seed=seed,
+            jobs=jobs,
+            keep=keep,
+            told=_told(columns, better, scale, people),
         )
     )
 
@@ -547,6 +574,17 @@ def show(
             _say(lambda form: explained.answer(words[0], form, plugins or []), form, save)
         else:
             raise UsageError("name one thing to show, or with --config a study")
+
+
+def _told(
+    columns: str | None, better: Literal["higher", "lower"] | None, scale: str | None, people: Path | None
+) -> Told:
+    """Read what is told of a table beside what it holds."""
+    from simlab.tables import columns as names
+    from simlab.tables import direction
+    from simlab.tables.held import Told
+
+    return Told(names.told(columns), better, direction.scale(scale), people)
 
 
 def answer(words: Sequence[str]) -> int:

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from simlab.commands.understanding import ratings_of, where
 from simlab.drawing.figures import agreement as figure
 from simlab.drawing.figures import files
 from simlab.drawing.text import agreement as text
 from simlab.drawing.text.tables import Form
 from simlab.fitting.agreement import Agreement, agreement
-from simlab.rng import stream
-from simlab.world.recorded import recorded
+from simlab.tables.held import NOTHING, Told
+from simlab.world.recorded import world_of
 
 
-def answer(file: Path, form: Form, plot: Path | None) -> str:
+def answer(file: Path, form: Form, plot: Path | None, told: Told = NOTHING) -> str:
     """Read a table of ratings and write how far its raters agree; draw their scores if a file for that is named."""
-    measured = measured_on(file, plot)
+    measured = measured_on(file, plot, told)
     return text.page(measured.tables(), measured.notes()) if form == "table" else text.write(measured.tables(), form)
 
 
-def measured_on(file: Path | None, plot: Path | None) -> Agreement:
+def measured_on(file: Path | None, plot: Path | None, told: Told = NOTHING) -> Agreement:
     """Measure how far the raters of a table agree (None: of the built-in one); draw their scores if asked.
 
     Raises InputError for a table that cannot be read, and for a figure's file that no format belongs to.
     """
     files.check_suffix(plot, "--plot")
-    path = None if file is None else str(file)
-    measured = agreement(recorded(stream(0, "agreement"), path=path, sha256=None, names=None))
+    measured = agreement(world_of(ratings_of(file, told), where(file)))
     if plot is not None:
         files.save(figure.draw(measured), plot)
     return measured

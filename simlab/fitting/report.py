@@ -15,7 +15,9 @@ from simlab.fitting.checks import Checks, checks
 from simlab.fitting.fast import Fit
 from simlab.fitting.pilot import read
 from simlab.messages import or_nearest, shown
+from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError
+from simlab.world import recorded
 from simlab.world.laws.fitted import mean_scores
 
 INTERVAL = (0.05, 0.95)
@@ -51,14 +53,14 @@ class Report:
 METHODS = ("fast", "nuts")
 
 
-def fitted(table: Path | None, method: str, seed: int) -> Report:
+def fitted(table: Path | None, method: str, seed: int, told: Told = NOTHING) -> Report:
     """Fit a world to a table of ratings (None: the built-in one), by moments in seconds or by chains; report on it.
 
     Raises InputError for a table that cannot be read, and for another method.
     """
     if method not in METHODS:
         raise InputError(f"method={shown(method)} is unknown; {or_nearest(method, METHODS)}")
-    return report(_by(method)(read(table), seed), table, seed)
+    return report(_by(method)(read(table, told), seed), table, seed, told)
 
 
 def _by(method: str) -> Any:
@@ -71,7 +73,7 @@ def _by(method: str) -> Any:
     return fit
 
 
-def report(fit: Fit, table: Path | None, seed: int) -> Report:
+def report(fit: Fit, table: Path | None, seed: int, told: Told = NOTHING) -> Report:
     """Look at a fit and at the table that it was fitted to, the built-in one if None."""
     return Report(
         table,
@@ -79,7 +81,7 @@ def report(fit: Fit, table: Path | None, seed: int) -> Report:
         document.estimates(fit),
         systems(fit),
         checks(fit, seed),
-        timing.speeds(table),
+        timing.speeds(recorded.table(table, told)),
         identification.not_identified(fit.pilot),
         _doubts(fit),
     )
