@@ -465,6 +465,16 @@ def fit_metric(
     keep_order: Annotated[
         bool, typer.Option("--keep-order", help="Let the metric favour the first system of a pair.")
     ] = False,
+    columns: Annotated[
+        str | None, typer.Option(metavar="OURS=THEIRS,...", help="Say which columns are meant, as in human=gold.")
+    ] = None,
+    better: Annotated[
+        Literal["higher", "lower"] | None, typer.Option(help="Say which human scores are better.", show_default=False)
+    ] = None,
+    scale: Annotated[str | None, typer.Option(metavar="A..B", help="Say which human scores can be given.")] = None,
+    people: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Say which logins are one person.", show_default=False)
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
     ] = None,
@@ -474,11 +484,16 @@ def fit_metric(
     """Tell what a metric is worth, for metric=fitted_...
 
     FILE (.csv, .tsv) holds outputs (system, item, human, and metrics; rows or columns human_1, human_2 are repeats),
-    preferences (item, system_a, system_b, human, and metrics: >, =, <), or scores that `simlab mutt --scores` wrote.
+    preferences (item, system_a, system_b, winner, and metrics; or counts a_wins, ties, b_wins), or scores that
+    `simlab mutt --scores` wrote.
     """
     from simlab.commands import fit_metric as fitted
     from simlab.fitting_metrics.fitting import Options
+    from simlab.tables import columns as naming
+    from simlab.tables import direction
+    from simlab.tables.held import Told
 
+    told = Told(naming.told(columns), better, direction.scale(scale), people)
     options = Options(
         margin=margin,
         human_margin=human_margin,
@@ -488,7 +503,7 @@ def fit_metric(
         human_lower_is_better=human_lower_is_better,
         keep_order=keep_order,
     )
-    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save)))
+    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save), beside=told))
 
 
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
