@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting import moments
-from simlab.fitting.fast import Fit
-from simlab.fitting.pilot import Pilot
-from simlab.fitting.simulating import simulate
+from simlab.fitting.mqm import moments
+from simlab.fitting.mqm.fast import Fit
+from simlab.fitting.mqm.pilot import Pilot
+from simlab.fitting.mqm.simulating import simulate
 from simlab.rng import stream
 from simlab.types import Floats
 
