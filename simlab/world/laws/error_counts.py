@@ -17,13 +17,13 @@ class ErrorCounts:
 
     `mean[kind, system, item, slot]` is the expected number of errors of a kind (minor, major) that the rater in the
     slot marks, `shared[kind, system, item]` the standard normal part of the count that all raters share, `own_share`
-    the share of its variance that is each rating's own, `dispersion` the variance of the gamma multiplier of the count
-    (0 = Poisson) and `weight[kind]` the points an error costs.
+    the share of its variance that is each rating's own (one for all kinds, or `[kind, 1]`), `dispersion` the variance
+    of the gamma multiplier of the count (0 = Poisson) and `weight[kind]` the points an error costs.
     """
 
     mean: Floats
     shared: Floats
-    own_share: float
+    own_share: float | Floats
     dispersion: float
     weight: Floats
 

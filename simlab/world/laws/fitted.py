@@ -4,7 +4,9 @@ What a study brings anew (documents, segments, how a system does on a document, 
 told about its systems and raters is given. Real ratings ask for three additions, without which it is the law of those.
 Strict raters find errors everywhere and tell systems less apart, in proportion, than lenient ones: a rater has a
 `sharpness`, the power of a system's relative quality that the errors go with. Minor errors go with it less
-(`minor_sharpness`). Where a table has punctuation errors, worth a tenth, they are drawn beside the others.
+(`minor_sharpness`). Where a table has punctuation errors, worth a tenth, they are drawn beside the others. Documents
+and segments that invite many minor errors need not invite major ones (`kind_document_sd`, `kind_segment_sd`), and a
+rater who objects to something in a segment objects to it in every system's version (`rater_segment_sd`).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, gammaln, logit, polygamma
 
 from simlab.types import RATE, Anew, Floats, Frame, Ints, World
 from simlab.world.laws.error_counts import ErrorCounts, potential_ratings
@@ -30,7 +32,10 @@ class Effects:
     `leniency`, `severity` and the `*_sd` mean what they mean in `mqm_raters` and `mqm`; `sharpness[rater]` is the power
     of a system's quality, relative to the geometric mean of all systems, that the rater's errors go with (times
     `minor_sharpness` for minor errors); `punctuation[rater]` is the expected number of punctuation errors in an
-    average segment.
+    average segment. `kind_document_sd` and `kind_segment_sd` are spreads of factors that minor and major errors have
+    each of their own, `rater_segment_sd` that of such factors of raters on segments; 0: no such factors. Factors of
+    segments are lognormal where `segment_skew` is 0, gamma where it is their spread; see `skewed`. `minor_noise`
+    is the share of what raters of an output share elsewhere that they do not share of minor errors.
     """
 
     system_mean: Floats
@@ -50,6 +55,11 @@ class Effects:
     minor_sharpness: float
     minor_weight: float
     major_weight: float
+    kind_document_sd: float = 0.0
+    kind_segment_sd: float = 0.0
+    rater_segment_sd: float = 0.0
+    segment_skew: float = 0.0
+    minor_noise: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,35 +68,70 @@ class Factors:
 
     `by_item[item]` and `by_segment[item]` are the factors of an item (its document's and its own) and its own alone,
     `by_both[system, document]` those of systems on documents, `taste[system, document, rater]` those of raters.
+    `by_kind[kind, item]` and `objections[kind, item, rater]` are factors of minor and of major errors; None: all 1.
     """
 
     by_item: Floats
     by_segment: Floats
     by_both: Floats
+    by_kind: Floats | None
     taste: Floats
+    objections: Floats | None
 
 
 class Passages(NamedTuple):
-    """Hold what belongs to documents whoever rates them: `Factors` without taste."""
+    """Hold what belongs to documents whoever rates them: `Factors` without taste and objections."""
 
     by_item: Floats
     by_segment: Floats
     by_both: Floats
+    by_kind: Floats | None
+
+
+class Leanings(NamedTuple):
+    """Hold what belongs to raters on documents: `Factors` less those of the documents."""
+
+    taste: Floats
+    objections: Floats | None
 
 
 def draw_factors(rng: np.random.Generator, effects: Effects, document: Ints) -> Factors:
     """Draw documents, segments and taste; `document[item]` says which segments belong together."""
     passages = draw_passages(rng, effects, document)
-    return Factors(*passages, taste=draw_taste(rng, effects, taste_of_systems(rng, effects), document))
+    return Factors(*passages, *draw_leanings(rng, effects, taste_of_systems(rng, effects), document))
 
 
 def draw_passages(rng: np.random.Generator, effects: Effects, document: Ints) -> Passages:
     """Draw documents and segments."""
     n_systems, n_documents = len(effects.system_mean), int(document.max()) + 1
     by_document = lognormal(rng, effects.document_sd, n_documents)
-    by_segment = lognormal(rng, effects.segment_sd, len(document))
+    by_segment = skewed(rng, effects.segment_sd, effects.segment_skew, len(document))
     by_both = lognormal(rng, effects.system_document_sd, (n_systems, n_documents))
-    return Passages(by_document[document] * by_segment, by_segment, by_both)
+    return Passages(by_document[document] * by_segment, by_segment, by_both, draw_kinds(rng, effects, document))
+
+
+def draw_kinds(rng: np.random.Generator, effects: Effects, document: Ints) -> Floats | None:
+    """Draw how many minor, and major, errors documents and segments invite beyond what they share."""
+    if effects.kind_document_sd == effects.kind_segment_sd == 0:
+        return None
+    by_document = lognormal(rng, effects.kind_document_sd, (2, int(document.max()) + 1))
+    by_segment = skewed(rng, effects.kind_segment_sd, effects.segment_skew, (2, len(document)))
+    return np.asarray(by_document[:, document] * by_segment)
+
+
+def skewed(rng: np.random.Generator, sd: float, skew: float, shape: int | tuple[int, ...]) -> Floats:
+    """Draw generalised gamma factors with mean 1, `sd` being the standard deviation of their logarithm.
+
+    Their logarithm is that of a gamma variable of shape `skew ** -2`, stretched to the spread: many are near 0 and few
+    are large where `skew` is large; 0 gives the lognormal law. Source: Prentice, Biometrika 61 (1974) 539.
+    """
+    if sd == 0 or skew == 0:
+        return lognormal(rng, sd, shape)
+    gamma_shape = skew**-2.0
+    power = sd / np.sqrt(polygamma(1, gamma_shape))
+    # The mean of a power of a gamma variable.
+    level = gammaln(gamma_shape + power) - gammaln(gamma_shape)
+    return np.asarray(np.exp(power * np.log(np.maximum(rng.gamma(gamma_shape, size=shape), 1e-300)) - level))
 
 
 def taste_of_systems(rng: np.random.Generator, effects: Effects) -> Floats:
@@ -94,14 +139,18 @@ def taste_of_systems(rng: np.random.Generator, effects: Effects) -> Floats:
     return lognormal(rng, effects.rater_system_sd, (len(effects.system_mean), 1, len(effects.leniency)))
 
 
-def draw_taste(rng: np.random.Generator, effects: Effects, of_systems: Floats, document: Ints) -> Floats:
-    """Draw how raters differ on documents and outputs, times that on systems: `[system, document, rater]`."""
+def draw_leanings(rng: np.random.Generator, effects: Effects, of_systems: Floats, document: Ints) -> Leanings:
+    """Draw how raters differ on documents, outputs and segments; `taste` is times that on systems."""
     n_systems, n_raters, n_documents = len(effects.system_mean), len(effects.leniency), int(document.max()) + 1
-    return np.asarray(
+    taste = (
         of_systems
         * lognormal(rng, effects.rater_document_sd, (1, n_documents, n_raters))
         * lognormal(rng, effects.rater_output_sd, (n_systems, n_documents, n_raters))
     )
+    if effects.rater_segment_sd == 0:
+        return Leanings(np.asarray(taste), None)
+    shape = 2, len(document), n_raters
+    return Leanings(np.asarray(taste), skewed(rng, effects.rater_segment_sd, effects.segment_skew, shape))
 
 
 def expected_errors(
@@ -119,11 +168,15 @@ def expected_errors(
     relative = np.log(effects.system_mean / centre)[system]
     own = np.log(factors.by_both)[system, document[item]]
     kinds = []
-    for share, power in (1 - major, effects.minor_sharpness), (major, 1.0):
+    for kind, (share, power) in enumerate(((1 - major, effects.minor_sharpness), (major, 1.0))):
         sharpness = power * effects.sharpness[rater]
         # The mean over documents of a lognormal factor with mean 1, raised to a power, is taken out.
         level = effects.system_document_sd**2 * sharpness * (sharpness - 1) / 2
         kinds.append(marked * share * np.exp(sharpness * (relative + own) - level))
+        if factors.by_kind is not None:
+            kinds[kind] = kinds[kind] * factors.by_kind[kind, item]
+        if factors.objections is not None:
+            kinds[kind] = kinds[kind] * factors.objections[kind, item, rater]
     if effects.punctuation.any():
         kinds.append(np.broadcast_to(effects.punctuation[rater] * factors.by_segment[item], marked.shape))
     return np.stack(kinds)
@@ -132,11 +185,18 @@ def expected_errors(
 def mean_scores(effects: Effects) -> Floats:
     """Return each system's mean score over all inputs and, with equal weight, all raters."""
     n_systems, n_raters = len(effects.system_mean), len(effects.leniency)
-    plain = Factors(np.ones(1), np.ones(1), np.ones((n_systems, 1)), np.ones((n_systems, 1, n_raters)))
+    plain = Factors(np.ones(1), np.ones(1), np.ones((n_systems, 1)), None, np.ones((n_systems, 1, n_raters)), None)
     one = replace(effects, system_document_sd=0.0)
     system, item, rater = np.arange(n_systems)[:, None], np.zeros((1, 1), np.int64), np.arange(n_raters)
     expected = expected_errors(one, plain, np.zeros(1, np.int64), system, item, rater)
     return np.asarray(np.einsum("k,ksr->s", weights(effects), expected) / n_raters)
+
+
+def own_shares(effects: Effects) -> Floats:
+    """Return the share of noise that is each rating's own by kind of error: `[kind, 1]`."""
+    own = effects.noise_share
+    minor = own if effects.minor_noise == 0 else 1 - (1 - own) * (1 - effects.minor_noise)
+    return np.array([minor, own, own])[:, None]
 
 
 def weights(effects: Effects) -> Floats:
@@ -154,7 +214,7 @@ def world_on(
     documents can be drawn for it where `others` says from where.
     """
     passages, of_systems = draw_passages(rng, effects, frame.document), taste_of_systems(rng, effects)
-    factors = Factors(*passages, taste=draw_taste(rng, effects, of_systems, frame.document))
+    factors = Factors(*passages, *draw_leanings(rng, effects, of_systems, frame.document))
     made = Made(effects, frame, passages, of_systems, _shared_part(rng, effects, frame))
     world = _made_into_world(made, factors, rng, mean_scores(effects), potential=potential)
     return world if others is None else _with_others(world, made, others, potential=potential)
@@ -195,8 +255,8 @@ def _with_others(world: World, made: Made, others: Others, *, potential: bool) -
         if anew.raters is not None:
             effects = others.raters(anew.raters)
             new = new._replace(effects=effects, of_systems=taste_of_systems(anew.raters, effects))
-        taste = draw_taste(anew.both, new.effects, new.of_systems, new.frame.document)
-        drawn = _made_into_world(new, Factors(*new.passages, taste=taste), anew.both, truth, potential=potential)
+        leanings = draw_leanings(anew.both, new.effects, new.of_systems, new.frame.document)
+        drawn = _made_into_world(new, Factors(*new.passages, *leanings), anew.both, truth, potential=potential)
         return replace(drawn, again=again)
 
     return replace(world, again=again)
@@ -213,7 +273,7 @@ def _made_into_world(
         mean=expected,
         # Of other raters nobody may mark punctuation.
         shared=made.shared[: len(expected)],
-        own_share=effects.noise_share,
+        own_share=own_shares(effects)[: len(expected)],
         dispersion=effects.dispersion,
         weight=weights(effects),
     )
