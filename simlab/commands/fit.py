@@ -11,20 +11,21 @@ from simlab.files import check_writable
 from simlab.fitting import document
 from simlab.fitting.report import Report, fitted
 from simlab.messages import legible
+from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError
 
 
-def answer(table: Path | None, out: Path, method: str, plot: Path | None, seed: int) -> str:
+def answer(table: Path | None, out: Path, method: str, plot: Path | None, seed: int, told: Told = NOTHING) -> str:
     """Fit a world to a table of ratings, write it, and return the report; draw it if a file for that is named.
 
     Raises InputError before anything is fitted for what is asked wrongly or malformed.
     """
     check_names(out, plot)
-    told = fitted(table, method, seed)
-    document.write(out, told.content())
+    report = fitted(table, method, seed, told)
+    document.write(out, report.content())
     if plot is not None:
-        save_figure(told, plot)
-    return text.page(told, out)
+        save_figure(report, plot)
+    return text.page(report, out)
 
 
 def check_names(out: Path | None, plot: Path | None) -> None:

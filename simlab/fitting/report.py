@@ -15,7 +15,9 @@ from simlab.fitting.checks import Checks, checks
 from simlab.fitting.mqm.fast import Fit, fit
 from simlab.fitting.mqm.pilot import read
 from simlab.messages import or_nearest, shown
+from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError
+from simlab.world import recorded
 from simlab.world.laws.fitted import mean_scores
 
 INTERVAL = (0.05, 0.95)
@@ -50,7 +52,7 @@ class Report:
 METHODS = ("fast",)
 
 
-def fitted(table: Path | None, method: str, seed: int) -> Report:
+def fitted(table: Path | None, method: str, seed: int, told: Told = NOTHING) -> Report:
     """Fit a world to a table of ratings (None: the built-in one), by moments in seconds; report on it.
 
     Raises InputError for a table that cannot be read, and for another method.
@@ -59,10 +61,10 @@ def fitted(table: Path | None, method: str, seed: int) -> Report:
         raise InputError("method=nuts is withdrawn: chains took minutes and did not mix on real ratings; leave it out")
     if method not in METHODS:
         raise InputError(f"method={shown(method)} is unknown; {or_nearest(method, METHODS)}")
-    return report(fit(read(table), seed), table, seed)
+    return report(fit(read(table, told), seed), table, seed, told)
 
 
-def report(one: Fit, table: Path | None, seed: int) -> Report:
+def report(one: Fit, table: Path | None, seed: int, told: Told = NOTHING) -> Report:
     """Look at a fit and at the table that it was fitted to, the built-in one if None."""
     return Report(
         table,
@@ -70,7 +72,7 @@ def report(one: Fit, table: Path | None, seed: int) -> Report:
         document.estimates(one),
         systems(one),
         checks(one, seed),
-        timing.speeds(table),
+        timing.speeds(recorded.table(table, told)),
         identification.not_identified(one.pilot),
     )
 

@@ -12,8 +12,8 @@ from typing import Any
 from simlab.files import decimal
 from simlab.fitting_metrics.data import MOST_SYSTEMS
 from simlab.messages import legible, or_nearest
+from simlab.tables.lines import numbered_lines
 from simlab.types import InputError
-from simlab.world.files.table_lines import numbered_lines
 
 FORMS = (
     "outputs (columns system, item, human and one or more metrics), preferences (item, system_a and system_b or pair, "
