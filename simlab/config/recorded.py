@@ -40,13 +40,14 @@ def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind:
             _refuse_axes(declared, option, kind)
             # First the option, then what is typed of its keys.
             return [Setting("raters", (raters,)), *(setting for setting in typed if setting.key != "raters")]
-    return list(typed)
+    return [*_suited(settings, declared, kind), *typed]
 
 
 def for_systems(choices: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     """Choose the raters of a table or of a fit, where only some cells have them."""
     systems = str(choices.get("systems"))
-    return {**choices, "raters": kind.brings[systems]} if systems in kind.brings else dict(choices)
+    suited = {"raters": kind.suits[systems]} if systems in kind.suits else {}
+    return {**choices, "raters": kind.brings[systems]} if systems in kind.brings else suited | dict(choices)
 
 
 def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
@@ -115,6 +116,16 @@ def _better(file: Path, section: Mapping[str, Any]) -> str | None:
     if not ratings.lower_is_better:
         return "higher"
     return None if ratings.better_from == "table" or always_read(file) else "lower"
+
+
+def _suited(settings: Mapping[str, Setting], declared: Mapping[str, Setting], kind: Kind) -> list[Setting]:
+    """Choose the raters that suit the systems that were typed, in place of those that a sweep file has for its own."""
+    systems, raters = settings.get("systems"), settings.get("raters")
+    if systems is None or not systems.typed or raters is None or raters.typed or raters.swept:
+        return []
+    suited = {kind.suits.get(option) for option in systems.values}
+    only = suited.pop() if len(suited) == 1 else None
+    return [Setting("raters", (only,))] if only and declared.get("systems") != systems else []
 
 
 _REFUSED = {
