@@ -27,6 +27,7 @@ from simlab.commands.flags import (
     Cfg,
     ConfigDir,
     DryRun,
+    Force,
     Form,
     Format,
     Jobs,
@@ -115,6 +116,7 @@ def run(
     form: Format = "table",
     save: Save = None,
     allow_version: AllowVersion = False,
+    force: Force = False,
 ) -> None:
     """Run one design and print its measures.
 
@@ -143,6 +145,7 @@ def run(
                 form=form,
                 keep=_keeping(save),
                 allow_version=allow_version,
+                force=force,
             )
         )
 
@@ -161,6 +164,7 @@ def sweep(
     form: Format = "table",
     save: Save = None,
     allow_version: AllowVersion = False,
+    force: Force = False,
 ) -> None:
     """Run a grid of designs, or continue it; print the finding.
 
@@ -190,6 +194,7 @@ def sweep(
                 form=form,
                 keep=_keeping(save),
                 allow_version=allow_version,
+                force=force,
             )
         )
 
