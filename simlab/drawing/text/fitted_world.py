@@ -185,7 +185,7 @@ def _unknown(sentences: Sequence[str]) -> str:
     return "\n".join(["Not known from this pilot; priors stand in:", *lines])
 
 
-def records(report: Report) -> Mapping[str, object]:
+def record(report: Report) -> dict[str, object]:
     """Return the answer for a program to read."""
     return {
         "law": report.law.name,
