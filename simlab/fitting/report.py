@@ -1,4 +1,4 @@
-"""Put together what a fit tells of its pilot: the law chosen, its checks, what makes scores differ, what it cannot tell."""
+"""Put together what a fit tells of its pilot: its law, its checks, what makes scores differ, what is not known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Describe a table of ratings by what a study depends on: scores, systems, raters, agreement, what it would conclude."""
+"""Describe a table of ratings by what a study depends on: scores, systems, raters, agreement, conclusions."""
 
 from __future__ import annotations
 

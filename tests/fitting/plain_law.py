@@ -9,9 +9,10 @@ import numpy as np
 from simlab.fitting.laws import Fitted, Law
 from simlab.tables.held import Ratings
 from simlab.types import Floats
-from simlab.world.laws.scales import Scale, ScaleEffects
+from simlab.world.laws.scales import Scale, ScaleEffects, answer_flat
 from tests.pilots import Pilot, Truth, pilot
 
+TRUTH = Truth()
 UNBOUNDED = Scale("gaussian", -np.inf, np.inf, 0.0, np.inf, np.zeros(0), np.zeros(0))
 
 
@@ -38,18 +39,8 @@ def effects(truth: Truth, quality: Floats, n_raters: int, rng: np.random.Generat
 
 
 def answer(rng: np.random.Generator, one: ScaleEffects, design: Ratings) -> Floats:
-    """Answer by the sum of all effects, in whole points between the ends of the scale."""
-    document, n = design.document[design.item], design.n_documents
-    latent = (
-        one.system[design.system]
-        + one.document_sd * rng.standard_normal(n)[document]
-        + one.system_document_sd * rng.standard_normal((design.n_systems, n))[design.system, document]
-        + one.leniency[design.rater]
-        + one.taste[design.system, design.rater]
-        + one.rater_document_sd * rng.standard_normal((design.n_raters, n))[design.rater, document]
-        + one.residual_sd * rng.standard_normal(len(document))
-    )
-    return np.clip(np.rint(latent), one.scale.low, one.scale.high)
+    """Answer by the sum of all effects."""
+    return answer_flat(rng, one, design.system, design.item, design.rater, design.document)
 
 
 def law(truth: Truth, name: str = "gaussian") -> Law:
@@ -81,7 +72,7 @@ def means(index: np.ndarray, score: Floats, n: int) -> Floats:
     return np.bincount(index, weights=score, minlength=n) / np.maximum(np.bincount(index, minlength=n), 1)
 
 
-def ratings(held: Pilot, truth: Truth = Truth()) -> Ratings:
+def ratings(held: Pilot, truth: Truth = TRUTH) -> Ratings:
     """Hold a pilot of known truth as the reader of tables does."""
     n_documents = int(held.document.max()) + 1
     n = len(held.score)
@@ -103,6 +94,6 @@ def ratings(held: Pilot, truth: Truth = Truth()) -> Ratings:
     )
 
 
-def drawn(seed: int, truth: Truth = Truth(), **size: int) -> Ratings:
+def drawn(seed: int, truth: Truth = TRUTH, **size: int) -> Ratings:
     """Draw a pilot of a truth."""
     return ratings(pilot(np.random.default_rng(seed), truth, **size), truth)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,8 @@ MEASURES = {
 COEFFICIENTS = {"e_rho2": "E rho^2, differences", "phi": "Phi, scores as they stand"}
 SHOWN_EACH = (1, 2, 3, 5, 10, 20)
 MOST_FAILED, MOST_SENTENCES = 4, 4
+SMALL, LIKELY, SURE = 0.03, 0.8, 0.95
+"""Predictions are about right where they are off by less, or where so many of the tables do not agree which way."""
 
 
 def page(report: Report, understood: str, written: Path | None, following: str) -> str:
@@ -103,10 +105,11 @@ def _failed(check: Check) -> str:
 
 def _err(one: Erring) -> str:
     numbers = f"{tables.number(one.real, 2)} in the pilot, {tables.number(one.simulated, 2)} simulated"
-    if not one.outside:
+    if abs(one.real - one.simulated) < SMALL or LIKELY > one.below > 1 - LIKELY:
         return f"{MEASURES[one.measure]} about right ({numbers})"
     way = "under" if one.simulated < one.real else "over"
-    return f"{MEASURES[one.measure]} {way}-predicted by about {tables.number(abs(one.real - one.simulated), 2)} ({numbers})"
+    sure = "" if one.below > SURE or one.below < 1 - SURE else "probably "
+    return f"{MEASURES[one.measure]} {sure}{way}-predicted ({numbers})"
 
 
 def _digits(*values: float) -> int:
@@ -161,7 +164,8 @@ def _trade(held: Trade) -> str:
         [f"{held.ratings:.0f} ratings a system: so many each", *(str(row.each) for row in shown)], rows
     )
     best = max(held.rows, key=lambda row: row.best)
-    return f"{table}\n{_line('', f'best: {best.each} each (in {tables.number(best.best, 2)} of the draws); {price(held)}').strip()}"
+    said = f"best: {best.each} each (in {tables.number(best.best, 2)} of the draws); {price(held)}"
+    return f"{table}\n{textwrap.fill(said, WIDTH)}"
 
 
 def price(held: Trade) -> str:
