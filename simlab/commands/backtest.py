@@ -14,6 +14,7 @@ from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.fitting import backtest
 from simlab.fitting.backtest import Record
+from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError
 
 
@@ -28,6 +29,7 @@ def answer(
     seed: int,
     jobs: int | None,
     keep: Callable[[str], None] | None = None,
+    told: Told = NOTHING,
 ) -> str:
     """Carry out a backtest and write what came of it; draw it if a file for that is named.
 
@@ -35,7 +37,7 @@ def answer(
     """
     files.check_suffix(plot, "--plot")
     splits = 1 if quick else splits
-    records = carry_out(table, pilot_share, splits=splits, quick=quick, seed=seed, jobs=jobs)
+    records = carry_out(table, pilot_share, splits=splits, quick=quick, seed=seed, jobs=jobs, told=told)
     if plot is not None:
         save_figure(records, plot)
     rows = [record._asdict() for record in records]
@@ -61,6 +63,7 @@ def carry_out(
     seed: int,
     jobs: int | None,
     quiet: bool = False,
+    told: Told = NOTHING,
 ) -> list[Record]:
     """Carry out all tasks of a backtest on as many processes as there are cores.
 
@@ -68,10 +71,11 @@ def carry_out(
     """
     from joblib import Parallel, delayed
 
-    from simlab.rng import stream
-    from simlab.world.recorded import holds_averages, recorded
+    from simlab.messages import legible
+    from simlab.world import recorded
+    from simlab.world.recorded import holds_averages, world_of
 
-    world = recorded(stream(0, "backtest"), path=None if table is None else str(table), sha256=None, names=None)
+    world = world_of(recorded.table(table, told), "the built-in table" if table is None else legible(table))
     if holds_averages(world):
         raise InputError(f"{table}: holds averaged scores without raters; give the table of ratings per rater")
     tasks = backtest.tasks(world, pilot_share, splits, backtest.QUICK if quick else backtest.FULL, seed)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import as_file
-from importlib.resources import files as packaged
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,9 +17,9 @@ from simlab.drawing.text.tables import Form
 from simlab.fitting import document
 from simlab.fitting.report import Report, Say, report
 from simlab.messages import legible
-from simlab.tables.held import Ratings, Told
+from simlab.tables.held import Told
 from simlab.types import InputError
-from simlab.world.recorded import BUILT_IN
+from simlab.world import recorded
 
 
 class Answered(NamedTuple):
@@ -54,17 +52,7 @@ def fitted(table: Path | None, told: Told, law: str, seed: int, say: Say) -> Rep
     """
     from simlab.fitting.laws import laws
 
-    return report(read(table, told), laws(), law, seed, say)
-
-
-def read(table: Path | None, told: Told) -> Ratings:
-    """Read a table of ratings; None is the one built into simlab."""
-    from simlab.tables import reading
-
-    if table is not None:
-        return reading.read(table, told)
-    with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as built_in:
-        return reading.read(built_in, told)
+    return report(recorded.table(table, told), laws(), law, seed, say)
 
 
 def about(table: Path | None) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Say how dependable studies of other sizes would be, in closed form from variance components.
 
 Documents are always drawn anew. Raters are *drawn* (a study has raters like the pilot's, other people) or *fixed*
-(these raters, and what they favour counts as true). All raters of a document rate all its outputs. Source: Brennan (2001),
-Generalizability Theory, chapters 1 and 4 (E rho^2 for comparing systems, Phi for their scores as they stand).
+(these raters, and what they favour counts as true). All raters of a document rate all its outputs. Source: Brennan
+(2001), Generalizability Theory, chapters 1 and 4 (E rho^2 for comparing systems, Phi for their scores as they stand).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from simlab.fitting import document
+from simlab.fitting import speeds as timing
 from simlab.fitting.checks import Check, Checks, checks
 from simlab.fitting.comparing_laws import Compared, chosen, compare
 from simlab.fitting.components import Component, Components, components
@@ -93,7 +94,7 @@ def looked_at(
         held,
         coefficients(held, each),
         trade(held, len(ratings.score) / ratings.n_systems),
-        speeds(ratings),
+        timing.speeds(ratings),
     )
 
 
@@ -133,18 +134,3 @@ def checked(held: Checks) -> dict[str, Any]:
 def _failed(check: Check) -> dict[str, Any]:
     numbers = (float(f"{value:.5g}") for value in (check.real, check.low, check.high))
     return {"name": check.name, **dict(zip(("real", "low", "high"), numbers, strict=True))}
-
-
-def speeds(ratings: Ratings) -> dict[str, dict[str, float]]:
-    """Say how fast each rater was where the table has times: median seconds per rating, sd of their logarithm."""
-    found = {}
-    for rater, name in enumerate(ratings.rater_names):
-        seconds = ratings.seconds[(ratings.rater == rater) & (ratings.seconds > 0)]
-        if len(seconds) > 1:
-            log_sd = float(np.log(seconds).std(ddof=1))
-            found[name] = {
-                "median_seconds": float(f"{np.median(seconds):.5g}"),
-                "log_sd": float(f"{log_sd:.5g}"),
-                "segments": len(seconds),
-            }
-    return found

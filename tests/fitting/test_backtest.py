@@ -23,7 +23,7 @@ TINY = replace(QUICK, worlds=4, per_set=6, observed_per_set=10, own=True)
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return recorded(stream(0), path=None, sha256=None, names=None)
+    return recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
 
 
 def test_a_split_takes_documents_from_every_bucket(world: World) -> None:

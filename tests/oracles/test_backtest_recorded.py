@@ -21,7 +21,7 @@ from simlab.world.recorded import recorded
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return recorded(stream(0), path=None, sha256=None, names=None)
+    return recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
 
 
 @pytest.mark.parametrize("grouping", ["ungrouped", "system_balanced"])
