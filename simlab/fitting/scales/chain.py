@@ -43,7 +43,7 @@ class Model:
 
     @cached_property
     def scale(self) -> Floats:
-        """Return the scales of the priors of standard deviations, `[name, 1]`; the residual of a latent law has none."""
+        """Return the scales of the priors of standard deviations, `[name, 1]`; a latent law's residual has none."""
         known = dict(self.priors.spread)
         return np.array([known.get(name, np.inf) for name in self.terms.names])[:, None]
 

@@ -63,8 +63,9 @@ def _step(score: Floats, low: float) -> float:
 
 def seen_points(score: Floats, scale: Scale) -> Seen:
     """Return bounds for scores in points, `[rating, table]`; fine steps are taken as exact."""
-    half = scale.step / 2 if scale.step >= COARSE * np.std(score) else 0.0
-    low, high = score - half, score + half
+    half = scale.step / 2
+    rounded = half if scale.step >= COARSE * np.std(score) else 0.0
+    low, high = score - rounded, score + rounded
     if np.isfinite(scale.low):
         low = np.where(score <= scale.low, -np.inf, low)
         high = np.where(score <= scale.low, scale.low + half, high)

@@ -12,7 +12,6 @@ from simlab.fitting.scales.terms import SHARED
 from simlab.types import Floats
 
 TUNED = 0.1
-ALL = True
 """Share by which a width follows the last move while it is tuned."""
 
 
@@ -25,15 +24,14 @@ class Told:
 
 
 def draw_terms(rng: np.random.Generator, model: Model, state: State, tune: bool) -> None:
-    """Draw spread and effects of one term after the other; with the finest goes the noise."""
+    """Draw spread and effects of one term after the other; in points, some of the noise with each."""
     by = factor(model, state)
-    finest = int(np.argmax([term.n for term in model.terms.terms]))
     for k in range(1, len(model.terms.terms)):
         own = by if model.terms.terms[k].names[0] in SHARED else None
         _take_out(model, state, k, own)
         told = _told(model, state, k, own)
         _draw_spread(rng, model, state, k, told, tune)
-        if not model.latent and ALL:
+        if not model.latent:
             told = _trade_with_noise(rng, model, state, k, told)
         _draw_effects(rng, model, state, k, told)
         _take_out(model, state, k, own, sign=-1)
@@ -85,7 +83,10 @@ def _trade_with_noise(rng: np.random.Generator, model: Model, state: State, k: i
     rows, noise = model.group == k, model.noise_rows
     parts = np.array([len(model.terms.terms[k].names), len(noise)])
     spread, wide = radius(model, state)[[k - 1, -1]]
-    rates = np.stack([((state.sd[one] / model.scale[one]) ** 2).sum(0) for one in (rows, noise)]) / np.stack([spread, wide]) ** 2
+    rates = (
+        np.stack([((state.sd[one] / model.scale[one]) ** 2).sum(0) for one in (rows, noise)])
+        / np.stack([spread, wide]) ** 2
+    )
     total = spread**2 + wide**2
     weight = 1.0 if state.weight is None else state.weight
     squares, n = (weight * state.error**2).sum(0), len(state.error)

@@ -45,7 +45,9 @@ def for_points(score: Floats) -> Priors:
     """Scale priors to the spread of a pilot's scores."""
     spread = max(float(np.std(score)), 1e-6)
     tails = (np.inf, 3.0, 4.0, 6.0, 10.0, 20.0)
-    return Priors(float(np.mean(score)), 3 * spread, {name: share * spread for name, share in SHARES.items()}, 1, 0, tails)
+    return Priors(
+        float(np.mean(score)), 3 * spread, {name: share * spread for name, share in SHARES.items()}, 1, 0, tails
+    )
 
 
 def for_latents(sharpness: float) -> Priors:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from simlab.fitting.scales.chain import Model, State, effects, radius, start
+from simlab.fitting.scales.chain import Model, State, effects, start
 from simlab.fitting.scales.latents import draw_latents
 from simlab.fitting.scales.normal_effects import draw_effects
 from simlab.fitting.scales.observing import Seen, seen_categories
@@ -19,11 +21,8 @@ from simlab.fitting.scales.standard_deviations import (
     draw_shares,
 )
 from simlab.fitting.scales.tails import draw_tails
-from simlab.fitting.scales.terms import SHARED
+from simlab.fitting.scales.terms import SINGLE
 from simlab.types import Bools, Floats, Ints
-
-KEPT = ("system", "leniency", "rater_system")
-"""Effects whose single values are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +98,9 @@ def sweep(chains: Chains, tune: bool) -> None:
 def _record(chains: Chains) -> Draws:
     model, state = chains.model, chains.state
     values = effects(model, state)
-    single = {name: _unmixed(chains, values, name) for name in KEPT if model.terms.where(name) is not None}
-    single |= _joint(chains, values)
     return Draws(
         sd=dict(zip(model.terms.names, state.sd.copy(), strict=True)),
-        effect=single,
+        effect=_joint(chains, values),
         mean=np.asarray(values[0] if not model.n_thresholds else np.zeros_like(values[0])),
         thresholds=state.thresholds.copy(),
         sharp=state.sharp.copy(),
@@ -113,39 +110,33 @@ def _record(chains: Chains) -> Draws:
 
 
 def _unmixed(chains: Chains, values: Floats, name: str) -> Floats:
-    where = chains.model.terms.where(name)
-    assert where is not None
+    k = next(k for k, term in enumerate(chains.model.terms.terms) if name in term.names)
     starts = chains.model.terms.starts
-    return np.asarray(values[starts[where] : starts[where + 1]])
+    return np.asarray(values[starts[k] : starts[k + 1]])
 
 
 def _joint(chains: Chains, values: Floats) -> dict[str, Floats]:
-    """Share the sum of effects that stand together out among those that are kept."""
+    """Share sums of effects that stand together out among their parts, at random as their spreads ask for."""
     found: dict[str, Floats] = {}
+    square = dict(zip(chains.model.terms.names, chains.state.sd**2, strict=True))
     for term in chains.model.terms.terms[1:]:
-        names = [name for name in term.names if name in KEPT]
-        if not names or len(term.names) == 1:
-            continue
-        total, left = _unmixed(chains, values, names[0]), dict(zip(chains.model.terms.names, chains.state.sd, strict=True))
-        parts = list(term.names)
-        for name in parts[:-1]:
-            own = left[name] ** 2
-            others = sum(left[other] ** 2 for other in parts[parts.index(name) + 1 :])
-            share = own / (own + others)
-            noise = chains.rng.standard_normal(total.shape) * np.sqrt(own * (1 - share))
+        total = _unmixed(chains, values, term.names[0])
+        for k, name in enumerate(term.names):
+            rest = sum((square[other] for other in term.names[k + 1 :]), np.zeros(total.shape[1]))
+            share = square[name] / (square[name] + rest)
+            noise = chains.rng.standard_normal(total.shape) * np.sqrt(square[name] * (1 - share))
             found[name] = share * total + noise
             total = total - found[name]
-        found[parts[-1]] = total
-    return {name: value for name, value in found.items() if name in KEPT}
+    return {name: value for name, value in found.items() if name in SINGLE}
 
 
-def _stacked(parts: list[Draws], join: object = np.stack) -> Draws:
-    put = np.stack if join is np.stack else np.concatenate
+def _stacked(parts: list[Draws], join: Callable[[list[Any]], Any] = np.stack) -> Draws:
     return Draws(
-        sd={name: put([one.sd[name] for one in parts]) for name in parts[0].sd},
-        effect={name: put([one.effect[name] for one in parts]) for name in parts[0].effect},
-        **{name: put([getattr(one, name) for one in parts]) for name in ("mean", "thresholds", "sharp", "sharp_sd", "tail")},
+        sd={name: join([one.sd[name] for one in parts]) for name in parts[0].sd},
+        effect={name: join([one.effect[name] for one in parts]) for name in parts[0].effect},
+        mean=join([one.mean for one in parts]),
+        thresholds=join([one.thresholds for one in parts]),
+        sharp=join([one.sharp for one in parts]),
+        sharp_sd=join([one.sharp_sd for one in parts]),
+        tail=join([one.tail for one in parts]),
     )
-
-
-__all__ = ["Chains", "Draws", "begin", "go_on", "joined", "sweep", "SHARED", "radius"]

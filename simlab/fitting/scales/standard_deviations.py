@@ -5,11 +5,12 @@ The first two by turns are the interweaving of Yu and Meng (2011), which mixes n
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from simlab.fitting.scales.chain import NARROWEST, Model, State, factor, precision, radius, refresh
+from simlab.fitting.scales.chain import NARROWEST, Model, State, precision, radius, refresh
 from simlab.fitting.scales.slices import slice_step
-from simlab.fitting.scales.terms import SHARED
 from simlab.types import Floats, Ints
 
 WIDE = 8.0
@@ -41,7 +42,9 @@ def draw_given_effects(rng: np.random.Generator, model: Model, state: State) -> 
     now = radius(model, state)[: len(count)]
     new = half_normal_spread(rng, now, (count - parts)[:, None], squares, prior[: len(count)] / now**2)
     grow = np.maximum(new / now, 1e-12)
-    state.unit[model.terms.starts[1] :] /= grow[: len(model.terms.terms) - 1][model.terms.term_of[model.terms.starts[1] :] - 1]
+    state.unit[model.terms.starts[1] :] /= grow[: len(model.terms.terms) - 1][
+        model.terms.term_of[model.terms.starts[1] :] - 1
+    ]
     _scale(model, state, np.concatenate([grow, np.ones((len(prior) - len(count), grow.shape[1]))]))
 
 
@@ -64,49 +67,12 @@ def half_normal_spread(rng: np.random.Generator, now: Floats, power: Floats, squ
     return np.exp(slice_step(rng, density, np.log(now), np.minimum(width, 20.0)))
 
 
-def draw_given_units(rng: np.random.Generator, model: Model, state: State) -> None:
-    """Draw a factor of each term's effects given their standardised values, one term after the other.
-
-    A factor may be negative: its sign goes to the effects.
-    """
-    by, exact, prior = factor(model, state), precision(model, state), prior_precision(model, state)
-    wide = radius(model, state)
-    for k, term in enumerate(model.terms.terms[1:]):
-        part = slice(model.terms.starts[k + 1], model.terms.starts[k + 2])
-        own = (state.unit[part] * wide[k])[term.level]
-        if by is not None and term.names[0] in SHARED:
-            own = own * by
-        weighed = exact * own
-        square = (weighed * own).sum(0)
-        grow = _signed_factor(rng, square, square + (weighed * state.error).sum(0), prior[k], len(term.names))
-        state.error -= (grow - 1) * own
-        state.unit[part] *= np.where(grow < 0, -1.0, 1.0)
-        _grow_one(model, state, k, np.abs(grow))
-
-
-def _grow_one(model: Model, state: State, k: int, grow: Floats) -> None:
-    rows = model.group == k + 1
-    state.sd[rows] = np.maximum(state.sd[rows] * grow, NARROWEST * model.scale[rows])
-
-
-def _signed_factor(rng: np.random.Generator, square: Floats, product: Floats, prior: Floats, parts: int) -> Floats:
-    """Draw g from |g|^(parts - 1) exp(product g - (square + prior) g^2 / 2)."""
-    exact = square + prior
-    if parts == 1:
-        return np.asarray(product / exact + rng.standard_normal(exact.shape) / np.sqrt(exact))
-
-    def density(grow: Floats) -> Floats:
-        return np.asarray((parts - 1) * np.log(np.abs(grow) + 1e-300) + product * grow - exact * grow**2 / 2)
-
-    return slice_step(rng, density, np.ones_like(exact), WIDE / np.sqrt(exact))
-
-
 def draw_shares(rng: np.random.Generator, model: Model, state: State) -> None:
     """Draw how the spread of a term is shared out among its parts, of which only the priors speak."""
     for group in np.unique(model.group):
         rows = np.flatnonzero(model.group == group)
         if len(rows) > 1 and not (model.latent and group == model.group[-1]):
-            for one, other in zip(rows[:-1], rows[1:], strict=True):
+            for one, other in pairwise(rows):
                 _turn(rng, model, state, int(one), int(other))
 
 
@@ -150,7 +116,7 @@ def draw_scale(rng: np.random.Generator, model: Model, state: State) -> None:
     squares = (precision(model, state) * state.error**2).sum(0)
 
     def density(log: Floats) -> Floats:
-        return n * log - np.exp(2 * log) * squares / 2 + log_prior_of_scale(model, state, log)
+        return np.asarray(n * log - np.exp(2 * log) * squares / 2 + log_prior_of_scale(model, state, log))
 
     width = np.full(squares.shape, WIDE / np.sqrt(2 * n))
     rescale(model, state, np.exp(slice_step(rng, density, np.zeros_like(squares), width)))

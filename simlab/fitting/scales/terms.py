@@ -18,6 +18,9 @@ SHARED = ("system", "document", "segment", "system_document", "output")
 OWN = ("leniency", "rater_system", "rater_document")
 """Effects of one rater."""
 
+SINGLE = ("system", "leniency", "rater_system")
+"""Effects of systems and raters, whose single values are wanted, so that they never go into the noise."""
+
 OF_SEGMENTS = ("segment", "output")
 """Effects of parts of documents: where each document is one segment there are none beside those of documents."""
 
@@ -108,10 +111,6 @@ class Terms:
         starts = self.starts
         return [self.transposed[starts[k] : starts[k + 1]] for k in range(len(self.terms))]
 
-    def where(self, name: str) -> int | None:
-        """Return which term an effect stands in; None: it is part of the noise."""
-        return next((k for k, term in enumerate(self.terms) if name in term.names), None)
-
 
 def terms_of(ratings: Ratings, sharpened: bool) -> Terms:
     """Find the terms of a table; where raters sharpen, only effects that they all sharpen, or none, stand together."""
@@ -119,7 +118,7 @@ def terms_of(ratings: Ratings, sharpened: bool) -> Terms:
     held: list[Term] = []
     noise: list[str] = []
     for name, (level, size) in _levels(ratings).items():
-        if len(np.unique(level)) == n:
+        if name not in SINGLE and len(np.unique(level)) == n:
             noise.append(name)
             continue
         alike = next((k for k, term in enumerate(held) if _together(term, name, level, sharpened)), None)
