@@ -76,6 +76,7 @@ class Content(TypedDict):
     about: dict[str, Any]
     method: str
     diagnosis: NotRequired[dict[str, Any]]
+    checks: NotRequired[dict[str, Any]]
     not_identified: list[str]
     estimates: dict[str, dict[str, float]]
     systems: Names
