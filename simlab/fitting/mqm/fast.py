@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
+from threadpoolctl import threadpool_limits
 
 from simlab.fitting.mqm import moments, synthetic
 from simlab.fitting.mqm.moments import Margins
@@ -63,10 +64,16 @@ class Fit:
 
 def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...] | None = None) -> Fit:
     """Fit the law to a pilot; the same seed gives the same draws."""
+    # Arrays are small: threads that share them cost more than they do.
+    with threadpool_limits(1):
+        return _fit(pilot, seed, draws, rounds or ROUNDS)
+
+
+def _fit(pilot: Pilot, seed: int, draws: int, rounds: tuple[int, ...]) -> Fit:
     observed = moments.margins(pilot)
     used = np.isfinite(observed.pairs)
     centre, theta = observed, np.tile(START, (60, 1))
-    for number, n in enumerate(rounds or ROUNDS):
+    for number, n in enumerate(rounds):
         rng = stream(seed, "fit", number)
         tried = _proposals(rng, theta, n)
         simulated = [_simulated(rng, pilot, centre, row) for row in tried]

@@ -186,7 +186,7 @@ def _relative(pilot: Pilot, count: Floats) -> Floats:
     )
     expected = by_system[pilot.system] * by_rater[pilot.rater]
     relative = np.divide(count, expected, out=np.zeros_like(count), where=expected > 0)
-    return relative / relative.mean()
+    return np.asarray(relative / relative.mean())
 
 
 def _zeros(pilot: Pilot) -> tuple[float, float]:

@@ -49,6 +49,15 @@ class ErrorCounts:
         return np.asarray(np.tensordot(self.weight, self.mean, axes=1))
 
 
+def own_shares(noise_share: float, minor_noise: float) -> Floats:
+    """Return the share of noise that is each rating's own by kind of error (minor, major, punctuation): `[kind, 1]`.
+
+    Of what raters share of other errors, they do not share `minor_noise` of minor ones.
+    """
+    minor = noise_share if minor_noise == 0 else 1 - (1 - noise_share) * (1 - minor_noise)
+    return np.array([minor, noise_share, noise_share])[:, None]
+
+
 def potential_ratings(rng: np.random.Generator, law: ErrorCounts) -> FixedRatings:
     """Let every rater rate every output of their buckets once."""
     where = np.indices(law.mean.shape[1:]).reshape(3, -1)
