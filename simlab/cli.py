@@ -29,6 +29,7 @@ from simlab.commands.flags import (
     Columns,
     ConfigDir,
     DryRun,
+    Force,
     Form,
     Format,
     Jobs,
@@ -120,6 +121,7 @@ def run(
     form: Format = "table",
     save: Save = None,
     allow_version: AllowVersion = False,
+    force: Force = False,
 ) -> None:
     """Run one design and print its measures.
 
@@ -148,6 +150,7 @@ def run(
                 form=form,
                 keep=_keeping(save),
                 allow_version=allow_version,
+                force=force,
             )
         )
 
@@ -166,6 +169,7 @@ def sweep(
     form: Format = "table",
     save: Save = None,
     allow_version: AllowVersion = False,
+    force: Force = False,
 ) -> None:
     """Run a grid of designs, or continue it; print the finding.
 
@@ -195,6 +199,7 @@ def sweep(
                 form=form,
                 keep=_keeping(save),
                 allow_version=allow_version,
+                force=force,
             )
         )
 
@@ -310,13 +315,14 @@ def agreement(
     _say(lambda form: raters.answer(file, form, plot, told), form, save)
 
 
-@app.command(epilog="Example: simlab fit pilot.tsv --out pilot.yaml --report pilot.png")
+@app.command(epilog="Example: simlab fit pilot.csv --out pilot.yaml --report pilot.png")
 def fit(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Write the world here, as .yaml.")] = Path("fitted.yaml"),
-    method: Annotated[
-        Literal["fast", "nuts"], typer.Option(help="Moments, in seconds, or chains, in minutes.")
-    ] = "fast",
+    law: Annotated[
+        Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"],
+        typer.Option(help="Fit this law; auto: the one that predicts documents held out best."),
+    ] = "auto",
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw what the fit says of the pilot, as .png, .svg or .pdf.")
     ] = None,
@@ -325,14 +331,22 @@ def fit(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    form: Format = "table",
+    save: Save = None,
 ) -> None:
-    """Make a world from the ratings of a pilot.
+    """Make a world from the ratings of a pilot, and check it.
 
-    FILE is a table of ratings, the built-in one if left out. Use the world with systems=fitted systems.path=OUT.
+    FILE is a table of ratings or of preferences, the built-in ratings if left out. Use the world with systems=fitted
+    systems.path=OUT. One that fails its checks is written, marked, and refused by run and sweep without --force.
     """
     from simlab.commands import fit as fits
+    from simlab.commands import saving
+    from simlab.commands.launch import Launched
 
-    print(fits.answer(file, out, method, report, seed, _told(columns, better, scale, people)))
+    keep = _keeping(save)
+    answered = fits.answer(file, _told(columns, better, scale, people), law, out, report, seed, form)
+    unkept = saving.kept(keep, answered.json) if keep else []
+    _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
 
 @app.command(epilog="Example: simlab backtest ratings.tsv --pilot-share .5 --plot backtest.png")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.design.documents import draw_documents
-from simlab.fitting.fast import fit
-from simlab.fitting.pilot import Pilot, of_world
+from simlab.fitting.mqm.fast import fit
+from simlab.fitting.mqm.pilot import Pilot, of_world
 from simlab.fitting.predictions import prediction_interval
 from simlab.fitting.studies import GROUPINGS, NORMALIZATIONS, Design, part_of, possible, stable_shares
 from simlab.rng import stream

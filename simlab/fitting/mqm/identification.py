@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simlab.fitting import moments
-from simlab.fitting.pilot import Pilot
+from simlab.fitting.mqm import moments
+from simlab.fitting.mqm.pilot import Pilot
 
 FEW = 5
 """With fewer documents or raters a spread between them is mostly prior."""
@@ -34,6 +34,24 @@ def _sentences(pilot: Pilot) -> Iterator[str]:
     if not pilot.counted:
         yield "the scores do not tell minor from major errors: all are of one kind, and severity is 1 for all raters"
     yield from _few(pilot)
+
+
+def unknown(pilot: Pilot) -> frozenset[str]:
+    """Name the spreads that a pilot says nothing about: what the priors say stands in for them."""
+    has = dict(zip(moments.PAIRS, moments.identified(pilot).tolist(), strict=False))
+    names: list[str] = []
+    if pilot.n_systems == 1:
+        names += ["system_sd", "system_document_sd", "rater_system_sd"]
+    if pilot.n_raters == 1:
+        names += ["leniency_sd", "severity_sd", "rater_system_sd", "rater_document_sd"]
+    if pilot.n_documents == 1:
+        names += ["document_sd", "system_document_sd", "rater_document_sd"]
+    if (
+        not has["same document, other segment, other system, other rater"]
+        and not has["same segment, other system, other rater"]
+    ):
+        names.append("rater_document_sd")
+    return frozenset(names)
 
 
 def _few(pilot: Pilot) -> Iterator[str]:
