@@ -72,11 +72,16 @@ class Sample:
 
 
 def sample(
-    rng: np.random.Generator, density: Density, start: Floats, shared: int, *, warmup: int, draws: int
+    rng: np.random.Generator, density: Density, scale: Floats, shared: int, *, chains: int, warmup: int, draws: int
 ) -> Sample:
-    """Draw from a density, beginning at `start[entry, chain]`; the first `shared` entries get a dense mass matrix."""
+    """Draw from a density whose entries spread about as `scale[entry]` under the prior, around 0.
+
+    The first `shared` entries get a dense mass matrix, unless they are too many.
+    """
     n = shared if shared <= _DENSE else 0
-    mass = _Mass(np.eye(n), np.ones((len(start) - n, 1)))
+    mass = _Mass(np.diag(scale[:n]), scale[n:, None])
+    # All chains begin where spreads are positive: which sign they have means nothing.
+    start = 0.5 * np.abs(rng.standard_normal((len(scale), chains))) * scale[:, None]
     state = (start, *density(start))
     steps = _Steps(np.log(10 * 0.1), np.log(0.1))
     for window in _windows(warmup):

@@ -11,13 +11,13 @@ from simlab.fitting.preferences import identification
 from simlab.fitting.preferences.chains import sample
 from simlab.fitting.preferences.parameters import OF_ITEMS, OF_RATERS, Layout
 from simlab.fitting.preferences.pilot import Compared, Pilot, pilot_of
-from simlab.fitting.preferences.posterior import factors, log_ties, posterior_of, spread, strengths
+from simlab.fitting.preferences.posterior import log_factors, log_ties, posterior_of, spread, unit_values
 from simlab.rng import stream
 from simlab.types import Davidson, Floats, RaterPool
 from simlab.world.laws.davidson import Spreads
 
 DRAWS = 200
-CHAINS, WARMUP, KEPT = 4, 300, 300
+CHAINS, WARMUP, KEPT = 4, 500, 500
 """Chains side by side; trajectories of each that are thrown away, and that are kept."""
 
 SPREADS = ("system_sd", *OF_ITEMS, *OF_RATERS)
@@ -74,12 +74,8 @@ def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS) -> PreferenceFit:
     """Fit the law to a pilot."""
     density = posterior_of(pilot)
     rng = stream(seed, "fit", "preferences")
-    start = 0.3 * rng.standard_normal((density.layout.size, CHAINS))
-    # All chains begin where spreads are positive: which sign they have means nothing.
-    for name in SPREADS:
-        if density.layout.has(name):
-            start[density.layout.at[name]] = 0.2 + 0.5 * rng.random(CHAINS)
-    sampled = sample(rng, density, start, density.layout.n_shared, warmup=WARMUP, draws=KEPT)
+    shared = density.layout.n_shared
+    sampled = sample(rng, density, density.scale(), shared, chains=CHAINS, warmup=WARMUP, draws=KEPT)
     held = _parameters(density.layout, sampled.theta, pilot)
     diagnosis = {"accepted": sampled.accepted, "largest_rhat": _largest_rhat(held)}
     every = {name: np.concatenate(np.moveaxis(value, 1, 0)) for name, value in held.items()}
@@ -96,15 +92,16 @@ def _parameters(at: Layout, theta: Floats, pilot: Pilot) -> dict[str, Floats]:
     """Turn `theta[draw, entry, chain]` into parameters `[draw, chain, ...]`; what the pilot says nothing of is none."""
     n_draws, _, n_chains = theta.shape
     flat = np.moveaxis(theta, 1, 0).reshape(theta.shape[1], -1)
-    strength = strengths(at, flat)
+    n, r, size = pilot.n_systems, pilot.n_raters, flat.shape[1]
+    units = {
+        name: unit_values(at, flat, name) for name in ("strength", "sharpness", "tie_habit", "taste") if at.has(name)
+    }
+    strength = units["strength"].value
     held = {"strength": strength - strength.mean(0), "ties": np.exp(log_ties(at, flat))[0] * at.has("log_ties")}
-    held |= {name: np.abs(spread(at, flat, name))[0] if at.has(name) else np.zeros(flat.shape[1]) for name in SPREADS}
-    n, r = pilot.n_systems, pilot.n_raters
-    for name, parameter, sd in (("sharpness", "sharpness", "sharpness_sd"), ("rater_ties", "tie_habit", "tie_sd")):
-        known = at.has(parameter)
-        held[name] = np.exp(factors(at, flat, parameter, sd)) if known else np.ones((r, flat.shape[1]))
-    taste = spread(at, flat, "taste_sd") * at.of(flat, "taste") if at.has("taste") else np.zeros((r * n, flat.shape[1]))
-    held["taste"] = taste.reshape(r, n, flat.shape[1])
+    held |= {name: np.abs(spread(at, flat, name))[0] if at.has(name) else np.zeros(size) for name in SPREADS}
+    for name, parameter in (("sharpness", "sharpness"), ("rater_ties", "tie_habit")):
+        held[name] = np.exp(log_factors(units[parameter])) if parameter in units else np.ones((r, size))
+    held["taste"] = units["taste"].value.reshape(r, n, size) if "taste" in units else np.zeros((r, n, size))
     return {
         name: np.moveaxis(value, -1, 0).reshape(n_draws, n_chains, *value.shape[:-1]) for name, value in held.items()
     }

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from simlab.fitting.preferences.parameters import LOG_TIES, SCALES, Layout, items_repeat, layout
+from simlab.fitting.preferences.parameters import LOG_TIES, SCALES, UNITS, Layout, items_repeat, layout
 from simlab.fitting.preferences.pilot import Cells, Pilot, cells_of
 from simlab.types import Floats, Ints
 
 NO_TIES = -40.0
 """Logarithm of `ties` where the pilot has none: draws are as good as impossible."""
+
+
+FACTORS = ("item", "sharpness", "tie_habit")
+"""Units that differ by a lognormal factor with mean 1."""
 
 
 class Side(NamedTuple):
@@ -51,10 +56,28 @@ class Posterior:
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return log density `[chain]` and gradient `[entry, chain]` of `theta[entry, chain]`."""
         gradient = -theta
-        seen = _forward(self, theta)
-        log = -0.5 * (theta**2).sum(0) + _log_likelihood(self, seen)
-        _backward(self, theta, seen, gradient)
-        return log, gradient
+        log = -0.5 * _summed(theta**2)
+        units = {name: unit_values(self.layout, theta, name) for name in self.layout.error}
+        for name, unit in units.items():
+            log += _prior(self.layout, theta, name, unit, gradient)
+        seen = _forward(self, theta, units)
+        _backward(self, theta, units, seen, gradient)
+        return log + _log_likelihood(self, seen), gradient
+
+    def scale(self) -> Floats:
+        """Return about how far each entry spreads under the prior."""
+        scale = np.ones(self.layout.size)
+        for name, error in self.layout.error.items():
+            scale[self.layout.at[name]] = np.sqrt(error[:, 0] ** 2 + SCALES[UNITS[name]] ** 2)
+        return scale
+
+
+class Unit(NamedTuple):
+    """Hold what units differ by, `value = entry * spread / root`; see `parameters`."""
+
+    value: Floats
+    spread: Floats
+    root: Floats
 
 
 class _Seen(NamedTuple):
@@ -83,16 +106,24 @@ def posterior_of(pilot: Pilot) -> Posterior:
     # Raters that are not named are average: the entry after the last, which is 0.
     rater = np.where(cells.rater < 0, pilot.n_raters, cells.rater)
     first, second = (np.minimum(rater * n + of, pilot.n_raters * n) for of in (cells.first, cells.second))
+    sides = {
+        "compared": compared,
+        "taste": _side(first, second, pilot.n_raters * n + 1),
+        "item": _side(cells.item, None, pilot.n_items),
+        "rater": _side(rater, None, pilot.n_raters + 1),
+        "system_of": compared if system_of is None else system_of,
+    }
+    total = counts.sum(1, keepdims=True)
+    n_of = {name: np.asarray(abs(side.back) @ total).ravel() for name, side in sides.items() if name != "system_of"}
+    raters, systems = n_of["rater"][:-1], _systems(pilot, cells)
+    units = {"sharpness": raters, "tie_habit": raters, "taste": n_of["taste"][:-1], "item": n_of["item"]}
+    units |= {"strength": np.asarray(abs(systems.back) @ total).ravel(), "output": n_of["compared"][:n_outputs]}
     return Posterior(
-        layout(pilot, n_outputs),
-        compared,
-        _side(first, second, pilot.n_raters * n + 1),
-        _side(cells.item, None, pilot.n_items),
-        _side(rater, None, pilot.n_raters + 1),
-        compared if system_of is None else system_of,
-        (counts[:, :1] - counts[:, 2:]) / 2,
-        counts[:, 1:2],
-        counts.sum(1, keepdims=True),
+        layout(pilot, units),
+        **sides,
+        won=(counts[:, :1] - counts[:, 2:]) / 2,
+        tied=counts[:, 1:2],
+        total=total,
     )
 
 
@@ -121,15 +152,16 @@ def spread(layout: Layout, theta: Floats, name: str) -> Floats:
     return np.asarray(SCALES[name] * layout.of(theta, name))
 
 
-def factors(layout: Layout, theta: Floats, name: str, sd: str) -> Floats:
-    """Return lognormal factors with mean 1, `[unit, chain]`, as logarithms."""
-    sigma = spread(layout, theta, sd)
-    return np.asarray(sigma * layout.of(theta, name) - sigma**2 / 2)
+def unit_values(layout: Layout, theta: Floats, name: str) -> Unit:
+    """Return what units differ by, `[unit, chain]`."""
+    sd = spread(layout, theta, UNITS[name])
+    root = np.sqrt(sd**2 + layout.error[name] ** 2)
+    return Unit(layout.of(theta, name) * (sd / root), sd, root)
 
 
-def strengths(layout: Layout, theta: Floats) -> Floats:
-    """Return the strengths `[system, chain]`; their level means nothing."""
-    return np.asarray(spread(layout, theta, "system_sd") * layout.of(theta, "strength"))
+def log_factors(unit: Unit) -> Floats:
+    """Return logarithms of lognormal factors with mean 1, `[unit, chain]`."""
+    return np.asarray(unit.value - unit.spread**2 / 2)
 
 
 def log_ties(layout: Layout, theta: Floats) -> Floats:
@@ -139,22 +171,29 @@ def log_ties(layout: Layout, theta: Floats) -> Floats:
     return np.asarray(LOG_TIES[0] + LOG_TIES[1] * layout.of(theta, "log_ties"))
 
 
-def _forward(held: Posterior, theta: Floats) -> _Seen:
-    at = held.layout
-    place = strengths(at, theta)
-    if at.has("output"):
-        place = held.system_of.of(place) + spread(at, theta, "output_sd") * at.of(theta, "output")
+def _prior(at: Layout, theta: Floats, name: str, unit: Unit, gradient: Floats) -> Floats:
+    """Return the log prior of units in place of that of standard normal entries, and put its gradient in place."""
+    entry = at.of(theta, name)
+    standard = (entry / unit.root) ** 2
+    gradient[at.at[name]] = -entry / unit.root**2
+    gradient[at.at[UNITS[name]]] += SCALES[UNITS[name]] * unit.spread * _summed((standard - 1) / unit.root**2)
+    return _summed(0.5 * (entry**2 - standard) - np.log(unit.root))
+
+
+def _forward(held: Posterior, theta: Floats, units: Mapping[str, Unit]) -> _Seen:
+    place, factor = units["strength"].value, 1.0
+    if "output" in units:
+        place = held.system_of.of(place) + units["output"].value
+        factor = held.item.of(np.exp(log_factors(units["item"])))
     apart = held.compared.of(place)
-    factor = held.item.of(np.exp(factors(at, theta, "item", "item_sd"))) if at.has("item") else 1.0
-    on_item, ties = factor * apart, log_ties(at, theta)
-    if not at.has("taste"):
+    on_item, ties = factor * apart, log_ties(held.layout, theta)
+    if "taste" not in units:
         return _Seen(apart, factor, on_item, 1.0, on_item, ties, *_weights(on_item, ties))
-    seen = on_item + held.taste.of(_padded(spread(at, theta, "taste_sd") * at.of(theta, "taste")))
-    sharpness = np.exp(held.rater.of(_padded(factors(at, theta, "sharpness", "sharpness_sd"))))
-    if at.has("tie_habit"):
-        ties = ties + held.rater.of(_padded(factors(at, theta, "tie_habit", "tie_sd")))
-    seen *= sharpness
-    return _Seen(apart, factor, on_item, sharpness, seen, ties, *_weights(seen, ties))
+    sharpness = np.exp(held.rater.of(_padded(log_factors(units["sharpness"]))))
+    if "tie_habit" in units:
+        ties = ties + held.rater.of(_padded(log_factors(units["tie_habit"])))
+    distance = sharpness * (on_item + held.taste.of(_padded(units["taste"].value)))
+    return _Seen(apart, factor, on_item, sharpness, distance, ties, *_weights(distance, ties))
 
 
 def _padded(value: Floats) -> Floats:
@@ -177,39 +216,34 @@ def _summed(of_cells: Floats) -> Floats:
     return np.asarray(np.ones(len(of_cells)) @ of_cells)
 
 
-def _backward(held: Posterior, theta: Floats, seen: _Seen, gradient: Floats) -> None:
+def _backward(held: Posterior, theta: Floats, units: Mapping[str, Unit], seen: _Seen, gradient: Floats) -> None:
     """Add the gradient of the log likelihood."""
-    at = held.layout
     each = held.total / seen.total
     of_distance = held.won - 0.5 * each * np.copysign(1 - seen.upset, seen.distance)
     of_ties = held.tied - each * seen.draw
-    if at.has("log_ties"):
-        gradient[at.at["log_ties"]] += LOG_TIES[1] * _summed(of_ties)
     of_seen = of_distance * seen.sharpness
-    if at.has("taste"):
-        of_taste = (held.taste.back @ of_seen)[:-1]
-        _scaled(at, theta, gradient, "taste", "taste_sd", of_taste)
-        of_sharpness = (held.rater.back @ (of_distance * seen.distance))[:-1]
-        _of_factors(at, theta, gradient, "sharpness", "sharpness_sd", of_sharpness)
-    if at.has("tie_habit"):
-        _of_factors(at, theta, gradient, "tie_habit", "tie_sd", (held.rater.back @ of_ties)[:-1])
-    if at.has("item"):
-        _of_factors(at, theta, gradient, "item", "item_sd", held.item.back @ (of_seen * seen.on_item))
     of_place = held.compared.back @ (of_seen * seen.factor)
-    if at.has("output"):
-        _scaled(at, theta, gradient, "output", "output_sd", of_place)
-        of_place = held.system_of.back @ of_place
-    _scaled(at, theta, gradient, "strength", "system_sd", of_place)
+    of: dict[str, Floats] = {}
+    if "output" in units:
+        of["item"] = held.item.back @ (of_seen * seen.on_item)
+        of["output"], of_place = of_place, held.system_of.back @ of_place
+    of["strength"] = of_place
+    if "taste" in units:
+        of["taste"] = (held.taste.back @ of_seen)[:-1]
+        of["sharpness"] = (held.rater.back @ (of_distance * seen.distance))[:-1]
+    if "tie_habit" in units:
+        of["tie_habit"] = (held.rater.back @ of_ties)[:-1]
+    if held.layout.has("log_ties"):
+        gradient[held.layout.at["log_ties"]] += LOG_TIES[1] * _summed(of_ties)
+    for name, of_value in of.items():
+        _pass_on(held.layout, theta, name, units[name], of_value, gradient)
 
 
-def _scaled(at: Layout, theta: Floats, gradient: Floats, name: str, sd: str, of: Floats) -> None:
-    """Pass the gradient of what is an entry times its spread on to both."""
-    gradient[at.at[name]] += spread(at, theta, sd) * of
-    gradient[at.at[sd]] += SCALES[sd] * _summed(at.of(theta, name) * of)
-
-
-def _of_factors(at: Layout, theta: Floats, gradient: Floats, name: str, sd: str, of: Floats) -> None:
-    """Pass the gradient of the logarithm of a factor with mean 1 on to its entry and its spread."""
-    sigma = spread(at, theta, sd)
-    gradient[at.at[name]] += sigma * of
-    gradient[at.at[sd]] += SCALES[sd] * _summed((at.of(theta, name) - sigma) * of)
+def _pass_on(at: Layout, theta: Floats, name: str, unit: Unit, of_value: Floats, gradient: Floats) -> None:
+    """Pass the gradient of what units differ by on to their entries and their spread."""
+    sd = UNITS[name]
+    gradient[at.at[name]] += of_value * (unit.spread / unit.root)
+    of_spread = at.of(theta, name) * at.error[name] ** 2 / unit.root**3
+    if name in FACTORS:
+        of_spread = of_spread - unit.spread
+    gradient[at.at[sd]] += SCALES[sd] * _summed(of_spread * of_value)
