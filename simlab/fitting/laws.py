@@ -49,10 +49,9 @@ class Law(NamedTuple):
 
 def laws() -> tuple[Law, ...]:
     """List the laws of ratings, each imported when it is asked for."""
-    from simlab.fitting.mqm import MQM
     from simlab.fitting.scales import BINARY, GAUSSIAN, ORDINAL
 
-    return BINARY, GAUSSIAN, ORDINAL, MQM
+    return BINARY, GAUSSIAN, ORDINAL
 
 
 def world_on(law: Law, rng: np.random.Generator, effects: Any, frame: Frame) -> World:
