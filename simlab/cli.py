@@ -304,9 +304,7 @@ def agreement(
 def fit(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Write the world here, as .yaml.")] = Path("fitted.yaml"),
-    method: Annotated[
-        Literal["fast", "nuts"], typer.Option(help="Moments, in seconds, or chains, in minutes.")
-    ] = "fast",
+    method: Annotated[str, typer.Option(metavar="fast", help="Moments, in seconds.", hidden=True)] = "fast",
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw what the fit says of the pilot, as .png, .svg or .pdf.")
     ] = None,

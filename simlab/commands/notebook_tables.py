@@ -25,12 +25,12 @@ SOLVE: tuple[Solve, ...] = ("n_human", "n_metric", "n_calibration", "accuracy", 
 def fit(
     table: File | None = None,
     *,
-    method: Literal["fast", "nuts"] = "fast",
+    method: Literal["fast"] = "fast",
     seed: int = 0,
     out: File | None = None,
     report: File | None = None,
 ) -> FittedWorld:
-    """Make a world from the ratings of a pilot (None: the built-in ones), by moments in seconds or by chains.
+    """Make a world from the ratings of a pilot (None: the built-in ones), by moments in seconds.
 
     `out` names the file of the world, `report` that of a figure; without them nothing is written. Raises InputError,
     before anything is fitted, for a table that cannot be read and for names that end in something else.

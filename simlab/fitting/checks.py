@@ -1,27 +1,37 @@
-"""Hold a fitted law against the ratings that it was fitted to, by what it would have answered at the same design."""
+"""Hold a fitted law against the ratings that it was fitted to, by what it would have answered at the same design.
+
+A law that is right should fail hardly any pilot, whatever the number of traits: the limit is the one that 95 % of the
+simulated tables, each held against the others, keep in all traits at once (Westfall and Young 1993, single step).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting import moments
-from simlab.fitting.fast import Fit
-from simlab.fitting.pilot import Pilot
-from simlab.fitting.simulating import simulate
+from simlab.fitting.laws import Fitted, Law
+from simlab.fitting.parts import with_scores
+from simlab.fitting.traits import CONCLUSIONS, look_at, traits
 from simlab.rng import stream
-from simlab.types import Floats
+from simlab.tables.held import Ratings
+from simlab.types import Bools, Floats
 
-SHARES = (0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-INTERVAL = (0.05, 0.95)
+TABLES = 300
+LEVEL = 0.05
+"""Share of pilots of a right law that fail some check, at most."""
+LEAST_TABLES = 0.9
+"""A trait that fewer of the simulated tables show is not judged."""
+SHARE_MARGIN, SPREAD_MARGIN = 0.02, 0.05
+"""What a law may miss on a table so large that it shows: a share by two points, a spread by 5 %."""
 
 
 class Check(NamedTuple):
-    """Compare a trait of real ratings with the median and the 90 % interval of simulated ones."""
+    """Compare a trait of real ratings with the median of simulated ones and the interval that it must lie in."""
 
-    trait: str
+    name: str
     real: float
     simulated: float
     low: float
@@ -33,59 +43,99 @@ class Check(NamedTuple):
         return bool(self.low <= self.real <= self.high)
 
 
-class Checks(NamedTuple):
+class Erring(NamedTuple):
+    """Say which way predictions of a world err: what the pilot concludes, and what tables of the world conclude."""
+
+    measure: str
+    real: float
+    simulated: float
+    outside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
     """Hold the checks of single traits, and what figures show: survival of scores, means of raters and systems.
 
     `survival[table, score]`, `raters[table, rater]` and `systems[table, system]` have the real table first.
     """
 
-    traits: list[Check]
+    traits: tuple[Check, ...]
+    erring: tuple[Erring, ...]
     grid: Floats
     survival: Floats
     raters: Floats
     systems: Floats
 
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """Return the traits in which the real ratings lie outside, the farthest first."""
+        return tuple(sorted((one for one in self.traits if not one.inside), key=_distance, reverse=True))
 
-def checks(fit: Fit, seed: int = 0, n_tables: int = 100) -> Checks:
+    @property
+    def passed(self) -> int:
+        """Count the traits in which the real ratings lie inside."""
+        return sum(one.inside for one in self.traits)
+
+
+def checks(law: Law, fitted: Fitted, seed: int = 0, n_tables: int = TABLES) -> Checks:
     """Simulate tables at the pilot's design, each from a draw of the parameters, and compare them with the real one."""
-    rng = stream(seed, "fit", "checks")
-    tables = [fit.pilot]
-    tables += [simulate(rng, fit.effects[k % len(fit.effects)], fit.pilot) for k in range(n_tables)]
-    summaries = [traits(table) for table in tables]
-    grid = np.unique(np.quantile(fit.pilot.score, np.linspace(0, 0.999, 60)))
-    survival = np.array([[(table.score > at).mean() for at in grid] for table in tables])
-    means = [np.array([_means(table, name) for table in tables]) for name in ("rater", "system")]
-    return Checks([_check(name, summaries) for name in summaries[0]], grid, survival, *means)
+    rng, pilot = stream(seed, "fit", "checks"), fitted.ratings
+    look = look_at(rng, pilot)
+    tables = [pilot]
+    for k in range(n_tables):
+        tables.append(with_scores(pilot, law.answer(rng, fitted.effects[k % len(fitted.effects)], pilot)))
+    summaries = [traits(table, look) for table in tables]
+    values = np.array([list(one.values()) for one in summaries])
+    judged = judge(list(summaries[0]), values, pilot)
+    grid = np.unique(np.quantile(pilot.score, np.linspace(0, 0.999, 60)))
+    survival = np.array([[(table.score > at).mean() for at in grid] for table in tables[:101]])
+    means = [np.array([_means(table, name) for table in tables[:101]]) for name in ("rater", "system")]
+    return Checks(tuple(judged), tuple(_erring(judged)), grid, survival, *means)
 
 
-def _means(table: Pilot, name: str) -> Floats:
+def judge(names: Sequence[str], values: Floats, pilot: Ratings) -> list[Check]:
+    """Judge each trait of `values[table, trait]`, the first table being the real one, all traits at once."""
+    real, simulated = values[0], values[1:]
+    known = np.isfinite(real) & (np.isfinite(simulated).mean(0) >= LEAST_TABLES)
+    if not known.any():
+        return []
+    simulated = simulated[:, known]
+    middle = np.nanmedian(simulated, axis=0)
+    low, high = middle - np.nanquantile(simulated, 0.05, axis=0), np.nanquantile(simulated, 0.95, axis=0) - middle
+    low, high = (np.maximum(side, _resolution(names, known, pilot)) for side in (low, high))
+    away = np.where(simulated < middle, (middle - simulated) / low, (simulated - middle) / high)
+    limit = float(np.quantile(np.nanmax(np.nan_to_num(away), axis=1), 1 - LEVEL))
+    margin = _margins(names, known, middle)
+    columns = real[known], middle, middle - np.maximum(limit * low, margin), middle + np.maximum(limit * high, margin)
+    named = [name for name, wanted in zip(names, known, strict=True) if wanted]
+    return [Check(name, *map(float, row)) for name, row in zip(named, zip(*columns, strict=True), strict=True)]
+
+
+def _resolution(names: Sequence[str], known: Bools, pilot: Ratings) -> Floats:
+    """Return the least step of each trait: a share cannot be known better than one rating makes it."""
+    shares = np.array([name.startswith("share") for name in names])[known]
+    return np.where(shares, 1 / len(pilot.score), 1e-9)
+
+
+def _margins(names: Sequence[str], known: Bools, middle: Floats) -> Floats:
+    """Return what each trait may be off by, however large the table is."""
+    shares = np.array([name.startswith(("share", "pairs", "halves")) for name in names])[known]
+    spreads = np.array(["sd" in name for name in names])[known]
+    return np.where(shares, SHARE_MARGIN, np.where(spreads, SPREAD_MARGIN * np.abs(middle), 0.0))
+
+
+def _erring(judged: Sequence[Check]) -> list[Erring]:
+    by_name = {one.name: one for one in judged}
+    wanted = [by_name[name] for name in CONCLUSIONS if name in by_name]
+    return [Erring(one.name, one.real, one.simulated, not one.inside) for one in wanted]
+
+
+def _distance(check: Check) -> float:
+    width = max(check.high - check.low, 1e-12)
+    return max(check.low - check.real, check.real - check.high) / width
+
+
+def _means(table: Ratings, name: str) -> Floats:
     index, n = getattr(table, name), getattr(table, f"n_{name}s")
-    return np.asarray(np.bincount(index, weights=table.score, minlength=n) / np.bincount(index, minlength=n))
-
-
-def _check(name: str, summaries: Sequence[Mapping[str, float]]) -> Check:
-    real, *simulated = (one[name] for one in summaries)
-    low, middle, high = np.nanquantile(simulated, (INTERVAL[0], 0.5, INTERVAL[1])) if _any(simulated) else [np.nan] * 3
-    return Check(name, float(real), float(middle), float(low), float(high))
-
-
-def _any(values: list[float]) -> bool:
-    return bool(np.isfinite(values).any())
-
-
-def traits(table: Pilot) -> dict[str, float]:
-    """Describe a table by what a study depends on: scores, raters, agreement, systems."""
-    score, margins = table.score, moments.margins(table)
-    single, shared = margins.pairs[-2:]
-    return {
-        "mean score": score.mean(),
-        "sd of scores": score.std(),
-        "share of zeros": (score == 0).mean(),
-        **{f"{100 * share:g} % of scores up to": np.quantile(score, share) for share in SHARES},
-        "errors per segment": table.counts.sum(0).mean(),
-        "spread of systems (sd of log means)": margins.system.std(),
-        "spread of raters (sd of log factors)": margins.rater.std(),
-        "rater by system (sd of log ratios)": margins.taste.std(),
-        "Kendall's tau per document": single,
-        "Kendall's tau over shared documents": shared,
-    }
+    number = np.bincount(index, minlength=n)
+    return np.asarray(np.bincount(index, weights=table.score, minlength=n) / np.maximum(number, 1))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from simlab import files
-from simlab.fitting.fast import Fit
-from simlab.fitting.pilot import Pilot
+from simlab.fitting.mqm.fast import Fit
+from simlab.fitting.mqm.pilot import Pilot
 from simlab.types import Array
 from simlab.world.files.fitted_world import FORMAT, SINGLE
 

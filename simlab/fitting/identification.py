@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simlab.fitting import moments
-from simlab.fitting.pilot import Pilot
+from simlab.fitting.mqm import moments
+from simlab.fitting.mqm.pilot import Pilot
 
 FEW = 5
 """With fewer documents or raters a spread between them is mostly prior."""

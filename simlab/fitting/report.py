@@ -12,8 +12,8 @@ import numpy as np
 from simlab.fitting import document, identification
 from simlab.fitting import speeds as timing
 from simlab.fitting.checks import Checks, checks
-from simlab.fitting.fast import Fit
-from simlab.fitting.pilot import read
+from simlab.fitting.mqm.fast import Fit, fit
+from simlab.fitting.mqm.pilot import read
 from simlab.messages import or_nearest, shown
 from simlab.types import InputError
 from simlab.world.laws.fitted import mean_scores
@@ -32,7 +32,7 @@ class SystemScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Hold what is said of a fit; `estimates` are of single numbers, `not_identified` and `doubts` are sentences."""
+    """Hold what is said of a fit; `estimates` are of single numbers, `not_identified` are sentences."""
 
     table: Path | None
     fit: Fit
@@ -41,47 +41,37 @@ class Report:
     checks: Checks
     speeds: Mapping[str, Mapping[str, float]]
     not_identified: Sequence[str]
-    doubts: Sequence[str]
 
     def content(self) -> dict[str, Any]:
         """Return what the file of the world says."""
         return document.content(self.fit, table=self.table, not_identified=self.not_identified, speeds=self.speeds)
 
 
-METHODS = ("fast", "nuts")
+METHODS = ("fast",)
 
 
 def fitted(table: Path | None, method: str, seed: int) -> Report:
-    """Fit a world to a table of ratings (None: the built-in one), by moments in seconds or by chains; report on it.
+    """Fit a world to a table of ratings (None: the built-in one), by moments in seconds; report on it.
 
     Raises InputError for a table that cannot be read, and for another method.
     """
+    if method == "nuts":
+        raise InputError("method=nuts is withdrawn: chains took minutes and did not mix on real ratings; leave it out")
     if method not in METHODS:
         raise InputError(f"method={shown(method)} is unknown; {or_nearest(method, METHODS)}")
-    return report(_by(method)(read(table), seed), table, seed)
+    return report(fit(read(table), seed), table, seed)
 
 
-def _by(method: str) -> Any:
-    if method == "nuts":
-        from simlab.fitting.nuts import fit as by_nuts
-
-        return by_nuts
-    from simlab.fitting.fast import fit
-
-    return fit
-
-
-def report(fit: Fit, table: Path | None, seed: int) -> Report:
+def report(one: Fit, table: Path | None, seed: int) -> Report:
     """Look at a fit and at the table that it was fitted to, the built-in one if None."""
     return Report(
         table,
-        fit,
-        document.estimates(fit),
-        systems(fit),
-        checks(fit, seed),
+        one,
+        document.estimates(one),
+        systems(one),
+        checks(one, seed),
         timing.speeds(table),
-        identification.not_identified(fit.pilot),
-        _doubts(fit),
+        identification.not_identified(one.pilot),
     )
 
 
@@ -93,11 +83,3 @@ def systems(fit: Fit) -> list[SystemScore]:
         SystemScore(fit.pilot.system_names[k], draws[:, k].mean(), *np.quantile(relative[:, k], INTERVAL))
         for k in np.argsort(draws.mean(0))
     ]
-
-
-def _doubts(fit: Fit) -> list[str]:
-    if not fit.diagnosis:
-        return []
-    from simlab.fitting.nuts import doubts
-
-    return list(doubts(fit.diagnosis))

@@ -96,7 +96,7 @@ def test_the_command_gives_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(backtest, "QUICK", TINY)
-    monkeypatch.setattr("simlab.fitting.fast.ROUNDS", (30, 40))
+    monkeypatch.setattr("simlab.fitting.mqm.fast.ROUNDS", (30, 40))
     words = ["backtest", "--quick", "--jobs", "1", "--format", "json", "--plot", str(tmp_path / "b.svg")]
     assert answer(words) == 0
     rows = json.loads(capsys.readouterr().out)

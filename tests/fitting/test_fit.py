@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from simlab.cli import answer
-from simlab.fitting import checks, document, fast, identification, moments, pilot, speeds
-from simlab.fitting.pilot import Pilot, marked_errors
-from simlab.fitting.simulating import simulate
+from simlab.fitting import checks, document, identification, speeds
+from simlab.fitting.mqm import fast, moments, pilot
+from simlab.fitting.mqm.pilot import Pilot, marked_errors
+from simlab.fitting.mqm.simulating import simulate
 from simlab.rng import stream
 from simlab.types import RATE, InputError, World
 from simlab.world.files.fitted_world import BUILT_IN, read_fitted

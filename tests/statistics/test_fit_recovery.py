@@ -7,9 +7,9 @@ import pytest
 from joblib import Parallel, delayed
 
 from simlab.config import compose
-from simlab.fitting import fast, synthetic
-from simlab.fitting.fast import Fit
-from simlab.fitting.pilot import of_world
+from simlab.fitting.mqm import fast, synthetic
+from simlab.fitting.mqm.fast import Fit
+from simlab.fitting.mqm.pilot import of_world
 from simlab.studies.worlds import draw_world
 from simlab.types import World
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from simlab.fitting.checks import Checks
-    from simlab.fitting.pilot import Pilot
+    from simlab.fitting.mqm.pilot import Pilot
 
 REAL: dict[str, Any] = {"color": "#D55E00", "zorder": 3}
 SIMULATED = "#0072B2"

@@ -43,17 +43,10 @@ def page(report: Report, out: Path) -> str:
         parts.append(_speeds(report.speeds))
     if report.not_identified:
         parts.append("Not identified; priors stand in:\n" + "\n".join(f"  {line}" for line in report.not_identified))
-    if report.fit.diagnosis:
-        parts.append(_sampling(report.fit.diagnosis, report.doubts))
     parts.append(
         f"written to {out}; next: simlab sweep item_grouping systems=fitted systems.path={out} analysis.test=by_rater"
     )
     return "\n\n".join(parts)
-
-
-def _sampling(diagnosis: Mapping[str, float], doubts: Sequence[str]) -> str:
-    told = ", ".join(f"{name.replace('_', ' ')} {value:.3g}" for name, value in diagnosis.items())
-    return "\n".join([f"Chains: {told}", *(f"  {line}" for line in doubts)])
 
 
 def _estimates(estimates: Mapping[str, Mapping[str, float]]) -> str:

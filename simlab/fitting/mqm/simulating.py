@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from simlab.fitting.pilot import Pilot, with_scores
+from simlab.fitting.mqm.pilot import Pilot, with_scores
 from simlab.types import Ints
 from simlab.world.laws.error_counts import count_quantile
 from simlab.world.laws.fitted import Effects, draw_factors, expected_errors, weights

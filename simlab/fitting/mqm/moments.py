@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting.pilot import Pilot
+from simlab.fitting.mqm.pilot import Pilot
 from simlab.types import Bools, Floats, Ints
 
 PAIRS = (

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from simlab.fitting import moments, synthetic
-from simlab.fitting.moments import Margins
-from simlab.fitting.pilot import Pilot
-from simlab.fitting.simulating import simulate
+from simlab.fitting.mqm import moments, synthetic
+from simlab.fitting.mqm.moments import Margins
+from simlab.fitting.mqm.pilot import Pilot
+from simlab.fitting.mqm.simulating import simulate
 from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints
 from simlab.world.laws.fitted import Effects

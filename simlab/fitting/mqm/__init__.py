@@ -1,0 +1,1 @@
+"""Fit the law of MQM error counts to a pilot."""

@@ -1,0 +1,107 @@
+"""Take parts of a table of ratings: some of its documents, the raters that both parts know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.tables.held import Ratings
+from simlab.types import Bools, Floats, Ints
+
+MOST_FOLDS = 5
+
+
+class Fold(NamedTuple):
+    """Hold what a law is fitted to, and what it is asked about: other documents, by raters and systems that it knows.
+
+    `held_out.document[item]` are numbered anew; `document[k]` is the document of the whole table of each of its ratings.
+    """
+
+    train: Ratings
+    held_out: Ratings
+    document: Ints
+
+
+def kept(ratings: Ratings, rows: Bools) -> Ratings:
+    """Keep some ratings; items and documents without any are left out, systems and raters keep their indices."""
+    items, item = np.unique(ratings.item[rows], return_inverse=True)
+    documents, document = np.unique(ratings.document[items], return_inverse=True)
+    return replace(
+        ratings,
+        system=ratings.system[rows],
+        item=item,
+        rater=ratings.rater[rows],
+        score=ratings.score[rows],
+        errors=ratings.errors[rows],
+        seconds=ratings.seconds[rows],
+        document=document,
+        document_names=tuple(ratings.document_names[k] for k in documents),
+        item_names=tuple(ratings.item_names[k] for k in items),
+        criteria={name: values[rows] for name, values in ratings.criteria.items()},
+    )
+
+
+def of_documents(ratings: Ratings, documents: Bools) -> Ratings:
+    """Keep the ratings of some documents, `documents[document]`; raters who rated none of these are left out."""
+    return without_idle(kept(ratings, documents[ratings.document[ratings.item]]))
+
+
+def without_idle(ratings: Ratings) -> Ratings:
+    """Leave out systems and raters without a rating: a law that has not seen them can only guess."""
+    systems, system = np.unique(ratings.system, return_inverse=True)
+    raters, rater = np.unique(ratings.rater, return_inverse=True)
+    return replace(
+        ratings,
+        system=system,
+        rater=rater,
+        system_names=tuple(ratings.system_names[k] for k in systems),
+        rater_names=tuple(ratings.rater_names[k] for k in raters),
+    )
+
+
+def with_scores(ratings: Ratings, score: Floats) -> Ratings:
+    """Put other scores in the place of those that the raters gave."""
+    return replace(ratings, score=score)
+
+
+def folds(rng: np.random.Generator, ratings: Ratings, most: int = MOST_FOLDS) -> Iterator[Fold]:
+    """Hold out every document once, `most` parts at most; ratings by raters whom no other part knows are not asked."""
+    n = ratings.n_documents
+    part = rng.permutation(n) % min(most, n)
+    of_rating = ratings.document[ratings.item]
+    for number in range(min(most, n)):
+        out = part[of_rating] == number
+        train = kept(ratings, ~out)
+        known = np.isin(ratings.rater, train.rater) & np.isin(ratings.system, train.system)
+        asked = out & known
+        if not asked.any():
+            continue
+        yield Fold(without_idle(train), _numbered_as(kept(ratings, asked), train), of_rating[asked])
+
+
+def _numbered_as(held_out: Ratings, train: Ratings) -> Ratings:
+    """Number systems and raters as in the part that is fitted, where idle ones are left out."""
+    systems, raters = np.unique(train.system), np.unique(train.rater)
+    return replace(
+        held_out,
+        system=np.searchsorted(systems, held_out.system),
+        rater=np.searchsorted(raters, held_out.rater),
+        system_names=tuple(train.system_names[k] for k in systems),
+        rater_names=tuple(train.rater_names[k] for k in raters),
+    )
+
+
+def thinned(rng: np.random.Generator, ratings: Ratings, most: int) -> Ratings:
+    """Keep documents at random until they hold `most` ratings; a smaller table is kept whole."""
+    if len(ratings.score) <= most:
+        return ratings
+    sizes = np.bincount(ratings.document[ratings.item], minlength=ratings.n_documents)
+    order = rng.permutation(ratings.n_documents)
+    within = np.cumsum(sizes[order]) <= most
+    within[:2] = True
+    wanted = np.zeros(ratings.n_documents, bool)
+    wanted[order[within]] = True
+    return of_documents(ratings, wanted)
