@@ -39,13 +39,14 @@ def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind:
             _refuse_axes(declared, option, kind)
             # First the option, then what is typed of its keys.
             return [Setting("raters", (raters,)), *(setting for setting in typed if setting.key != "raters")]
-    return list(typed)
+    return [*_suited(settings, declared, kind), *typed]
 
 
 def for_systems(choices: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     """Choose the raters of a table or of a fit, where only some cells have them."""
     systems = str(choices.get("systems"))
-    return {**choices, "raters": kind.brings[systems]} if systems in kind.brings else dict(choices)
+    suited = {"raters": kind.suits[systems]} if systems in kind.suits else {}
+    return {**choices, "raters": kind.brings[systems]} if systems in kind.brings else suited | dict(choices)
 
 
 def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
@@ -88,6 +89,16 @@ def identify(config: dict[str, Any]) -> None:
         file = files.expanded(section["path"])
         if file.is_file():  # what else it may be is refused, with its reason, where it is read
             section["sha256"] = files.digest(file)
+
+
+def _suited(settings: Mapping[str, Setting], declared: Mapping[str, Setting], kind: Kind) -> list[Setting]:
+    """Choose the raters that suit the systems that were typed, in place of those that a sweep file has for its own."""
+    systems, raters = settings.get("systems"), settings.get("raters")
+    if systems is None or not systems.typed or raters is None or raters.typed or raters.swept:
+        return []
+    suited = {kind.suits.get(option) for option in systems.values}
+    only = suited.pop() if len(suited) == 1 else None
+    return [Setting("raters", (only,))] if only and declared.get("systems") != systems else []
 
 
 _REFUSED = {

@@ -40,7 +40,8 @@ class Kind:
 
     What a config of it looks like (its file of defaults in conf/ names its `question`): `groups` of options that only
     it has, `sections` the keys of its sections that are no parts, `parts` what the parts of a group may return (a group
-    that is not named is open to all), `brings` which raters a group of systems brings along (None: it cannot be had).
+    that is not named is open to all), `brings` which raters a group of systems brings along (None: it cannot be had),
+    `suits` which raters it has unless others are chosen, where those of the defaults would not fit.
 
     What its campaigns conclude: `outcomes`; `sizes(config)` counts their dimensions beside system and pair, `names`
     says what lies along them.
@@ -85,6 +86,7 @@ class Kind:
     footprint: Callable[[Config], Footprint] = field(default=lambda config: NOTHING)
     sizes: Callable[[Config], Mapping[str, int]] = field(default=lambda config: {})
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    suits: Mapping[str, str] = field(default_factory=dict)
 
     def accepts(self, world: World) -> bool:
         """Tell whether a world answers what this kind of study asks."""

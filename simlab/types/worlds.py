@@ -154,7 +154,8 @@ class Outputs:
 
     `quality[system, item]`, `document[item]`, and `truth[system]`, the mean quality over all inputs that the
     documents were drawn from. `again` draws the quality of the same systems on other documents; None where that cannot
-    be.
+    be. `scale` says how quality, latent then, becomes a score (`ScaleEffects` without raters); None: quality is the
+    expected score itself.
     """
 
     quality: Floats
@@ -162,6 +163,7 @@ class Outputs:
     truth: Floats
     lower_is_better: bool
     again: Callable[[np.random.Generator], Outputs] | None = None
+    scale: Any = None
 
 
 @dataclass(frozen=True, slots=True)

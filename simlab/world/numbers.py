@@ -10,13 +10,15 @@ import numpy as np
 
 from simlab.types import Floats, Latent, World
 from simlab.world.laws.fixed import FixedRatings
+from simlab.world.laws.scales import Scale
 
 
 def numbers(drawn: Any, name: str = "value") -> Iterator[tuple[str, Floats]]:
     """Go through the numbers of what a part has drawn: the name of each, and the numbers that must be finite.
 
     What may be missing, or infinite by design, is left out: ratings where nobody sits, the quality of systems that are
-    always adequate, or never. Records that are not simlab's own are known to their plug-in alone.
+    always adequate, or never, the ends of a scale that has none. Records that are not simlab's own are known to their
+    plug-in alone.
     """
     if isinstance(drawn, World):
         yield from _of_world(drawn)
@@ -24,6 +26,8 @@ def numbers(drawn: Any, name: str = "value") -> Iterator[tuple[str, Floats]]:
         # Infinity is a quality here, and as no bound holds it nothing but numbers that are none are shown.
         yield "quality", np.where(np.isinf(drawn.quality), 0.0, drawn.quality)
         yield from _of_record(drawn, except_for="quality")
+    elif isinstance(drawn, Scale):
+        yield from (("thresholds", drawn.thresholds), ("values", drawn.values))
     elif isinstance(drawn, np.ndarray | float):
         yield name, np.asarray(drawn)
     elif isinstance(drawn, tuple) and hasattr(drawn, "_fields"):

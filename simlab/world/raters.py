@@ -51,10 +51,16 @@ def mqm_raters(
     (0: raters see the same errors; 1: they agree on means only). With `noise=fresh` each study
     draws the own part anew; with `noise=potential` a rating is fixed, as in a recorded table.
 
-    Raises InputError for buckets that the pool cannot fill (see `count_buckets`).
+    Raises InputError for buckets that the pool cannot fill (see `count_buckets`), and for systems on a scale.
     """
+    if outputs.scale is not None:
+        law = outputs.scale.scale.law
+        raise InputError(
+            f"raters: these count errors, and systems of the law {law} are rated on a scale; choose raters={law}, or "
+            "systems=mqm"
+        )
     seat = partial(
-        _seat,
+        seat_pool,
         pool_size=pool_size,
         raters_per_bucket=raters_per_bucket,
         buckets_per_rater=buckets_per_rater,
@@ -174,9 +180,10 @@ def level_taste(taste: Floats, outputs: Outputs, bucket: Ints) -> Floats:
     return np.asarray(taste * scale[:, bucket])
 
 
-def _seat(
+def seat_pool(
     outputs: Outputs, pool_size: int, raters_per_bucket: int, buckets_per_rater: int | None, per_bucket: int | None
 ) -> Frame:
+    """Seat a pool of raters in buckets of documents; raise InputError for buckets that it cannot fill."""
     n_systems, n_documents = len(outputs.quality), int(outputs.document.max()) + 1
     n_buckets = count_buckets(n_documents, pool_size, raters_per_bucket, buckets_per_rater, per_bucket)
     bucket = np.sort(np.arange(n_documents) % n_buckets) if per_bucket is None else np.arange(n_documents) // per_bucket

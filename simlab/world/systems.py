@@ -45,12 +45,12 @@ def mqm(
 
     Raises InputError for segments that do not fill the documents.
     """
-    document = _documents(rng, n_documents, n_segments, max_segments)
+    document = spread_segments(rng, n_documents, n_segments, max_segments)
     truth = mean_score * lognormal(rng, system_sd, n_systems)
     spread = Spread(document_sd, segment_sd, system_document_sd)
 
     def again(rng: np.random.Generator) -> Outputs:
-        return _outputs(rng, truth, _documents(rng, n_documents, n_segments, max_segments), spread)
+        return _outputs(rng, truth, spread_segments(rng, n_documents, n_segments, max_segments), spread)
 
     return replace(_outputs(rng, truth, document, spread), again=again)
 
@@ -74,7 +74,7 @@ def lognormal(rng: np.random.Generator, sd: float, shape: int | tuple[int, ...])
     return np.exp(sd * rng.standard_normal(shape) - sd**2 / 2)
 
 
-def _documents(rng: np.random.Generator, n_documents: int, n_segments: int, max_segments: int) -> Ints:
+def spread_segments(rng: np.random.Generator, n_documents: int, n_segments: int, max_segments: int) -> Ints:
     """Give each document one segment, then spread the others over the places that are left."""
     if not n_documents <= n_segments <= n_documents * max_segments:
         raise InputError(

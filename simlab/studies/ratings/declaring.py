@@ -51,6 +51,8 @@ KIND = Kind(
     sections={"design": Design, "budget": Budget, "decision": Decision},
     parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": ()},
     brings={"recorded": "recorded", "fitted": "fitted"},
+    # On a scale raters speak of its unit.
+    suits={name: name for name in ("gaussian", "ordinal", "binary", "esa", "summaries", "answers")},
     outcomes=OUTCOMES,
     check=check,
     prepare=prepare,
