@@ -27,7 +27,7 @@ class Size:
     own: bool
 
 
-FULL = Size(40, 6, 8, 8, 40, (1, 2, 3), (1, 2), own=True)
+FULL = Size(30, 6, 8, 8, 40, (1, 2, 3), (1, 2), own=True)
 QUICK = Size(30, 4, 8, 6, 20, (3,), (1,), own=False)
 
 A_FIT = 6

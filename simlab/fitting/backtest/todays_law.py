@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from simlab.fitting.laws import Fitted, Law
 from simlab.fitting.mqm import pilot as pilots
 from simlab.fitting.mqm.fast import fit as by_moments
-from simlab.fitting.laws import Fitted, Law
 from simlab.fitting.mqm.pilot import Pilot, marked_errors
 from simlab.tables.held import Ratings
 from simlab.world.laws.fitted import world_on
