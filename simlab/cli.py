@@ -27,6 +27,7 @@ from simlab.commands.flags import (
     Cfg,
     ConfigDir,
     DryRun,
+    Force,
     Form,
     Format,
     Jobs,
@@ -115,6 +116,7 @@ def run(
     form: Format = "table",
     save: Save = None,
     allow_version: AllowVersion = False,
+    force: Force = False,
 ) -> None:
     """Run one design and print its measures.
 
@@ -143,6 +145,7 @@ def run(
                 form=form,
                 keep=_keeping(save),
                 allow_version=allow_version,
+                force=force,
             )
         )
 
@@ -161,6 +164,7 @@ def sweep(
     form: Format = "table",
     save: Save = None,
     allow_version: AllowVersion = False,
+    force: Force = False,
 ) -> None:
     """Run a grid of designs, or continue it; print the finding.
 
@@ -190,6 +194,7 @@ def sweep(
                 form=form,
                 keep=_keeping(save),
                 allow_version=allow_version,
+                force=force,
             )
         )
 
@@ -300,23 +305,35 @@ def agreement(
     _say(lambda form: raters.answer(file, form, plot), form, save)
 
 
-@app.command(epilog="Example: simlab fit pilot.tsv --out pilot.yaml --report pilot.png")
+@app.command(epilog="Example: simlab fit pilot.csv --out pilot.yaml --report pilot.png")
 def fit(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Write the world here, as .yaml.")] = Path("fitted.yaml"),
-    method: Annotated[str, typer.Option(metavar="fast", help="Moments, in seconds.", hidden=True)] = "fast",
+    law: Annotated[
+        Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"],
+        typer.Option(help="Fit this law; auto: the one that predicts documents held out best."),
+    ] = "auto",
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw what the fit says of the pilot, as .png, .svg or .pdf.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
+    form: Format = "table",
+    save: Save = None,
 ) -> None:
-    """Make a world from the ratings of a pilot.
+    """Make a world from the ratings of a pilot, and check it.
 
-    FILE is a table of ratings, the built-in one if left out. Use the world with systems=fitted systems.path=OUT.
+    FILE is a table of ratings or of preferences, the built-in ratings if left out. Use the world with systems=fitted
+    systems.path=OUT. One that fails its checks is written, marked, and refused by run and sweep without --force.
     """
     from simlab.commands import fit as fits
+    from simlab.commands import saving
+    from simlab.commands.launch import Launched
+    from simlab.tables.held import NOTHING
 
-    print(fits.answer(file, out, method, report, seed))
+    keep = _keeping(save)
+    answered = fits.answer(file, NOTHING, law, out, report, seed, form)
+    unkept = saving.kept(keep, answered.json) if keep else []
+    _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
 
 @app.command(epilog="Example: simlab backtest ratings.tsv --pilot-share .5 --plot backtest.png")
@@ -324,6 +341,10 @@ def backtest(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
     pilot_share: Annotated[float, typer.Option(metavar="X", help="Fit to this share of the documents.")] = 0.5,
     splits: Annotated[int, typer.Option(metavar="N", help="Split the documents at random N times.", min=1)] = 4,
+    law: Annotated[
+        Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"],
+        typer.Option(help="Fit this law; auto: the first that the table allows of binary, mqm, gaussian, ordinal."),
+    ] = "auto",
     quick: Quick = False,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
@@ -333,17 +354,13 @@ def backtest(
 ) -> None:
     """Hold predictions from a pilot against real studies.
 
-    Fits a world to some documents of a table, predicts the SRP of studies on the others and on all of them, and
+    Fits a world to some documents of a table, predicts what studies on the others and on all of them find, and
     carries out these studies on the real ratings. FILE is a table of ratings, the built-in one if left out.
     """
     from simlab.commands import backtest as backtests
 
-    keep = _keeping(save)
-    print(
-        backtests.answer(
-            file, pilot_share, splits=splits, quick=quick, form=form, plot=plot, seed=seed, jobs=jobs, keep=keep
-        )
-    )
+    keep, asked = _keeping(save), backtests.Asked(pilot_share, splits, quick, seed, jobs, law)
+    print(backtests.answer(file, asked, form=form, plot=plot, keep=keep))
 
 
 @app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")

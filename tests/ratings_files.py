@@ -18,7 +18,9 @@ PLAIN = "system\tdocument\tsegment\trater\tscore"
 
 
 def read(path: Path | str) -> World:
-    return recorded(np.random.default_rng(0), path=str(path), sha256=None, names=None)
+    return recorded(
+        np.random.default_rng(0), path=str(path), sha256=None, names=None, better=None, columns=None, people=None
+    )
 
 
 def written(folder: Path, lines: Iterable[str] | bytes, name: str = "table.tsv") -> Path:

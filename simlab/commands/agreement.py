@@ -9,24 +9,24 @@ from simlab.drawing.figures import files
 from simlab.drawing.text import agreement as text
 from simlab.drawing.text.tables import Form
 from simlab.fitting.agreement import Agreement, agreement
-from simlab.rng import stream
-from simlab.world.recorded import recorded
+from simlab.messages import legible
+from simlab.tables.held import NOTHING, Told
+from simlab.world.recorded import table, world_of
 
 
-def answer(file: Path, form: Form, plot: Path | None) -> str:
+def answer(file: Path, form: Form, plot: Path | None, told: Told = NOTHING) -> str:
     """Read a table of ratings and write how far its raters agree; draw their scores if a file for that is named."""
-    measured = measured_on(file, plot)
+    measured = measured_on(file, plot, told)
     return text.page(measured.tables(), measured.notes()) if form == "table" else text.write(measured.tables(), form)
 
 
-def measured_on(file: Path | None, plot: Path | None) -> Agreement:
+def measured_on(file: Path | None, plot: Path | None, told: Told = NOTHING) -> Agreement:
     """Measure how far the raters of a table agree (None: of the built-in one); draw their scores if asked.
 
     Raises InputError for a table that cannot be read, and for a figure's file that no format belongs to.
     """
     files.check_suffix(plot, "--plot")
-    path = None if file is None else str(file)
-    measured = agreement(recorded(stream(0, "agreement"), path=path, sha256=None, names=None))
+    measured = agreement(world_of(table(file, told), "the built-in table" if file is None else legible(file)))
     if plot is not None:
         files.save(figure.draw(measured), plot)
     return measured

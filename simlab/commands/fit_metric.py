@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from simlab.commands.notes import program
 from simlab.drawing.text import fitted_metrics as text
@@ -15,10 +16,11 @@ from simlab.drawing.text.tables import Form
 from simlab.files import check_writable
 from simlab.files import digest as digest_of
 from simlab.fitting_metrics import files, fitting, report
-from simlab.fitting_metrics import tables as given
 from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Fit, Learned, Options
 from simlab.messages import legible
+from simlab.tables import evidence
+from simlab.tables.held import Told as TableTold
 from simlab.types import InputError
 
 
@@ -30,27 +32,33 @@ def answer(
     out: Path | None,
     form: Form,
     keep: Callable[[str], None] | None = None,
+    *,
+    beside: TableTold | None = None,
 ) -> str:
-    """Fit the metrics of a table, write a file for each, and say what was learned.
+    """Fit the metrics of a table, write a file for each, and say what was learned; `beside` is told of the table.
 
     Raises InputError for what is asked wrongly or malformed, and where nothing can be learned; nothing is written then.
     """
-    told = learned_from(file, metrics, references, options, out)
+    told = learned_from(file, metrics, references, options, out, beside)
     told.write()
     answer = (told.rows, told.notes, told.paths, told.commands)
     if keep:
-        keep(text.to_json(*answer))
+        keep(text.to_json(told.read, *answer))
     if form == "csv":
         return tables.to_csv(told.rows)
-    return (text.page if form == "table" else text.to_json)(*answer)
+    return text.page(told.understood, *answer) if form == "table" else text.to_json(told.read, *answer)
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
     """Hold what a table tells of metrics: rows with intervals, notes, and a file for each metric that it tells of.
 
-    `texts[metric]` is what the file says, `paths[metric]` where it goes; `commands` put the files to use.
+    `texts[metric]` is what the file says, `paths[metric]` where it goes; `commands` put the files to use. `understood`
+    says in a line what was read, `read` says it to a program.
     """
+
+    understood: str
+    read: dict[str, Any]
 
     rows: Sequence[tables.Record]
     notes: Sequence[str]
@@ -66,17 +74,38 @@ class Told:
             self.paths[name].write_text(content, encoding="utf-8")
 
 
-def learned_from(file: Path, metrics: str | None, references: int | None, options: Options, out: Path | None) -> Told:
+def learned_from(
+    file: Path,
+    metrics: str | None,
+    references: int | None,
+    options: Options,
+    out: Path | None,
+    beside: TableTold | None = None,
+) -> Told:
     """Fit the metrics of a table and say what was learned; nothing is written.
 
     Raises InputError for what is asked wrongly or malformed, and where nothing can be learned.
     """
     _check_out(out)
-    data = given.read(file, [name.strip() for name in (metrics or "").split(",") if name.strip()], references)
+    options = _directed(options, beside)
+    data = evidence.read(
+        file, beside, [name.strip() for name in (metrics or "").split(",") if name.strip()], references
+    )
     fit = fitting.fit(data, options)
+    read = evidence.record(data, lower_is_better=options.human_lower_is_better)
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
-    return Told(report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths))
+    understood = evidence.understood(data)
+    return Told(understood, read, report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths))
+
+
+def _directed(options: Options, beside: TableTold | None) -> Options:
+    """Take `--better` for the direction of human scores; raise InputError where it contradicts another option."""
+    if beside is None or beside.better is None:
+        return options
+    if beside.better == "higher" and options.human_lower_is_better:
+        raise InputError("--better higher contradicts --human-lower-is-better; give one of them")
+    return replace(options, human_lower_is_better=beside.better == "lower")
 
 
 def _texts(fit: Fit, file: Path, options: Options) -> dict[str, str]:

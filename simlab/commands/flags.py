@@ -26,4 +26,5 @@ Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Store here; by de
 AllowVersion = Annotated[
     bool, typer.Option("--allow-version", help="Continue a folder of a simlab that gave other numbers.")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Run a fitted world that failed the checks against its pilot.")]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answer as .json, for reports.")]

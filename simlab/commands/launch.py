@@ -93,12 +93,12 @@ def carry_out(
 
 
 def doubted(dataset: xr.Dataset) -> list[str]:
-    """Say what the values of a store hide: measures that failed, campaigns that tell no system from another."""
+    """Say what the values of a store hide: measures that failed, worlds that did, campaigns that tell nothing apart."""
     from simlab.store.measures import failures
     from simlab.store.undivided import reservation
 
-    line = reservation(dataset)
-    return [*failures(dataset), *([] if line is None else [line])]
+    lines = [dataset.attrs.get("reservation"), reservation(dataset)]
+    return [*failures(dataset), *(line for line in lines if line)]
 
 
 def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Launched:
@@ -169,13 +169,19 @@ def _grouped(reasons: Mapping[str, int]) -> list[str]:
 
 
 def declared(
-    name: str | None, overrides: Sequence[str], out: Path | None, *, quick: bool, plugins: Sequence[str]
+    name: str | None,
+    overrides: Sequence[str],
+    out: Path | None,
+    *,
+    quick: bool,
+    plugins: Sequence[str],
+    force: bool = False,
 ) -> tuple[Sweep | Calculation, Path]:
     """Compose a sweep (without a name: a run), and say which folder it goes to; nothing is run or written.
 
     Raises InputError for everything that a user can mend.
     """
-    from simlab.config import compose_calculation, compose_sweep, load_sweep
+    from simlab.config import accepted, compose_calculation, compose_sweep, load_sweep
 
     file = None if name is None else load_sweep(name)
     if file is not None and file.calculation:
@@ -183,7 +189,7 @@ def declared(
         sweep: Sweep | Calculation = compose_calculation(file, overrides, quick=quick)
         plugins = []
     else:
-        sweep = compose_sweep(name, overrides, quick=quick, plugins=plugins)
+        sweep = accepted(compose_sweep(name, overrides, quick=quick, plugins=plugins), force=force)
     return sweep, folder_of(name, overrides, out, quick=quick, plugins=plugins)
 
 

@@ -37,6 +37,7 @@ def run(
     plugins: Sequence[str] = (),
     progress: bool = False,
     allow_version: bool = False,
+    force: bool = False,
     **more: object,
 ) -> xr.Dataset:
     """Run one design, or what is missing of it; return its store.
@@ -47,14 +48,22 @@ def run(
     Returns a dataset of measures (`srp[]`, beside it `srp_mcse`, `srp_n`, `srp_influence[cluster]`), in memory, and of
     outcomes (`estimate[replicate, system]`, `significant[replicate, pair]`, ...), which are read when they are used.
     `units` and `long_name` are attributes of each. Warns of campaigns that failed. Raises InputError, before anything
-    is written, for settings that do not go together.
+    is written, for settings that do not go together, and for a fitted world that failed its checks unless `force`.
 
     >>> simlab.run("design.grouping=ungrouped", {"design.documents": 30}, worlds=2)["srp"]  # doctest: +SKIP
     """
     with mendable():
         overrides = words([*settings, more], axes=False)
         return _carried_out(
-            None, overrides, out, jobs, quick=quick, plugins=plugins, progress=progress, allow_version=allow_version
+            None,
+            overrides,
+            out,
+            jobs,
+            quick=quick,
+            plugins=plugins,
+            progress=progress,
+            allow_version=allow_version,
+            force=force,
         )
 
 
@@ -67,6 +76,7 @@ def sweep(
     plugins: Sequence[str] = (),
     progress: bool = False,
     allow_version: bool = False,
+    force: bool = False,
     **more: object,
 ) -> xr.Dataset:
     """Run a grid of designs, or what is missing of it; return its store.
@@ -93,6 +103,7 @@ def sweep(
             plugins=plugins,
             progress=progress,
             allow_version=allow_version,
+            force=force,
         )
 
 
@@ -217,13 +228,14 @@ def _carried_out(
     plugins: Sequence[str],
     progress: bool,
     allow_version: bool,
+    force: bool,
 ) -> xr.Dataset:
     from simlab.commands import launch
     from simlab.store import skewness
     from simlab.store.opening import open_filled
 
     declared, folder = launch.declared(
-        name, overrides, None if out is None else Path(out), quick=quick, plugins=list(plugins)
+        name, overrides, None if out is None else Path(out), quick=quick, plugins=list(plugins), force=force
     )
     for line in launch.carry_out(declared, folder, checked_jobs(jobs), quiet=not progress, allow_version=allow_version):
         warnings.warn(line, stacklevel=3)

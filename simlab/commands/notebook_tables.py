@@ -103,6 +103,7 @@ def backtest(
     pilot_share: float = 0.5,
     splits: int = 4,
     quick: bool = False,
+    law: Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"] = "auto",
     seed: int = 0,
     jobs: int | None = None,
     plot: File | None = None,
@@ -124,15 +125,8 @@ def backtest(
         raise InputError(f"splits={shown(splits)} must be a whole number >= 1")
     with mendable():
         files.check_suffix(_path(plot))
-        records = backtests.carry_out(
-            _path(table),
-            pilot_share,
-            splits=splits,
-            quick=quick,
-            seed=seed,
-            jobs=checked_jobs(jobs),
-            quiet=not progress,
-        )
+        asked = backtests.Asked(pilot_share, splits, quick, seed, checked_jobs(jobs), law)
+        records = backtests.carry_out(_path(table), asked, quiet=not progress)
         if plot is not None:
             backtests.save_figure(records, Path(plot))
     design = ("grouping", "normalization", "documents", "ratings_per_item", "repetition")

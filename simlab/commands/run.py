@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.commands import launch
-from simlab.config import compose_sweep
+from simlab.config import accepted, compose_sweep
 from simlab.config.sweepfile import MULTIRUN, RUN
 
 if TYPE_CHECKING:
@@ -27,9 +27,10 @@ def answer(
     form: Form = "table",
     keep: launch.Keep | None = None,
     allow_version: bool = False,
+    force: bool = False,
 ) -> launch.Launched:
     """Run what is missing of the cells that are declared, and return their measures."""
-    sweep = compose_sweep(declared, overrides, quick=quick, plugins=plugins)
+    sweep = accepted(compose_sweep(declared, overrides, quick=quick, plugins=plugins), force=force)
     name = None if declared in (RUN, MULTIRUN) else declared.name
     folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins)
     return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version)

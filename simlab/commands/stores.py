@@ -122,7 +122,7 @@ def viewed(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Datase
             note(condition)
         if line := skewness.warning(dataset):
             note(line)
-        if line := undivided.reservation(dataset):
+        for line in filter(None, (dataset.attrs.get("reservation"), undivided.reservation(dataset))):
             warnings.warn(line, Reservation, stacklevel=3)
 
 

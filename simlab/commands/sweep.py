@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from simlab.commands import launch
 from simlab.commands.notes import note
-from simlab.config import compose_calculation, compose_sweep, load_sweep
+from simlab.config import accepted, compose_calculation, compose_sweep, load_sweep
 
 if TYPE_CHECKING:
     from simlab.drawing.text.tables import Form
@@ -27,11 +27,12 @@ def answer(
     form: Form = "table",
     keep: launch.Keep | None = None,
     allow_version: bool = False,
+    force: bool = False,
 ) -> launch.Launched:
     """Run what is missing of a sweep, and return its finding."""
     if load_sweep(name).calculation:
         return _calculate(name, overrides, out, quick=quick, dry=dry, form=form, keep=keep)
-    sweep = compose_sweep(name, overrides, quick=quick, plugins=plugins)
+    sweep = accepted(compose_sweep(name, overrides, quick=quick, plugins=plugins), force=force)
     folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins)
     return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version)
 

@@ -3,6 +3,7 @@
 from simlab.config.calculation import Calculation, compose_calculation
 from simlab.config.catalogue import bound_options, describe_sweep, list_options, list_sweeps, load_sweep
 from simlab.config.composing import RESERVED, compose, compose_sweep
+from simlab.config.reserved import accepted
 from simlab.config.sweep import Axis, Cell, Config, Sweep, canonical
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Cell",
     "Config",
     "Sweep",
+    "accepted",
     "bound_options",
     "canonical",
     "compose",

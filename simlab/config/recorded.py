@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab import files
@@ -81,14 +82,40 @@ def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
 def identify(config: dict[str, Any]) -> None:
     """Write the digests of the files that a study is read from into its config: an edited file is another study.
 
-    These are the table of recorded systems, and what a metric was fitted to.
+    These are the table of recorded systems, and what a metric was fitted to. Of a table that does not say which scores
+    are better it is written down, too, unless it was always read so.
     """
     for section in (config["systems"], config.get("metric", {})):
         if section.get("path") is None or section.get("sha256", "") is not None:
             continue
         file = files.expanded(section["path"])
         if file.is_file():  # what else it may be is refused, with its reason, where it is read
-            section["sha256"] = files.digest(file)
+            section["sha256"] = _digest(file, section)
+            if "better" in section:
+                section["better"] = _better(file, section)
+
+
+def _digest(file: Path, section: Mapping[str, Any]) -> str:
+    from simlab.world.recorded import digest
+
+    people = section.get("people")
+    return digest(file, files.expanded(people) if people is not None and files.expanded(people).is_file() else None)
+
+
+def _better(file: Path, section: Mapping[str, Any]) -> str | None:
+    """Say which scores of a table are better; None where it says so itself, or was always read so."""
+    from simlab.tables import columns
+    from simlab.tables.held import Told
+    from simlab.tables.reading import always_read, read
+
+    people = section["people"]
+    told = Told(columns.told(section["columns"]), section["better"], None, people and files.expanded(people))
+    ratings = read(file, told)
+    if ratings.layout != "ratings":
+        return None
+    if not ratings.lower_is_better:
+        return "higher"
+    return None if ratings.better_from == "table" or always_read(file) else "lower"
 
 
 def _suited(settings: Mapping[str, Setting], declared: Mapping[str, Setting], kind: Kind) -> list[Setting]:

@@ -47,8 +47,9 @@ class Cell:
 class Sweep:
     """Hold a grid of studies and what is asked of it.
 
-    `base` is what the configs of all cells share. `composed` holds one checked config for each combination of the
-    options on axes; cells patch the other axes' values into copies of them.
+    `base` is what the configs of all cells share, `reservation` what is to be said of all that is found. `composed`
+    holds one checked config for each combination of the options on axes; cells patch the other axes' values into copies
+    of them.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Sweep:
     composed: Mapping[tuple[str, ...], Config] = field(repr=False)
     pools: int = 1
     document_draws: int = 1
+    reservation: str = ""
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -45,6 +45,7 @@ def declare(sweep: Sweep) -> dict[str, Any]:
         "precision": dict(sweep.precision),
         "finding": sweep.finding,
         "outcomes": sweep.base["engine"].get("outcomes", True),
+        **({"reservation": sweep.reservation} if sweep.reservation else {}),
     }
 
 

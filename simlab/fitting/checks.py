@@ -6,7 +6,7 @@ simulated tables, each held against the others, keep in all traits at once (West
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,12 +44,15 @@ class Check(NamedTuple):
 
 
 class Erring(NamedTuple):
-    """Say which way predictions of a world err: what the pilot concludes, and what tables of the world conclude."""
+    """Say which way predictions of a world err: what the pilot concludes, and what tables of the world conclude.
+
+    `below` is the share of these tables that conclude less than the pilot (half of those that conclude as much).
+    """
 
     measure: str
     real: float
     simulated: float
-    outside: bool
+    below: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ def checks(law: Law, fitted: Fitted, seed: int = 0, n_tables: int = TABLES) -> C
     grid = np.unique(np.quantile(pilot.score, np.linspace(0, 0.999, 60)))
     survival = np.array([[(table.score > at).mean() for at in grid] for table in tables[:101]])
     means = [np.array([_means(table, name) for table in tables[:101]]) for name in ("rater", "system")]
-    return Checks(tuple(judged), tuple(_erring(judged)), grid, survival, *means)
+    return Checks(tuple(judged), tuple(_erring(list(summaries[0]), values)), grid, survival, *means)
 
 
 def judge(names: Sequence[str], values: Floats, pilot: Ratings) -> list[Check]:
@@ -124,10 +127,13 @@ def _margins(names: Sequence[str], known: Bools, middle: Floats) -> Floats:
     return np.where(shares, SHARE_MARGIN, np.where(spreads, SPREAD_MARGIN * np.abs(middle), 0.0))
 
 
-def _erring(judged: Sequence[Check]) -> list[Erring]:
-    by_name = {one.name: one for one in judged}
-    wanted = [by_name[name] for name in CONCLUSIONS if name in by_name]
-    return [Erring(one.name, one.real, one.simulated, not one.inside) for one in wanted]
+def _erring(names: Sequence[str], values: Floats) -> Iterator[Erring]:
+    for name in CONCLUSIONS:
+        real, *rest = values[:, names.index(name)]
+        simulated = np.array(rest)[np.isfinite(rest)]
+        if np.isfinite(real) and len(simulated):
+            below = (simulated < real).mean() + (simulated == real).mean() / 2
+            yield Erring(name, float(real), float(simulated.mean()), float(below))
 
 
 def _distance(check: Check) -> float:

@@ -2,61 +2,64 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from simlab import files
-from simlab.fitting.mqm.fast import Fit
-from simlab.fitting.mqm.pilot import Pilot
-from simlab.types import Array
-from simlab.world.files.fitted_world import FORMAT, SINGLE
+from simlab.fitting.components import Component
+from simlab.fitting.laws import Fitted, Law
+from simlab.tables.held import Ratings
 
-POPULATION = ("mean_score", "system_sd", "leniency_sd", "severity_sd")
-PER_UNIT = ("system_mean", "leniency", "severity", "sharpness", "punctuation")
-INTERVAL = (0.025, 0.5, 0.975)
+FORMAT = "simlab fitted world 2"
 
 
 def content(
-    fit: Fit, *, table: Path | None, not_identified: Sequence[str], speeds: Mapping[str, Any]
+    law: Law,
+    fitted: Fitted,
+    *,
+    about: Mapping[str, Any],
+    checks: Mapping[str, Any],
+    components: Sequence[Component],
+    speeds: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Put together what the file says; numbers keep five digits."""
-    pilot = fit.pilot
+    """Put together what the file says; a law's own content may say that it is of another format."""
+    ratings = fitted.ratings
     return {
         "format": FORMAT,
-        "about": _about(pilot, table),
-        "method": fit.method,
-        **({"diagnosis": dict(fit.diagnosis)} if fit.diagnosis else {}),
-        "not_identified": list(not_identified),
-        "estimates": estimates(fit),
-        "systems": list(pilot.system_names),
-        "raters": list(pilot.rater_names),
-        "minor_weight": _short(pilot.minor_weight),
-        "major_weight": _short(pilot.major_weight),
-        "document_sizes": np.bincount(pilot.document).tolist(),
-        "seats": [list(seats) for seats in sorted(set(pilot.seats))],
+        "law": law.name,
+        "about": {**about, **counted(ratings)},
+        "checks": dict(checks),
+        "not_identified": list(fitted.not_identified),
+        "components": {f"{one.name}_sd": _spread(one) for one in components},
+        "systems": list(ratings.system_names),
+        "raters": list(ratings.rater_names),
+        "document_sizes": np.bincount(ratings.document, minlength=ratings.n_documents).tolist(),
+        "seats": seats(ratings),
+        "lower_is_better": ratings.lower_is_better,
         **({"speeds": dict(speeds)} if speeds else {}),
-        "draws": draws(fit),
+        **law.content(fitted),
     }
 
 
-def draws(fit: Fit) -> dict[str, Any]:
-    """Return every parameter of every draw, by name."""
-    columns: dict[str, Any] = {name: [_row(getattr(one, name)) for one in fit.effects] for name in PER_UNIT}
-    columns |= {name: [_short(getattr(one, name)) for one in fit.effects] for name in SINGLE}
-    return columns | {name: [_short(getattr(one, name)) for one in fit.population] for name in POPULATION}
-
-
-def estimates(fit: Fit) -> dict[str, dict[str, float]]:
-    """Summarise the draws of single numbers: median and 95 % interval."""
-    named = {name: np.array([getattr(one, name) for one in fit.effects]) for name in SINGLE}
-    named |= {name: np.array([getattr(one, name) for one in fit.population]) for name in POPULATION}
+def counted(ratings: Ratings) -> dict[str, int]:
+    """Count what a table holds."""
     return {
-        name: dict(zip(("low", "estimate", "high"), map(_short, np.quantile(column, INTERVAL)), strict=True))
-        for name, column in named.items()
+        "ratings": len(ratings.score),
+        "systems": ratings.n_systems,
+        "documents": ratings.n_documents,
+        "segments": len(ratings.document),
+        "raters": ratings.n_raters,
     }
+
+
+def seats(ratings: Ratings) -> list[list[int]]:
+    """List the different sets of raters who rated a document together."""
+    together = np.unique(np.stack([ratings.document[ratings.item], ratings.rater]), axis=1)
+    starts = np.flatnonzero(np.diff(together[0])) + 1
+    return [list(one) for one in sorted({tuple(raters.tolist()) for raters in np.split(together[1], starts)})]
 
 
 def write(path: Path, held: Mapping[str, Any]) -> None:
@@ -71,22 +74,11 @@ def write(path: Path, held: Mapping[str, Any]) -> None:
     part.replace(path)
 
 
-def _about(pilot: Pilot, table: Path | None) -> dict[str, Any]:
-    source: dict[str, Any] = {"table": "built-in" if table is None else table.name}
-    if table is not None:
-        source["sha256"] = files.digest(table)
-    return source | {
-        "ratings": len(pilot.score),
-        "systems": pilot.n_systems,
-        "documents": pilot.n_documents,
-        "segments": len(pilot.document),
-        "raters": pilot.n_raters,
-        "errors_counted": pilot.counted,
-    }
-
-
-def _row(values: Array) -> list[float]:
-    return [_short(value) for value in values]
+def _spread(one: Component) -> dict[str, Any]:
+    """Say a component in points; of one that the pilot says nothing about what the priors put in its place."""
+    if math.isnan(one.sd):
+        return {"estimate": _short(one.assumed), "assumed": True}
+    return {"low": _short(one.low), "estimate": _short(one.sd), "high": _short(one.high)}
 
 
 def _short(value: float) -> float:

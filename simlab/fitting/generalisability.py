@@ -1,13 +1,13 @@
 """Say how dependable studies of other sizes would be, in closed form from variance components.
 
-Documents are always drawn anew. Raters are *drawn* (a study has raters like the pilot's, other people) or *fixed* (these
-raters, and what they favour counts as true). All raters of a document rate all its outputs. Source: Brennan (2001),
-Generalizability Theory, chapters 1 and 4 (E rho^2 for comparing systems, Phi for their scores as they stand).
+Documents are always drawn anew. Raters are *drawn* (a study has raters like the pilot's, other people) or *fixed*
+(these raters, and what they favour counts as true). All raters of a document rate all its outputs. Source: Brennan
+(2001), Generalizability Theory, chapters 1 and 4 (E rho^2 for comparing systems, Phi for their scores as they stand).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ from simlab.types import Floats
 
 DOCUMENTS = (10, 20, 40, 80, 160, 320)
 MOST_EACH = 20
+PRICES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""What a document costs, in ratings of one of its segments."""
 Raters = Literal["drawn", "fixed"]
 
 
@@ -41,7 +43,7 @@ class Coefficient(NamedTuple):
 
 
 class Each(NamedTuple):
-    """Hold the standard error of a difference of two systems [points], given so many ratings each and as many in all."""
+    """Hold the standard error of a difference of two systems [points] with so many ratings of each output."""
 
     each: int
     documents: float
@@ -51,16 +53,26 @@ class Each(NamedTuple):
     best: float
 
 
+class Best(NamedTuple):
+    """Hold how many ratings each are best at a price of a document [ratings], with a 95 % interval."""
+
+    price: float
+    each: float
+    low: float
+    high: float
+
+
 class Trade(NamedTuple):
     """Say what more ratings of an output cost: `rows` by ratings each, and from which price of a document they pay.
 
     `price[low, middle, high]` is how many ratings a document must cost for a second rating each to be worth more than
-    more documents.
+    more documents, `best` how many are best at other prices.
     """
 
     ratings: float
     rows: tuple[Each, ...]
     price: tuple[float, float, float]
+    best: tuple[Best, ...]
 
 
 def relative_error(held: Components, size: Size, raters: Raters) -> Floats:
@@ -113,7 +125,7 @@ def _coefficient(held: Components, size: Size, name: str, raters: Raters) -> Flo
 
 
 def trade(held: Components, ratings: float, most: int = MOST_EACH) -> Trade | None:
-    """Weigh more documents against more ratings each at equal cost: `ratings` per system, K = 1 .. `most` of each output.
+    """Weigh more documents against more ratings each at equal cost: `ratings` a system, K = 1 .. `most` each.
 
     With `A` what the raters of a document share and `B` what each rating brings, the variance is `2 (A + B / K) / D`.
     None where the pilot cannot tell A from B.
@@ -131,16 +143,21 @@ def trade(held: Components, ratings: float, most: int = MOST_EACH) -> Trade | No
     shared, own = _per_document(held)
     price = np.divide(2 * m * shared, own, out=np.full_like(own, np.inf), where=own > 0)
     low, middle, high = np.quantile(price, INTERVAL)
-    return Trade(ratings, rows, (float(low), float(middle), float(high)))
+    return Trade(ratings, rows, (float(low), float(middle), float(high)), tuple(best_each(held, most=most)))
 
 
-def best_each(held: Components, price: float, most: int = MOST_EACH) -> Mapping[int, float]:
-    """Return in which share of the draws K ratings each are best where a document costs as much as `price` ratings."""
+def best_each(held: Components, prices: Sequence[float] = PRICES, most: int = MOST_EACH) -> list[Best]:
+    """Return how many ratings each are best where a document costs as much as so many ratings, and 1 .. `most` can be.
+
+    `K = sqrt(price B / (segments A))`, to the whole number that is better (Brennan 2001, section 8.1).
+    """
     shared, own = _per_document(held)
     each = np.arange(1, most + 1)[:, None]
-    worth = (shared + own / each) * (price + each * held.segments)
-    best = 1 + worth.argmin(0)
-    return {int(k): float((best == k).mean()) for k in np.unique(best)}
+    rows = []
+    for price in prices:
+        worth = (shared + own / each) * (price + each * held.segments)
+        rows.append(Best(price, *_summary(1 + worth.argmin(0))))
+    return rows
 
 
 def _summary(values: Floats) -> tuple[float, float, float]:

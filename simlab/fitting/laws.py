@@ -47,6 +47,14 @@ class Law(NamedTuple):
     content: Callable[[Fitted], Mapping[str, Any]]
 
 
+def laws() -> tuple[Law, ...]:
+    """List the laws of ratings, each imported when it is asked for."""
+    from simlab.fitting.mqm import MQM
+    from simlab.fitting.scales import BINARY, GAUSSIAN, ORDINAL
+
+    return BINARY, GAUSSIAN, ORDINAL, MQM
+
+
 def world_on(law: Law, rng: np.random.Generator, effects: Any, frame: Frame) -> World:
     """Draw a world for a frame, every rating fixed, as in a recorded table."""
     return law.world(rng, effects, frame, potential=True)

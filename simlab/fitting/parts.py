@@ -17,7 +17,7 @@ MOST_FOLDS = 5
 class Fold(NamedTuple):
     """Hold what a law is fitted to, and what it is asked about: other documents, by raters and systems that it knows.
 
-    `held_out.document[item]` are numbered anew; `document[k]` is the document of the whole table of each of its ratings.
+    `held_out.document[item]` are numbered anew; `document[k]` is the document, in the whole table, of its rating k.
     """
 
     train: Ratings

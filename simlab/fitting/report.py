@@ -1,85 +1,136 @@
-"""Put together what a fit tells of its pilot: estimates, systems, checks, and what it cannot tell."""
+"""Put together what a fit tells of its pilot: its law, its checks, what makes scores differ, what is not known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from simlab.fitting import document, identification
+from simlab.fitting import document
 from simlab.fitting import speeds as timing
-from simlab.fitting.checks import Checks, checks
-from simlab.fitting.mqm.fast import Fit, fit
-from simlab.fitting.mqm.pilot import read
+from simlab.fitting.checks import Check, Checks, checks
+from simlab.fitting.comparing_laws import Compared, chosen, compare
+from simlab.fitting.components import Component, Components, components
+from simlab.fitting.generalisability import Coefficient, Trade, coefficients, trade
+from simlab.fitting.laws import Fitted, Law
 from simlab.messages import or_nearest, shown
+from simlab.tables.held import Ratings
 from simlab.types import InputError
-from simlab.world.laws.fitted import mean_scores
 
 INTERVAL = (0.05, 0.95)
+AUTO = "auto"
+DRAWS = 100
+
+Say = Callable[[str], None]
 
 
-class SystemScore(NamedTuple):
-    """Hold a system's mean score over raters, and the 90 % interval of its ratio to the average system."""
-
-    system: str
-    mean: float
-    low: float
-    high: float
+def silent(line: str) -> None:
+    """Say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Hold what is said of a fit; `estimates` are of single numbers, `not_identified` are sentences."""
+    """Hold what is said of a fit; `refused[law]` says why a law was not tried, `speeds[rater]` how fast raters were."""
 
-    table: Path | None
-    fit: Fit
-    estimates: Mapping[str, Mapping[str, float]]
-    systems: Sequence[SystemScore]
+    law: Law
+    fitted: Fitted
+    compared: Sequence[Compared]
+    refused: Mapping[str, str]
     checks: Checks
+    components: Components
+    coefficients: Sequence[Coefficient]
+    trade: Trade | None
     speeds: Mapping[str, Mapping[str, float]]
-    not_identified: Sequence[str]
 
-    def content(self) -> dict[str, Any]:
-        """Return what the file of the world says."""
-        return document.content(self.fit, table=self.table, not_identified=self.not_identified, speeds=self.speeds)
+    @property
+    def ratings(self) -> Ratings:
+        """Return the pilot."""
+        return self.fitted.ratings
+
+    @property
+    def not_identified(self) -> Sequence[str]:
+        """List, in sentences, what the pilot cannot tell and what stands in for it."""
+        return self.fitted.not_identified
+
+    @property
+    def listed(self) -> list[Component]:
+        """List what makes scores differ."""
+        return self.components.listed()
+
+    def content(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the file of the world says; `about` names the table."""
+        return document.content(
+            self.law, self.fitted, about=about, checks=checked(self.checks), components=self.listed, speeds=self.speeds
+        )
 
 
-METHODS = ("fast",)
+def report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Say = silent) -> Report:
+    """Choose a law by what it predicts of documents held out (or take the named one), fit it, and look at the fit.
 
-
-def fitted(table: Path | None, method: str, seed: int) -> Report:
-    """Fit a world to a table of ratings (None: the built-in one), by moments in seconds; report on it.
-
-    Raises InputError for a table that cannot be read, and for another method.
+    Raises InputError for a law that is unknown or that the table does not allow, and where it allows none.
     """
-    if method == "nuts":
-        raise InputError("method=nuts is withdrawn: chains took minutes and did not mix on real ratings; leave it out")
-    if method not in METHODS:
-        raise InputError(f"method={shown(method)} is unknown; {or_nearest(method, METHODS)}")
-    return report(fit(read(table), seed), table, seed)
+    refused = {law.name: why for law in laws if (why := law.refused(ratings)) is not None}
+    law, compared = _chosen(ratings, laws, refused, name, seed, say)
+    say(f"fitting {law.name}")
+    return looked_at(law, law.fit(ratings, seed=seed, draws=DRAWS), compared, refused, seed, say)
 
 
-def report(one: Fit, table: Path | None, seed: int) -> Report:
-    """Look at a fit and at the table that it was fitted to, the built-in one if None."""
+def looked_at(
+    law: Law, fitted: Fitted, compared: Sequence[Compared], refused: Mapping[str, str], seed: int, say: Say = silent
+) -> Report:
+    """Look at a fit: check it against its pilot, and say what makes scores differ."""
+    say(f"checking {law.name} against the pilot")
+    held = components(law, fitted, seed)
+    ratings = fitted.ratings
+    each = ratings_each(ratings)
     return Report(
-        table,
-        one,
-        document.estimates(one),
-        systems(one),
-        checks(one, seed),
-        timing.speeds(table),
-        identification.not_identified(one.pilot),
+        law,
+        fitted,
+        compared,
+        refused,
+        checks(law, fitted, seed),
+        held,
+        coefficients(held, each),
+        trade(held, len(ratings.score) / ratings.n_systems),
+        timing.speeds(ratings),
     )
 
 
-def systems(fit: Fit) -> list[SystemScore]:
-    """List the systems by their mean score over raters, the least first."""
-    draws = np.array([mean_scores(one) for one in fit.effects])
-    relative = draws / draws.mean(1, keepdims=True)
-    return [
-        SystemScore(fit.pilot.system_names[k], draws[:, k].mean(), *np.quantile(relative[:, k], INTERVAL))
-        for k in np.argsort(draws.mean(0))
-    ]
+def _chosen(
+    ratings: Ratings, laws: Sequence[Law], refused: Mapping[str, str], name: str, seed: int, say: Say
+) -> tuple[Law, Sequence[Compared]]:
+    by_name = {law.name: law for law in laws}
+    if name != AUTO and name not in by_name:
+        raise InputError(f"--law {shown(name)} is unknown; {or_nearest(name, [AUTO, *by_name])}")
+    if name in refused:
+        raise InputError(f"--law {name}: {refused[name]}")
+    allowed = [law for law in laws if law.name not in refused]
+    if not allowed:
+        raise InputError(f"no law fits such a table: {'; '.join(f'{law}: {why}' for law, why in refused.items())}")
+    if name != AUTO:
+        return by_name[name], ()
+    compared = _compared(ratings, allowed, seed, say) if len(allowed) > 1 else []
+    return by_name[chosen(compared)] if compared else allowed[0], compared
+
+
+def _compared(ratings: Ratings, allowed: Sequence[Law], seed: int, say: Say) -> list[Compared]:
+    say(f"comparing {', '.join(law.name for law in allowed)} on documents held out")
+    return compare(allowed, ratings, seed, lambda law: say(f"compared {law}"))
+
+
+def ratings_each(ratings: Ratings) -> int:
+    """Return how many ratings an output of the pilot has, on average."""
+    output = ratings.item.astype(np.int64) * ratings.n_systems + ratings.system
+    return max(1, round(len(output) / len(np.unique(output))))
+
+
+def checked(held: Checks) -> dict[str, Any]:
+    """Say how many checks a world passed, and of those that failed what was found."""
+    return {"passed": held.passed, "failed": [_failed(one) for one in held.failed]}
+
+
+def _failed(check: Check) -> dict[str, Any]:
+    numbers = (float(f"{value:.5g}") for value in (check.real, check.low, check.high))
+    return {"name": check.name, **dict(zip(("real", "low", "high"), numbers, strict=True))}

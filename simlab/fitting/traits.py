@@ -1,4 +1,4 @@
-"""Describe a table of ratings by what a study depends on: scores, systems, raters, agreement, what it would conclude."""
+"""Describe a table of ratings by what a study depends on: scores, systems, raters, agreement, conclusions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ SPLITS = 10
 FEWEST_DOCUMENTS = 6
 """With fewer documents there are no halves to hold against each other."""
 LEVEL = 0.05
-TOLD_APART, STABLE, CONFIRMED = "pairs told apart by a t test", "halves: all confirmed (SRP)", "halves: claims confirmed"
+TOLD_APART, STABLE, CONFIRMED = (
+    "pairs told apart by a t test",
+    "halves: all confirmed (SRP)",
+    "halves: claims confirmed",
+)
 CONCLUSIONS = (TOLD_APART, STABLE, CONFIRMED)
 """Traits that are what a study of the pilot's size would report."""
 
@@ -43,7 +47,9 @@ def look_at(rng: np.random.Generator, pilot: Ratings) -> Look:
     values = np.quantile(pilot.score, POINTS, method="inverted_cdf")
     edges = {float(pilot.score.min()), float(pilot.score.max()), 0.0}
     common = sorted(edge for edge in edges if (pilot.score == edge).mean() >= COMMON_EDGE)
-    thresholds = sorted({float(value) for value in values} - {float(pilot.score.max())} - {common[0] if common else None})
+    thresholds = sorted(
+        {float(value) for value in values} - {float(pilot.score.max())} - {common[0] if common else None}
+    )
     n = pilot.n_documents
     first = np.argsort(rng.random((SPLITS, n)), axis=1) < n // 2
     pairs = np.array(np.triu_indices(pilot.n_systems, 1))

@@ -10,9 +10,9 @@ from scipy.special import ndtr, ndtri
 
 from simlab.fitting_metrics.confusion import by_system
 from simlab.fitting_metrics.correlations import noise_within
-from simlab.fitting_metrics.data import Outputs
 from simlab.fitting_metrics.humans import Adequacy, worth
 from simlab.formulas import threshold_rates
+from simlab.tables.judged import Outputs
 from simlab.types import Bools, Floats, Ints
 
 

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, chdtri
 
-from simlab.fitting_metrics.data import MOST_CELLS, Outputs, Preferences, Trials
+from simlab.fitting_metrics.compared import Compared
+from simlab.tables.judged import Outputs
+from simlab.tables.trials import Trials
 from simlab.types import Array, Bools, Floats, InputError
 from simlab.world.fitted_metrics import posterior_mean
 from simlab.world.laws.comparisons import compare
 
+MOST_CELLS = 50_000_000
+"""Outputs are compared pair by pair; more comparisons than this are no pilot."""
 FEW_CLUSTERS = 3
 """Fewer kinds of corruption than this say nothing of how far kinds differ."""
 
@@ -82,7 +86,7 @@ def of_outputs(
     return _mixture(item, pair, weight, metric[pair, item], margin=margin, human_margin=human_margin, mirrored=mirrored)
 
 
-def of_preferences(preferences: Preferences, name: str, *, mirrored: bool) -> Mixture | None:
+def of_preferences(preferences: Compared, name: str, *, mirrored: bool) -> Mixture | None:
     """Count what the metric says where humans prefer; None where nothing has both."""
     said = preferences.metrics[name]
     both = (said >= 0) & (preferences.human.sum(1) > 0)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import chdtri, stdtrit
 
 from simlab.analysis.means.components import VarianceComponents, variance_components
-from simlab.fitting_metrics.data import Outputs
 from simlab.rng import stream
+from simlab.tables.judged import Outputs
 from simlab.types import Bools, Floats, InputError, Ints
 
 GROUPS = 50

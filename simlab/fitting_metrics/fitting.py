@@ -8,11 +8,15 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from simlab.fitting_metrics import bounds, confusion, correlations, humans, notices, rates
+from simlab.fitting_metrics.compared import compared
 from simlab.fitting_metrics.confusion import Mixture
 from simlab.fitting_metrics.correlations import Correlation
-from simlab.fitting_metrics.data import Data, Outputs, Preferences, Trials
 from simlab.fitting_metrics.humans import Adequacy, Contests
 from simlab.fitting_metrics.rates import Rates
+from simlab.tables.evidence import Evidence
+from simlab.tables.judged import Outputs
+from simlab.tables.preferences import Preferences
+from simlab.tables.trials import Trials
 from simlab.types import Bools, Floats, InputError
 
 
@@ -61,7 +65,7 @@ class Fit:
     notes: tuple[str, ...]
 
 
-def fit(data: Data, options: Options) -> Fit:
+def fit(data: Evidence, options: Options) -> Fit:
     """Fit metrics, and describe the systems.
 
     Raises InputError for options that the table has no use for, and where nothing at all can be learned.
@@ -169,14 +173,14 @@ def _rates(data: Outputs, score: Floats, adequacy: Adequacy, options: Options) -
 
 
 def _of_preferences(data: Preferences, options: Options) -> Fit:
-    if not data.ratings.any():
-        raise InputError("no pair has a human preference; fill the column human with >, = or <")
-    learned = []
-    for name, said in data.metrics.items():
-        mixture = confusion.of_preferences(data, name, mirrored=not options.keep_order)
+    if not len(data.outcome):
+        raise InputError("no pair has a human preference; fill the column winner with names, or human with >, = or <")
+    pairs, learned = compared(data), []
+    for name, said in pairs.metrics.items():
+        mixture = confusion.of_preferences(pairs, name, mirrored=not options.keep_order)
         notes = *notices.on_preferences(said >= 0), *notices.on_mixture(mixture, "preferences of both")
         learned.append(Learned(name, False, None, mixture, None, notes))
-    return Fit(tuple(learned), humans.contests_of(data), None, ())
+    return Fit(tuple(learned), humans.contests_of(pairs), None, tuple(data.notes))
 
 
 def _of_trials(trials: Trials, options: Options) -> Learned:

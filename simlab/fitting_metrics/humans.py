@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from simlab.fitting_metrics.confusion import by_system, mean_rating
-from simlab.fitting_metrics.data import MOST_CELLS, Outputs, Preferences
+from simlab.fitting_metrics.compared import Compared
+from simlab.fitting_metrics.confusion import MOST_CELLS, by_system, mean_rating
 from simlab.formulas import normal_orthant
+from simlab.tables.judged import Outputs
 from simlab.types import Floats, Ints
 from simlab.world.laws.comparisons import compare
 
@@ -74,7 +75,7 @@ class Adequacy:
         return betaincinv(a, b, level / 2), betaincinv(a, b, 1 - level / 2)
 
 
-def contests_of(preferences: Preferences) -> Contests:
+def contests_of(preferences: Compared) -> Contests:
     """Count the human ratings of each pair."""
     return Contests(preferences.system_names, preferences.pair_names, preferences.ratings)
 

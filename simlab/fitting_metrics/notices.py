@@ -9,9 +9,10 @@ import numpy as np
 
 from simlab.fitting_metrics.confusion import FEW_CLUSTERS, Mixture
 from simlab.fitting_metrics.correlations import Correlation
-from simlab.fitting_metrics.data import Outputs, Trials
 from simlab.fitting_metrics.humans import Adequacy
 from simlab.fitting_metrics.rates import Rates
+from simlab.tables.judged import Outputs
+from simlab.tables.trials import Trials
 from simlab.types import Bools
 
 FEW = 30

@@ -22,6 +22,8 @@ from simlab.types import Array, InputError
 if TYPE_CHECKING:
     import xarray as xr
 
+RESERVATION = "reservation"
+"""Attribute of a store, and field of records, where its worlds failed the checks against their pilot."""
 ALL_FAILED, NOT_RUN = "every campaign failed", "no campaign was run"
 SAID = {
     "_clusters": "clusters that the value rests on",
@@ -86,7 +88,7 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
 
     Beside a measure `m` stand `m_mcse`, `m_n`, `m_clusters`, `m_low` and `m_high` (a 95 % interval inside the measure's
     range), and `m_failed`, the campaigns of the cell that failed. Where some cell has no value, `m_reason` says why.
-    `held_fixed` says of each measure what its studies share.
+    `held_fixed` says of each measure what its studies share, `reservation` what is to be said of all of them.
     """
     axes = axes_of(dataset)
     columns = [column for name in measures for column in _columns(dataset, name).items()]
@@ -94,6 +96,7 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
     fields = [*axes, *(field for field, _ in columns)]
     rows = zip(*(np.asarray(values).ravel().tolist() for _, values in columns), strict=True)
     fixed = {HELD_FIXED: held} if (held := held_fixed(dataset, measures)) else {}
+    fixed |= {RESERVATION: dataset.attrs[RESERVATION]} if RESERVATION in dataset.attrs else {}
     return [dict(zip(fields, [*cell, *values], strict=True)) | fixed for cell, values in zip(cells, rows, strict=True)]
 
 

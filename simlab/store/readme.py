@@ -107,6 +107,7 @@ def _page(
     settings: Mapping[str, Any],
 ) -> str:
     head = [f"{declared['name']}: results of simlab", *([_filled(declared["aim"])] if declared["aim"] else [])]
+    head += [_filled(f"Reservation: {said}.")] if (said := declared.get("reservation")) else []
     listed = "\n".join(f"{name:<14} {about}" for name, about in files)
     measures = [f"    {name}: {labels.get(name, {}).get('label', name)}" for name in declared["measures"]]
     axes = [f"    {axis['name']} ({axis['key']}): {_values(axis['values'])}" for axis in declared["axes"]]

@@ -165,6 +165,8 @@ def attributes(book: Ledger) -> dict[str, Any]:
         # How xarray learns which variables are coordinates.
         "coordinates": " ".join((*_places(declared), "document_set", "pair_first", "pair_second", *NAMES_OF_PAIRS)),
     }
+    if "reservation" in declared:
+        about["reservation"] = declared["reservation"]
     return about | latest | ({"earlier_versions": json.dumps(earlier)} if earlier else {})
 
 

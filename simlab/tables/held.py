@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from simlab.types import Floats, Ints
+import numpy as np
+
+from simlab.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,21 @@ class Told:
     people: Path | None = None
 
 
+NOTHING = Told()
+"""Nothing is told beside a table."""
+
+
+class Controls(NamedTuple):
+    """Hold control items, whose right answer is known: who met one, and whether they failed it.
+
+    `rule` says in a sentence what failing means.
+    """
+
+    rater: Ints
+    failed: Bools
+    rule: str
+
+
 @dataclass(frozen=True, slots=True)
 class Ratings:
     """Hold ratings, flat: one entry per rating, in the order of the table.
@@ -33,8 +50,10 @@ class Ratings:
     marked, -1 where the table does not say; `seconds[k]` is how long it took, NaN where the table does not say.
     `criteria[name][k]` are further scores of the same rating, NaN = a gap. `scale` are the least and the largest score
     that can be given, as declared (`--scale`) or as the layout implies; None: not known. `rater_known` is False where
-    the table names no raters; all ratings are then by one, called "rater". `layout` names the dialect. `notes` are
-    sentences on what was left out or taken for granted.
+    the table names no raters; all ratings are then by one, called "rater" (averaged: "average"). `layout` names the
+    dialect. `better_from` says who tells which scores are better: its owner, the table itself, or nobody, so
+    that it is assumed. `rows` counts what was read, `gaps` rows without a score. `notes` are sentences on what was left
+    out or taken for granted.
     """
 
     system: Ints
@@ -54,6 +73,10 @@ class Ratings:
     rater_known: bool = True
     criteria: Mapping[str, Floats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    better_from: Literal["told", "table", "assumed"] = "table"
+    rows: int = 0
+    gaps: int = 0
+    controls: Controls | None = None
 
     @property
     def n_systems(self) -> int:
@@ -69,3 +92,26 @@ class Ratings:
     def n_raters(self) -> int:
         """Count the raters."""
         return len(self.rater_names)
+
+
+def of_documents(ratings: Ratings, keep: Bools) -> Ratings:
+    """Keep the ratings of some documents, `keep[document]`; systems and raters keep their indices, controls stay.
+
+    Documents and items are numbered anew, in the same order.
+    """
+    items = keep[ratings.document]
+    rated = items[ratings.item]
+    flat = ("system", "rater", "score", "errors", "seconds")
+    return replace(
+        ratings,
+        **{name: getattr(ratings, name)[rated] for name in flat},
+        item=(np.cumsum(items) - 1)[ratings.item[rated]],
+        document=(np.cumsum(keep) - 1)[ratings.document[items]],
+        document_names=_chosen(ratings.document_names, keep),
+        item_names=_chosen(ratings.item_names, items),
+        criteria={name: values[rated] for name, values in ratings.criteria.items()},
+    )
+
+
+def _chosen(names: tuple[str, ...], keep: Bools) -> tuple[str, ...]:
+    return tuple(name for name, kept in zip(names, keep.tolist(), strict=True) if kept)

@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import sha256 as _sha256
 from importlib.resources import as_file
 from importlib.resources import files as packaged
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from simlab import files
-from simlab.messages import in_natural_order, legible, natural, or_nearest
-from simlab.types import RATE, Array, Floats, Frame, InputError, Ints, RatedWorld, World
-from simlab.world.files import segment_scores
+from simlab.messages import legible, or_nearest
+from simlab.tables import averages, columns
+from simlab.tables.held import NOTHING, Ratings, Told
+from simlab.tables.lines import REMEDY
+from simlab.tables.reading import read
+from simlab.types import RATE, Array, Bools, Floats, Frame, InputError, Ints, RatedWorld, World
 from simlab.world.files.chosen import chosen_file
-from simlab.world.files.mqm_table import Rated, Unit, read_ratings
-from simlab.world.files.table_lines import REMEDY
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 
 BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
@@ -32,24 +35,54 @@ BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
 MAX_CELLS = 50_000_000
 
 
-def recorded(rng: np.random.Generator, *, path: str | None, sha256: str | None, names: list[str] | None) -> RatedWorld:
+class _Said(NamedTuple):
+    """Hold what a config says of a table beside its path."""
+
+    sha256: str | None
+    better: Literal["higher", "lower"] | None
+    columns: str | None
+    people: str | None
+
+
+def recorded(
+    rng: np.random.Generator,
+    *,
+    path: str | None,
+    sha256: str | None,
+    names: list[str] | None,
+    better: Literal["higher", "lower"] | None,
+    columns: str | None,
+    people: str | None,
+) -> RatedWorld:
     """Use the ratings of a table as a world; `path=None` is the table built into simlab, `names=None` all its systems.
 
     `rng` is not used: nothing is drawn. A bucket is the set of documents that the same raters rated. The
     truth is not known. `errors` counts major and minor errors, 0 in a gap, and is -1 throughout where the
     table has no counts. The arrays are read-only, since all studies in a process share them. A table of averaged
-    segment scores makes a world with one rater (see `segment_scores`).
+    segment scores makes a world with one rater (see `averages`). `better`, `columns` (`ours=theirs,...`) and `people`
+    (a file) are what is told of a table beside what it holds; None: as the table has it.
 
     Raises InputError for a file that is not a table of ratings, or whose digest is not `sha256` (None: any), and for
     names that are not in it.
     """
+    said = _Said(sha256, better, columns, people)
     chosen = chosen_file(path, sha256, empty="give a table of ratings, or null for the built-in one", remedy=REMEDY)
-    return _named(_built_in() if chosen is None else _world_of(*chosen, sha256), names)
+    if chosen is None and said != _Said(None, None, None, None):
+        raise InputError("systems.better, columns and people are of a table; give systems.path, too, or leave them out")
+    return _named(_built_in() if chosen is None else _world_of(*chosen, _state(people), said), names)
+
+
+def table(path: Path | None, told: Told = NOTHING) -> Ratings:
+    """Read a table of ratings; None is the one built into simlab, of which nothing need be told."""
+    if path is not None:
+        return read(path, told)
+    with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as built_in:
+        return read(built_in, told, as_before=True)
 
 
 def holds_averages(world: World) -> bool:
     """Tell a world of averaged scores from one that says what each rater said."""
-    return world.frame.rater_names == (segment_scores.RATER,) and not world.frame.lower_is_better
+    return world.frame.rater_names == (averages.RATER,) and not world.frame.lower_is_better
 
 
 def _named(world: World, names: Sequence[str] | None) -> World:
@@ -92,56 +125,68 @@ def _recorded(frame: Frame, value: Floats, errors: Ints) -> World:
 
 @lru_cache(maxsize=1)
 def _built_in() -> World:
-    with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as path:
-        return _world(read_ratings(path), "the built-in table")
+    return world_of(table(None), "the built-in table")
 
 
 @lru_cache(maxsize=4)
-def _world_of(path: Path, state: files.State, digest: str | None) -> World:
+def _world_of(path: Path, state: files.State, people_state: files.State | None, said: _Said) -> World:
     """Read a file once per process and state: blocks of a study ask for the same world again and again."""
-    if digest is not None:
-        files.refuse_change(files.digest(path), digest, legible(path))
-    if segment_scores.is_table(path):
-        return _world(segment_scores.read_averages(path), legible(path), lower_is_better=False)
-    return _world(read_ratings(path), legible(path))
+    people = None if said.people is None else files.expanded(said.people)
+    if said.sha256 is not None:
+        files.refuse_change(digest(path, people), said.sha256, legible(path))
+    told = Told(columns=columns.told(said.columns), better=said.better, people=people)
+    return world_of(read(path, told, as_before=True), legible(path))
 
 
-def _world(ratings: Mapping[Unit, Rated], where: str, *, lower_is_better: bool = True) -> World:
-    system = in_natural_order(unit.system for unit in ratings)
-    document = in_natural_order(unit.document for unit in ratings)
-    rater = in_natural_order(unit.rater for unit in ratings)
-    segments = sorted({unit[1:3] for unit in ratings}, key=lambda pair: (document[pair[0]], natural(pair[1])))
-    item = {pair: index for index, pair in enumerate(segments)}
-    seats = _seats(ratings, document, rater)
-    shape = len(system), len(item), max(map(len, seats))
+def _state(people: str | None) -> files.State | None:
+    if people is None:
+        return None
+    path = files.expanded(people)
+    return files.regular(path, legible(path), remedy="give the file that says who raters are")
+
+
+def digest(path: Path, people: Path | None) -> str:
+    """Return the digest of a table, and of the file that says who its raters are where there is one."""
+    own = files.digest(path)
+    return own if people is None else _sha256((own + files.digest(people)).encode()).hexdigest()
+
+
+def world_of(ratings: Ratings, where: str = "the table") -> World:
+    """Make a world of the ratings of a table; raise InputError, beginning with `where`, for what no study can compare.
+
+    Slot j of a document is the j-th of the raters who rated any of it.
+    """
+    seats, seat = _seats(ratings)
+    shape = ratings.n_systems, len(ratings.item_names), int(seats.sum(1).max())
     _check_shape(shape, where)
-    places = ((system[u.system], item[u[1:3]], seats[document[u.document]].index(rater[u.rater])) for u in ratings)
-    at = tuple(np.array(axis, dtype=np.int64) for axis in zip(*places, strict=True))
+    at = ratings.system, ratings.item, seat
     frame = Frame(
-        document=_fixed(np.array([document[name] for name, _ in item], dtype=np.int64)),
+        document=_fixed(ratings.document.copy()),
         bucket=_fixed(_buckets(seats)),
-        rater=_fixed(_filled(shape, at, -1, [rater[unit.rater] for unit in ratings])),
-        system_names=tuple(system),
-        document_names=tuple(document),
-        rater_names=tuple(rater),
-        lower_is_better=lower_is_better,
+        rater=_fixed(_filled(shape, at, -1, ratings.rater)),
+        system_names=ratings.system_names,
+        document_names=ratings.document_names,
+        rater_names=ratings.rater_names,
+        lower_is_better=ratings.lower_is_better,
     )
-    value = _filled(shape, at, np.nan, [rated.score for rated in ratings.values()])
-    errors = _filled(shape, at, _unmarked(ratings.values()), [rated.errors for rated in ratings.values()])
+    value = _filled(shape, at, np.nan, ratings.score)
+    errors = _filled(shape, at, -1 if np.any(ratings.errors < 0) else 0, ratings.errors)
     return _recorded(frame, _fixed(value), _fixed(errors))
 
 
-def _seats(ratings: Iterable[Unit], document: Mapping[str, int], rater: Mapping[str, int]) -> list[tuple[int, ...]]:
-    """List the raters of each document; the place in the list is the slot."""
-    sets: list[set[int]] = [set() for _ in document]
-    for unit in ratings:
-        sets[document[unit.document]].add(rater[unit.rater])
-    return [tuple(sorted(raters)) for raters in sets]
+def _seats(ratings: Ratings) -> tuple[Bools, Ints]:
+    """Say who rated any of each document, `[document, rater]`, and in which seat of it each rating was given."""
+    document = ratings.document[ratings.item]
+    seats = np.zeros((ratings.n_documents, ratings.n_raters), bool)
+    seats[document, ratings.rater] = True
+    return seats, (np.cumsum(seats, axis=1) - 1)[document, ratings.rater]
 
 
-def _buckets(seats: Sequence[tuple[int, ...]]) -> Ints:
-    order = {seat: index for index, seat in enumerate(sorted(set(seats)))}
-    return np.array([order[seat] for seat in seats], dtype=np.int64)
+def _buckets(seats: Bools) -> Ints:
+    """Number the different sets of raters, in the order of the lists of their indices."""
+    rows = [tuple(np.flatnonzero(row).tolist()) for row in seats]
+    order = {row: index for index, row in enumerate(sorted(set(rows)))}
+    return np.array([order[row] for row in rows], dtype=np.int64)
 
 
 def _check_shape(shape: tuple[int, ...], where: str) -> None:
@@ -152,11 +197,7 @@ def _check_shape(shape: tuple[int, ...], where: str) -> None:
         raise InputError(f"{where}: {sizes} are more than {MAX_CELLS:,} possible ratings; check the names in the table")
 
 
-def _unmarked(ratings: Iterable[Rated]) -> int:
-    return -1 if any(rated.errors < 0 for rated in ratings) else 0
-
-
-def _filled(shape: tuple[int, ...], at: tuple[Ints, ...], empty: float, content: Sequence[float]) -> Array:
+def _filled(shape: tuple[int, ...], at: tuple[Ints, ...], empty: float, content: Array) -> Array:
     array = np.full(shape, empty)
     array[at] = content
     return array

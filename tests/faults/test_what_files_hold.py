@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from told import sound, told
 
-from simlab.world.files import table_lines
+from simlab.tables import lines
 
 SMALL = ["systems.n_systems=3", "worlds=1", "studies=2"]
 
@@ -69,7 +69,7 @@ def gz(path: Path, head: bytes, filler: bytes, times: int) -> None:
 
 @pytest.mark.parametrize("line", ["fit-metric t.csv", "agreement t.tsv"])
 def test_blank_lines_without_end_are_bounded(line: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_lines, "MAX_LINES", 10_000)
+    monkeypatch.setattr(lines, "MAX_LINES", 10_000)
     gz(here / "t.csv", b"system,item,human,m\n", b"\n" * 2**20, 1)
     gz(here / "t.tsv", b"system\tdoc\tseg_id\trater\tscore\n", b"\n" * 2**20, 1)
     assert "has more than 10,000 lines; not a table of ratings" in sound(*line.split())

@@ -30,7 +30,9 @@ def world_of(value: list[list[list[float]]], document: list[int]) -> World:
 
 @pytest.fixture(scope="module")
 def built_in() -> Agreement:
-    return agreement(recorded(np.random.default_rng(0), path=None, sha256=None, names=None))
+    return agreement(
+        recorded(np.random.default_rng(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+    )
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=12))
@@ -86,7 +88,9 @@ def test_sums_that_are_equal_tie() -> None:
 
 
 def test_agreement_does_not_depend_on_the_order_of_systems() -> None:
-    world = recorded(np.random.default_rng(0), path=None, sha256=None, names=None)
+    world = recorded(
+        np.random.default_rng(0), path=None, sha256=None, names=None, better=None, columns=None, people=None
+    )
     order = np.random.default_rng(1).permutation(world.frame.n_systems)
     ratings = fixed_ratings(world)
     assert ratings is not None

@@ -19,18 +19,18 @@ from simlab.fitting.backtest.planning import QUICK, Size, Source, Task, sources,
 from simlab.fitting.backtest.records import Record, summary
 from simlab.fitting.backtest.splitting import part_of, ratings_of, split_documents
 from simlab.fitting.backtest.sums import sums
-from simlab.fitting.backtest.todays_law import LAW
+from simlab.fitting.mqm import MQM
 from simlab.rng import stream
 from simlab.types import RATE, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
-from simlab.world.recorded import recorded
+from simlab.world.recorded import table
 
 TINY = replace(QUICK, worlds=4, per_set=6, observed_per_set=10, own=True)
 
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return recorded(stream(0), path=None, sha256=None, names=None)
+    return world_of(table(None))
 
 
 def test_a_split_takes_documents_from_every_bucket(world: World) -> None:
@@ -91,7 +91,7 @@ def test_normalisations_that_make_no_sense_for_a_scale_are_left_out(world: World
 
 
 def planned(world: World, size: Size = TINY) -> Plan:
-    return Plan(world, LAW, None, 0.5, size, 0)
+    return Plan(world, MQM, table(None), 0.5, size, 0)
 
 
 def test_records_have_all_axes(world: World) -> None:
@@ -118,7 +118,7 @@ def test_power_is_predicted_and_never_observed_on_a_real_table(world: World) -> 
 
 
 def test_ratings_laid_out_flat_are_those_of_the_world(world: World) -> None:
-    flat, ratings = ratings_of(world, None), fixed_ratings(world)
+    flat, ratings = ratings_of(world, table(None)), fixed_ratings(world)
     assert ratings is not None
     assert len(flat.score) == np.isfinite(ratings.value).sum()
     assert flat.score.sum() == np.nansum(ratings.value)

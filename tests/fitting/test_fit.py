@@ -16,6 +16,7 @@ from simlab.fitting.mqm import fast, moments, pilot
 from simlab.fitting.mqm.pilot import Pilot, marked_errors
 from simlab.fitting.mqm.simulating import simulate
 from simlab.rng import stream
+from simlab.tables.reading import read
 from simlab.types import RATE, InputError, World
 from simlab.world.files.fitted_world import BUILT_IN, read_fitted
 from simlab.world.fitted import fitted
@@ -79,7 +80,9 @@ def test_the_built_in_table_and_its_world_are_the_same_pilot() -> None:
     from simlab.world.recorded import recorded
 
     read = pilot.read(None)
-    laid = pilot.of_world(recorded(stream(0), path=None, sha256=None, names=None))
+    laid = pilot.of_world(
+        recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+    )
     assert (read.n_systems, read.n_documents, read.n_raters, len(read.score)) == (10, 30, 10, 3120)
     assert read.system_names == laid.system_names
     assert read.rater_names == laid.rater_names
@@ -124,7 +127,9 @@ def test_agreement_is_that_of_the_agreement_report() -> None:
     from simlab.fitting import agreement as reported
     from simlab.world.recorded import recorded
 
-    found = reported.agreement(recorded(stream(0), path=None, sha256=None, names=None))
+    found = reported.agreement(
+        recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+    )
     single, shared = moments.agreement(pilot.read(None))
     assert (single, shared) == pytest.approx((found.single.kendall, found.shared.kendall), abs=1e-9)
 
@@ -148,7 +153,7 @@ def test_flat_and_dense_ratings_follow_one_law() -> None:
     held = pilot.read(None)
     from simlab.world.recorded import recorded
 
-    frame = recorded(stream(0), path=None, sha256=None, names=None).frame
+    frame = recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None).frame
     law = fast.effects_of(held, moments.margins(held), fast.START)
     flat = np.array([moments.margins(simulate(stream(k, "flat"), law, held)).pairs[:9] for k in range(60)])
     dense = []
@@ -281,13 +286,13 @@ def test_timings_become_speeds(tmp_path: Path) -> None:
     rows.append(("s", "d", 9, "r1", "No-error", "No-error", '{"timing": broken'))
     rows.append(("s", "d", 9, "r2", "No-error", "No-error", '{"timing": {"a": {"timeMS": 5}}}'))
     file = table(tmp_path / "t.tsv", rows, "system doc seg_id rater category severity metadata")
-    assert speeds.speeds(file) == {"r1": {"median_seconds": 20.0, "log_sd": 0.4384, "segments": 6}}
+    assert speeds.speeds(read(file)) == {"r1": {"median_seconds": 20.0, "log_sd": 0.4384, "segments": 6}}
 
 
 def test_published_timings(tmp_path: Path) -> None:
     if not PUBLISHED.exists():
         pytest.skip("the published table is not beside this repository")
-    found = speeds.speeds(PUBLISHED)
+    found = speeds.speeds(read(PUBLISHED))
     assert len(found) == 10
     assert found["rater1"] == {"median_seconds": 105.5, "log_sd": 1.236, "segments": 320}
 

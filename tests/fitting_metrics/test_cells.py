@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simlab.fitting_metrics import cells, tables
-from simlab.fitting_metrics.data import MOST_SYSTEMS, Outputs, Preferences
-from simlab.fitting_metrics.preferences import preferences
+from simlab.fitting_metrics.compared import compared
+from simlab.tables import cells, evidence, judged, preferences
+from simlab.tables.cells import MOST_SYSTEMS
+from simlab.tables.judged import Outputs
 from simlab.types import InputError
 
 
@@ -26,12 +27,12 @@ def written(text: str) -> Path:
 
 
 def loaded(text: str) -> cells.Table:
-    return cells.load(written(text))
+    return cells.load(written(text), "numbers")
 
 
 def test_commas_quote_and_tabs_do_not() -> None:
-    assert loaded('a,b\n"x,1", y\n').rows == [(2, ["x,1", "y"])]
-    assert loaded('a\tb\n"x\ty"\n').rows == [(2, ['"x', 'y"'])]
+    assert list(loaded('a,b\n"x,1", y\n').rows) == [(2, ["x,1", "y"])]
+    assert list(loaded('a\tb\n"x\ty"\n').rows) == [(2, ['"x', 'y"'])]
 
 
 def test_lines_without_a_word_are_left_out_and_still_counted() -> None:
@@ -50,7 +51,7 @@ def test_lines_without_a_word_are_left_out_and_still_counted() -> None:
 )
 def test_what_is_no_table_is_named_by_line(text: str, says: str) -> None:
     with pytest.raises(InputError, match=rf"^table\.csv.*{says}"):
-        loaded(text)
+        list(loaded(text).rows)
 
 
 def test_numbers_are_read_and_what_is_missing_is_nan() -> None:
@@ -72,12 +73,12 @@ def test_things_are_numbered_as_they_come() -> None:
 
 def test_a_metric_that_is_not_there_is_met_by_the_nearest() -> None:
     table = loaded("system,item,human,bleu,comet\nA,1,1,2,3\n")
-    assert list(cells.metric_columns(table, ())) == ["bleu", "comet"]
-    assert cells.metric_columns(table, ["comet"]) == {"comet": 4}
+    assert list(judged.metric_columns(table.header, (), "table.csv")) == ["bleu", "comet"]
+    assert judged.metric_columns(table.header, ["comet"], "table.csv") == {"comet": 4}
     with pytest.raises(InputError, match=r"--metrics blue: table\.csv has no such metric; did you mean bleu\?"):
-        cells.metric_columns(table, ["blue"])
+        judged.metric_columns(table.header, ["blue"], "table.csv")
     with pytest.raises(InputError, match=r"--metrics xx.*it has bleu, comet"):
-        cells.metric_columns(table, ["xx"])
+        judged.metric_columns(table.header, ["xx"], "table.csv")
 
 
 def test_there_is_a_limit_to_systems() -> None:
@@ -88,32 +89,32 @@ def test_there_is_a_limit_to_systems() -> None:
 
 
 def test_rows_and_columns_of_the_same_output_are_repeats() -> None:
-    outputs = tables.read(written("system,item,human_1,human_2,m\nA,1,1,2,.5\nB,1,,4,\nA,1,3,,.5\nB,1,,,.7\n"))
+    outputs = evidence.read(written("system,item,human_1,human_2,m\nA,1,1,2,.5\nB,1,,4,\nA,1,3,,.5\nB,1,,,.7\n"))
     assert isinstance(outputs, Outputs)
     np.testing.assert_array_equal(outputs.human, [[1, 2, 3], [4, np.nan, np.nan]])
     np.testing.assert_array_equal(outputs.metrics["m"], [0.5, 0.7])
     with pytest.raises(InputError, match=r"line 3: m=0\.6, and 0\.5 in line 2 for the same output"):
-        tables.read(written("system,item,human,m\nA,1,1,.5\nA,1,2,.6\n"))
+        evidence.read(written("system,item,human,m\nA,1,1,.5\nA,1,2,.6\n"))
 
 
 def test_trials_are_those_of_one_number_of_references() -> None:
     head = "metric,corruption,kind,original,corrupted,references,lower_is_better\n"
     rows = "m,neg,altering,1,.5,5,False\nm,neg,altering,1,.5,10,False\nm,syn,preserving,1,1,10,False\n"
-    (trials,) = tables.read(written(head + rows), references=10)
+    (trials,) = evidence.read(written(head + rows), references=10)
     assert trials.preserving.tolist() == [False, True]
     assert trials.corruption.tolist() == [0, 1]
     with pytest.raises(InputError, match="choose --references 5"):
-        tables.read(written(head + rows))
+        evidence.read(written(head + rows))
     with pytest.raises(InputError, match="must be True or False, the same in all its rows"):
-        tables.read(written(head + rows.replace("10,False", "10,True", 1)), references=10)
+        evidence.read(written(head + rows.replace("10,False", "10,True", 1)), references=10)
 
 
 @pytest.mark.parametrize("header", ["system_a,system_b,item,human,m", "pair,item,human,m"])
 def test_a_comparison_the_other_way_round_is_turned(header: str) -> None:
     cell = "A|B" if header.startswith("pair") else "A,B"
     other = "B|A" if header.startswith("pair") else "B,A"
-    told = preferences(loaded(f"{header}\n{cell},1,>,>\n{other},1,=,<\n{other},2,>,\n"), ())
-    assert isinstance(told, Preferences)
+    read = preferences.of_table(loaded(f"{header}\n{cell},1,>,>\n{other},1,=,<\n{other},2,>,\n"), ())
+    told = compared(read)
     assert told.pair_names == (("A", "B"),)
     np.testing.assert_array_equal(told.human, [[0.5, 0.5, 0], [0, 0, 1]])
     assert told.ratings.tolist() == [[1, 1, 1]]
@@ -124,11 +125,11 @@ def test_a_comparison_the_other_way_round_is_turned(header: str) -> None:
     ("rows", "says"),
     [
         ("A,A,1,>,>\n", "system_a and system_b are both A"),
-        ("A,B,1,more,>\n", "human='more' must be >, = or <"),
+        ("A,B,1,more,>\n", "human='more' must be the name of one of the two"),
         ("A,B,1,>,>\nB,A,1,>,>\n", "line 3: m says < of what it said > of in line 2"),
         ("A,B,,>,>\n", "item is empty"),
     ],
 )
 def test_what_is_no_preference_is_named_by_line(rows: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
-        preferences(loaded("system_a,system_b,item,human,m\n" + rows), ())
+        preferences.of_table(loaded("system_a,system_b,item,human,m\n" + rows), ())

@@ -13,11 +13,12 @@ import yaml
 from simlab.fitting_metrics import files, notices
 from simlab.fitting_metrics.confusion import Mixture
 from simlab.fitting_metrics.correlations import Correlation
-from simlab.fitting_metrics.data import Outputs, Trials
 from simlab.fitting_metrics.fitting import Fit, Learned, Options, fit
 from simlab.fitting_metrics.humans import Adequacy, Contests
 from simlab.fitting_metrics.rates import Rates
 from simlab.rng import stream
+from simlab.tables.judged import Outputs
+from simlab.tables.trials import Trials
 from simlab.types import Contest, InputError
 from simlab.world.fitted_metrics import fitted_mu
 from simlab.world.oracles import compared_world

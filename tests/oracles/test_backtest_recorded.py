@@ -16,18 +16,18 @@ from simlab.fitting.backtest.measuring import measured
 from simlab.fitting.backtest.planning import FULL, QUICK, Size, sources, tasks
 from simlab.fitting.backtest.records import Record
 from simlab.fitting.backtest.sums import sums
-from simlab.fitting.backtest.todays_law import LAW
+from simlab.fitting.mqm import MQM
 from simlab.measures.errors import significant_share
 from simlab.measures.stability import confirmed, kendall, srp
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
 from simlab.types import World
-from simlab.world.recorded import recorded
+from simlab.world.recorded import table
 
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return recorded(stream(0), path=None, sha256=None, names=None)
+    return world_of(table(None))
 
 
 MEASURES = {"srp": srp, "confirmed": confirmed, "kendall": kendall, "significant_share": significant_share}
@@ -48,7 +48,7 @@ def test_studies_are_the_same_bits_as_those_of_the_engine(world: World, grouping
 
 
 def carried_out(world: World, size: Size, splits: int, methods: tuple[str, ...]) -> list[Record]:
-    plan = Plan(world, LAW, None, 0.5, size, 0)
+    plan = Plan(world, MQM, table(None), 0.5, size, 0)
     wanted = [task for task in tasks(world, 0.5, splits, size) if task.source.method in methods]
     effects = {source: fitted(plan, source) for source in sources(wanted)}
     real = {(task.source.split, task.target): observe(plan, task.source.split, task.target) for task in wanted}

@@ -64,7 +64,9 @@ def needs(path: Path) -> Path:
 
 
 def open_table(path: str | None) -> World:
-    return recorded(np.random.default_rng(0), path=path, sha256=None, names=None)
+    return recorded(
+        np.random.default_rng(0), path=path, sha256=None, names=None, better=None, columns=None, people=None
+    )
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,12 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from simlab.fitting_metrics import bounds, confusion, correlations, humans, rates
+from simlab.fitting_metrics.compared import Compared
 from simlab.fitting_metrics.confusion import concentration
-from simlab.fitting_metrics.data import Outputs, Preferences, Trials
 from simlab.formulas import threshold_rates
 from simlab.rng import stream
+from simlab.tables.judged import Outputs
+from simlab.tables.trials import Trials
 
 MU = np.array([[0.7, 0.25, 0.2], [0.1, 0.5, 0.1], [0.2, 0.25, 0.7]])
 ALPHAS = np.array([0.8, 0.7, 0.6, 0.5])
@@ -173,7 +175,7 @@ def test_matrices_of_scores_count_items_not_pairs() -> None:
     assert coverage(overconfident)[0, 0] < 0.9  # as if 15 pairs of an item were 15 items
 
 
-def preferences(rng: np.random.Generator, mu: Any, n_items: int) -> Preferences:
+def preferences(rng: np.random.Generator, mu: Any, n_items: int) -> Compared:
     pair, item = np.divmod(np.arange(3 * n_items), n_items)
     human = (rng.random((3 * n_items, 1)) > np.cumsum([[0.5, 0.2], [0.4, 0.2], [0.3, 0.3]], axis=1)[pair]).sum(1)
     below = np.cumsum(np.broadcast_to(mu, (3, 3, 3)), axis=1)[pair, :2, human]
@@ -181,7 +183,7 @@ def preferences(rng: np.random.Generator, mu: Any, n_items: int) -> Preferences:
     ratings = np.zeros((3, 3))
     np.add.at(ratings, (pair, human), 1)
     names = (("A", "B"), ("A", "C"), ("B", "C"))
-    return Preferences(pair, item, np.eye(3)[human], ratings, names, ("A", "B", "C"), n_items, {"metric": says})
+    return Compared(pair, item, np.eye(3)[human], ratings, names, ("A", "B", "C"), n_items, {"metric": says})
 
 
 @pytest.mark.parametrize("mirrored", [True, False])

@@ -34,6 +34,7 @@ LATENT: dict[str, Any] = {
     "n_systems": 3, "n_items": N, "quality": [0.0, 0.3, 1.0], "system_sd": 0.0, "output_sd": 1.0,
     "item_sd": 0.0, "tie_margin": 0.3, "test_set": "fresh", "outputs_per_document": 1, "document_agreement": 0.0,
 }  # fmt: skip
+NOTHING: dict[str, Any] = {"sha256": None, "better": None, "columns": None, "people": None}
 GIVEN: dict[str, Any] = {
     "n_systems": 3, "n_items": N, "p": None, "difference": 0.1, "draws": 0.3, "difficulty": 0.0, "test_set": "fresh",
     "outputs_per_document": 1, "document_agreement": 0.0,
@@ -259,7 +260,15 @@ def test_raters_confuse_as_stated() -> None:
 
 
 def test_recorded_scores_are_compared_by_definition_5() -> None:
-    ratings = recorded(stream(0), path=None, sha256=None, names=["refA", "ONLINE-W", "ONLINE-A"])
+    ratings = recorded(
+        stream(0),
+        path=None,
+        sha256=None,
+        names=["refA", "ONLINE-W", "ONLINE-A"],
+        better=None,
+        columns=None,
+        people=None,
+    )
     assert isinstance(ratings, World)
     contest = contest_of(compared_scores(stream(0), ratings, tie_margin=0.5))
     assert contest.system_names == ("refA", "ONLINE-W", "ONLINE-A")
@@ -283,7 +292,7 @@ def test_outputs_of_a_table_that_were_not_rated_are_gaps(tmp_path: Path) -> None
     file.write_text(
         "system\tdocument\tsegment\trater\tscore\n" + "".join("{}\t{}\t1\t{}\t{}\n".format(*r) for r in rows)
     )
-    ratings = recorded(stream(0), path=str(file), sha256=None, names=["A", "B"])
+    ratings = recorded(stream(0), path=str(file), sha256=None, names=["A", "B"], better=None, columns=None, people=None)
     compared = compared_scores(stream(0), ratings, tie_margin=0.4)
     assert contest_of(compared).recorded.tolist() == [[2, -1, -1]]
     metric = MetricLaw(5, mu=np.eye(3)[None])
@@ -314,9 +323,9 @@ def test_gaps_and_ties_of_scores() -> None:
             "systems=preference",
         ),
         (lambda: compared_scores(stream(0), given(stream(0), **GIVEN), tie_margin=0.0), "raters=oracle"),
-        (lambda: oracle(stream(0), recorded(stream(0), path=None, sha256=None, names=None)), "raters=compared_scores"),
-        (lambda: recorded(stream(0), path=None, sha256=None, names=["refA", "ONLIN-W"]), "did you mean ONLINE-W"),
-        (lambda: recorded(stream(0), path=None, sha256=None, names=["refA"]), "at least two"),
+        (lambda: oracle(stream(0), recorded(stream(0), path=None, **NOTHING, names=None)), "raters=compared_scores"),
+        (lambda: recorded(stream(0), path=None, **NOTHING, names=["refA", "ONLIN-W"]), "did you mean ONLINE-W"),
+        (lambda: recorded(stream(0), path=None, **NOTHING, names=["refA"]), "at least two"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_clear_line(call: Any, says: str) -> None:

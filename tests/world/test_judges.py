@@ -92,6 +92,8 @@ def test_systems_without_a_latent_quality_cannot_be_judged() -> None:
     given = Contest(("a", "b"), 10, np.array([[0.4, 0.2, 0.4]]))
     with pytest.raises(InputError, match="by their latent quality, which these systems lack"):
         law_of(given)
-    table: Any = recorded(np.random.default_rng(1), path=None, names=None, sha256=None)
+    table: Any = recorded(
+        np.random.default_rng(1), path=None, names=None, sha256=None, better=None, columns=None, people=None
+    )
     with pytest.raises(InputError, match="by their latent quality, which these systems lack"):
         law_of(table)

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ratings_files import MQM, PLAIN, as_bytes, good, mark, packed, plain, read, refused, written
 
+from simlab.tables import lines
 from simlab.types import InputError, World
-from simlab.world.files import table_lines
 from simlab.world.laws.fixed import fixed_ratings
 
 ONE_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -118,12 +118,12 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
 
 
 def test_absurdly_long_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_lines, "MAX_LINE", 1000)
+    monkeypatch.setattr(lines, "MAX_LINE", 1000)
     assert "line 4: is longer than 1,000 bytes" in refused(written(tmp_path, [*good(), "x" * 1001]))
 
 
 def test_archive_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_lines, "MAX_BYTES", 50_000)
+    monkeypatch.setattr(lines, "MAX_BYTES", 50_000)
     assert "unpacks to more than 50,000 bytes" in refused(
         packed(tmp_path, {"big": bytes(10**6), "t.tsv": as_bytes(good())})
     )

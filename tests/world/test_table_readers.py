@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from ratings_files import MQM, PLAIN, mark, plain, written
 
+from simlab.tables import averages, mqm
+from simlab.tables.mqm import Rated, Unit, read_ratings
 from simlab.types import InputError
-from simlab.world.files import mqm_table, segment_scores
 from simlab.world.files.chosen import chosen_file
-from simlab.world.files.mqm_table import Rated, Unit, read_ratings
 
 
 def rated(folder: Path, *rows: str) -> dict[Unit, Rated]:
@@ -62,15 +62,15 @@ def test_scores_that_cannot_be_are_named_by_line(tmp_path: Path) -> None:
     for score, says in (("-1", "is not within 0 and 1,000,000"), ("one", "'one' is not a number")):
         with pytest.raises(InputError, match=f"line 2: score {says}|line 2: score -1 {says}"):
             read_ratings(written(tmp_path, plain(("A", "d", "1", "r", score))))
-    assert mqm_table.MAX_SCORE == 1e6
+    assert mqm.MAX_SCORE == 1e6
 
 
 def test_averages_are_told_from_ratings_and_higher_is_better(tmp_path: Path) -> None:
     path = written(tmp_path, ["system\tmqm_avg_score\tseg_id", "A\t-1.5\t1", "B\tNone\t1", "B\t-0.0\t2"], "avg.tsv")
-    assert segment_scores.is_table(path)
-    assert not segment_scores.is_table(written(tmp_path, plain(("A", "d", "1", "r", 1)), "plain.tsv"))
-    averages = segment_scores.read_averages(path)
-    assert averages == {Unit("A", "1", "1", "average"): Rated(-1.5, -1), Unit("B", "2", "2", "average"): Rated(0.0, -1)}
+    assert averages.is_table(path)
+    assert not averages.is_table(written(tmp_path, plain(("A", "d", "1", "r", 1)), "plain.tsv"))
+    held = averages.read_averages(path)
+    assert held == {Unit("A", "1", "1", "average"): Rated(-1.5, -1), Unit("B", "2", "2", "average"): Rated(0.0, -1)}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_averages_are_told_from_ratings_and_higher_is_better(tmp_path: Path) -> 
 def test_averages_that_cannot_be_are_named_by_line(tmp_path: Path, rows: list[str], says: str) -> None:
     path = written(tmp_path, ["system score seg_id", *rows])
     with pytest.raises(InputError, match=says):
-        segment_scores.read_averages(path)
+        averages.read_averages(path)
 
 
 def test_a_file_is_chosen_by_its_path_and_none_is_what_is_built_in(tmp_path: Path) -> None:

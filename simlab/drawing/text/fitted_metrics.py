@@ -11,10 +11,14 @@ from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Record
 
 
-def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path], commands: Sequence[str]) -> str:
-    """Write a line per number that was learned, what is not told, and what to do next."""
+def page(
+    understood: str, rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path], commands: Sequence[str]
+) -> str:
+    """Write what was read, a line per number that was learned, what is not told, and what to do next."""
     header = ["metric", "what", "value", "95 % interval", "rests on"]
     return "\n".join([
+        understood,
+        "",
         tables.aligned(header, [_line(row) for row in rows], left=2, last_left=True),
         "",
         *notes,
@@ -24,9 +28,16 @@ def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path]
     ])  # fmt: skip
 
 
-def to_json(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path], commands: Sequence[str]) -> str:
+def to_json(
+    read: Mapping[str, Any],
+    rows: Sequence[Record],
+    notes: Sequence[str],
+    files: Mapping[str, Path],
+    commands: Sequence[str],
+) -> str:
     """Write the same for a program."""
     answer: dict[str, Any] = {
+        "read": dict(read),
         "learned": tables.plain(rows),
         "notes": list(notes),
         "files": {name: str(file) for name, file in files.items()},

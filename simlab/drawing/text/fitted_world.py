@@ -1,81 +1,221 @@
-"""Write what a pilot tells, on a page."""
+"""Write what a pilot tells, on a page: the law, its checks, what makes scores differ, what is not known."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.drawing.text import tables
 
 if TYPE_CHECKING:
-    from simlab.fitting.checks import Checks
-    from simlab.fitting.report import Report, SystemScore
+    from simlab.fitting.checks import Check, Checks, Erring
+    from simlab.fitting.comparing_laws import Compared
+    from simlab.fitting.components import Component
+    from simlab.fitting.generalisability import Coefficient, Trade
+    from simlab.fitting.report import Report
 
+WIDTH = 100
 WORDS = {
-    "document_sd": "documents differ (sd of log)",
-    "segment_sd": "segments of a document differ",
-    "system_document_sd": "systems differ by document",
-    "rater_system_sd": "raters' taste for systems",
-    "rater_document_sd": "raters' taste for documents",
-    "rater_output_sd": "raters' taste for single outputs",
-    "dispersion": "dispersion of error counts",
-    "noise_share": "share of noise that is each rating's own",
-    "major_share": "share of errors that are major",
-    "minor_sharpness": "minor errors go with quality (power)",
-    "mean_score": "mean score of a system at large",
-    "system_sd": "systems differ (sd of log)",
-    "leniency_sd": "raters differ in errors marked",
-    "severity_sd": "raters differ in odds of major",
+    "system": "systems",
+    "document": "documents",
+    "segment": "segments of a document",
+    "system_document": "system x document",
+    "output": "system x segment",
+    "leniency": "raters (leniency)",
+    "rater_system": "rater x system",
+    "rater_document": "rater x document",
+    "residual": "a rating's own noise",
 }
+"""What makes scores differ, by the names of the file."""
+MEASURES = {
+    "pairs told apart by a t test": "power",
+    "halves: all confirmed (SRP)": "SRP",
+    "halves: claims confirmed": "confirmed",
+}
+"""What a study would report of the conclusions that are checked."""
+COEFFICIENTS = {"e_rho2": "E rho^2, differences", "phi": "Phi, scores as they stand"}
+SHOWN_EACH = (1, 2, 3, 5, 10, 20)
+MOST_FAILED, MOST_SENTENCES = 4, 4
+SMALL, LIKELY, SURE = 0.03, 0.8, 0.95
+"""Predictions are about right where they are off by less, or where so many of the tables do not agree which way."""
 
 
-def page(report: Report, out: Path) -> str:
-    """Write the report on one page: parameters, what is not identified, speeds, checks."""
-    pilot = report.fit.pilot
-    head = (
-        f"{len(pilot.score):,} ratings of {pilot.n_systems} systems on {pilot.n_documents} documents "
-        f"({len(pilot.document)} segments) by {pilot.n_raters} raters; method {report.fit.method}"
-    )
-    parts = [head, _estimates(report.estimates), _systems(report.systems), _checks(report.checks)]
-    if report.speeds:
-        parts.append(_speeds(report.speeds))
-    if report.not_identified:
-        parts.append("Not identified; priors stand in:\n" + "\n".join(f"  {line}" for line in report.not_identified))
-    parts.append(
-        f"written to {out}; next: simlab sweep item_grouping systems=fitted systems.path={out} analysis.test=by_rater"
-    )
-    return "\n\n".join(parts)
-
-
-def _estimates(estimates: Mapping[str, Mapping[str, float]]) -> str:
-    rows = [
-        [WORDS[name], name, *(tables.number(one[key], 2) for key in ("estimate", "low", "high"))]
-        for name, one in estimates.items()
+def page(report: Report, understood: str, written: Path | None, following: str) -> str:
+    """Write the report on one page of 40 lines at most; `following` is the next command, or none."""
+    parts = [
+        "\n".join([_line("Read", understood), *_law(report), *_checks(report.checks, report.law.name)]),
+        _components(report.listed),
+        _coefficients(report),
+        *([_trade(report.trade)] if report.trade is not None else []),
+        *([_unknown(report.not_identified)] if report.not_identified else []),
+        "\n".join([*([f"written to {written}"] if written else []), *([following] if following else [])]),
     ]
-    return tables.aligned(["parameter", "name", "estimate", "95 % from", "to"], rows, left=2)
+    return "\n\n".join(part for part in parts if part)
 
 
-def _systems(systems: Sequence[SystemScore]) -> str:
-    rows = [[one.system, *(tables.number(value, 2) for value in one[1:])] for one in systems]
-    return tables.aligned(["system", "mean over raters", "of the average, 90 % from", "to"], rows)
+def _line(word: str, text: str) -> str:
+    return textwrap.fill(f"{word:<9}{text}", WIDTH, subsequent_indent=" " * 9, break_on_hyphens=False)
 
 
-def _checks(checks: Checks) -> str:
+def _law(report: Report) -> list[str]:
+    name = report.law.name
+    if report.compared:
+        text = f"{name}, {_scores(name, report.compared)}"
+    elif len(report.refused) and not report.compared:
+        text = f"{name}; not for such scores: {', '.join(report.refused)}"
+    else:
+        text = f"{name}, as asked"
+    return [_line("Law", text)]
+
+
+def _scores(name: str, compared: Sequence[Compared]) -> str:
+    best = compared[0]
+    head = f"predicts documents held out best (log score {best.log_score:.3f} a rating)"
+    if best.law != name:
+        head = f"the simplest of those that predict documents held out as well as {best.law}"
+    others = [f"{one.law} {tables.measured(one.behind, one.se, 3)} behind" for one in compared[1:]]
+    return "; ".join([head, *others])
+
+
+def _checks(held: Checks, law: str) -> Iterator[str]:
+    n = len(held.traits)
+    if not n:
+        yield _line("Checks", "none: the pilot is too small for any")
+    elif not held.failed:
+        yield _line("Checks", f"{n} of {n} passed: the pilot looks like tables of this law")
+    else:
+        yield _line(
+            "Checks",
+            f"{len(held.failed)} of {n} FAILED: do not trust what {law} predicts; the pilot against its tables",
+        )
+        yield from (f"         {_failed(one)}" for one in held.failed[:MOST_FAILED])
+        if hidden := len(held.failed) - MOST_FAILED:
+            yield from [f"         and {hidden} more"] if hidden > 0 else []
+        yield _line("Erring", "; ".join(_err(one) for one in held.erring))
+
+
+def _failed(check: Check) -> str:
+    digits = _digits(check.real, check.simulated)
+    real, simulated, low, high = (tables.number(value, digits) for value in check[1:])
+    return f"{check.name}: {real} real, {simulated} simulated ({low} to {high})"
+
+
+def _err(one: Erring) -> str:
+    numbers = f"{tables.number(one.real, 2)} in the pilot, {tables.number(one.simulated, 2)} simulated"
+    if abs(one.real - one.simulated) < SMALL or LIKELY > one.below > 1 - LIKELY:
+        return f"{MEASURES[one.measure]} about right ({numbers})"
+    way = "under" if one.simulated < one.real else "over"
+    sure = "" if one.below > SURE or one.below < 1 - SURE else "probably "
+    return f"{MEASURES[one.measure]} {sure}{way}-predicted ({numbers})"
+
+
+def _digits(*values: float) -> int:
+    size = max((abs(value) for value in values if math.isfinite(value)), default=1.0)
+    return 1 if size >= 10 else 2
+
+
+def _components(listed: Sequence[Component]) -> str:
+    rows = [_row(one) for one in listed]
+    return tables.aligned(["what makes scores differ", "sd, points", "95 % from", "to"], rows)
+
+
+def _row(one: Component) -> list[str]:
+    if math.isnan(one.sd):
+        return [WORDS[one.name], "not known", "", f"(assumed {tables.number(one.assumed, _digits(one.assumed))})"]
+    digits = _digits(one.sd, one.high)
+    return [WORDS[one.name], *(tables.number(value, digits) for value in (one.sd, one.low, one.high))]
+
+
+def _coefficients(report: Report) -> str:
+    rows, held = [], report.coefficients
+    if not held:
+        return ""
+    documents = list(dict.fromkeys(one.documents for one in held))
+    n = report.components.n_raters
+    people = {"drawn": f"{n} other raters" if n > 1 else "another rater", "fixed": "these raters"}
+    for name, raters in dict.fromkeys((one.name, one.raters) for one in held):
+        of = [one for one in held if (one.name, one.raters) == (name, raters)]
+        rows.append(
+            [f"{COEFFICIENTS[name]}: {people[raters]}", *(tables.number(one.value, 2) for one in of), _span(of)]
+        )
+    head = [f"dependable, {_ratings(held[0].each)} each, by new documents", *map(str, documents), "95 % at the last"]
+    return tables.aligned(head, rows)
+
+
+def _span(of: Sequence[Coefficient]) -> str:
+    return f"{tables.number(of[-1].low, 2)} to {tables.number(of[-1].high, 2)}"
+
+
+def _ratings(each: int) -> str:
+    return "1 rating" if each == 1 else f"{each} ratings"
+
+
+def _trade(held: Trade) -> str:
+    shown = [row for row in held.rows if row.each in SHOWN_EACH]
+    digits = _digits(max(row.error for row in shown))
     rows = [
-        [check.trait, *(tables.number(value, 2) for value in check[1:]), "" if check.inside else "outside"]
-        for check in checks.traits
-        if math.isfinite(check.real) or math.isfinite(check.simulated)
+        ["documents", *(f"{row.documents:.0f}" for row in shown)],
+        ["error of a difference, points", *(tables.number(row.error, digits) for row in shown)],
     ]
-    return tables.aligned(
-        ["the pilot against the fit", "real", "simulated", "90 % from", "to", ""], rows, last_left=True
+    table = tables.aligned(
+        [f"{held.ratings:.0f} ratings a system: so many each", *(str(row.each) for row in shown)], rows
     )
+    best = max(held.rows, key=lambda row: row.best)
+    said = f"best: {best.each} each (in {tables.number(best.best, 2)} of the draws); {price(held)}"
+    return f"{table}\n{textwrap.fill(said, WIDTH)}"
 
 
-def _speeds(speeds: Mapping[str, Mapping[str, float]]) -> str:
-    rows = [
-        [rater, str(speed["segments"]), tables.number(speed["median_seconds"], 1), tables.number(speed["log_sd"], 2)]
-        for rater, speed in speeds.items()
-    ]
-    return tables.aligned(["rater", "segments timed", "median seconds", "sd of log"], rows)
+def price(held: Trade) -> str:
+    """Say from which price of a document on a second rating of each output is worth more than more documents."""
+    low, middle, high = held.price
+    if not math.isfinite(middle) or middle > 1000:
+        return "more documents are worth more at any price"
+    span = (
+        f"{tables.number(low, 1)} to {tables.number(high, 1)}"
+        if math.isfinite(high)
+        else f"{tables.number(low, 1)} or more"
+    )
+    return f"two each pay where a document costs more than {tables.number(middle, 1)} ratings ({span})"
+
+
+def _unknown(sentences: Sequence[str]) -> str:
+    shown = list(sentences[:MOST_SENTENCES])
+    if len(sentences) > MOST_SENTENCES:
+        shown.append(f"and {len(sentences) - MOST_SENTENCES} more sentences in the file (not_identified)")
+    lines = [textwrap.fill(f"  {one}", WIDTH, subsequent_indent="    ") for one in shown]
+    return "\n".join(["Not known from this pilot; priors stand in:", *lines])
+
+
+def record(report: Report) -> dict[str, object]:
+    """Return the answer for a program to read."""
+    return {
+        "law": report.law.name,
+        "compared": tables.plain(
+            [
+                {"law": one.law, "log_score": one.log_score, "se": one.se, "behind": one.behind}
+                for one in report.compared
+            ]
+        ),
+        "refused": dict(report.refused),
+        "checks": {
+            "passed": report.checks.passed,
+            "failed": [{k: getattr(one, k) for k in ("name", "real", "low", "high")} for one in report.checks.failed],
+            "all": tables.plain([{**one._asdict(), "inside": one.inside} for one in report.checks.traits]),
+            "erring": tables.plain(
+                [{**one._asdict(), "measure": MEASURES[one.measure]} for one in report.checks.erring]
+            ),
+        },
+        "components": components(report.listed),
+        "coefficients": tables.plain([one._asdict() for one in report.coefficients]),
+        "each": tables.plain([row._asdict() for row in report.trade.rows]) if report.trade else [],
+        "price": list(report.trade.price) if report.trade else None,
+        "not_identified": list(report.not_identified),
+    }
+
+
+def components(listed: Sequence[Component]) -> list[dict[str, object]]:
+    """Return what makes scores differ as records; what is not known is null, and what stands in for it is said."""
+    return tables.plain([one._asdict() for one in listed])

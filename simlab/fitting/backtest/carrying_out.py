@@ -29,11 +29,11 @@ NOTHING_CLAIMED = "no study found anything significant"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Hold what all parts of a backtest share: the table as a world, the law, and how much is done."""
+    """Hold what all parts of a backtest share: the table, also as a world, the law, and how much is done."""
 
     world: World
     law: Law
-    scale: tuple[float, float] | None
+    ratings: Ratings
     pilot_share: float
     size: Size
     seed: int
@@ -44,7 +44,7 @@ def fitted(plan: Plan, source: Source) -> Sequence[Any]:
     in_pilot = split_documents(plan.world, plan.pilot_share, source.split, plan.seed)
     seen = in_pilot if source.method == "fit" else ~in_pilot
     seed = plan.seed + 1000 * source.split
-    return plan.law.fit(ratings_of(part_of(plan.world, seen), plan.scale), seed=seed, draws=plan.size.worlds).effects
+    return plan.law.fit(ratings_of(part_of(plan.world, seen), plan.ratings), seed=seed, draws=plan.size.worlds).effects
 
 
 def target_of(plan: Plan, split: int, target: str) -> World:
@@ -73,7 +73,7 @@ def predict(plan: Plan, task: Task, effects: Sequence[Any]) -> Found:
 def pilot(plan: Plan, split: int) -> Ratings:
     """Return the ratings of a split's pilot."""
     in_pilot = split_documents(plan.world, plan.pilot_share, split, plan.seed)
-    return ratings_of(part_of(plan.world, in_pilot), plan.scale)
+    return ratings_of(part_of(plan.world, in_pilot), plan.ratings)
 
 
 def compare(plan: Plan, task: Task, expected: Found, real: Found) -> Iterator[Record]:

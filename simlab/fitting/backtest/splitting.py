@@ -10,7 +10,7 @@ from simlab.design.documents import draw_documents
 from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS
 from simlab.rng import stream
 from simlab.tables.held import Ratings
-from simlab.types import RATE, Bools, InputError, Ints, World
+from simlab.types import RATE, Bools, InputError, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 
 
@@ -55,30 +55,22 @@ def part_of(world: World, documents: Bools) -> World:
     return World(kept, {RATE: FixedRatings(ratings.value[:, items], ratings.errors[:, items])}, world.truth)
 
 
-def ratings_of(world: World, scale: tuple[float, float] | None) -> Ratings:
-    """Lay the ratings of a recorded world out flat, as a table has them; systems and raters keep their indices."""
+def ratings_of(world: World, table: Ratings) -> Ratings:
+    """Lay the ratings of a recorded world out flat, as the table has them; systems and raters keep their indices."""
     frame, ratings = world.frame, fixed_ratings(world)
     if ratings is None:
         raise ValueError("only fixed ratings can be laid out")
     system, item, slot = np.nonzero(frame.rater >= 0)
-    errors = ratings.errors[system, item, slot]
-    return Ratings(
+    return replace(
+        table,
         system=system,
         item=item,
         rater=frame.rater[system, item, slot],
         score=ratings.value[system, item, slot],
-        errors=errors,
+        errors=ratings.errors[system, item, slot],
         seconds=np.full(len(system), np.nan),
         document=frame.document,
-        system_names=frame.system_names,
         document_names=frame.document_names,
-        item_names=_numbered(frame.document),
-        rater_names=frame.rater_names,
-        lower_is_better=frame.lower_is_better,
-        scale=scale,
-        layout="mqm" if frame.lower_is_better else "ratings",
+        item_names=tuple(str(k + 1) for k in range(len(frame.document))),
+        criteria={},
     )
-
-
-def _numbered(document: Ints) -> tuple[str, ...]:
-    return tuple(str(k + 1) for k in range(len(document)))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import as_file, files
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from simlab.messages import in_natural_order, legible
+from simlab.messages import legible
+from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.types import Bools, Floats, InputError, Ints, World
-from simlab.world.files.mqm_table import Rated, read_ratings
 from simlab.world.laws.fixed import fixed_ratings
-from simlab.world.recorded import BUILT_IN
+from simlab.world.recorded import table
 
 MINOR, MAJOR, NON_TRANSLATION = 10, 50, 250
 """Points of an error in tenths; what is left over modulo ten is punctuation, worth one tenth each."""
@@ -22,6 +22,13 @@ MAX_RATINGS = 500_000
 # Where scores do not tell errors apart, an average score above zero is taken for so many errors of one kind: enough
 # that their count adds little noise of its own.
 ERRORS_IN_AVERAGE_SCORE = 20
+
+
+class Rated(NamedTuple):
+    """Hold a rating: its score and the number of errors marked, -1 where the table does not say."""
+
+    score: float
+    errors: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +69,33 @@ class Pilot:
         return len(self.seats)
 
 
-def read(path: Path | None) -> Pilot:
+def read(path: Path | None, told: Told = NOTHING) -> Pilot:
     """Read a table of ratings; None is the one built into simlab.
 
     Raises InputError naming file and line for what is not a table of ratings per rater.
     """
-    if path is None:
-        with as_file(files("simlab.world").joinpath("data", BUILT_IN)) as built_in:
-            return read(built_in)
-    ratings = read_ratings(path)
-    if len(ratings) > MAX_RATINGS:
-        raise InputError(f"{legible(path)}: holds {len(ratings):,} ratings; a fit takes at most {MAX_RATINGS:,}")
-    system_names, system = _indexed([unit.system for unit in ratings])
-    rater_names, rater = _indexed([unit.rater for unit in ratings])
-    _, document = _indexed([unit.document for unit in ratings])
-    _, item = _indexed([f"{unit.document}\t{unit.segment}" for unit in ratings])
-    of_item = np.zeros(int(item.max()) + 1, np.int64)
-    of_item[item] = document
-    return _pilot(system, item, rater, list(ratings.values()), of_item, system_names, rater_names)
+    return of_ratings(table(path, told), "the built-in table" if path is None else legible(path))
+
+
+def of_ratings(ratings: Ratings, where: str) -> Pilot:
+    """Take the ratings of a table as a pilot; raise InputError, beginning with `where`, for what no errors explain."""
+    if len(ratings.score) > MAX_RATINGS:
+        raise InputError(f"{where}: holds {len(ratings.score):,} ratings; a fit takes at most {MAX_RATINGS:,}")
+    if not ratings.lower_is_better:
+        raise InputError(f"{where}: higher scores are better, and a law of errors needs sums of errors")
+    rated = [Rated(*pair) for pair in zip(ratings.score.tolist(), ratings.errors.tolist(), strict=True)]
+    names = ratings.system_names, ratings.rater_names
+    return _pilot(ratings.system, ratings.item, ratings.rater, rated, ratings.document, *names)
+
+
+def laid(design: Ratings) -> Pilot:
+    """Lay out who rates what for answers that are still to be drawn; scores and errors are those of nobody."""
+    n = len(design.score)
+    names = tuple(design.system_names), tuple(design.rater_names)
+    seats = tuple(() for _ in range(design.n_documents))
+    counts = np.zeros((3, n), np.int64)
+    place = design.system, design.item, design.rater
+    return Pilot(*place, np.zeros(n), counts, design.document, seats, *names, True, 1.0, 5.0)
 
 
 def of_world(world: World, documents: Bools | None = None) -> Pilot:
@@ -159,8 +175,3 @@ def _weights(score: Floats, counts: Ints, counted: bool) -> tuple[float, float]:
         return unit, unit
     rest = (score - counts[0] - 0.1 * counts[2]).sum()
     return 1.0, float(max(rest / counts[1].sum(), 1.0)) if counts[1].any() else 5.0
-
-
-def _indexed(names: Sequence[str]) -> tuple[list[str], Ints]:
-    index = in_natural_order(names)
-    return list(index), np.array([index[name] for name in names])

@@ -1,0 +1,57 @@
+"""Refuse worlds that failed the checks against their pilot, or say so in everything that is run on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from simlab import files
+from simlab.config.sweep import Sweep
+from simlab.messages import legible
+from simlab.parts import target_of
+from simlab.types import InputError
+from simlab.world.files.fitted_checks import FailedCheck, failed_checks
+from simlab.world.recorded import recorded
+
+
+def accepted(sweep: Sweep, *, force: bool) -> Sweep:
+    """Return a sweep, with its reservation where a world of it failed its checks.
+
+    Raises InputError for such a world unless it is forced.
+    """
+    for path in _paths(sweep):
+        if not files.expanded(path).is_file():
+            continue  # what else it may be is refused, with its reason, where it is read
+        failed = failed_checks(path)
+        if failed and not force:
+            raise InputError(
+                f"systems.path={legible(path)}: this world failed {_counted(failed)} against its pilot "
+                f"({_said(failed)}), so its predictions err; fit another law (`simlab fit TABLE --law LAW`), or add "
+                "--force to run it with this reservation"
+            )
+        if failed:
+            said = f"the world {legible(path)} failed {_counted(failed)} against its pilot ({_said(failed)})"
+            return replace(sweep, reservation=f"{said}: its predictions err")
+    return sweep
+
+
+def _paths(sweep: Sweep) -> Iterator[str]:
+    """Go through the files that systems are read from, tables of ratings left out."""
+    swept = [axis.values for axis in sweep.axes if axis.key == "systems.path"]
+    named = dict.fromkeys(
+        path
+        for config in sweep.composed.values()
+        if config["systems"].get("_target_") != target_of(recorded)
+        for path in (swept[0] if swept else (config["systems"].get("path"),))
+    )
+    yield from (path for path in named if isinstance(path, str) and path.strip())
+
+
+def _counted(failed: tuple[FailedCheck, ...]) -> str:
+    return "a check" if len(failed) == 1 else f"{len(failed)} checks"
+
+
+def _said(failed: tuple[FailedCheck, ...]) -> str:
+    first = failed[0]
+    more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
+    return f"{legible(first.name, 80)}: {first.real:.3g}, simulated {first.low:.3g} to {first.high:.3g}{more}"

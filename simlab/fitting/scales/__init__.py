@@ -1,0 +1,5 @@
+"""Fit laws of ratings on a scale: points, categories, yes and no."""
+
+from simlab.fitting.scales.laws import BINARY as BINARY
+from simlab.fitting.scales.laws import GAUSSIAN as GAUSSIAN
+from simlab.fitting.scales.laws import ORDINAL as ORDINAL

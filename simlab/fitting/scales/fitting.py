@@ -1,0 +1,154 @@
+"""Fit a law of ratings on a scale to a table: chains that run until they agree, and what they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from simlab.fitting.laws import Fitted
+from simlab.fitting.scales import diagnosing, telling
+from simlab.fitting.scales.chain import Model
+from simlab.fitting.scales.observing import Seen, categories, gaussian_scale, seen_points
+from simlab.fitting.scales.priors import Priors, for_latents, for_points
+from simlab.fitting.scales.sampling import Draws, begin, go_on, joined
+from simlab.fitting.scales.terms import EFFECTS, terms_of
+from simlab.fitting.scales.thinning import thinned
+from simlab.rng import stream
+from simlab.tables.held import Ratings
+from simlab.types import Floats
+from simlab.world.laws.scales import Scale, ScaleEffects
+
+LawName = Literal["gaussian", "ordinal", "binary"]
+
+CHAINS, WARMUP, KEPT = 4, 300, 400
+CLOSE_ENOUGH, MOST_ROUNDS = 1.01, 6
+"""Chains run on until every R-hat is below, or so many times."""
+
+DRAWS = 200
+SHARPNESS = 0.3
+"""Scale of the half-normal prior of how far raters of an ordinal scale differ in sharpness (logarithm)."""
+
+
+def fit(law: LawName, ratings: Ratings, *, seed: int = 0, draws: int = DRAWS, priors: Priors | None = None) -> Fitted:
+    """Fit a law to a table; the same seed gives the same draws."""
+    used, note = thinned(stream(seed, "fit", law, "documents"), ratings)
+    scale, own = scale_of(law, used), priors or priors_of(law, used)
+    model, seen = prepare(law, used, scale, own, CHAINS)
+    held, diagnosis = _sampled(stream(seed, "fit", law), model, seen)
+    effects = assembled(stream(seed, "fit", law, "others"), model, held, scale, draws, ratings.n_systems)
+    names = [f"{name}_sd" for name in (*EFFECTS, "residual") if name in model.terms.names]
+    sharpened = law == "ordinal"
+    return Fitted(
+        law=law,
+        ratings=ratings,
+        effects=effects,
+        components={name: np.array([getattr(one, name) for one in effects]) for name in names},
+        not_identified=[*note, *telling.not_identified(used, model.terms, sharpened)],
+        unknown=telling.unknown(used, model.terms, sharpened),
+        diagnosis=diagnosis,
+    )
+
+
+def scale_of(law: LawName, ratings: Ratings) -> Scale:
+    """Say how a law turns latent values into the scores of a table; thresholds are those of a first look."""
+    if law == "gaussian":
+        return gaussian_scale(ratings)
+    values = categories(ratings) if law == "ordinal" else np.unique(ratings.score)
+    return Scale(law, -np.inf, np.inf, 0.0, np.inf, np.zeros(len(values) - 1), values)
+
+
+def priors_of(law: LawName, ratings: Ratings) -> Priors:
+    """Return the priors that a table is fitted with."""
+    return for_points(ratings.score) if law == "gaussian" else for_latents(SHARPNESS if law == "ordinal" else 0.0)
+
+
+def prepare(law: LawName, ratings: Ratings, scale: Scale, priors: Priors, tables: int) -> tuple[Model, Seen]:
+    """Set up what is sampled, for so many chains of one table."""
+    model = model_of(law, ratings, priors, len(scale.values))
+    score = np.repeat(ratings.score[:, None], tables, axis=1)
+    return model, seen_scores(score, scale, priors)
+
+
+def model_of(law: LawName, ratings: Ratings, priors: Priors, n_values: int) -> Model:
+    """Set up what is sampled for a design."""
+    n_thresholds = n_values - 1 if law == "ordinal" else 0
+    return Model(law, terms_of(ratings, priors.sharpness > 0), priors, ratings.rater, ratings.n_raters, n_thresholds)
+
+
+def seen_scores(score: Floats, scale: Scale, priors: Priors) -> Seen:
+    """Return what scores `[rating, table]` say of latent values, the prior mean taken off."""
+    if scale.law == "gaussian":
+        seen = seen_points(score, scale)
+        return Seen(seen.low - priors.mean, seen.high - priors.mean, seen.category)
+    category = np.searchsorted(scale.values, score)
+    if scale.law == "binary":
+        return Seen(np.where(category > 0, 0.0, -np.inf), np.where(category > 0, np.inf, 0.0), np.zeros_like(category))
+    return Seen(np.full(score.shape, -np.inf), np.full(score.shape, np.inf), category)
+
+
+def _sampled(rng: np.random.Generator, model: Model, seen: Seen) -> tuple[Draws, dict[str, float]]:
+    chains = begin(rng, model, seen, WARMUP)
+    held = [go_on(chains, KEPT)]
+    diagnosis = diagnosed(held[0])
+    while diagnosis["r_hat"] > CLOSE_ENOUGH and len(held) < MOST_ROUNDS:
+        held.append(go_on(chains, KEPT))
+        diagnosis = diagnosed(joined(held))
+    return joined(held), diagnosis
+
+
+def diagnosed(draws: Draws) -> dict[str, float]:
+    """Return the worst R-hat of standard deviations, systems and thresholds, and the fewest effective draws."""
+    single = [value[:, k] for value in draws.effect.values() for k in range(value.shape[1])]
+    cuts = [draws.thresholds[:, k] for k in range(draws.thresholds.shape[1])]
+    watched = [value for value in draws.sd.values() if np.ptp(value) > 0] + single + cuts
+    return {
+        "r_hat": max(diagnosing.r_hat(value) for value in watched),
+        "effective_draws": min(diagnosing.effective_draws(value) for value in watched),
+        "draws": float(draws.mean.size),
+        "chains": float(draws.mean.shape[1]),
+    }
+
+
+def assembled(
+    rng: np.random.Generator, model: Model, held: Draws, scale: Scale, draws: int, n_systems: int
+) -> list[ScaleEffects]:
+    """Put evenly spaced draws together to laws."""
+    kept, tables = held.mean.shape
+    picked = np.linspace(0, kept * tables - 1, draws).round().astype(int)
+    return [_effects(rng, model, held, scale, n_systems, (int(one % kept), int(one // kept))) for one in picked]
+
+
+def _effects(
+    rng: np.random.Generator, model: Model, held: Draws, scale: Scale, n_systems: int, at: tuple[int, int]
+) -> ScaleEffects:
+    sd = {f"{name}_sd": float(value[at]) for name, value in held.sd.items()}
+    single = {name: value[at[0], :, at[1]] for name, value in held.effect.items()}
+    mean = float(held.mean[at]) + model.priors.mean
+    sharp, sharp_sd = _sharpness(rng, model, held, at)
+    # At large the mean of sharpness is 1; here its median was.
+    grow = float(np.exp(sharp_sd**2 / 2))
+    absent = dict.fromkeys(("segment_sd", "output_sd"), 0.0)
+    shared = ("system_sd", "document_sd", "segment_sd", "system_document_sd", "output_sd")
+    sd = absent | sd
+    sd |= {name: grow * sd[name] for name in shared}
+    sd["rater_system_sd"], sd["leniency_sd"] = sd["rater_system_sd"], sd["leniency_sd"]
+    tail = model.priors.tails[int(held.tail[at])]
+    cuts = held.thresholds[at[0], :, at[1]] if model.n_thresholds else np.zeros(0 if scale.law == "gaussian" else 1)
+    return ScaleEffects(
+        mean=mean,
+        system=mean + grow * single["system"],
+        leniency=single["leniency"],
+        sharpness=np.exp(sharp) / grow,
+        taste=single["rater_system"].reshape(model.n_raters, n_systems).T.copy(),
+        sharpness_sd=sharp_sd,
+        scale=replace(scale, tail=tail, thresholds=cuts),
+        **sd,
+    )
+
+
+def _sharpness(rng: np.random.Generator, model: Model, held: Draws, at: tuple[int, int]) -> tuple[Floats, float]:
+    if model.sharpened:
+        return held.sharp[at[0], :, at[1]], float(held.sharp_sd[at])
+    return np.zeros(model.n_raters), float(np.abs(model.priors.sharpness * rng.standard_normal()))

@@ -1,0 +1,127 @@
+"""Draw how each rater uses an ordinal scale, and where its categories are cut."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from simlab.fitting.scales.chain import Model, State, applied, effects, precision, radius, refresh
+from simlab.fitting.scales.slices import slice_step
+from simlab.fitting.scales.standard_deviations import WIDE, half_normal_spread, rows_of
+from simlab.fitting.scales.terms import SHARED
+from simlab.types import Bools, Floats, Ints
+
+AIM = 0.4
+"""Share of moved thresholds that should be taken."""
+
+
+def draw_sharpness(rng: np.random.Generator, model: Model, state: State) -> None:
+    """Draw the sharpness of raters and its spread, given all effects and given the product of the two."""
+    square, product = _told(model, state)
+    spread = state.sharp_sd
+
+    def density(log: Floats) -> Floats:
+        return np.asarray(_fit(log, square, product) - (log / spread) ** 2 / 2)
+
+    state.sharp = slice_step(rng, density, state.sharp, WIDE / np.sqrt(square + 1 / spread**2))
+    _draw_spread(rng, model, state, square, product)
+    _draw_common(rng, model, state)
+    refresh(model, state)
+
+
+def _told(model: Model, state: State) -> tuple[Floats, Floats]:
+    """Return what the latent values say of each rater's sharpness: sums of squares and products, `[rater, table]`."""
+    values, shared = effects(model, state), model.terms.shared[:, None]
+    common = applied(model, None, shared * values)
+    own = state.latent - applied(model, None, (1 - shared) * values)
+    exact = precision(model, state)
+    return _per_rater(model, exact * common**2), _per_rater(model, exact * common * own)
+
+
+def _per_rater(model: Model, values: Floats) -> Floats:
+    total = np.zeros((model.n_raters, values.shape[1]))
+    np.add.at(total, model.rater, values)
+    return total
+
+
+def _fit(log: Floats, square: Floats, product: Floats) -> Floats:
+    sharpness = np.exp(np.clip(log, -20, 20))
+    return np.asarray(product * sharpness - square * sharpness**2 / 2)
+
+
+def _draw_spread(rng: np.random.Generator, model: Model, state: State, square: Floats, product: Floats) -> None:
+    prior = model.priors.sharpness
+    power = np.full(state.sharp_sd.shape, model.n_raters - 1.0)
+    squares = (state.sharp**2).sum(0)
+    state.sharp_sd = half_normal_spread(rng, state.sharp_sd, power, squares, np.full(power.shape, prior**-2))
+    state.sharp_sd = np.maximum(state.sharp_sd, 1e-5 * prior)
+    unit = state.sharp / state.sharp_sd
+
+    def density(spread: Floats) -> Floats:
+        return np.asarray(_fit(spread * unit, square, product).sum(0) - (spread / prior) ** 2 / 2)
+
+    signed = slice_step(rng, density, state.sharp_sd, np.full(power.shape, 4 * prior))
+    state.sharp, state.sharp_sd = signed * unit, np.maximum(np.abs(signed), 1e-5 * prior)
+
+
+def _draw_common(rng: np.random.Generator, model: Model, state: State) -> None:
+    """Draw a factor that all raters' sharpness gains and all that they share loses: no rating tells it."""
+    rows = rows_of(model, SHARED)
+    squares = (state.sd[rows] ** 2 / model.scale[rows] ** 2).sum(0)
+
+    def density(log: Floats) -> Floats:
+        sharp = (((state.sharp + log) / state.sharp_sd) ** 2).sum(0)
+        return np.asarray(-len(rows) * log - np.exp(-2 * log) * squares / 2 - sharp / 2)
+
+    log = slice_step(rng, density, np.zeros_like(squares), np.full(squares.shape, 4 * model.priors.sharpness))
+    state.sharp = state.sharp + log
+    state.sd[rows] *= np.exp(-log)
+
+
+def draw_thresholds(rng: np.random.Generator, model: Model, state: State, category: Ints, tune: bool) -> None:
+    """Move every second threshold, then the others, whatever the latent values (Cowles 1996).
+
+    `category[rating, table]` are the answers. With `tune` the widths of moves are adapted.
+    """
+    noise = radius(model, state)[-1]
+    centre = (state.latent - state.error) / noise
+    for odd in (0, 1):
+        mine = np.arange(model.n_thresholds) % 2 == odd
+        if mine.any():
+            moved = _move(rng, model, state, (centre, noise, category), mine)
+            if tune:
+                state.steps[mine] *= np.exp(0.15 * (moved[mine] - AIM))
+
+
+def _move(
+    rng: np.random.Generator, model: Model, state: State, held: tuple[Floats, Floats, Ints], mine: Bools
+) -> Floats:
+    centre, noise, category = held
+    shift = np.where(mine[:, None], state.steps * rng.standard_normal(state.steps.shape), 0.0)
+    tried = state.thresholds + shift
+    gain = _likelihood(tried / noise, centre, category) - _likelihood(state.thresholds / noise, centre, category)
+    # A rating's category lies between two thresholds, of which one is moved.
+    below = np.where(mine[np.maximum(category - 1, 0)] & (category > 0), category - 1, category)
+    table = np.broadcast_to(np.arange(centre.shape[1]), category.shape)
+    keep = below < model.n_thresholds
+    total = np.zeros(tried.shape)
+    np.add.at(total, (below[keep], table[keep]), gain[keep])
+    total += (state.thresholds**2 - tried**2) / (2 * model.priors.threshold_sd**2)
+    padded = np.pad(state.thresholds, ((1, 1), (0, 0)), constant_values=((-np.inf, np.inf), (0, 0)))
+    ordered = (tried > padded[:-2]) & (tried < padded[2:])
+    taken = mine[:, None] & ordered & (np.log(rng.random(tried.shape)) < np.where(ordered, total, -np.inf))
+    state.thresholds = np.where(taken, tried, state.thresholds)
+    return np.asarray(taken.astype(float))
+
+
+def _likelihood(thresholds: Floats, centre: Floats, category: Ints) -> Floats:
+    """Return the log probability of each category, in units of the noise; disordered thresholds give -inf."""
+    edge = np.full((1, thresholds.shape[1]), np.inf)
+    cuts = np.concatenate([-edge, thresholds, edge])
+    table = np.arange(thresholds.shape[1])
+    low, high = cuts[category, table] - centre, cuts[category + 1, table] - centre
+    mirrored = low > 0
+    low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    top = log_ndtr(high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(top + np.log(-np.expm1(np.minimum(log_ndtr(low) - top, 0.0))))

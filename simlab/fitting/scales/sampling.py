@@ -1,0 +1,142 @@
+"""Sample the parameters of a law, for many tables of one design side by side (or several chains of one table)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simlab.fitting.scales.chain import Model, State, effects, start
+from simlab.fitting.scales.latents import draw_latents
+from simlab.fitting.scales.normal_effects import draw_effects
+from simlab.fitting.scales.observing import Seen, seen_categories
+from simlab.fitting.scales.one_term import draw_terms
+from simlab.fitting.scales.own_scales import draw_sharpness, draw_thresholds
+from simlab.fitting.scales.standard_deviations import (
+    draw_given_effects,
+    draw_noise_parts,
+    draw_scale,
+    draw_shares,
+)
+from simlab.fitting.scales.tails import draw_tails
+from simlab.fitting.scales.terms import SINGLE
+from simlab.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Hold draws, the draw first, the table last: standard deviations by name, single effects, what else there is.
+
+    `effect[name]` are `[draw, unit, table]`; where two effects are not told apart their sum has been shared out.
+    """
+
+    sd: dict[str, Floats]
+    effect: dict[str, Floats]
+    mean: Floats
+    thresholds: Floats
+    sharp: Floats
+    sharp_sd: Floats
+    tail: Ints
+
+
+@dataclass
+class Chains:
+    """Hold chains that can be run on: what they are about, what is seen, where they stand and what they are fed by."""
+
+    model: Model
+    seen: Seen
+    open: Bools
+    state: State
+    rng: np.random.Generator
+
+
+def begin(rng: np.random.Generator, model: Model, seen: Seen, warmup: int) -> Chains:
+    """Start chains and let them find where the draws lie."""
+    chains = Chains(model, seen, seen.open, start(rng, model, seen, seen.low.shape[1]), rng)
+    for _ in range(warmup):
+        sweep(chains, tune=True)
+    return chains
+
+
+def go_on(chains: Chains, keep: int, every: int = 1) -> Draws:
+    """Run chains on and keep every so many-th draw."""
+    kept = []
+    for _ in range(keep):
+        for _ in range(every):
+            sweep(chains, tune=False)
+        kept.append(_record(chains))
+    return _stacked(kept)
+
+
+def joined(parts: list[Draws]) -> Draws:
+    """Put draws of the same chains one after the other."""
+    return _stacked(parts, np.concatenate)
+
+
+def sweep(chains: Chains, tune: bool) -> None:
+    """Draw everything once, each given the rest."""
+    rng, model, state, seen = chains.rng, chains.model, chains.state, chains.seen
+    if model.n_thresholds:
+        draw_thresholds(rng, model, state, seen.category, tune)
+        seen = seen_categories(seen.category, state.thresholds)
+    draw_latents(rng, model, state, seen, chains.open)
+    if model.latent:
+        draw_scale(rng, model, state)
+        draw_noise_parts(rng, model, state)
+    draw_effects(rng, model, state)
+    draw_terms(rng, model, state, tune)
+    if state.weight is not None:
+        draw_tails(rng, model, state)
+    draw_given_effects(rng, model, state)
+    draw_shares(rng, model, state)
+    if model.sharpened:
+        draw_sharpness(rng, model, state)
+
+
+def _record(chains: Chains) -> Draws:
+    model, state = chains.model, chains.state
+    values = effects(model, state)
+    return Draws(
+        sd=dict(zip(model.terms.names, state.sd.copy(), strict=True)),
+        effect=_joint(chains, values),
+        mean=np.asarray(values[0] if not model.n_thresholds else np.zeros_like(values[0])),
+        thresholds=state.thresholds.copy(),
+        sharp=state.sharp.copy(),
+        sharp_sd=state.sharp_sd.copy(),
+        tail=state.tail.copy(),
+    )
+
+
+def _unmixed(chains: Chains, values: Floats, name: str) -> Floats:
+    k = next(k for k, term in enumerate(chains.model.terms.terms) if name in term.names)
+    starts = chains.model.terms.starts
+    return np.asarray(values[starts[k] : starts[k + 1]])
+
+
+def _joint(chains: Chains, values: Floats) -> dict[str, Floats]:
+    """Share sums of effects that stand together out among their parts, at random as their spreads ask for."""
+    found: dict[str, Floats] = {}
+    square = dict(zip(chains.model.terms.names, chains.state.sd**2, strict=True))
+    for term in chains.model.terms.terms[1:]:
+        total = _unmixed(chains, values, term.names[0])
+        for k, name in enumerate(term.names):
+            rest = sum((square[other] for other in term.names[k + 1 :]), np.zeros(total.shape[1]))
+            share = square[name] / (square[name] + rest)
+            noise = chains.rng.standard_normal(total.shape) * np.sqrt(square[name] * (1 - share))
+            found[name] = share * total + noise
+            total = total - found[name]
+    return {name: value for name, value in found.items() if name in SINGLE}
+
+
+def _stacked(parts: list[Draws], join: Callable[[list[Any]], Any] = np.stack) -> Draws:
+    return Draws(
+        sd={name: join([one.sd[name] for one in parts]) for name in parts[0].sd},
+        effect={name: join([one.effect[name] for one in parts]) for name in parts[0].effect},
+        mean=join([one.mean for one in parts]),
+        thresholds=join([one.thresholds for one in parts]),
+        sharp=join([one.sharp for one in parts]),
+        sharp_sd=join([one.sharp_sd for one in parts]),
+        tail=join([one.tail for one in parts]),
+    )

@@ -1,0 +1,145 @@
+"""Draw standard deviations: given effects, given standardised effects, and along what the ratings do not tell.
+
+The first two by turns are the interweaving of Yu and Meng (2011), which mixes near 0 as well as far from it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from simlab.fitting.scales.chain import NARROWEST, Model, State, precision, radius, refresh
+from simlab.fitting.scales.slices import slice_step
+from simlab.types import Floats, Ints
+
+WIDE = 8.0
+"""Width of the intervals of slice sampling, in standard deviations of what is drawn."""
+
+
+def per_term(model: Model, rows: Floats) -> Floats:
+    """Sum rows of standard deviations by the term that they stand in, the noise last: `[term, table]`."""
+    total = np.zeros((len(model.terms.terms), rows.shape[1]))
+    np.add.at(total, model.group - 1, rows)
+    return total
+
+
+def prior_precision(model: Model, state: State) -> Floats:
+    """Return twice the rate at which the log prior falls with the square of a common factor: `[term, table]`."""
+    return per_term(model, (state.sd / model.scale) ** 2)
+
+
+def draw_given_effects(rng: np.random.Generator, model: Model, state: State) -> None:
+    """Draw the spread of each term, and of the noise, given what spreads (a common factor of its parts)."""
+    squares = np.add.reduceat(state.unit**2, model.terms.starts[1:-1], axis=0) * radius(model, state)[:-1] ** 2
+    count = np.array([term.n for term in model.terms.terms[1:]], float)
+    prior = prior_precision(model, state)
+    if not model.latent:
+        weight = 1.0 if state.weight is None else state.weight
+        squares = np.concatenate([squares, (weight * state.error**2).sum(0, keepdims=True)])
+        count = np.append(count, len(state.error))
+    parts = np.bincount(model.group - 1).astype(float)[: len(count)]
+    now = radius(model, state)[: len(count)]
+    new = half_normal_spread(rng, now, (count - parts)[:, None], squares, prior[: len(count)] / now**2)
+    grow = np.maximum(new / now, 1e-12)
+    state.unit[model.terms.starts[1] :] /= grow[: len(model.terms.terms) - 1][
+        model.terms.term_of[model.terms.starts[1] :] - 1
+    ]
+    _scale(model, state, np.concatenate([grow, np.ones((len(prior) - len(count), grow.shape[1]))]))
+
+
+def _scale(model: Model, state: State, grow: Floats) -> None:
+    """Multiply the standard deviations of terms, and those of the noise, by factors `[term, table]`."""
+    least = np.where(np.isfinite(model.scale), NARROWEST * model.scale, 0.0)
+    state.sd = np.maximum(state.sd * grow[model.group - 1], least)
+
+
+def half_normal_spread(rng: np.random.Generator, now: Floats, power: Floats, squares: Floats, prior: Floats) -> Floats:
+    """Draw x from the density x^-(power + 1) exp(-squares / (2 x^2) - prior x^2 / 2) in one slice step."""
+    top = (np.sqrt(power**2 + 4 * squares * prior) - power) / (2 * prior)
+    top = np.maximum(top, 1e-300)
+    width = WIDE / np.sqrt(2 * squares / top + 2 * prior * top + 1e-12)
+
+    def density(log: Floats) -> Floats:
+        square = np.exp(2 * log)
+        return np.asarray(-power * log - squares / (2 * square) - prior * square / 2)
+
+    return np.exp(slice_step(rng, density, np.log(now), np.minimum(width, 20.0)))
+
+
+def draw_shares(rng: np.random.Generator, model: Model, state: State) -> None:
+    """Draw how the spread of a term is shared out among its parts, of which only the priors speak."""
+    for group in np.unique(model.group):
+        rows = np.flatnonzero(model.group == group)
+        if len(rows) > 1 and not (model.latent and group == model.group[-1]):
+            for one, other in pairwise(rows):
+                _turn(rng, model, state, int(one), int(other))
+
+
+def _turn(rng: np.random.Generator, model: Model, state: State, one: int, other: int) -> None:
+    squares = state.sd[one] ** 2 + state.sd[other] ** 2
+    rates = squares[None] / model.scale[[one, other]] ** 2 / 2
+
+    def density(angle: Floats) -> Floats:
+        inside = (angle > 0) & (angle < np.pi / 2)
+        return np.where(inside, -rates[0] * np.cos(angle) ** 2 - rates[1] * np.sin(angle) ** 2, -np.inf)
+
+    now = np.arctan2(state.sd[other], state.sd[one])
+    angle = slice_step(rng, density, now, np.full(now.shape, np.pi))
+    state.sd[one], state.sd[other] = np.sqrt(squares) * np.cos(angle), np.sqrt(squares) * np.sin(angle)
+
+
+def rescale(model: Model, state: State, grow: Floats) -> None:
+    """Multiply everything on the latent scale, but the noise, by one factor per table."""
+    state.sd[model.free_rows] *= grow
+    state.thresholds = state.thresholds * grow
+    state.latent = state.latent * grow
+    state.unit[0] *= grow
+    refresh(model, state)
+
+
+def log_prior_of_scale(model: Model, state: State, log_grow: Floats) -> Floats:
+    """Return the log density of everything that `rescale` multiplies, with the volume it takes up, per table."""
+    square = np.exp(2 * log_grow)
+    rows = model.free_rows
+    total = len(rows) * log_grow - square * (state.sd[rows] ** 2 / model.scale[rows] ** 2).sum(0) / 2
+    if model.n_thresholds:
+        total = total + model.n_thresholds * log_grow
+        total = total - square * (state.thresholds**2).sum(0) / (2 * model.priors.threshold_sd**2)
+        return np.asarray(total)
+    return np.asarray(total + log_grow - square * state.unit[0] ** 2 / 2)
+
+
+def draw_scale(rng: np.random.Generator, model: Model, state: State) -> None:
+    """Draw a common factor of latent values, effects and thresholds of a latent law (Liu and Sabatti 2000)."""
+    n = len(state.latent)
+    squares = (precision(model, state) * state.error**2).sum(0)
+
+    def density(log: Floats) -> Floats:
+        return np.asarray(n * log - np.exp(2 * log) * squares / 2 + log_prior_of_scale(model, state, log))
+
+    width = np.full(squares.shape, WIDE / np.sqrt(2 * n))
+    rescale(model, state, np.exp(slice_step(rng, density, np.zeros_like(squares), width)))
+
+
+def draw_noise_parts(rng: np.random.Generator, model: Model, state: State) -> None:
+    """Draw what a latent law's noise holds beside the residual, of which only the priors speak.
+
+    All that is measured in noise keeps its proportion to it.
+    """
+    for row in model.noise_rows[:-1]:
+        before = np.sqrt((state.sd[model.noise_rows] ** 2).sum(0))
+        rest = before**2 - state.sd[row] ** 2
+        scale = float(model.scale[row, 0])
+
+        def density(own: Floats, rest: Floats = rest, before: Floats = before, scale: float = scale) -> Floats:
+            log = np.log((rest + own**2) / before**2) / 2
+            return np.where(own > 0, -((own / scale) ** 2) / 2 + log_prior_of_scale(model, state, log), -np.inf)
+
+        state.sd[row] = slice_step(rng, density, state.sd[row], np.full(before.shape, 4 * scale))
+        rescale(model, state, np.sqrt(rest + state.sd[row] ** 2) / before)
+
+
+def rows_of(model: Model, names: tuple[str, ...]) -> Ints:
+    """Return where standard deviations of terms stand among all, by name."""
+    return np.array([k for k in model.free_rows if model.terms.names[k] in names], int)

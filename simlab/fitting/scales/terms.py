@@ -1,0 +1,164 @@
+"""Say which effects ratings have, and which of them a table cannot tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from simlab.tables.held import Ratings
+from simlab.types import Floats, Ints
+
+SHARED = ("system", "document", "segment", "system_document", "output")
+"""Effects that all raters of an output meet: a rater's sharpness multiplies them."""
+
+OWN = ("leniency", "rater_system", "rater_document")
+"""Effects of one rater."""
+
+SINGLE = ("system", "leniency", "rater_system")
+"""Effects of systems and raters, whose single values are wanted, so that they never go into the noise."""
+
+OF_SEGMENTS = ("segment", "output")
+"""Effects of parts of documents: where each document is one segment there are none beside those of documents."""
+
+EFFECTS = (*SHARED, *OWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Hold effects that the same ratings share: `level[rating]` is which of `n` effects a rating gets.
+
+    Several `names` stand in one term where they group the ratings alike: only their sum has a likelihood.
+    """
+
+    names: tuple[str, ...]
+    level: Ints
+    n: int
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Hold the terms of a table, the constant first, and the names that go into the noise.
+
+    `noise` are effects that no two ratings share, so that only their sum with the residual has a likelihood.
+    """
+
+    terms: tuple[Term, ...]
+    noise: tuple[str, ...]
+
+    @cached_property
+    def _held(self) -> dict[int, Floats]:
+        return {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """List the effects that have a spread: those of the terms, those in the noise, the residual last."""
+        return (*(name for term in self.terms[1:] for name in term.names), *self.noise, "residual")
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Return where each term's effects start among all effects, and their number at the end."""
+        return np.concatenate([[0], np.cumsum([term.n for term in self.terms])])
+
+    @cached_property
+    def matrix(self) -> sparse.csr_matrix:
+        """Return which effects each rating gets: `[rating, effect]`."""
+        columns = np.stack([term.level + start for term, start in zip(self.terms, self.starts, strict=False)], axis=1)
+        n, width = columns.shape
+        pointers = np.arange(0, n * width + 1, width)
+        return sparse.csr_matrix((np.ones(n * width), columns.ravel(), pointers), shape=(n, int(self.starts[-1])))
+
+    @cached_property
+    def transposed(self) -> sparse.csr_matrix:
+        """Return the matrix of ratings by effects, turned round."""
+        return self.matrix.T.tocsr()
+
+    @cached_property
+    def term_of(self) -> Ints:
+        """Return the term of each effect."""
+        return np.repeat(np.arange(len(self.terms)), [term.n for term in self.terms])
+
+    @cached_property
+    def shared(self) -> Floats:
+        """Return 1 for effects that a rater's sharpness multiplies, 0 for the others: `[effect]`."""
+        flags = [float(term.names[0] in SHARED) for term in self.terms]
+        return np.asarray(flags)[self.term_of]
+
+    def few(self, most: int) -> Ints:
+        """Return which effects belong to the smallest terms that hold at most so many effects together."""
+        sizes = np.diff(self.starts)
+        order = np.argsort(sizes, kind="stable")
+        chosen = order[np.cumsum(sizes[order]) <= most]
+        return np.flatnonzero(np.isin(self.term_of, chosen))
+
+    def crossed(self, some: Ints) -> Floats:
+        """Return how many ratings get both of two effects, `[effect, effect]`, for some effects."""
+        key = len(some)
+        if key not in self._held:
+            part = self.matrix[:, some]
+            self._held[key] = np.asarray((part.T @ part).todense())
+        return self._held[key]
+
+    def sums(self, k: int) -> sparse.csr_matrix:
+        """Return the matrix that sums values of ratings over the effects of a term: `[effect, rating]`."""
+        return self._sums[k]
+
+    @cached_property
+    def _sums(self) -> list[sparse.csr_matrix]:
+        starts = self.starts
+        return [self.transposed[starts[k] : starts[k + 1]] for k in range(len(self.terms))]
+
+
+def terms_of(ratings: Ratings, sharpened: bool) -> Terms:
+    """Find the terms of a table; where raters sharpen, only effects that they all sharpen, or none, stand together."""
+    n = len(ratings.score)
+    held: list[Term] = []
+    noise: list[str] = []
+    for name, (level, size) in _levels(ratings).items():
+        if name not in SINGLE and len(np.unique(level)) == n:
+            noise.append(name)
+            continue
+        alike = next((k for k, term in enumerate(held) if _together(term, name, level, sharpened)), None)
+        if alike is None:
+            held.append(Term((name,), level, size))
+        else:
+            held[alike] = Term((*held[alike].names, name), held[alike].level, held[alike].n)
+    return Terms((Term(("mean",), np.zeros(n, int), 1), *held), tuple(noise))
+
+
+def _together(term: Term, name: str, level: Ints, sharpened: bool) -> bool:
+    if sharpened and (term.names[0] in SHARED) != (name in SHARED):
+        return False
+    return bool(np.array_equal(_order(term.level), _order(level)))
+
+
+def _order(level: Ints) -> Ints:
+    """Number groups in the order in which they come up."""
+    _, first, found = np.unique(level, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[found])
+
+
+def _levels(ratings: Ratings) -> dict[str, tuple[Ints, int]]:
+    document = ratings.document[ratings.item]
+    systems, raters = ratings.n_systems, ratings.n_raters
+    found = {
+        "system": (ratings.system, systems),
+        "document": _dense([document]),
+        "segment": _dense([ratings.item]),
+        "system_document": _dense([ratings.system, document]),
+        "output": _dense([ratings.system, ratings.item]),
+        "leniency": (ratings.rater, raters),
+        "rater_system": (ratings.rater * systems + ratings.system, raters * systems),
+        "rater_document": _dense([ratings.rater, document]),
+    }
+    undivided = len(np.unique(ratings.item)) == len(np.unique(document))
+    return {name: level for name, level in found.items() if not (undivided and name in OF_SEGMENTS)}
+
+
+def _dense(columns: Sequence[Ints]) -> tuple[Ints, int]:
+    _, level = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    flat = np.asarray(level).reshape(-1)
+    return flat, int(flat.max()) + 1

@@ -1,0 +1,108 @@
+"""Tell which scores of a table are better, and between which bounds they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from simlab.messages import legible
+from simlab.tables.held import Told
+from simlab.types import Floats, InputError
+
+Better: TypeAlias = Literal["higher", "lower"]
+Source: TypeAlias = Literal["told", "table", "assumed"]
+
+USUAL_SCALES = (
+    (0.0, 1.0),
+    (1.0, 3.0),
+    (1.0, 4.0),
+    (1.0, 5.0),
+    (0.0, 5.0),
+    (1.0, 6.0),
+    (1.0, 7.0),
+    (1.0, 10.0),
+    (0.0, 10.0),
+)
+PERCENT = (0.0, 100.0)
+
+
+class Direction(NamedTuple):
+    """Say which scores are better and who says so."""
+
+    better: Better
+    source: Source
+
+
+def scale(text: str | None) -> tuple[float, float] | None:
+    """Read `A..B` as it is typed; raise InputError for what is none.
+
+    >>> scale("0..100"), scale("-1..1"), scale(None)
+    ((0.0, 100.0), (-1.0, 1.0), None)
+    """
+    from simlab.files import decimal
+
+    if text is None:
+        return None
+    low, _, high = text.partition("..")
+    least, most = decimal(low.strip()), decimal(high.strip())
+    if least is None or most is None or least >= most:
+        raise InputError(f"--scale {legible(text, 40)}: write the least and the largest score, such as 0..100")
+    return least, most
+
+
+def told(said: Told, implied: Better, why: str, where: str) -> Direction:
+    """Hold what an owner says against what a table implies; raise InputError where they contradict each other."""
+    if said.better not in (None, implied):
+        raise InputError(f"{where}: --better {said.better} contradicts the table: {why}; leave it out")
+    return Direction(implied, "table" if said.better is None else "told")
+
+
+def of_plain(said: Told, score: Floats, *, counted: bool, before: bool, as_before: bool) -> Direction:
+    """Say which scores of a plain table are better: as told; lower where errors are counted; else higher is assumed.
+
+    `counted`: the table says how many errors there are. `before`: it has the columns that simlab has always read as
+    sums of errors; then scores that pile up above 0, as errors do, are taken for such (all are with `as_before`).
+    """
+    if said.better is not None:
+        return Direction(said.better, "told")
+    if counted:
+        return Direction("lower", "table")
+    sums = as_before or (len(score) > 0 and bool(score.min() >= 0 and score.max() > 1 and _piled_up(score)))
+    return Direction("lower" if before and sums else "higher", "assumed")
+
+
+def _piled_up(score: Floats) -> bool:
+    """Tell scores most of which are near 0, far from the largest."""
+    return bool(4 * np.median(score) <= score.max())
+
+
+def usual(score: Floats) -> tuple[float, float] | None:
+    """Return the scale that scores seem to be given on; None where they tell of none.
+
+    Whole numbers that reach both ends of a short scale are taken to be on it, others from 0 to 100 on that one.
+
+    >>> usual(np.array([1.0, 3.0, 5.0])), usual(np.array([55.0, 71.5])), usual(np.array([0.31, 0.77]))
+    ((1.0, 5.0), (0.0, 100.0), None)
+    """
+    low, high = float(score.min()), float(score.max())
+    if (low, high) in USUAL_SCALES and not np.any(score % 1):
+        return low, high
+    return PERCENT if low >= PERCENT[0] and USUAL_SCALES[-1][1] < high <= PERCENT[1] else None
+
+
+def check(score: Floats, said: Told, better: Better, line: Callable[[int], str]) -> None:
+    """Raise InputError, beginning with `line(k)`, for the first score that cannot be: off its scale, or a credit."""
+    if said.scale is not None:
+        low, high = said.scale
+        _refuse(score, (score < low) | (score > high), f"is off the scale from {low:g} to {high:g} (--scale)", line)
+    elif better == "lower":
+        rule = "is below 0, where scores add up errors and lower is better; negate what was negated, or say "
+        _refuse(score, score < 0, f"{rule}--better higher, or --scale A..B", line)
+
+
+def _refuse(score: Floats, wrong: Sequence[bool] | np.ndarray, rule: str, line: Callable[[int], str]) -> None:
+    if np.any(wrong):
+        k = int(np.argmax(wrong))
+        raise InputError(f"{line(k)}: score {score[k]:g} {rule}")

@@ -1,0 +1,237 @@
+"""Read tables of outputs that humans and metrics scored: a judge and humans, scores with repeats, labels of 0 and 1."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simlab.tables.cells import (
+    Numbers,
+    Table,
+    check_spelling,
+    check_systems,
+    check_wanted,
+    named,
+    number,
+    spelled_alike,
+)  # fmt: skip
+from simlab.types import Array, Floats, InputError, Ints
+
+FORM = "outputs (columns system, item, human and one or more metrics)"
+USUAL: Mapping[str, Sequence[str]] = {
+    "system": ("model", "system_id"),
+    "item": ("segment", "segment_id", "seg_id", "item_id"),
+    "document": ("doc", "doc_id", "document_id"),
+    "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "login"),
+}
+_NOT_METRICS = frozenset(("", "seconds", *USUAL, *(name for usual in USUAL.values() for name in usual)))
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Hold outputs that humans scored: `system[output]`, `item[output]` (numbered in the order of the table).
+
+    `human[output, repeat]` are ratings, NaN = a gap; `metrics[name][output]` are scores, NaN where there is none.
+    `n_documents` and `rater_names` are what the table names of them, 0 and none where it does not. `rows` were read,
+    `gaps` of their cells of humans are empty. `notes` are sentences on what a reader may not expect.
+    """
+
+    system: Ints
+    item: Ints
+    system_names: tuple[str, ...]
+    n_items: int
+    human: Floats
+    metrics: Mapping[str, Floats]
+    n_documents: int = 0
+    rater_names: tuple[str, ...] = ()
+    rows: int = 0
+    gaps: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Gather ratings and scores of outputs, whose rows may be several; `score[name]` has one of each output."""
+
+    systems: Numbers = field(default_factory=Numbers)
+    items: Numbers = field(default_factory=Numbers)
+    documents: Numbers = field(default_factory=Numbers)
+    raters: Numbers = field(default_factory=Numbers)
+    outputs: Numbers = field(default_factory=Numbers)
+    of: array[int] = field(default_factory=lambda: array("i"))
+    rating: array[float] = field(default_factory=lambda: array("d"))
+    lines: array[int] = field(default_factory=lambda: array("i"))
+    scores: dict[str, array[float]] = field(default_factory=dict)
+    rated_by: set[tuple[int, int]] = field(default_factory=set)
+    rows: int = 0
+    gaps: int = 0
+    again: int = 0
+
+
+def holds(header: Sequence[str]) -> bool:
+    """Say whether columns, by our names, are those of outputs that humans scored."""
+    return {"system", "item"} <= set(header) and bool(human_columns(header))
+
+
+def human_columns(header: Sequence[str]) -> list[int]:
+    """Return the places of human scores: `human`, or several that begin with it."""
+    return [k for k, name in enumerate(header) if name == "human" or name.startswith(("human_", "human "))]
+
+
+def metric_columns(header: Sequence[str], wanted: Sequence[str], where: str) -> dict[str, int]:
+    """Return the places of the metrics that are asked for, else of all columns that are nothing else.
+
+    Raises InputError for a metric that is asked for and not there.
+    """
+    human = human_columns(header)
+    there = {name: k for k, name in enumerate(header) if k not in human and name not in _NOT_METRICS}
+    check_wanted(wanted, there, where)
+    return {name: there[name] for name in dict.fromkeys(wanted)} if wanted else there
+
+
+def of_table(table: Table, wanted: Sequence[str]) -> Outputs:
+    """Read outputs; rows of the same system and item (of the same document), and several human columns, are repeats.
+
+    Raises InputError for what is no number, and for a metric with two scores of one output.
+    """
+    columns = metric_columns(table.header, wanted, table.where)
+    found = _Gathered(scores={name: array("d") for name in columns})
+    human = human_columns(table.header)
+    for line, cells, output in _rows(found, table):
+        for k in human:
+            value = number(cells[k], table.at(line), table.header[k])
+            if math.isnan(value):
+                found.gaps += 1
+            else:
+                found.of.append(output)
+                found.rating.append(value)
+        for name, k in columns.items():
+            _score(found, output, name, number(cells[k], table.at(line), name), table.at(line))
+    check_systems(len(found.systems), table)
+    check_spelling(found.systems, "systems", table.where)
+    check_spelling(found.raters, "raters", table.where)
+    return _outputs(found, "rater" in table.header)
+
+
+def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int]]:
+    """Number what rows name: yield the line, its cells, and the output."""
+    places = {name: table.column(name) for name in ("document", "rater") if name in table.header}
+    for line, cells in table.rows:
+        found.rows += 1
+        system, item = (named(table, cells, line, column) for column in ("system", "item"))
+        document = cells[places["document"]] if "document" in places else ""
+        if "document" in places:
+            found.documents[document]
+        output = found.outputs[found.systems[system], found.items[document, item]]
+        if output == len(found.lines):
+            found.lines.append(line)
+            for column in found.scores.values():
+                column.append(math.nan)
+        if "rater" in places and cells[places["rater"]]:
+            who = found.raters[cells[places["rater"]]], output
+            found.again += who in found.rated_by
+            found.rated_by.add(who)
+        yield line, cells, output
+
+
+def _score(found: _Gathered, output: int, name: str, value: float, where: str) -> None:
+    """Keep the score of an output; raise InputError where it had another."""
+    known = found.scores[name][output]
+    if not (math.isnan(value) or math.isnan(known) or value == known):
+        raise InputError(
+            f"{where}: {name}={value:g}, and {known:g} in line {found.lines[output]} for the same output; repeats "
+            "are humans', a metric has one score of it"
+        )
+    found.scores[name][output] = known if math.isnan(value) else value
+
+
+def _outputs(found: _Gathered, raters_told: bool) -> Outputs:
+    at = np.array(list(found.outputs), np.int64)
+    human = _padded(np.array(found.of, np.int64), np.array(found.rating), len(at))
+    scores = {name: np.array(column) for name, column in found.scores.items()}
+    return Outputs(
+        at[:, 0],
+        at[:, 1],
+        tuple(found.systems),
+        len(found.items),
+        human,
+        scores,
+        len(found.documents),
+        tuple(found.raters),
+        found.rows,
+        found.gaps,
+        tuple(_notes(found)),
+    )
+
+
+def _padded(output: Ints, rating: Floats, n: int) -> Floats:
+    """Lay ratings out as `[output, repeat]`, in the order in which they came, NaN behind the last."""
+    order = np.argsort(output, kind="stable")
+    counts = np.bincount(output, minlength=n)
+    place = np.arange(len(output)) - np.repeat(np.cumsum(counts) - counts, counts)
+    padded = np.full((n, max(1, int(counts.max(initial=0)))), np.nan)
+    padded[output[order], place] = rating[order]
+    return padded
+
+
+def _notes(found: _Gathered) -> Iterator[str]:
+    if found.again:
+        yield f"{found.again:,} ratings repeat one of the same output by the same rater; they are kept as repeats."
+    if alike := spelled_alike(item for _, item in found.items):
+        yield f"Items {alike} differ in case or blanks only, and are taken for two."
+
+
+def understood(held: Outputs) -> str:
+    """Say in one line what was read: whose outputs, how many ratings on which scale, which metrics."""
+    rated = held.human[np.isfinite(held.human)]
+    words = f"{len(held.system):,} outputs of {_several(len(held.system_names), 'system')}, {held.n_items:,} items"
+    words += f", {_several(held.n_documents, 'document')}" if held.n_documents else ""
+    words += f"; {len(rated):,} human ratings" + (
+        f" by {_several(len(held.rater_names), 'rater')}" if held.rater_names else ""
+    )
+    if len(rated):
+        words += f", {_scale(rated)}"
+    words += f", {held.gaps:,} gaps" if held.gaps else ""
+    return f"{words}; metrics {', '.join(held.metrics) or 'none'}"
+
+
+def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
+    """Say the same to a program."""
+    rated = held.human[np.isfinite(held.human)]
+    return {
+        "rows": held.rows,
+        "used": len(rated),
+        "gaps": held.gaps,
+        "systems": len(held.system_names),
+        "documents": held.n_documents or None,
+        "items": held.n_items,
+        "raters": len(held.rater_names) or None,
+        "better": "lower" if lower_is_better else "higher",
+        "scale": [0, 1] if len(rated) and labels(rated) else None,
+        "range": [float(rated.min()), float(rated.max())] if len(rated) else None,
+        "metrics": list(held.metrics),
+    }
+
+
+def labels(rated: Array) -> bool:
+    """Say whether ratings are labels, 0 or 1."""
+    return bool(np.isin(rated, (0.0, 1.0)).all())
+
+
+def _scale(rated: Array) -> str:
+    if labels(rated):
+        return f"0 or 1 ({_share(float(rated.mean()))} are 1)"
+    return f"{rated.min():g} to {rated.max():g}"
+
+
+def _share(value: float) -> str:
+    return "none" if value == 0 else "all" if value == 1 else f"{value:.2f}".removeprefix("0")
+
+
+def _several(n: int, word: str) -> str:
+    return f"{n:,} {word}" + ("" if n == 1 else "s")

@@ -1,0 +1,183 @@
+"""Read the log of a campaign as Appraise exports it: no header, twelve cells a row.
+
+Login, system, number of the item in its task, kind (TGT: a target; BAD and others: control items), source and target
+language, score, document#system, a flag, error spans as JSON, start and end in seconds. The items of a practice round
+are marked as targets, but name no document. Layout as in wmt-conference/ErrorSpanAnnotation.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.files import decimal
+from simlab.tables import direction, numbers
+from simlab.tables.dialect import Dialect, cells
+from simlab.tables.gathered import Gathered, controls, indexed, left_out, without_repeats
+from simlab.tables.held import Ratings, Told
+from simlab.tables.mqm import points
+from simlab.tables.people import with_people
+from simlab.tables.placing import Shown, placed
+from simlab.tables.ratings import of_indexed
+from simlab.types import InputError
+
+KINDS = ("TGT", "BAD", "REF", "CHK")
+"""Kinds of items: targets; damaged copies of targets, references and repetitions, which are there for control."""
+TARGET, DAMAGED = "TGT", "BAD"
+DIALECT = Dialect(",", True)
+WIDTH = 12
+PERCENT = (0.0, 100.0)
+RULE = "a damaged copy of an output was not rated as worse than the output"
+
+_MARKED = ("major", "minor")
+
+
+class Entry(NamedTuple):
+    """Hold one row: what was shown to whom and what they said. `points` add up the spans."""
+
+    line: int
+    shown: Shown
+    kind: str
+    score: float
+    errors: int
+    points: float
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Read:
+    """Collect rows: targets and damaged copies, and how many others there are."""
+
+    entries: list[Entry] = field(default_factory=list)
+    practice: int = 0
+    rows: int = 0
+
+
+def is_first(line: str) -> bool:
+    """Tell a log by its first line."""
+    row = cells(line, DIALECT)
+    return len(row) == WIDTH and row[3] in KINDS and all(decimal(row[k]) is not None for k in (2, 6, 10, 11))
+
+
+def read(rows: Iterable[tuple[int, list[str]]], told: Told, where: str) -> Ratings:
+    """Read the ratings of a log: targets that belong to a document; what is a control item is counted as such.
+
+    Where nobody gave a score the marked spans are the score, in points of MQM, and lower is better; else scores go from
+    0 to 100, higher is better. Raises InputError naming file and line for what is no row of a log.
+    """
+    log = _Read()
+    for line, row in rows:
+        log.rows += 1
+        entry = _entry(line, row, f"{where}, line {line}")
+        if entry is None:
+            log.practice += 1
+        else:
+            log.entries.append(entry)
+    targets = [entry for entry in log.entries if entry.kind == TARGET]
+    if not targets:
+        raise InputError(f"{where}: holds no rating of a target (kind {TARGET})")
+    marked = not any(entry.score for entry in targets) and any(entry.errors for entry in log.entries)
+    why = "nobody gave a score, so its spans count, and lower is better" if marked else "higher is better in such logs"
+    source = direction.told(told, "lower" if marked else "higher", why, where).source
+    return _ratings(log, targets, told, where, marked=marked, source=source)
+
+
+def _entry(line: int, row: Sequence[str], where: str) -> Entry | None:
+    """Read one row; None for one of a practice round."""
+    if len(row) != WIDTH:
+        raise InputError(f"{where}: has {len(row)} fields; a row of a campaign log has {WIDTH}")
+    login, system, number, kind, _, _, score, output, _, spans, start, end = (cell.strip() for cell in row)
+    if kind not in KINDS:
+        raise InputError(f"{where}: unknown kind of item {kind[:20]!r}; known are {', '.join(KINDS)}")
+    if not login or not system:
+        raise InputError(f"{where}: the {'system' if login else 'login'} is empty")
+    document, sign, rest = output.partition("#")
+    if not sign:
+        return None
+    errors, worth = _marked(spans, where)
+    spent = numbers.seconds(end, "end", where) - numbers.seconds(start, "start", where)
+    shown = Shown(login, system, document, rest.partition("#")[2], numbers.count(number, "item number", where))
+    return Entry(line, shown, kind, numbers.score(score, where), errors, worth, spent if spent >= 0 else math.nan)
+
+
+def _marked(spans: str, where: str) -> tuple[int, float]:
+    """Count the errors that are marked and what they are worth in points."""
+    try:
+        marked: Any = json.loads(spans)
+        errors = [(str(span["severity"]).lower(), str(span.get("error_type")).lower()) for span in marked]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise InputError(f"{where}: the spans are no list of errors with a severity, as JSON") from error
+    tenths = sum(points(severity, kind.replace(" ", "-")) for severity, kind in errors)
+    return sum(severity in _MARKED for severity, _ in errors), tenths / 10
+
+
+def _ratings(
+    log: _Read, targets: Sequence[Entry], told: Told, where: str, *, marked: bool, source: direction.Source
+) -> Ratings:
+    place = placed([entry.shown for entry in targets])
+    known = [(entry, at) for entry, at in zip(targets, place, strict=True) if at is not None]
+    held, who, notes = with_people(_gathered(known), told.people)
+    found, kept = without_repeats(indexed(held, where))
+    rated = [known[k][0] for k in kept.tolist()]
+    score = np.array([entry.points if marked else entry.score for entry in rated])
+    scale = told.scale or (None if marked else PERCENT)
+    better: direction.Better = "lower" if marked else "higher"
+    direction.check(score, Told(scale=scale), better, lambda k: f"{where}, line {rated[k].line}")
+    return of_indexed(
+        found,
+        score,
+        np.array([entry.errors for entry in rated], np.int64),
+        np.array([entry.seconds for entry in rated]),
+        lower_is_better=marked,
+        better_from=source,
+        scale=scale,
+        layout="log",
+        notes=(*notes, *_notes(log, targets, len(known)), *left_out(len(known) - len(kept))),
+        rows=log.rows,
+        controls=controls(list(_damaged(log, marked)), who, found, RULE),
+    )
+
+
+def _gathered(known: Sequence[tuple[Entry, int]]) -> Gathered:
+    held = Gathered()
+    held.add(
+        [entry.line for entry, _ in known],
+        [entry.shown.system for entry, _ in known],
+        [entry.shown.document for entry, _ in known],
+        [str(place + 1) for _, place in known],
+        [entry.shown.login for entry, _ in known],
+    )
+    return held
+
+
+def _notes(log: _Read, targets: Sequence[Entry], known: int) -> Iterator[str]:
+    control = len(log.entries) - len(targets)
+    if log.practice or control:
+        yield f"{log.practice:,} items of a practice round and {control:,} control items are no ratings"
+    if known < len(targets):
+        yield f"{len(targets) - known:,} ratings are left out: which segments they are of cannot be told"
+
+
+def _damaged(log: _Read, marked: bool) -> Iterator[tuple[str, bool]]:
+    """Hold each damaged copy against the same login's rating of the output: who met it, and whether they failed it.
+
+    Copies and outputs are matched by their order in the task, where there are as many of both.
+    """
+    shown: dict[tuple[str, str, str], list[Entry]] = {}
+    copies: dict[tuple[str, str, str, str], list[Entry]] = {}
+    for entry in sorted(log.entries, key=lambda entry: entry.shown.number):
+        login, system, document, mark, _ = entry.shown
+        if entry.kind == TARGET:
+            shown.setdefault((login, system, document), []).append(entry)
+        elif entry.kind == DAMAGED:
+            copies.setdefault((login, system, document, mark), []).append(entry)
+    for (login, system, document, _), damaged in copies.items():
+        whole = shown.get((login, system, document), [])
+        for copy, original in zip(damaged, whole, strict=False) if len(damaged) == len(whole) else ():
+            failed = copy.points <= original.points if marked else copy.score >= original.score
+            yield login, failed

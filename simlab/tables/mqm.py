@@ -1,0 +1,161 @@
+"""Read MQM releases: one row per marked error.
+
+Weights and columns follow the releases of google/wmt-mqm-human-evaluation: major 5, minor 1, minor
+Fluency/Punctuation 0.1, major Non-translation 25, neutral and no-error 0.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.messages import legible
+from simlab.tables import direction, ratings
+from simlab.tables.columns import require
+from simlab.tables.gathered import Gathered, controls, indexed, left_out, without_repeats
+from simlab.tables.held import Ratings, Told
+from simlab.tables.names import Numbers
+from simlab.tables.people import with_people
+from simlab.tables.ratings import Header
+from simlab.types import InputError
+
+SEVERITIES = ("major", "minor", "neutral", "no-error", "hotw-test")
+
+_PLANTED = "hotw-test"
+RULE = "an error that was planted in the output was missed"
+_AT_ONCE = 10_000
+
+
+class Mark(NamedTuple):
+    """Hold what a row says: points in tenths, whether it is an error, and whether a planted one, missed."""
+
+    tenths: int
+    error: bool
+    planted: bool
+    missed: bool
+
+
+@dataclass(slots=True)
+class _Read:
+    """Collect rows; `unit[row]` is the number of the rating that a row belongs to.
+
+    `planted` are the planted errors that were met: by whom, and whether they were missed.
+    """
+
+    held: Gathered = field(default_factory=Gathered)
+    units: Numbers = field(default_factory=Numbers)
+    unit: array[int] = field(default_factory=lambda: array("q"))
+    tenths: array[int] = field(default_factory=lambda: array("q"))
+    error: array[int] = field(default_factory=lambda: array("q"))
+    planted: list[tuple[str, bool]] = field(default_factory=list)
+    spent: dict[tuple[str, ...], float] = field(default_factory=dict)
+    marks: dict[tuple[str, str], Mark] = field(default_factory=dict)
+    rows: int = 0
+
+
+def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: Told) -> Ratings:
+    """Add up the errors that each rater marked in each output; lower is better.
+
+    A planted check is not a rating, so an output with no other row by a rater was not rated by that rater.
+    Scores are kept in tenths until the end: sums of .1 would break exact ties. Raises InputError naming file and line
+    for what is no row of an MQM release.
+    """
+    wanted = ("system", "document", "segment", "rater", "category", "severity")
+    require(wanted, header.columns, header.names, f"{header.where}, line 1")
+    better = direction.told(told, "lower", "it lists marked errors, and lower is better", header.where)
+    gathered = _Read()
+    while chunk := list(islice(rows, _AT_ONCE)):
+        _add(gathered, chunk, header)
+    if not gathered.unit:
+        raise InputError(f"{header.where}: holds a header and no ratings")
+    return _ratings(gathered, header, told, better.source)
+
+
+def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) -> None:
+    columns = ratings.cells(chunk, header)
+    read.rows += len(chunk)
+    units = zip(*ratings.names(columns, len(chunk)), strict=True)
+    said = zip(columns["severity"], columns["category"], strict=True)
+    spent = map(_seconds, columns.get("metadata", [""] * len(chunk)))
+    for (line, _), unit, words, took in zip(chunk, units, said, spent, strict=True):
+        mark = read.marks.get(words) or _mark(*words, f"{header.where}, line {line}")
+        read.marks[words] = mark
+        if took:
+            read.spent[unit] = read.spent.get(unit, 0.0) + took
+        if mark.planted:
+            read.planted.append((unit[3], mark.missed))
+            continue
+        if unit not in read.units:
+            read.held.add([line], *([name] for name in unit))
+        read.unit.append(read.units[unit])
+        read.tenths.append(mark.tenths)
+        read.error.append(mark.error)
+
+
+def _ratings(read: _Read, header: Header, told: Told, source: direction.Source) -> Ratings:
+    held, who, notes = with_people(read.held, told.people)
+    found, kept = without_repeats(indexed(held, header.where))
+    unit, n = np.array(read.unit, np.int64), len(read.units)
+    score = np.bincount(unit, weights=np.array(read.tenths), minlength=n)[kept] / 10
+    errors = np.bincount(unit, weights=np.array(read.error), minlength=n)[kept].astype(np.int64)
+    direction.check(score, told, "lower", lambda k: f"{header.where}, line {held.line[int(kept[k])]}")
+    return ratings.of_indexed(
+        found,
+        score,
+        errors,
+        np.array([read.spent.get(unit, math.nan) for unit in read.units])[kept],
+        lower_is_better=True,
+        better_from=source,
+        scale=told.scale,
+        layout="mqm",
+        notes=(*notes, *left_out(n - len(kept))),
+        rows=read.rows,
+        controls=controls(read.planted, who, found, RULE),
+    )
+
+
+def _mark(severity: str, category: str, where: str) -> Mark:
+    marked, kind = _word(severity), _word(category)
+    if marked not in SEVERITIES:
+        given = legible(ascii(severity), 40)
+        raise InputError(f"{where}: unknown severity {given}; known are {', '.join(SEVERITIES)}")
+    if kind == "no-error" and marked in ("major", "minor"):
+        raise InputError(f"{where}: category No-error contradicts severity {legible(severity, 40)}")
+    planted = _PLANTED in (kind, marked)
+    return Mark(points(marked, kind), marked in ("major", "minor"), planted, missed=kind == "missed")
+
+
+def _word(text: str) -> str:
+    return text.lower().replace(" ", "-").replace("_", "-")
+
+
+def points(severity: str, category: str) -> int:
+    """Return what an error costs, in tenths of a point.
+
+    >>> points("major", "style/awkward"), points("minor", "fluency/punctuation"), points("major", "non-translation!")
+    (50, 1, 250)
+    """
+    if severity == "major":
+        return 250 if category.startswith("non-translation") else 50
+    if severity == "minor":
+        return 1 if category == "fluency/punctuation" else 10
+    return 0
+
+
+def _seconds(metadata: str) -> float:
+    """Add up the times of the actions on a segment; 0 where the metadata hold none."""
+    if '"timing"' not in metadata:
+        return 0.0
+    try:
+        timing = json.loads(metadata)["timing"]
+        spent = [float(action["timeMS"]) for action in timing.values()]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return 0.0
+    return sum(time for time in spent if math.isfinite(time) and time > 0) / 1000

@@ -1,0 +1,206 @@
+"""Go through the rows of a table of preferences: a column for each source, a row for each, or counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from simlab.messages import legible
+from simlab.tables.cells import MISSING, Numbers, Table, check_wanted, named
+from simlab.tables.winners import (
+    FIRST,
+    SECOND,
+    TIE,
+    Comparisons,
+    Said,
+    Votes,
+    no_outcome,
+    refuse_contradictions,
+    resolved,
+    said,
+)  # fmt: skip
+from simlab.types import InputError
+
+MOST_COMPARISONS = 2_000_000
+COUNTS = {"a_wins": FIRST, "ties": TIE, "b_wins": SECOND}
+_NOT_METRICS = frozenset(
+    ("system_a", "system_b", "pair", "item", "rater", "document", "doc", "segment", "source", "seconds", "", *COUNTS)
+)
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Gather what a table says: systems, items and raters by number, and each source's votes; `human` is one."""
+
+    systems: Numbers = field(default_factory=Numbers)
+    items: Numbers = field(default_factory=Numbers)
+    raters: Numbers = field(default_factory=Numbers)
+    votes: dict[str, Votes] = field(default_factory=lambda: {"human": Votes()})
+    rows: int = 0
+    gaps: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def told_of(header: Sequence[str]) -> bool:
+    """Say whether columns tell who won: one by one, or in counts."""
+    return bool(_human_columns(header)) or {"a_wins", "b_wins"} <= set(header)
+
+
+def gathered(table: Table, metrics: Sequence[str] | None) -> Gathered:
+    """Go through a table once; `metrics` as in `read`.
+
+    Raises InputError for a row that is no comparison.
+    """
+    found = Gathered()
+    if {"winner", "human"} <= set(table.header):
+        raise InputError(f"{table.where}, line 1: winner and human both say what humans prefer; keep one of them")
+    if "source" in table.header:
+        _long(found, table, metrics)
+    elif not _human_columns(table.header):
+        _counted(found, table, metrics)
+    else:
+        _wide(found, table, metrics)
+    return found
+
+
+def comparisons(found: Gathered, table: Table) -> dict[str, Comparisons]:
+    """Return what each source says, humans among them.
+
+    Raises InputError for a metric that says two things of the same outputs, and for words with two meanings.
+    """
+    by_source = {source: resolved(votes, source, table) for source, votes in found.votes.items()}
+    for source, made in by_source.items():
+        if source != "human":
+            refuse_contradictions(made, source, table)
+    return by_source
+
+
+def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
+    """Read a column for humans, or several, and one for each metric."""
+    humans = [(name, table.column(name)) for name in _human_columns(table.header)]
+    others = {name: table.column(name) for name in _metric_columns(table.header, metrics, table.where)}
+    for at, cells, first, second in _rows(found, table):
+        for name, k in humans:
+            answer = _said(cells[k], first, second, table.at(at[4]), name)
+            if answer is None:
+                found.gaps += 1
+            else:
+                found.votes["human"].add(at, answer)
+        for name, k in list(others.items()):
+            if cells[k].lower() in MISSING:
+                continue
+            if not metrics and name not in found.votes and said(cells[k], first, second) is None:
+                found.notes.append(
+                    f"Left out: the column {legible(name, 40)}, whose {legible(cells[k], 40)!r} is no preference."
+                )
+                del others[name]
+                continue
+            answer = _said(cells[k], first, second, table.at(at[4]), name)
+            if answer is not None:
+                found.votes.setdefault(name, Votes()).add(at, answer)
+
+
+def _long(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
+    """Read a row for each source: `human`, or the name of a metric."""
+    column, source = _human_columns(table.header)[0], table.column("source")
+    k = table.column(column)
+    for at, cells, first, second in _rows(found, table):
+        name = cells[source]
+        if not name:
+            raise InputError(f"{table.at(at[4])}: source is empty; write human or the name of a metric")
+        name = "human" if name.lower() in ("human", "humans") else name
+        answer = _said(cells[k], first, second, table.at(at[4]), column)
+        if answer is None:
+            found.gaps += name == "human"
+        elif name == "human" or (metrics is not None and (not metrics or name in metrics)):
+            found.votes.setdefault(name, Votes()).add(at, answer)
+    check_wanted(metrics or (), [name for name in found.votes if name != "human"], table.where)
+
+
+def _counted(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
+    """Read counts of wins and ties."""
+    check_wanted(metrics or (), [], table.where)
+    columns = {name: table.column(name) for name in COUNTS if name in table.header}
+    total = 0
+    for at, cells, _, _ in _rows(found, table):
+        for name, k in columns.items():
+            times = _count(cells[k], table.at(at[4]), name)
+            total += times
+            if total > MOST_COMPARISONS:
+                raise InputError(
+                    f"{table.at(at[4])}: counts add up to more than {MOST_COMPARISONS:,}; are they counts?"
+                )
+            if times:
+                found.votes["human"].add(at, Said(-1, COUNTS[name]), times)
+    if not total:
+        raise InputError(f"{table.where}: all counts are 0; count comparisons in a_wins, ties and b_wins")
+
+
+def _count(text: str, where: str, column: str) -> int:
+    if text.lower() in MISSING:
+        return 0
+    if not (text.isascii() and text.isdigit()) or len(text) > 12:
+        raise InputError(f"{where}: {column}={legible(text, 40)!r} must be a whole number of comparisons from 0")
+    return int(text)
+
+
+def _rows(found: Gathered, table: Table) -> Iterator[tuple[tuple[int, int, int, int, int], list[str], str, str]]:
+    """Number what rows name: yield (first, second, item, rater, line), the cells, and the names of the two systems."""
+    two = _pair_reader(table)
+    item = table.column("item") if "item" in table.header else None
+    rater = table.column("rater") if "rater" in table.header else None
+    for line, cells in table.rows:
+        found.rows += 1
+        first, second = two(cells, line)
+        if item is not None and not cells[item]:
+            raise InputError(f"{table.at(line)}: item is empty; every row needs one")
+        which = -1 if item is None else found.items[cells[item]]
+        # Metrics have no rater, and stand in rows of their own where there is a column for it.
+        who = -1 if rater is None or not cells[rater] else found.raters[cells[rater]]
+        yield (found.systems[first], found.systems[second], which, who, line), cells, first, second
+
+
+def _pair_reader(table: Table) -> Callable[[Sequence[str], int], tuple[str, str]]:
+    """Return what reads the two systems of a row: from two columns, or from a name such as `A|B`."""
+
+    def from_columns(cells: Sequence[str], line: int) -> tuple[str, str]:
+        first, second = (named(table, cells, line, column) for column in ("system_a", "system_b"))
+        if first == second:
+            raise InputError(
+                f"{table.at(line)}: system_a and system_b are both {legible(first, 40)}; compare two systems"
+            )
+        return first, second
+
+    def from_name(cells: Sequence[str], line: int) -> tuple[str, str]:
+        name = named(table, cells, line, "pair")
+        parts = [part.strip() for part in name.split("|")]
+        if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
+            raise InputError(
+                f"{table.at(line)}: pair={legible(name, 40)!r} must name two systems, as in A|B; or give "
+                "columns system_a and system_b"
+            )
+        return parts[0], parts[1]
+
+    return from_columns if "system_a" in table.header else from_name
+
+
+def _said(text: str, first: str, second: str, where: str, column: str) -> Said | None:
+    if text.lower() in MISSING and text not in (first, second):
+        return None
+    answer = said(text, first, second)
+    if answer is None:
+        raise no_outcome(text, where, column)
+    return answer
+
+
+def _human_columns(header: Sequence[str]) -> list[str]:
+    """Return the columns of humans: `winner` or `human`, or several whose names begin with `human`."""
+    return [name for name in header if name in ("winner", "human") or name.startswith(("human_", "human "))]
+
+
+def _metric_columns(header: Sequence[str], metrics: Sequence[str] | None, where: str) -> list[str]:
+    if metrics is None:
+        return []
+    there = [name for name in header if name not in _NOT_METRICS and name not in _human_columns(header)]
+    check_wanted(metrics, there, where)
+    return list(dict.fromkeys(metrics)) if metrics else there

@@ -1,0 +1,89 @@
+"""Read which logins are one person, and put people in the place of logins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from simlab.messages import legible
+from simlab.tables.dialect import dialect_of, header_of, rows
+from simlab.tables.gathered import Gathered, renamed
+from simlab.tables.lines import numbered_lines
+from simlab.types import InputError
+
+PERSON = ("person", "people", "annotatorid", "annotator_id", "annotator", "who", "name")
+"""Usual names of the column that says who a login is, in lower case."""
+
+
+class Named(NamedTuple):
+    """Hold ratings by people, who each login is, and sentences on both."""
+
+    held: Gathered
+    who: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def with_people(held: Gathered, path: Path | None) -> Named:
+    """Put people in the place of the logins that a file names; None leaves logins as they are.
+
+    Raises InputError naming file and line for a file that does not say of the table's raters who they are.
+    """
+    if path is None:
+        return Named(held, {rater: rater for rater in held.raters}, ())
+    known = people(path, held.raters)
+    who = {rater: known.get(rater, rater) for rater in held.raters}
+    notes = [f"{len(who):,} logins are {len(set(who.values())):,} people"]
+    if strangers := [rater for rater in held.raters if rater not in known]:
+        names = legible(", ".join(strangers[:3]) + (", ..." if len(strangers) > 3 else ""), 100)
+        notes.append(f"--people does not name {len(strangers):,} logins ({names}): each counts as a person")
+    return Named(renamed(held, list(who.values())), who, tuple(notes))
+
+
+def people(path: Path, raters: Iterable[str]) -> dict[str, str]:
+    """Read who each login is. The column of logins is the one that holds the table's raters, whatever its name.
+
+    Raises InputError for a file without such a column, or without one that says who, and for a login of two people.
+    """
+    where = legible(path)
+    lines = numbered_lines(path)
+    first = next(lines, (0, ""))[1]
+    dialect = dialect_of(first)
+    names = header_of(first, dialect, f"{where}, line 1")
+    content = [(1, names), *((line, [cell.strip() for cell in row]) for line, row in rows(lines, dialect, where))]
+    wide = max(len(row) for _, row in content)
+    table = [(line, row + [""] * (wide - len(row))) for line, row in content]
+    known = set(raters)
+    login = _login(table, wide, known, where)
+    person = _person(table, login, where)
+    return _known(table if table[0][1][login] in known else table[1:], login, person, where)
+
+
+def _login(table: Sequence[tuple[int, list[str]]], wide: int, raters: set[str], where: str) -> int:
+    met = [len({row[k] for _, row in table} & raters) for k in range(wide)]
+    if not max(met):
+        raise InputError(f"--people {where}: names none of the table's raters, such as {legible(min(raters), 60)}")
+    return met.index(max(met))
+
+
+def _person(table: Sequence[tuple[int, list[str]]], login: int, where: str) -> int:
+    header = [name.lower() for name in table[0][1]]
+    usual = [k for k, name in enumerate(header) if name in PERSON and k != login]
+    filled = [k for k in range(len(header)) if k != login and any(row[k] for _, row in table)]
+    if usual or len(filled) == 1:
+        return (usual or filled)[0]
+    raise InputError(f"--people {where}: does not show which column says who a login is; name it person")
+
+
+def _known(table: Sequence[tuple[int, list[str]]], login: int, person: int, where: str) -> dict[str, str]:
+    known: dict[str, tuple[str, int]] = {}
+    for line, row in table:
+        if not row[login]:
+            continue
+        if not row[person]:
+            raise InputError(f"--people {where}, line {line}: does not say who {legible(row[login], 60)} is")
+        who, before = known.setdefault(row[login], (row[person], line))
+        if who != row[person]:
+            both = legible(f"{row[login]} is {who} on line {before} and {row[person]} here", 200)
+            raise InputError(f"--people {where}, line {line}: {both}; a login is one person")
+    return {name: who for name, (who, _) in known.items()}

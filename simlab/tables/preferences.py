@@ -1,0 +1,177 @@
+"""Read tables of preferences: which of two systems' outputs humans, and metrics, find better, row by row or counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simlab.tables import pairs
+from simlab.tables.cells import Table, check_spelling, check_systems, load, renamed
+from simlab.tables.held import Told
+from simlab.tables.winners import TIE, Comparisons, outputs
+from simlab.types import Floats, InputError, Ints
+
+FORM = (
+    "preferences (item, system_a and system_b or pair, and winner or human: a name, a, b or tie; or counts in a_wins, "
+    "ties and b_wins)"
+)
+USUAL: Mapping[str, Sequence[str]] = {
+    "system_a": ("model_a", "system_1", "system1", "model_1", "model1"),
+    "system_b": ("model_b", "system_2", "system2", "model_2", "model2"),
+    "item": ("item_id", "segment", "segment_id", "seg_id", "question_id", "prompt_id", "instruction_id"),
+    "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "login", "judge_id"),
+    "winner": ("preference", "preferred"),
+    "a_wins": ("wins_a",),
+    "b_wins": ("wins_b",),
+    "ties": ("draws",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """Hold comparisons by humans, flat: one entry each, in the order of the table; and what metrics say of outputs.
+
+    `first[k]`, `second[k]` are the two systems as the table has them, `outcome[k]` is 0 where the first is better, 1
+    for a tie, 2 where the second is better. `item[k]` is the input, -1 where the table names none; `rater[k]` is who
+    compared, -1 where the table does not say. `metrics[name]` holds a metric's comparisons in the same way; `line[k]`
+    is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
+    sentences on what was left out or taken for granted.
+    """
+
+    first: Ints
+    second: Ints
+    item: Ints
+    rater: Ints
+    outcome: Ints
+    line: Ints
+    system_names: tuple[str, ...]
+    item_names: tuple[str, ...]
+    rater_names: tuple[str, ...]
+    metrics: Mapping[str, Comparisons]
+    rows: int
+    gaps: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_systems(self) -> int:
+        """Count the systems."""
+        return len(self.system_names)
+
+    @property
+    def n_raters(self) -> int:
+        """Count the raters that are named."""
+        return len(self.rater_names)
+
+    @property
+    def rater_known(self) -> bool:
+        """Say whether the table names raters."""
+        return bool(self.rater_names)
+
+    @property
+    def item_known(self) -> bool:
+        """Say whether the table names items."""
+        return bool(self.item_names)
+
+    def counts(self) -> Floats:
+        """Count human outcomes `[i, j, outcome]` of systems i < j, turned round where the table has j first."""
+        counts = np.zeros((self.n_systems, self.n_systems, 3))
+        turned = self.first > self.second
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        np.add.at(counts, (low, high, np.where(turned, 2 - self.outcome, self.outcome)), 1)
+        return counts
+
+
+def read(path: Path, told: Told | None = None, metrics: Sequence[str] | None = None) -> Preferences:
+    """Read a table of preferences; `metrics` are those to be read (empty: every one; None: no metric).
+
+    Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
+    there.
+    """
+    table = renamed(load(path, FORM), USUAL, told.columns if told else {})
+    if not holds(table.header):
+        raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
+    return of_table(table, metrics)
+
+
+def holds(header: Sequence[str]) -> bool:
+    """Say whether columns, by our names, are those of a table of preferences."""
+    return ({"system_a", "system_b"} <= set(header) or "pair" in header) and pairs.told_of(header)
+
+
+def of_table(table: Table, metrics: Sequence[str] | None) -> Preferences:
+    """Read the rows of a table whose columns have our names.
+
+    Raises InputError for what is no preference, and for what contradicts itself.
+    """
+    found = pairs.gathered(table, metrics)
+    check_systems(len(found.systems), table)
+    check_spelling(found.systems, "systems", table.where)
+    check_spelling(found.raters, "raters", table.where)
+    by_source = pairs.comparisons(found, table)
+    human = by_source.pop("human")
+    names = tuple(found.systems), tuple(found.items), tuple(found.raters)
+    notes = *found.notes, *_notes(human)
+    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes)
+
+
+def _notes(human: Comparisons) -> list[str]:
+    """Say what of the comparisons a reader may not expect."""
+    notes = []
+    n = len(human.outcome)
+    if n and (human.outcome == TIE).all():
+        notes.append("All comparisons are ties: they do not say which system is better.")
+    known = (human.item >= 0) & (human.rater >= 0)
+    key = outputs(human, human.item, human.rater)[known]
+    again = len(key) - len(np.unique(key))
+    if again:
+        notes.append(f"{again:,} comparisons repeat one of the same outputs by the same rater; they are kept.")
+    return notes
+
+
+def understood(held: Preferences) -> str:
+    """Say in one line what was read: how many comparisons, of whom, by whom, and how many are ties."""
+    n = len(held.outcome)
+    words = f"{n:,} comparisons of {held.n_systems} systems ({_n_pairs(held)} pairs)"
+    words += f", {len(held.item_names):,} items" if held.item_known else ", items not named"
+    words += f", {_several(held.n_raters, 'rater')}" if held.rater_known else ", raters not named"
+    if n:
+        share = float((held.outcome == TIE).mean())
+        words += f"; {_share(share)} ties"
+    words += f"; {held.gaps:,} gaps" if held.gaps else ""
+    return words + (f"; metrics {', '.join(held.metrics)}" if held.metrics else "")
+
+
+def record(held: Preferences) -> dict[str, Any]:
+    """Say the same to a program."""
+    n = len(held.outcome)
+    return {
+        "rows": held.rows,
+        "used": n,
+        "gaps": held.gaps,
+        "systems": held.n_systems,
+        "pairs": _n_pairs(held),
+        "documents": None,
+        "items": len(held.item_names) if held.item_known else None,
+        "raters": held.n_raters if held.rater_known else None,
+        "ties": float((held.outcome == TIE).mean()) if n else None,
+        "better": None,
+        "scale": None,
+        "metrics": list(held.metrics),
+    }
+
+
+def _n_pairs(held: Preferences) -> int:
+    low, high = np.minimum(held.first, held.second), np.maximum(held.first, held.second)
+    return len(np.unique(low * held.n_systems + high))
+
+
+def _several(n: int, word: str) -> str:
+    return f"{n:,} {word}" + ("" if n == 1 else "s")
+
+
+def _share(value: float) -> str:
+    return "no" if value == 0 else "all are" if value == 1 else f"{value:.2f}".removeprefix("0")

@@ -1,0 +1,194 @@
+"""Read tables of one row per rating: who rated what, and how."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import compress, islice
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.tables import direction, numbers
+from simlab.tables.columns import require
+from simlab.tables.gathered import Gathered, Indexed, indexed, refuse_repeats
+from simlab.tables.held import Ratings, Told
+from simlab.tables.people import with_people
+from simlab.types import Floats, InputError, Ints
+
+RATER = "rater"
+"""Stands for whoever rated, where a table does not say."""
+MOST_CRITERIA = 16
+_AT_ONCE = 10_000
+_TIMES = ("seconds", "start", "end")
+_COUNTS = ("errors", "minor", "major")
+
+
+class Header(NamedTuple):
+    """Hold the first line of a table: `columns[ours]` is the place of a column, `widths` how many cells rows may have.
+
+    `before`: it has tabs and the columns that simlab has always read as sums of errors.
+    """
+
+    where: str
+    names: Sequence[str]
+    columns: Mapping[str, int]
+    widths: range
+    before: bool
+
+
+@dataclass(slots=True)
+class _Read:
+    """Collect what the cells say beside names; a criterion is dropped at its first cell that is no number."""
+
+    held: Gathered = field(default_factory=Gathered)
+    score: array[float] = field(default_factory=lambda: array("d"))
+    errors: array[int] = field(default_factory=lambda: array("q"))
+    seconds: array[float] = field(default_factory=lambda: array("d"))
+    criteria: dict[str, array[float]] = field(default_factory=dict)
+    rows: int = 0
+
+
+def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: Told, *, as_before: bool) -> Ratings:
+    """Read every rating of a table with the columns of `header`.
+
+    Raises InputError naming file and line for what is no rating, and for a rating that is there twice.
+    """
+    require(("system", "document" if "document" in header.columns else "segment", "score"), *_of(header))
+    gathered = _Read()
+    while chunk := list(islice(rows, _AT_ONCE)):
+        _add(gathered, chunk, header)
+    if not gathered.rows:
+        raise InputError(f"{header.where}: holds a header and no ratings")
+    if not gathered.score:
+        raise InputError(f"{header.where}: holds no score")
+    return _ratings(gathered, header, told, as_before)
+
+
+def _of(header: Header) -> tuple[Mapping[str, int], Sequence[str], str]:
+    return header.columns, header.names, f"{header.where}, line 1"
+
+
+def cells(chunk: Sequence[tuple[int, list[str]]], header: Header) -> dict[str, list[str]]:
+    """Cut rows into the columns that are read, without blanks around cells.
+
+    Raises InputError for a row that is too short or too long, and for one without a name of what was rated.
+    """
+    for number, row in chunk:
+        if len(row) not in header.widths:
+            wide = header.widths[0]
+            raise InputError(f"{header.where}, line {number}: has {len(row)} fields where the header has {wide}")
+    columns = {key: [row[at].strip() for _, row in chunk] for key, at in header.columns.items()}
+    for key in ("system", "document", "segment", "rater"):
+        if "" in columns.get(key, ()):
+            number = chunk[columns[key].index("")][0]
+            raise InputError(f"{header.where}, line {number}: the {key} is empty")
+    return columns
+
+
+def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) -> None:
+    columns = cells(chunk, header)
+    first = not read.rows
+    read.rows += len(chunk)
+    rated = [not numbers.missing(text) for text in columns["score"]]
+    if not all(rated):
+        columns = {key: list(compress(texts, rated)) for key, texts in columns.items()}
+        chunk = list(compress(chunk, rated))
+    lines = [number for number, _ in chunk]
+    read.held.add(lines, *names(columns, len(lines)))
+    at = [f"{header.where}, line {number}" for number in lines]
+    read.score.extend(map(numbers.score, columns["score"], at))
+    read.errors.extend(_errors(columns, at))
+    read.seconds.extend(_seconds(columns, at))
+    _add_criteria(read, chunk, header, first)
+
+
+def names(columns: Mapping[str, list[str]], n: int) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return systems, documents, segments and raters.
+
+    Where a table has no documents each segment is one, where it has no segments a document is rated whole.
+    """
+    segments = columns["segment"] if "segment" in columns else columns["document"]
+    if "position" in columns:
+        segments = [f"{place} {name}" for place, name in zip(columns["position"], segments, strict=True)]
+    return columns["system"], columns.get("document", segments), segments, columns.get("rater", [RATER] * n)
+
+
+def _errors(columns: Mapping[str, list[str]], at: Sequence[str]) -> Iterable[int]:
+    """Count the errors of ratings: the column `errors`, else minor and major added up, else -1 (not known)."""
+    keys = ("errors",) if "errors" in columns else tuple(key for key in _COUNTS if key in columns)
+    if not keys:
+        return [-1] * len(at)
+    counts = ([numbers.count(text, key, where) for text, where in zip(columns[key], at, strict=True)] for key in keys)
+    return map(sum, zip(*counts, strict=True))
+
+
+def _seconds(columns: Mapping[str, list[str]], at: Sequence[str]) -> Iterable[float]:
+    times = {key: map(numbers.seconds, columns[key], [key] * len(at), at) for key in _TIMES if key in columns}
+    if "seconds" in times:
+        return times["seconds"]
+    if {"start", "end"} <= times.keys():
+        return (end - start for start, end in zip(times["start"], times["end"], strict=True))
+    return [np.nan] * len(at)
+
+
+def _add_criteria(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header, first: bool) -> None:
+    """Read further columns for as long as they hold numbers and nothing else."""
+    used = set(header.columns.values())
+    for at, name in enumerate(header.names):
+        if first and name and at not in used and len(read.criteria) < MOST_CRITERIA and header.names.count(name) == 1:
+            read.criteria[name] = array("d")
+        if name in read.criteria and at not in used:
+            values = numbers.all_numbers([row[at].strip() for _, row in chunk])
+            if values is None:
+                del read.criteria[name]
+            else:
+                read.criteria[name].extend(values)
+
+
+def _ratings(read: _Read, header: Header, told: Told, as_before: bool) -> Ratings:
+    held, _, notes = with_people(read.held, told.people)
+    found = indexed(held, header.where)
+    known = "rater" in header.columns
+    refuse_repeats(held, found, header.where, rater_known=known)
+    score, errors = np.array(read.score), np.array(read.errors, np.int64)
+    better, source = direction.of_plain(
+        told, score, counted=bool((errors >= 0).any()), before=header.before, as_before=as_before
+    )
+    direction.check(score, told, better, lambda k: f"{header.where}, line {held.line[k]}")
+    scale = told.scale or (direction.usual(score) if better == "higher" else None)
+    seconds = _spent(np.array(read.seconds), held, header.where)
+    return of_indexed(
+        found,
+        score,
+        errors,
+        seconds,
+        lower_is_better=better == "lower",
+        better_from=source,
+        scale=scale,
+        layout="ratings",
+        rater_known=known,
+        criteria=_told_criteria(read),
+        notes=notes,
+        rows=read.rows,
+        gaps=read.rows - len(score),
+    )
+
+
+def _told_criteria(read: _Read) -> dict[str, Floats]:
+    criteria = {name: np.array(values) for name, values in read.criteria.items()}
+    return {name: values for name, values in criteria.items() if np.isfinite(values).any()}
+
+
+def _spent(seconds: Floats, held: Gathered, where: str) -> Floats:
+    if np.any(seconds < 0):
+        k = int(np.argmax(seconds < 0))
+        raise InputError(f"{where}, line {held.line[k]}: took {seconds[k]:g} seconds; a rating ends after it starts")
+    return seconds
+
+
+def of_indexed(found: Indexed, score: Floats, errors: Ints, seconds: Floats, **rest: object) -> Ratings:
+    """Put ratings together from indices and what was said."""
+    flat = {"score": score, "errors": errors, "seconds": seconds}
+    return Ratings(**found._asdict(), **flat, **rest)  # type: ignore[arg-type]

@@ -1,0 +1,86 @@
+"""Read a stranger's table of ratings, whichever layout it has: what stands in it decides, not its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+from simlab.messages import legible
+from simlab.tables import averages, logs, mqm, ratings, segment_scores
+from simlab.tables.columns import found
+from simlab.tables.dialect import Dialect, dialect_of, header_of, rows
+from simlab.tables.held import NOTHING, Ratings, Told
+from simlab.tables.lines import numbered_lines
+from simlab.tables.ratings import Header
+from simlab.types import InputError
+
+BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg_id", "segment", "docSegId", "doc_id")
+"""Columns of plain tables that simlab has always read, as sums of errors: all of the first, one of each other."""
+
+
+def read(path: Path, told: Told = NOTHING, *, as_before: bool = False) -> Ratings:
+    """Read every rating of a table, with what its owner tells beside it.
+
+    Layouts: one row per rating; MQM releases, one row per marked error; averages of segments; campaign logs of
+    Appraise; segment scores of mt-metrics-eval. `as_before`: plain tables that simlab could always read hold sums of
+    errors, whatever their scores look like, unless told otherwise.
+
+    Raises InputError naming file and line for what is not a table of ratings, and for what is told and cannot be.
+    """
+    where = legible(path)
+    lines = numbered_lines(path)
+    number, first = next(lines, (0, ""))
+    if not number:
+        raise InputError(f"{where}: is empty")
+    whole = chain([(number, first)], lines)
+    if logs.is_first(first):
+        return logs.read(rows(whole, logs.DIALECT, where), _without_columns(told, where), where)
+    if segment_scores.is_first(first):
+        return segment_scores.read(path, whole, _without_columns(told, where, "people"), where)
+    if averages.is_header(first) and not told.columns:
+        return averages.read(first, lines, _without_columns(told, where, "people"), where)
+    return _with_header(first, lines, told, where, as_before=as_before)
+
+
+def always_read(path: Path) -> bool:
+    """Tell whether simlab has always read a plain table, as sums of errors."""
+    first = next(numbered_lines(path), (0, ""))[1]
+    dialect = dialect_of(first)
+    return _before([name.strip() for name in first.split("\t")], dialect)
+
+
+def _with_header(first: str, lines: Iterator[tuple[int, str]], told: Told, where: str, *, as_before: bool) -> Ratings:
+    dialect = dialect_of(first)
+    names = header_of(first, dialect, f"{where}, line 1")
+    wide = len(names)
+    # Releases end the header with a "# Documentation" column that no row fills.
+    while names and names[-1].startswith("#"):
+        names.pop()
+    chosen = found(names, told.columns, f"{where}, line 1")
+    most = wide + (dialect.mark == "\t")
+    header = Header(where, names, chosen, range(len(names), most + 1), _before(names, dialect))
+    content = rows(lines, dialect, where)
+    if "severity" in chosen or ("category" in chosen and "score" not in chosen):
+        return mqm.read(content, header, told)
+    return ratings.read(content, header, told, as_before=as_before)
+
+
+def _before(names: Sequence[str], dialect: Dialect) -> bool:
+    needed, documents, segments = BEFORE
+    known = set(names)
+    return (
+        dialect == Dialect("\t", False)
+        and known >= set(needed)
+        and bool(known & set(documents) and known & set(segments))
+    )
+
+
+def _without_columns(told: Told, where: str, *also: str) -> Told:
+    """Raise InputError for what is told of a table that cannot have it."""
+    if told.columns:
+        ours, theirs = next(iter(told.columns.items()))
+        raise InputError(f"--columns {legible(f'{ours}={theirs}', 60)}: {where} has no header that names columns")
+    if "people" in also and told.people is not None:
+        raise InputError(f"--people {legible(told.people)}: {where} does not say who rated")
+    return told

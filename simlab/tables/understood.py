@@ -1,0 +1,47 @@
+"""Say in one line what was understood of a table of ratings, and as a record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simlab.tables.held import Ratings
+
+
+def line(ratings: Ratings) -> str:
+    """Say how many ratings of what by whom, on which scale, and which scores are better."""
+    raters = _many(ratings.n_raters, "rater") if ratings.rater_known else "raters not named"
+    documents = _many(ratings.n_documents, "document")
+    if len(ratings.item_names) != ratings.n_documents:
+        documents += f" ({_many(len(ratings.item_names), 'segment')})"
+    what = f"{_many(len(ratings.score), 'rating')} of {_many(ratings.n_systems, 'system')}, {documents}, {raters}"
+    gaps = f", {_many(ratings.gaps, 'gap')}" if ratings.gaps else ""
+    return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}"
+
+
+def record(ratings: Ratings) -> dict[str, Any]:
+    """Return what was understood as a record."""
+    return {
+        "rows": ratings.rows,
+        "used": len(ratings.score),
+        "gaps": ratings.gaps,
+        "systems": ratings.n_systems,
+        "documents": ratings.n_documents,
+        "raters": ratings.n_raters if ratings.rater_known else None,
+        "better": "lower" if ratings.lower_is_better else "higher",
+        "scale": None if ratings.scale is None else list(ratings.scale),
+    }
+
+
+def _many(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def _scale(ratings: Ratings) -> str:
+    if ratings.scale is not None:
+        return f"{ratings.scale[0]:g} to {ratings.scale[1]:g}"
+    return f"scores from {ratings.score.min():g} to {ratings.score.max():g}"
+
+
+def _better(ratings: Ratings) -> str:
+    better, other = ("lower", "higher") if ratings.lower_is_better else ("higher", "lower")
+    return f"{better} is better" + (f" (--better {other} turns it)" if ratings.better_from == "assumed" else "")
