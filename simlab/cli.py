@@ -354,6 +354,10 @@ def backtest(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
     pilot_share: Annotated[float, typer.Option(metavar="X", help="Fit to this share of the documents.")] = 0.5,
     splits: Annotated[int, typer.Option(metavar="N", help="Split the documents at random N times.", min=1)] = 4,
+    law: Annotated[
+        Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"],
+        typer.Option(help="Fit this law; auto: the first that the table allows of binary, mqm, gaussian, ordinal."),
+    ] = "auto",
     quick: Quick = False,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
@@ -367,26 +371,14 @@ def backtest(
 ) -> None:
     """Hold predictions from a pilot against real studies.
 
-    Fits a world to some documents of a table, predicts the SRP of studies on the others and on all of them, and
+    Fits a world to some documents of a table, predicts what studies on the others and on all of them find, and
     carries out these studies on the real ratings. FILE is a table of ratings, the built-in one if left out.
     """
     from simlab.commands import backtest as backtests
 
-    keep = _keeping(save)
-    print(
-        backtests.answer(
-            file,
-            pilot_share,
-            splits=splits,
-            quick=quick,
-            form=form,
-            plot=plot,
-            seed=seed,
-            jobs=jobs,
-            keep=keep,
-            told=_told(columns, better, scale, people),
-        )
-    )
+    told = _told(columns, better, scale, people)
+    keep, asked = _keeping(save), backtests.Asked(pilot_share, splits, quick, seed, jobs, law, told)
+    print(backtests.answer(file, asked, form=form, plot=plot, keep=keep))
 
 
 @app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")
