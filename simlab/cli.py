@@ -468,6 +468,10 @@ def fit_metric(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
     ] = None,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -488,7 +492,8 @@ def fit_metric(
         human_lower_is_better=human_lower_is_better,
         keep_order=keep_order,
     )
-    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save)))
+    beside = _told(columns, better, scale, people)
+    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save), beside=beside))
 
 
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
