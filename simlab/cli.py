@@ -484,6 +484,10 @@ def fit_metric(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
     ] = None,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
