@@ -471,16 +471,10 @@ def fit_metric(
     keep_order: Annotated[
         bool, typer.Option("--keep-order", help="Let the metric favour the first system of a pair.")
     ] = False,
-    columns: Annotated[
-        str | None, typer.Option(metavar="OURS=THEIRS,...", help="Say which columns are meant, as in human=gold.")
-    ] = None,
-    better: Annotated[
-        Literal["higher", "lower"] | None, typer.Option(help="Say which human scores are better.", show_default=False)
-    ] = None,
-    scale: Annotated[str | None, typer.Option(metavar="A..B", help="Say which human scores can be given.")] = None,
-    people: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Say which logins are one person.", show_default=False)
-    ] = None,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
     ] = None,
@@ -499,11 +493,7 @@ def fit_metric(
     """
     from simlab.commands import fit_metric as fitted
     from simlab.fitting_metrics.fitting import Options
-    from simlab.tables import columns as naming
-    from simlab.tables import direction
-    from simlab.tables.held import Told
 
-    told = Told(naming.told(columns), better, direction.scale(scale), people)
     options = Options(
         margin=margin,
         human_margin=human_margin,
@@ -513,7 +503,11 @@ def fit_metric(
         human_lower_is_better=human_lower_is_better,
         keep_order=keep_order,
     )
-    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save), beside=told))
+    print(
+        fitted.answer(
+            file, metrics, references, options, out, form, _keeping(save), beside=_told(columns, better, scale, people)
+        )
+    )
 
 
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
