@@ -47,8 +47,9 @@ from simlab.types import (
     World,
 )
 from simlab.world.laws.error_counts import ErrorCounts
-from simlab.world.laws.fixed import FixedRatings, fixed_ratings
+from simlab.world.laws.fixed import UNMARKED, FixedRatings, fixed_ratings
 from simlab.world.laws.judgements import Sample, judgements_of
+from simlab.world.laws.scales import ScaledRatings, score_range
 
 
 def options(group: str) -> list[Any]:
@@ -140,9 +141,12 @@ def check_world(world: World) -> None:
     assert -1 <= frame.rater.min() <= frame.rater.max() < frame.n_raters
     assert len(frame.document_names) == frame.n_documents
     law = world.answers[RATE]
-    assert isinstance(law, FixedRatings | ErrorCounts)
+    assert isinstance(law, FixedRatings | ErrorCounts | ScaledRatings)
     assert law.expected().shape == frame.rater.shape
-    if isinstance(law, FixedRatings):
+    if isinstance(law, ScaledRatings):
+        low, high = score_range(law.scale)
+        assert ((law.expected() >= low) & (law.expected() <= high)).all()
+    elif isinstance(law, FixedRatings):
         assert law.value.shape == law.errors.shape == frame.rater.shape
         np.testing.assert_array_equal(np.isnan(law.value), frame.rater < 0)
     else:
@@ -313,15 +317,16 @@ def test_reference_tests(section: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("section", options_that_return("raters", RatedWorld))
 def test_rater_models(section: dict[str, Any]) -> None:
-    world = draw(small_systems(), section)
+    systems = small_systems(section.get("law", "mqm"))
+    world = draw(systems, section)
     check_world(world)
-    again = draw(small_systems(), section)
+    again = draw(systems, section)
     table = lay_table(world.frame, parts.bind(grouping())(world.frame), 1)
     asked = deal_evenly(stream(3), table, np.ones(14, bool))
     first, second = (reveal(w, asked, w.answers[RATE].draw(stream(4, "noise"), None)) for w in (world, again))
     np.testing.assert_array_equal(first.value, second.value)
     assert np.isfinite(first.value).all()
-    assert (first.errors >= 0).all()
+    assert (first.errors == UNMARKED if "law" in section else first.errors >= 0).all()
 
 
 @pytest.mark.parametrize("section", options("design/grouping"))
