@@ -23,9 +23,8 @@ from simlab.rng import stream
 from simlab.types import Bools, Floats
 from simlab.world.laws.fitted import Effects
 
-START = np.array([0.4, 0.5, 0.3, 0.1, 0.3, 0.2, 0.4, 0.5, 0.2, 0.4, 0.3, 0.5, 0.3])
-ROUNDS = (80, 100, 220)
-"""Tables that are simulated: a first, wide look, then around its answer."""
+ROUNDS = (120, 100, 200)
+"""Tables that are simulated: as the priors have them, then twice around the answer."""
 
 UNITS = ("system", "rater", "severity", "sharpness", "minor_sharpness")
 """Margins that speak of single systems and raters."""
@@ -72,14 +71,17 @@ def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...]
 def _fit(pilot: Pilot, seed: int, draws: int, rounds: tuple[int, ...]) -> Fit:
     observed = moments.margins(pilot)
     used = np.isfinite(observed.pairs)
-    centre, theta = observed, np.tile(START, (60, 1))
+    centre, theta = observed, np.empty(0)
+    held: tuple[Floats, list[Margins]] = np.empty((0, len(synthetic.NAMES))), []
     for number, n in enumerate(rounds):
         rng = stream(seed, "fit", number)
-        tried = _proposals(rng, theta, n)
+        tried = _proposals(rng, theta, n) if number else _prior(rng, n)
         simulated = [_simulated(rng, pilot, centre, row) for row in tried]
         used &= np.mean([np.isfinite(one.pairs) for one in simulated], axis=0) > 0.9
-        theta = _posterior(rng, tried, simulated, observed, used)
-        units = [estimate(field, observed, centre, simulated) for field in UNITS]
+        # Tables of the first, wide look are left behind: surfaces bend.
+        held = (np.concatenate([held[0], tried]), held[1] + simulated) if number > 1 else (tried, simulated)
+        theta = _posterior(rng, held[0], held[1], observed, used)
+        units = [estimate(field, observed, centre, simulated, tried) for field in UNITS]
         centre = centre._replace(**dict(zip(UNITS, (unit.shrunk for unit in units), strict=True)))
     return _assemble(stream(seed, "fit", "draws"), pilot, observed, units, theta, draws)
 
@@ -107,10 +109,11 @@ def _posterior(
 
 
 def _prior(rng: np.random.Generator, n: int) -> Floats:
-    theta = np.abs(rng.standard_normal((n, len(START)))) * np.where(
+    theta = np.abs(rng.standard_normal((n, len(synthetic.NAMES)))) * np.where(
         np.isfinite(synthetic.PRIOR_SCALE), synthetic.PRIOR_SCALE, 0.0
     )
     theta[:, synthetic.SHARES] = rng.random((n, len(synthetic.SHARES)))
+    theta[:, synthetic.SPREADS] = np.minimum(theta[:, synthetic.SPREADS], 1.5)
     return theta
 
 
@@ -146,12 +149,12 @@ def _simulated(rng: np.random.Generator, pilot: Pilot, centre: Margins, theta: F
     return moments.margins(simulate(rng, effects_of(pilot, centre, theta), pilot))
 
 
-def estimate(field: str, observed: Margins, centre: Margins, tables: list[Margins]) -> Units:
-    """Correct and weigh one kind of margins by what became of it in tables whose truth was `centre`."""
+def estimate(field: str, observed: Margins, centre: Margins, tables: list[Margins], theta: Floats) -> Units:
+    """Correct and weigh one kind of margins by what became of it in tables whose truth was `centre` and `theta`."""
     simulated = np.array([np.atleast_1d(getattr(one, field)) for one in tables])
     error = simulated - simulated.mean(0)
     corrected = np.atleast_1d(getattr(observed, field)) + np.atleast_1d(getattr(centre, field)) - simulated.mean(0)
-    return weighed(corrected, error, SPREAD[field])
+    return weighed(corrected, error, synthetic.sizes(theta), SPREAD[field])
 
 
 def leniencies(pilot: Pilot, rater: Units, severity: Units) -> Units:
@@ -160,7 +163,7 @@ def leniencies(pilot: Pilot, rater: Units, severity: Units) -> Units:
         return rater
     corrected = rater.corrected - np.log(points(pilot, severity.corrected))
     simulated = rater.corrected + rater.error - np.log(points(pilot, severity.corrected + severity.error))
-    return weighed(corrected, simulated - simulated.mean(0), SPREAD["rater"])
+    return weighed(corrected, simulated - simulated.mean(0), rater.features, SPREAD["rater"])
 
 
 def _assemble(
@@ -170,8 +173,9 @@ def _assemble(
     rows = theta[rng.choice(len(theta), draws, replace=len(theta) < draws)]
     pick = rng.integers(len(units[0].error), size=draws)
     named = dict(zip(UNITS, units, strict=True))
-    drawn = {field: draw(rng, unit, pick) for field, unit in named.items()}
-    _, leniency_sd = draw(rng, leniencies(pilot, named["rater"], named["severity"]), pick)
+    sizes = synthetic.sizes(rows)
+    drawn = {field: draw(rng, unit, sizes, pick) for field, unit in named.items()}
+    _, leniency_sd = draw(rng, leniencies(pilot, named["rater"], named["severity"]), sizes, pick)
     effects, at_large_too = [], []
     for k in range(draws):
         margin = observed._replace(**{field: values[k] for field, (values, _) in drawn.items()})

@@ -67,6 +67,13 @@ def features(theta: Floats) -> Floats:
     return np.concatenate([np.ones((*theta.shape[:-1], 1)), variance, extra], axis=-1)
 
 
+def sizes(theta: Floats) -> Floats:
+    """Return what variances of errors add up from: a constant, variances of factors, and what counts scatter by."""
+    dispersion, share = theta[..., 6], theta[..., 7]
+    one = np.ones((*theta.shape[:-1], 1))
+    return np.concatenate([one, theta[..., SPREADS] ** 2, np.stack([dispersion, dispersion * share], -1)], axis=-1)
+
+
 def regress(theta: Floats, moments: Floats) -> Surface:
     """Learn the surface from simulated tables: `theta[simulation, parameter]`, `moments[simulation, kind]`."""
     x = features(theta)
@@ -85,7 +92,7 @@ def regress(theta: Floats, moments: Floats) -> Surface:
 
 def _size(theta: Floats) -> Floats:
     """Return what the spread of moments is log-linear in: a constant, and the sizes of the larger variances."""
-    logs = np.log(np.maximum(theta[..., [0, 1, 6]], 0.05))
+    logs = np.log(np.maximum(theta[..., [0, 1, 2, 3, 4, 6, 10]], 0.05))
     return np.concatenate([np.ones((*theta.shape[:-1], 1)), logs], axis=-1)
 
 
