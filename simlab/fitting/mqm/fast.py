@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from simlab.fitting.mqm import moments, synthetic
 from simlab.fitting.mqm.moments import Margins
 from simlab.fitting.mqm.pilot import Pilot
+from simlab.fitting.mqm.qualities import minor_power, qualities
 from simlab.fitting.mqm.simulating import simulate
 from simlab.fitting.mqm.units import Units, draw, weighed
 from simlab.rng import stream
@@ -29,7 +30,8 @@ ROUNDS = (120, 100, 200)
 UNITS = ("system", "rater", "severity", "sharpness", "minor_sharpness")
 """Margins that speak of single systems and raters."""
 
-SHARPNESS = (0.05, 4.0)
+SHARPNESS, MOST_MINOR = (0.05, 4.0), 2.0
+OF_KINDS = ("kind_document_sd", "kind_segment_sd", "minor_noise")
 SPREAD = {"system": 0.5, "rater": 1.0, "severity": 1.0, "sharpness": 0.3, "minor_sharpness": 0.3}
 """Scales of the half-normal priors of how far systems, or raters, spread."""
 
@@ -126,18 +128,28 @@ def effects_of(pilot: Pilot, margins: Margins, theta: Floats) -> Effects:
     major_share = float(np.clip(expit(margins.severity.mean()), 0.01, 0.99)) if pilot.counts[1].any() else 0.01
     # Margins are those of all points; punctuation is drawn beside the law's minor and major errors.
     reduced = 1 - float(0.1 * pilot.counts[2].sum() / pilot.score.sum())
+    sharpness = np.clip(margins.sharpness, *SHARPNESS)
+    share = pilot.minor_weight * (1 - expit(logit(major_share) + odds)) / points(pilot, logit(major_share) + odds)
+    mass = np.exp(margins.rater)
+    minor = min(minor_power(float(margins.minor_sharpness[0]), float((mass * share).sum() / mass.sum())), MOST_MINOR)
+    quality = qualities(margins.system, sharpness, minor, np.stack([mass * share, mass * (1 - share)]))
     return Effects(
-        system_mean=np.exp(margins.system) * reduced,
-        leniency=np.exp(margins.rater) * points(pilot, logit(major_share)) / points(pilot, logit(major_share) + odds),
+        system_mean=np.exp(quality) * reduced,
+        leniency=mass * points(pilot, logit(major_share)) / points(pilot, logit(major_share) + odds),
         severity=np.exp(odds),
-        sharpness=np.clip(margins.sharpness, *SHARPNESS),
+        sharpness=sharpness,
         punctuation=np.exp(margins.punctuation),
-        **dict(zip(synthetic.NAMES, theta.tolist(), strict=True)),
+        **_kinds_known(pilot, dict(zip(synthetic.NAMES, theta.tolist(), strict=True))),
         major_share=major_share,
-        minor_sharpness=float(np.clip(margins.minor_sharpness[0], 0, 2)),
+        minor_sharpness=minor,
         minor_weight=pilot.minor_weight,
         major_weight=pilot.major_weight,
     )
+
+
+def _kinds_known(pilot: Pilot, theta: dict[str, float]) -> dict[str, float]:
+    """Let kinds of errors be alike where a table does not tell them apart."""
+    return theta if pilot.counts[1].any() else theta | dict.fromkeys(OF_KINDS, 0.0)
 
 
 def points(pilot: Pilot, log_odds: Floats) -> Floats:
@@ -181,7 +193,7 @@ def _assemble(
         margin = observed._replace(**{field: values[k] for field, (values, _) in drawn.items()})
         severity_sd = float(drawn["severity"][1][k]) if pilot.counts[1].any() else 0.0
         known = effects_of(pilot, margin, rows[k])
-        system_sd = float(drawn["system"][1][k]) * average_sharpness(known)
+        system_sd = float(drawn["system"][1][k]) * _stretch(margin.system, known)
         one = at_large(rng, known, float(leniency_sd[k]), severity_sd)
         effects.append(one)
         at_large_too.append(population(rng, one, system_sd, float(leniency_sd[k]), severity_sd))
@@ -213,6 +225,13 @@ def at_large(rng: np.random.Generator, effects: Effects, leniency_sd: float, sev
     wanted = leniency_sd * rng.standard_normal() / np.sqrt(n) - leniency_sd**2 / 2
     factor = np.exp(wanted - np.log(effects.leniency).mean())
     return replace(effects, leniency=effects.leniency * factor, system_mean=effects.system_mean / factor)
+
+
+def _stretch(scores: Floats, known: Effects) -> float:
+    """Return by how much qualities, as an average rater sees them, are further apart than scores."""
+    apart = float(np.log(known.system_mean).std())
+    within = float(scores.std())
+    return average_sharpness(known) * (apart / within if within > 0 else 1.0)
 
 
 def average_sharpness(effects: Effects) -> float:
