@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.commands.notes import note
+from simlab.commands.understanding import ratings_of, where
 from simlab.drawing.figures import backtest as figure
 from simlab.drawing.figures import files
 from simlab.drawing.text import backtest as text
@@ -71,11 +72,9 @@ def carry_out(
     """
     from joblib import Parallel, delayed
 
-    from simlab.messages import legible
-    from simlab.world import recorded
     from simlab.world.recorded import holds_averages, world_of
 
-    world = world_of(recorded.table(table, told), "the built-in table" if table is None else legible(table))
+    world = world_of(ratings_of(table, told), where(table))
     if holds_averages(world):
         raise InputError(f"{table}: holds averaged scores without raters; give the table of ratings per rater")
     tasks = backtest.tasks(world, pilot_share, splits, backtest.QUICK if quick else backtest.FULL, seed)
