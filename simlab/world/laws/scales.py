@@ -22,6 +22,7 @@ from simlab.world.laws.scale_effects import ScaleEffects as ScaleEffects
 from simlab.world.laws.scale_effects import answer_flat as answer_flat
 from simlab.world.laws.scale_effects import latent_draw as latent_draw
 from simlab.world.laws.scale_effects import residuals, thought
+from simlab.world.laws.scale_effects import score_range as score_range
 from simlab.world.laws.scale_effects import to_scores as to_scores
 from simlab.world.laws.scale_effects import with_raters as with_raters
 from simlab.world.laws.scale_means import expected_scores
