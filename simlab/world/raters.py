@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import gcd
 from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
-from scipy.special import expit, logit
 
 from simlab.messages import numbered
-from simlab.types import RATE, Anew, Floats, Frame, InputError, Ints, Outputs, RatedWorld, World
+from simlab.types import RATE, Anew, Frame, InputError, Ints, Outputs, RatedWorld, World
 from simlab.types.bounds import Count, LogSpread, Weight
-from simlab.world.laws.error_counts import ErrorCounts, potential_ratings
-from simlab.world.systems import lognormal
+from simlab.world.laws.error_counts import potential_ratings
+from simlab.world.laws.marking import (
+    KindSpread,
+    Leanings,
+    Marking,
+    Passages,
+    People,
+    TasteSpread,
+    draw_leanings,
+    draw_passages,
+    draw_people,
+    law_of,
+)
 
 
 def mqm_raters(
@@ -34,6 +44,10 @@ def mqm_raters(
     agree_overall: bool,
     noise: Literal["fresh", "potential"],
     noise_share: Annotated[float, Ge(0), Le(1)],
+    minor_noise: Annotated[float, Ge(0), Le(1)],
+    kind_document_sd: LogSpread,
+    kind_segment_sd: LogSpread,
+    rater_segment_sd: LogSpread,
     dispersion: Annotated[float, Ge(0), Le(100)],
     major_share: Annotated[float, Gt(0), Le(0.99)],
     minor_weight: Weight,
@@ -48,8 +62,10 @@ def mqm_raters(
     however much they differ on single documents.
     Counts are negative binomial (gamma multiplier of variance `dispersion`); their Gaussian copula has one part that
     all raters of an output share and one of each rating's own, which has the share `noise_share` of the variance
-    (0: raters see the same errors; 1: they agree on means only). With `noise=fresh` each study
-    draws the own part anew; with `noise=potential` a rating is fixed, as in a recorded table.
+    (0: raters see the same errors; 1: they agree on means only); of what is shared raters do not share `minor_noise` of
+    minor errors. Minor and major errors each have factors of their own of documents (`kind_document_sd`), of segments
+    (`kind_segment_sd`), and of raters on segments (`rater_segment_sd`, which `agree_overall` does not level). With
+    `noise=fresh` each study draws the own part anew; with `noise=potential` a rating is fixed, as in a recorded table.
 
     Raises InputError for buckets that the pool cannot fill (see `count_buckets`), and for systems on a scale.
     """
@@ -66,100 +82,35 @@ def mqm_raters(
         buckets_per_rater=buckets_per_rater,
         per_bucket=documents_per_bucket,
     )
-    spread = TasteSpread(rater_system_sd, rater_document_sd, rater_output_sd, agree_overall)
-    marking = Marking(noise_share, dispersion, major_share, minor_weight, major_weight, fixed=noise == "potential")
-    draw_people = partial(
-        _people, n_systems=len(outputs.quality), n=pool_size, leniency_sd=leniency_sd, severity_sd=severity_sd
+    spread = TasteSpread(rater_system_sd, rater_document_sd, rater_output_sd, rater_segment_sd, agree_overall)
+    kinds = KindSpread(kind_document_sd, kind_segment_sd)
+    marking = Marking(
+        noise_share, minor_noise, dispersion, major_share, minor_weight, major_weight, fixed=noise == "potential"
+    )
+    people_of = partial(
+        draw_people, n_systems=len(outputs.quality), n=pool_size, leniency_sd=leniency_sd, severity_sd=severity_sd
     )
 
-    def rated(outputs: Outputs, people: People, taste: Floats, shared: Floats, noise: np.random.Generator) -> World:
+    def rated(
+        outputs: Outputs, people: People, leanings: Leanings, passages: Passages, noise: np.random.Generator
+    ) -> World:
         frame = seat(outputs)
-        law = _law(outputs, frame, people, taste, shared, marking)
-        again = partial(redrawn, outputs, people, shared)
+        law = law_of(outputs, frame, people, leanings, passages, marking)
+        again = partial(redrawn, outputs, people, passages)
         return World(frame, {RATE: potential_ratings(noise, law) if marking.fixed else law}, outputs.truth, again=again)
 
-    def redrawn(outputs: Outputs, people: People, shared: Floats, anew: Anew) -> World:
+    def redrawn(outputs: Outputs, people: People, passages: Passages, anew: Anew) -> World:
         if anew.documents is not None:
             outputs = on_other_documents(outputs, anew.documents)
-            shared = _shared_part(anew.documents, outputs)
+            passages = draw_passages(anew.documents, outputs, kinds)
         if anew.raters is not None:
-            people = draw_people(anew.raters, system_sd=spread.system)
-        return rated(outputs, people, _taste(anew.both, spread, outputs, seat(outputs), people), shared, anew.both)
+            people = people_of(anew.raters, system_sd=spread.system)
+        leanings = draw_leanings(anew.both, spread, outputs, seat(outputs), people)
+        return rated(outputs, people, leanings, passages, anew.both)
 
-    people = draw_people(rng, system_sd=spread.system)
-    taste = _taste(rng, spread, outputs, seat(outputs), people)
-    return rated(outputs, people, taste, _shared_part(rng, outputs), rng)
-
-
-@dataclass(frozen=True, slots=True)
-class TasteSpread:
-    """Say how much raters differ on systems, documents and outputs; `level`: they agree on systems overall."""
-
-    system: float
-    document: float
-    output: float
-    level: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Marking:
-    """Say how errors are counted and what they cost; `fixed`: every rating is drawn once for a world."""
-
-    noise_share: float
-    dispersion: float
-    major_share: float
-    minor_weight: float
-    major_weight: float
-    fixed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class People:
-    """Hold what belongs to raters alone: `leniency[rater]`, `severity[rater]`, `of_system[system, 1, rater]`."""
-
-    leniency: Floats
-    severity: Floats
-    of_system: Floats
-
-
-def _people(
-    rng: np.random.Generator, *, n_systems: int, n: int, leniency_sd: float, severity_sd: float, system_sd: float
-) -> People:
-    leniency, severity = (lognormal(rng, sd, n) for sd in (leniency_sd, severity_sd))
-    return People(leniency, severity, lognormal(rng, system_sd, (n_systems, 1, n)))
-
-
-def _taste(rng: np.random.Generator, spread: TasteSpread, outputs: Outputs, frame: Frame, people: People) -> Floats:
-    """Draw the factors `[system, document, rater]` of raters on documents and outputs, times those on systems."""
-    n_raters = len(people.leniency)
-    taste = (
-        people.of_system
-        * lognormal(rng, spread.document, (1, frame.n_documents, n_raters))
-        * lognormal(rng, spread.output, (frame.n_systems, frame.n_documents, n_raters))
-    )
-    return level_taste(taste, outputs, frame.bucket) if spread.level else taste
-
-
-def _shared_part(rng: np.random.Generator, outputs: Outputs) -> Floats:
-    """Draw the part of the number of errors in an output that all raters share: it belongs to the document."""
-    return rng.standard_normal((2, *outputs.quality.shape))
-
-
-def _law(
-    outputs: Outputs, frame: Frame, people: People, taste: Floats, shared: Floats, marking: Marking
-) -> ErrorCounts:
-    points = (1 - marking.major_share) * marking.minor_weight + marking.major_share * marking.major_weight
-    rater = frame.rater[0]
-    major = expit(logit(marking.major_share) + np.log(people.severity))[rater]
-    marked = (outputs.quality / points)[:, :, None] * people.leniency[rater]
-    marked = marked * np.take_along_axis(taste[:, frame.document], frame.rater, axis=2)
-    return ErrorCounts(
-        mean=np.stack([marked * (1 - major), marked * major]),
-        shared=shared,
-        own_share=marking.noise_share,
-        dispersion=marking.dispersion,
-        weight=np.array([marking.minor_weight, marking.major_weight]),
-    )
+    people = people_of(rng, system_sd=spread.system)
+    leanings = draw_leanings(rng, spread, outputs, seat(outputs), people)
+    return rated(outputs, people, leanings, draw_passages(rng, outputs, kinds), rng)
 
 
 def on_other_documents(outputs: Outputs, rng: np.random.Generator) -> Outputs:
@@ -167,17 +118,6 @@ def on_other_documents(outputs: Outputs, rng: np.random.Generator) -> Outputs:
     if outputs.again is None:
         raise InputError("document_draws: these systems draw no other documents (Outputs.again); set document_draws=1")
     return replace(outputs.again(rng), again=outputs.again)
-
-
-def level_taste(taste: Floats, outputs: Outputs, bucket: Ints) -> Floats:
-    """Scale `taste[system, document, rater]` so that each rater's total over a bucket is each system's total."""
-    in_bucket = np.equal.outer(np.arange(int(bucket.max()) + 1), bucket).astype(float)
-    n_documents = len(bucket)
-    total = np.stack([np.bincount(outputs.document, weights=row, minlength=n_documents) for row in outputs.quality])
-    wanted = total @ in_bucket.T
-    reached = np.einsum("bd,sd,sdr->sbr", in_bucket, total, taste)
-    scale = np.divide(wanted[:, :, None], reached, out=np.ones_like(reached), where=reached > 0)
-    return np.asarray(taste * scale[:, bucket])
 
 
 def seat_pool(

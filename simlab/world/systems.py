@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
+from scipy.special import gammaln, polygamma
 
 from simlab.types import Floats, InputError, Ints, Outputs
 from simlab.types.bounds import Count, LogSpread, Score
@@ -16,10 +17,11 @@ _MOST_PLACES = 10**9
 
 
 class Spread(NamedTuple):
-    """Hold how much documents, segments and systems on documents differ: standard deviations of the logarithm."""
+    """Hold how much documents, segments (and how skewed), systems on documents differ: sds of the logarithm."""
 
     document: float
     segment: float
+    skew: float
     both: float
 
 
@@ -34,20 +36,22 @@ def mqm(
     system_sd: LogSpread,
     document_sd: LogSpread,
     segment_sd: LogSpread,
+    segment_skew: Annotated[float, Ge(0), Le(10)],
     system_document_sd: LogSpread,
 ) -> Outputs:
     """Draw systems with true mean MQM scores and their expected score on every segment; lower is better.
 
     A segment's expected score is the system's true mean times factors of the document, of the segment (its length)
     and of the system on this document. All factors are lognormal with mean 1, their spreads given as standard
-    deviations of the logarithm; so are the true means, around `mean_score` points per segment.
+    deviations of the logarithm; so are the true means, around `mean_score` points per segment. With `segment_skew`
+    the factors of segments are generalised gamma (see `skewed`): more segments without errors, fewer with many.
     `n_segments` are spread at random over the documents, 1 to `max_segments` each.
 
     Raises InputError for segments that do not fill the documents.
     """
     document = spread_segments(rng, n_documents, n_segments, max_segments)
     truth = mean_score * lognormal(rng, system_sd, n_systems)
-    spread = Spread(document_sd, segment_sd, system_document_sd)
+    spread = Spread(document_sd, segment_sd, segment_skew, system_document_sd)
 
     def again(rng: np.random.Generator) -> Outputs:
         return _outputs(rng, truth, spread_segments(rng, n_documents, n_segments, max_segments), spread)
@@ -59,7 +63,7 @@ def _outputs(rng: np.random.Generator, truth: Floats, document: Ints, spread: Sp
     """Draw what systems of known means do on documents."""
     n_documents = int(document[-1]) + 1
     by_document = lognormal(rng, spread.document, n_documents)
-    by_segment = lognormal(rng, spread.segment, len(document))
+    by_segment = skewed(rng, spread.segment, spread.skew, len(document))
     by_both = lognormal(rng, spread.both, (len(truth), n_documents))
     quality = truth[:, None] * (by_document * by_both)[:, document] * by_segment
     return Outputs(quality, document, truth, lower_is_better=True)
@@ -72,6 +76,21 @@ def lognormal(rng: np.random.Generator, sd: float, shape: int | tuple[int, ...])
     array([1., 1.])
     """
     return np.exp(sd * rng.standard_normal(shape) - sd**2 / 2)
+
+
+def skewed(rng: np.random.Generator, sd: float, skew: float, shape: int | tuple[int, ...]) -> Floats:
+    """Draw generalised gamma factors with mean 1, `sd` being the standard deviation of their logarithm.
+
+    Their logarithm is that of a gamma variable of shape `skew ** -2`, stretched to the spread: many are near 0 and few
+    are large where `skew` is large; 0 gives the lognormal law. Source: Prentice, Biometrika 61 (1974) 539.
+    """
+    if sd == 0 or skew == 0:
+        return lognormal(rng, sd, shape)
+    gamma_shape = skew**-2.0
+    power = sd / np.sqrt(polygamma(1, gamma_shape))
+    # The mean of a power of a gamma variable.
+    level = gammaln(gamma_shape + power) - gammaln(gamma_shape)
+    return np.asarray(np.exp(power * np.log(np.maximum(rng.gamma(gamma_shape, size=shape), 1e-300)) - level))
 
 
 def spread_segments(rng: np.random.Generator, n_documents: int, n_segments: int, max_segments: int) -> Ints:

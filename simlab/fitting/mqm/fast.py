@@ -12,25 +12,27 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
+from threadpoolctl import threadpool_limits
 
 from simlab.fitting.mqm import moments, synthetic
 from simlab.fitting.mqm.moments import Margins
 from simlab.fitting.mqm.pilot import Pilot
 from simlab.fitting.mqm.simulating import simulate
+from simlab.fitting.mqm.units import Units, draw, weighed
 from simlab.rng import stream
-from simlab.types import Bools, Floats, Ints
+from simlab.types import Bools, Floats
 from simlab.world.laws.fitted import Effects
 
-START = np.array([0.4, 0.5, 0.3, 0.1, 0.3, 0.2, 0.4, 0.5])
-ROUNDS = (120, 120, 240)
+START = np.array([0.4, 0.5, 0.3, 0.1, 0.3, 0.2, 0.4, 0.5, 0.2, 0.4, 0.3, 0.5, 0.3])
+ROUNDS = (80, 100, 220)
 """Tables that are simulated: a first, wide look, then around its answer."""
 
 UNITS = ("system", "rater", "severity", "sharpness", "minor_sharpness")
 """Margins that speak of single systems and raters."""
 
 SHARPNESS = (0.05, 4.0)
-ONE_UNIT_SPREAD = 0.3
-"""Scale of the half-normal prior that stands for the spread of systems, or raters, where a pilot has only one."""
+SPREAD = {"system": 0.5, "rater": 1.0, "severity": 1.0, "sharpness": 0.3, "minor_sharpness": 0.3}
+"""Scales of the half-normal priors of how far systems, or raters, spread."""
 
 DRAWS = 100
 
@@ -62,10 +64,16 @@ class Fit:
 
 def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...] | None = None) -> Fit:
     """Fit the law to a pilot; the same seed gives the same draws."""
+    # Arrays are small: threads that share them cost more than they do.
+    with threadpool_limits(1):
+        return _fit(pilot, seed, draws, rounds or ROUNDS)
+
+
+def _fit(pilot: Pilot, seed: int, draws: int, rounds: tuple[int, ...]) -> Fit:
     observed = moments.margins(pilot)
     used = np.isfinite(observed.pairs)
     centre, theta = observed, np.tile(START, (60, 1))
-    for number, n in enumerate(rounds or ROUNDS):
+    for number, n in enumerate(rounds):
         rng = stream(seed, "fit", number)
         tried = _proposals(rng, theta, n)
         simulated = [_simulated(rng, pilot, centre, row) for row in tried]
@@ -80,8 +88,10 @@ def _proposals(rng: np.random.Generator, theta: Floats, n: int) -> Floats:
     """Scatter parameters around draws, wider than these, so that the surface is learnt beyond them."""
     centre, spread = theta.mean(0), np.maximum(1.5 * theta.std(0), 0.25 * theta.mean(0) + 0.05)
     tried: Floats = np.abs(centre + spread * rng.standard_normal((n, len(centre))))
-    tried[:, :6] = np.minimum(tried[:, :6], 1.5)
-    tried[:, 7] = np.clip(np.where(tried[:, 7] > 1, 2 - tried[:, 7], tried[:, 7]), 0.01, 0.99)
+    tried[:, synthetic.SPREADS] = np.minimum(tried[:, synthetic.SPREADS], 1.5)
+    tried[:, 11] = np.minimum(tried[:, 11], 2.5)
+    share = tried[:, synthetic.SHARES]
+    tried[:, synthetic.SHARES] = np.clip(np.where(share > 1, 2 - share, share), 0.01, 0.99)
     return tried
 
 
@@ -100,7 +110,7 @@ def _prior(rng: np.random.Generator, n: int) -> Floats:
     theta = np.abs(rng.standard_normal((n, len(START)))) * np.where(
         np.isfinite(synthetic.PRIOR_SCALE), synthetic.PRIOR_SCALE, 0.0
     )
-    theta[:, 7] = rng.random(n)
+    theta[:, synthetic.SHARES] = rng.random((n, len(synthetic.SHARES)))
     return theta
 
 
@@ -136,67 +146,12 @@ def _simulated(rng: np.random.Generator, pilot: Pilot, centre: Margins, theta: F
     return moments.margins(simulate(rng, effects_of(pilot, centre, theta), pilot))
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
-    """Say what margins tell of single systems or raters.
-
-    `corrected[unit]` are margins less their bias, `error[table, unit]` errors of simulated ones around it. The mean
-    over units is taken as it is; deviations from it are shrunk by `weight`. `spread` is the sum of squared deviations,
-    `noise` the variance of a deviation's error.
-    """
-
-    corrected: Floats
-    error: Floats
-    weight: float
-    spread: float
-    noise: float
-
-    @property
-    def shrunk(self) -> Floats:
-        """Return the posterior mean of each unit."""
-        centre = self.corrected.mean()
-        return np.asarray(centre + self.weight * (self.corrected - centre))
-
-
 def estimate(field: str, observed: Margins, centre: Margins, tables: list[Margins]) -> Units:
     """Correct and weigh one kind of margins by what became of it in tables whose truth was `centre`."""
     simulated = np.array([np.atleast_1d(getattr(one, field)) for one in tables])
     error = simulated - simulated.mean(0)
     corrected = np.atleast_1d(getattr(observed, field)) + np.atleast_1d(getattr(centre, field)) - simulated.mean(0)
-    return _weighed(corrected, error)
-
-
-def _weighed(corrected: Floats, error: Floats) -> Units:
-    n = len(corrected)
-    own = error - error.mean(1, keepdims=True)
-    noise = float((own**2).mean()) * n / max(n - 1, 1)
-    spread = float(((corrected - corrected.mean()) ** 2).sum())
-    between = max(spread / max(n - 1, 1) - noise, 1e-6)
-    return Units(corrected, error, between / (between + noise), spread, noise)
-
-
-def draw_units(rng: np.random.Generator, units: Units, pick: Ints) -> tuple[Floats, Floats]:
-    """Draw units, `[draw, unit]`, and the spread of units at large for each draw.
-
-    `pick[draw]` says whose error a draw gets. The spread follows the chi-squared law of a sample variance, less the
-    variance of the errors; units are shrunk as each draw of the spread asks for.
-    """
-    n = len(units.corrected)
-    common = units.error[pick].mean(1, keepdims=True)
-    if n == 1:
-        return units.corrected - common, np.abs(ONE_UNIT_SPREAD * rng.standard_normal(len(pick)))
-    variance = np.maximum(units.spread / _chi_squared(rng, n - 1, units.spread, len(pick)) - units.noise, 1e-6)
-    weight = (variance / (variance + units.noise))[:, None]
-    centre = units.corrected.mean()
-    own = units.error[pick] - common
-    return centre - common + weight * (units.corrected - centre) - np.sqrt(weight) * own, np.sqrt(variance)
-
-
-def _chi_squared(rng: np.random.Generator, degrees: int, spread: float, n: int) -> Floats:
-    """Draw chi-squared variables as a half-normal prior of scale 1 on the root of `spread` over them wants them."""
-    tried = rng.chisquare(degrees, 50 * n + 1)
-    weight = np.exp(-0.5 * spread / np.maximum(tried, 1e-12)) + 1e-300
-    return np.asarray(rng.choice(tried, n, p=weight / weight.sum()))
+    return weighed(corrected, error, SPREAD[field])
 
 
 def leniencies(pilot: Pilot, rater: Units, severity: Units) -> Units:
@@ -205,7 +160,7 @@ def leniencies(pilot: Pilot, rater: Units, severity: Units) -> Units:
         return rater
     corrected = rater.corrected - np.log(points(pilot, severity.corrected))
     simulated = rater.corrected + rater.error - np.log(points(pilot, severity.corrected + severity.error))
-    return _weighed(corrected, simulated - simulated.mean(0))
+    return weighed(corrected, simulated - simulated.mean(0), SPREAD["rater"])
 
 
 def _assemble(
@@ -215,8 +170,8 @@ def _assemble(
     rows = theta[rng.choice(len(theta), draws, replace=len(theta) < draws)]
     pick = rng.integers(len(units[0].error), size=draws)
     named = dict(zip(UNITS, units, strict=True))
-    drawn = {field: draw_units(rng, unit, pick) for field, unit in named.items()}
-    _, leniency_sd = draw_units(rng, leniencies(pilot, named["rater"], named["severity"]), pick)
+    drawn = {field: draw(rng, unit, pick) for field, unit in named.items()}
+    _, leniency_sd = draw(rng, leniencies(pilot, named["rater"], named["severity"]), pick)
     effects, at_large_too = [], []
     for k in range(draws):
         margin = observed._replace(**{field: values[k] for field, (values, _) in drawn.items()})

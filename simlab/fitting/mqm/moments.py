@@ -7,6 +7,7 @@ pairs (same document? same segment? same system? same rater?) tell the spreads a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,18 @@ PAIRS = (
     "same segment, same system, other rater",
     "the rating itself",
     "other document, same system, same rater",
+    "minor and major, the rating itself",
+    "minor and major, same segment, other rating",
+    "minor and major, same document, other segment",
+    "minor, same segment, other system, other rater",
+    "minor, same segment, other system, same rater",
+    "minor, same segment, same system, other rater",
+    "major, same segment, other system, other rater",
+    "major, same segment, other system, same rater",
+    "major, same segment, same system, other rater",
+    "the log odds of a score below 1",
+    "both scores below 1, same segment, other system",
+    "the mean root of scores",
     "Kendall's tau per document",
     "Kendall's tau over shared documents",
 )
@@ -32,7 +45,7 @@ PAIRS = (
 Mean products are ruled by high scores. What a study concludes hangs on how raters rank systems, so that is held, too.
 """
 
-ROUNDS = 30
+ROUNDS, CLOSE = 30, 1e-5
 MAX_CELLS, MAX_RATER_PAIRS = 20_000_000, 500
 
 
@@ -65,7 +78,8 @@ def margins(pilot: Pilot) -> Margins:
     sharpness, minor = _sharpness(pilot, x - x.mean(), fitted)
     sharper = fitted * np.exp((sharpness[pilot.rater] - 1) * (x - x.mean())[pilot.system])
     relative = pilot.score / (by_system[pilot.system] * by_rater[pilot.rater])
-    pairs = np.append(mean_products(pilot, relative / relative.mean()), agreement(pilot))
+    products = mean_products(pilot, relative / relative.mean())
+    pairs = np.concatenate([products, kinds(pilot), _zeros(pilot), [_mean_root(pilot)], agreement(pilot)])
     rater = np.log(by_rater) - centre
     return Margins(x + centre, rater, severity, sharpness, minor, punctuation, pairs, _taste(pilot, sharper))
 
@@ -98,12 +112,16 @@ def multiplicative_fit(pilot: Pilot) -> tuple[Floats, Floats, Floats]:
     totals = [np.maximum(np.bincount(label, weights=pilot.score), _small(pilot)) for label in labels]
     factors = [np.ones(len(total)) for total in totals]
     factors[2] = totals[2] / np.bincount(pilot.item)
+    spread = [factor[label] for factor, label in zip(factors, labels, strict=True)]
     for _ in range(ROUNDS):
-        for k, label in enumerate(labels):
-            others = np.prod([factors[j][labels[j]] for j in range(3) if j != k], axis=0)
-            others_sum = np.bincount(label, weights=others, minlength=len(totals[k]))
-            factors[k] = np.divide(totals[k], others_sum, out=np.ones_like(others_sum), where=others_sum > 0)
-    fitted = factors[0][pilot.system] * factors[1][pilot.rater] * factors[2][pilot.item]
+        before = factors[0]
+        for k, (i, j) in enumerate(((1, 2), (0, 2), (0, 1))):
+            others = np.bincount(labels[k], weights=spread[i] * spread[j], minlength=len(totals[k]))
+            factors[k] = np.divide(totals[k], others, out=np.ones_like(others), where=others > 0)
+            spread[k] = factors[k][labels[k]]
+        if np.abs(factors[0] / before - 1).max() < CLOSE:
+            break
+    fitted = spread[0] * spread[1] * spread[2]
     mean_item = factors[2].mean()
     return factors[0] * mean_item, factors[1], fitted
 
@@ -140,8 +158,49 @@ def mean_products(pilot: Pilot, relative: Floats) -> Floats:
     n_every, n_document, n_segment = (np.array(row) for row in numbers)
     total = np.concatenate([(document - segment), segment, (every - document)[3:]])
     number = np.concatenate([(n_document - n_segment), n_segment, (n_every - n_document)[3:]])
-    usable = (number > 0) & (total > 0)
-    return np.asarray(np.log(np.divide(total, number, out=np.full(9, np.nan), where=usable)))
+    return _log_ratio(total, number)
+
+
+def kinds(pilot: Pilot) -> Floats:
+    """Return logarithms of mean products of numbers of minor and major errors; NaN where these are not told apart."""
+    if not (pilot.counts[0].any() and pilot.counts[1].any()):
+        return np.full(9, np.nan)
+    minor, major = (_relative(pilot, count.astype(float)) for count in pilot.counts[:2])
+    document = pilot.document[pilot.item]
+    rating, segment = float((minor * major).sum()), _cross(pilot.item, minor, major)
+    size = len(minor), _cross(pilot.item, np.ones_like(minor), np.ones_like(minor))
+    together = _cross(document, minor, major), _cross(document, np.ones_like(minor), np.ones_like(minor))
+    totals = [rating, segment - rating, together[0] - segment]
+    numbers = [size[0], size[1] - size[0], together[1] - size[1]]
+    for relative in minor, major:
+        total, number = _by_sharing(pilot, pilot.item, relative)
+        totals += total[:3]
+        numbers += number[:3]
+    return _log_ratio(np.array(totals), np.array(numbers))
+
+
+def _relative(pilot: Pilot, count: Floats) -> Floats:
+    """Divide counts by what their system and their rater have on average."""
+    by_system, by_rater = (
+        np.bincount(label, weights=count) / np.maximum(np.bincount(label), 1) for label in (pilot.system, pilot.rater)
+    )
+    expected = by_system[pilot.system] * by_rater[pilot.rater]
+    relative = np.divide(count, expected, out=np.zeros_like(count), where=expected > 0)
+    return np.asarray(relative / relative.mean())
+
+
+def _zeros(pilot: Pilot) -> tuple[float, float]:
+    """Return the log odds of a score of less than a minor error, and how much it is that of a segment."""
+    zero = (pilot.score < pilot.minor_weight - 1e-9).astype(float)
+    n, sum_ = len(zero), zero.sum()
+    odds = float(np.log((sum_ + 0.5) / (n - sum_ + 0.5)))
+    total, number = _by_sharing(pilot, pilot.item, zero)
+    return odds, float(np.log((sum(total[:2]) + 0.5) / (sum(number[:2]) + 0.5)) - 2 * np.log((sum_ + 0.5) / (n + 0.5)))
+
+
+def _mean_root(pilot: Pilot) -> float:
+    """Return the log of the mean square root over the root of the mean: how far scores crowd near 0 and far above."""
+    return float(np.log(np.sqrt(pilot.score).mean() + 1e-12) - 0.5 * np.log(pilot.score.mean() + 1e-12))
 
 
 def _by_sharing(pilot: Pilot, shared: Ints, relative: Floats) -> tuple[list[float], list[float]]:
@@ -153,18 +212,27 @@ def _by_sharing(pilot: Pilot, shared: Ints, relative: Floats) -> tuple[list[floa
         shared * n_systems + pilot.system,
         (shared * n_systems + pilot.system) * n_raters + pilot.rater,
     )
-    sums, numbers = zip(*(_squares(label, relative) for label in labels), strict=True)
-    return _exclusive(sums), _exclusive(numbers)
+    one = np.ones_like(relative)
+    return (
+        _exclusive([_cross(label, relative, relative) for label in labels]),
+        _exclusive([_cross(label, one, one) for label in labels]),
+    )
 
 
-def _exclusive(at: tuple[float, ...]) -> list[float]:
+def _exclusive(at: Sequence[float]) -> list[float]:
     all_, rater, system, both = at
     return [all_ - rater - system + both, rater - both, system - both, both]
 
 
-def _squares(label: Ints, relative: Floats) -> tuple[float, float]:
-    sums, sizes = np.bincount(label, weights=relative), np.bincount(label)
-    return float(sums @ sums), float(sizes @ sizes)
+def _cross(label: Ints, x: Floats, y: Floats) -> float:
+    """Add up products over ordered pairs of one label, each with itself, too."""
+    # Not a product of vectors: threads that share one are slower than what they do.
+    return float((np.bincount(label, weights=x) * np.bincount(label, weights=y)).sum())
+
+
+def _log_ratio(total: Floats, number: Floats) -> Floats:
+    usable = (number > 0) & (total > 0)
+    return np.asarray(np.log(np.divide(total, number, out=np.full(len(total), np.nan), where=usable)))
 
 
 def identified(pilot: Pilot) -> Bools:

@@ -88,6 +88,16 @@ def of_ratings(ratings: Ratings, where: str) -> Pilot:
     return _pilot(ratings.system, ratings.item, ratings.rater, rated, ratings.document, *names)
 
 
+def laid(design: Ratings) -> Pilot:
+    """Lay out who rates what for answers that are still to be drawn; scores and errors are those of nobody."""
+    n = len(design.score)
+    names = tuple(design.system_names), tuple(design.rater_names)
+    seats = tuple(() for _ in range(design.n_documents))
+    counts = np.zeros((3, n), np.int64)
+    place = design.system, design.item, design.rater
+    return Pilot(*place, np.zeros(n), counts, design.document, seats, *names, True, 1.0, 5.0)
+
+
 def of_world(world: World, documents: Bools | None = None) -> Pilot:
     """Take the ratings of a recorded world as a pilot; `documents[document]` keeps some of its documents.
 

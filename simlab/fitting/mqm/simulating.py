@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 from simlab.fitting.mqm.pilot import Pilot, with_scores
 from simlab.types import Ints
-from simlab.world.laws.error_counts import count_quantile
+from simlab.world.laws.error_counts import count_quantile, own_shares
 from simlab.world.laws.fitted import Effects, draw_factors, expected_errors, weights
 
 
@@ -22,7 +22,8 @@ def simulate(rng: np.random.Generator, effects: Effects, pilot: Pilot) -> Pilot:
     output = pilot.system * len(pilot.document) + pilot.item
     shared = rng.standard_normal((len(expected), pilot.n_systems * len(pilot.document)))[:, output]
     own = rng.standard_normal(expected.shape)
-    normal = np.sqrt(effects.noise_share) * own + np.sqrt(1 - effects.noise_share) * shared
+    share = own_shares(effects.noise_share, effects.minor_noise)[: len(expected)]
+    normal = np.sqrt(share) * own + np.sqrt(1 - share) * shared
     count = count_quantile(ndtr(normal), expected, effects.dispersion)
     return with_scores(pilot, _three_kinds(count), weights(effects) @ count)
 

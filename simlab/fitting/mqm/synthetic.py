@@ -23,14 +23,24 @@ NAMES = (
     "rater_output_sd",
     "dispersion",
     "noise_share",
+    "kind_document_sd",
+    "kind_segment_sd",
+    "rater_segment_sd",
+    "segment_skew",
+    "minor_noise",
 )
 """Parameters that are inferred from pairs, in the order of the vectors here."""
 
-PRIOR_SCALE = np.array([0.5, 0.5, 0.5, 0.3, 0.5, 0.5, 1.0, np.inf])
+PRIOR_SCALE = np.array([0.5, 0.5, 0.5, 0.3, 0.5, 0.5, 1.0, np.inf, 0.5, 0.5, 0.5, 1.0, np.inf])
 """Scales of half-normal priors; `noise_share` is uniform from 0 to 1. The options of `raters` and `systems` that ship
 have spreads of 0 to .8 and dispersions of .35 to .7."""
 
-WALKERS, STEPS = 60, 700
+MOST = np.array([3, 3, 3, 3, 3, 3, 20, 1, 3, 3, 3, 3, 1])
+SHARES = [7, 12]
+SPREADS = [0, 1, 2, 3, 4, 5, 8, 9, 10]
+"""Which parameters are spreads of logarithms."""
+
+WALKERS, STEPS = 60, 450
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +57,13 @@ class Surface:
 
 
 def features(theta: Floats) -> Floats:
-    """Return what moments are linear in: variances of the six factors, dispersion, noise, and their product."""
-    variance, (dispersion, share) = theta[..., :6] ** 2, np.moveaxis(theta[..., 6:], -1, 0)
+    """Return what moments are linear in: variances of factors, dispersion, noise, and their product."""
+    variance, (dispersion, share) = theta[..., SPREADS] ** 2, np.moveaxis(theta[..., 6:8], -1, 0)
     size = np.log1p(variance.sum(-1))
-    extra = np.stack([dispersion, dispersion**2, share, dispersion * share, size**2], axis=-1)
+    skew = theta[..., 11] * variance[..., 1]
+    own = theta[..., 12] * (1 - share)
+    products = [own, own * dispersion, skew, theta[..., 11], dispersion * share, size**2]
+    extra = np.stack([dispersion, dispersion**2, share, *products], axis=-1)
     return np.concatenate([np.ones((*theta.shape[:-1], 1)), variance, extra], axis=-1)
 
 
@@ -87,8 +100,8 @@ def _ridge(x: Floats, y: Floats) -> Floats:
 
 def log_posterior(theta: Floats, surface: Surface, observed: Floats) -> Floats:
     """Return the log posterior density of `theta[walker, parameter]`, up to a constant."""
-    inside = np.all(theta >= 0, axis=-1) & (theta[..., 7] <= 1)
-    theta = np.clip(theta, 0, [3, 3, 3, 3, 3, 3, 20, 1])
+    inside = np.all(theta >= 0, axis=-1) & np.all(theta[..., SHARES] <= 1, axis=-1)
+    theta = np.clip(theta, 0, MOST)
     log_sd = _size(theta) @ surface.log_sd
     standard = (observed - features(theta) @ surface.coefficient) / np.exp(log_sd)
     fit = -0.5 * np.einsum("...i,ij,...j->...", standard, surface.inverse, standard) - log_sd.sum(-1)
@@ -103,7 +116,7 @@ def sample(rng: np.random.Generator, surface: Surface, observed: Floats, start: 
     """
     n = len(NAMES)
     walkers = np.abs(start * np.exp(0.3 * rng.standard_normal((WALKERS, n))) + 0.03 * rng.standard_normal((WALKERS, n)))
-    walkers[:, 7] = np.clip(walkers[:, 7], 0.02, 0.98)
+    walkers[:, SHARES] = np.clip(walkers[:, SHARES], 0.02, 0.98)
     density, kept = log_posterior(walkers, surface, observed), []
     half = WALKERS // 2
     for step in range(STEPS):

@@ -9,7 +9,7 @@ from hashlib import sha256 as digest_of
 from importlib.resources import as_file
 from importlib.resources import files as packaged
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
@@ -57,6 +57,11 @@ class Parameters(TypedDict):
     noise_share: Annotated[list[Annotated[float, Ge(0), Le(1)]], MinLen(1)]
     major_share: Annotated[list[Annotated[float, Gt(0), Le(0.99)]], MinLen(1)]
     minor_sharpness: Draws
+    kind_document_sd: NotRequired[Draws]
+    kind_segment_sd: NotRequired[Draws]
+    rater_segment_sd: NotRequired[Draws]
+    segment_skew: NotRequired[Draws]
+    minor_noise: NotRequired[Annotated[list[Annotated[float, Ge(0), Le(1)]], MinLen(1)]]
     mean_score: Annotated[list[Positive], MinLen(1)]
     system_sd: Draws
     leniency_sd: Draws
@@ -75,12 +80,15 @@ class Content(TypedDict):
     """Keys of the file."""
 
     format: str
+    law: NotRequired[Literal["mqm"]]
     about: dict[str, Any]
     method: str
     diagnosis: NotRequired[dict[str, Any]]
     checks: NotRequired[Checks]
     not_identified: list[str]
     estimates: dict[str, dict[str, float]]
+    components: NotRequired[dict[str, Any]]
+    lower_is_better: NotRequired[Literal[True]]
     systems: Names
     raters: Names
     minor_weight: Positive
@@ -190,19 +198,20 @@ def _fitted(content: Content, where: str) -> FittedWorld:
 SINGLE = (
     *("document_sd", "segment_sd", "system_document_sd", "rater_system_sd", "rater_document_sd", "rater_output_sd"),
     *("dispersion", "noise_share", "major_share", "minor_sharpness"),
+    *("kind_document_sd", "kind_segment_sd", "rater_segment_sd", "segment_skew", "minor_noise"),
 )
-"""Parameters of a law that are single numbers."""
+"""Parameters of a law that are single numbers; those of the last line came later, and a file without them has none."""
 
 
 def _effects(draws: Parameters, k: int, weights: tuple[float, float]) -> Effects:
-    column: Mapping[str, list[float]] = {name: draws[name] for name in SINGLE}  # type: ignore[literal-required]
+    column: Mapping[str, list[float]] = {name: draws[name] for name in SINGLE if name in draws}  # type: ignore[literal-required]
     return Effects(
         system_mean=_row(draws["system_mean"], k),
         leniency=_row(draws["leniency"], k),
         severity=_row(draws["severity"], k),
         sharpness=_row(draws["sharpness"], k),
         punctuation=_row(draws["punctuation"], k),
-        **{name: column[name][k] for name in SINGLE},
+        **{name: values[k] for name, values in column.items()},
         minor_weight=weights[0],
         major_weight=weights[1],
     )

@@ -17,13 +17,13 @@ class ErrorCounts:
 
     `mean[kind, system, item, slot]` is the expected number of errors of a kind (minor, major) that the rater in the
     slot marks, `shared[kind, system, item]` the standard normal part of the count that all raters share, `own_share`
-    the share of its variance that is each rating's own, `dispersion` the variance of the gamma multiplier of the count
-    (0 = Poisson) and `weight[kind]` the points an error costs.
+    the share of its variance that is each rating's own (one for all kinds, or `[kind, 1]`), `dispersion` the variance
+    of the gamma multiplier of the count (0 = Poisson) and `weight[kind]` the points an error costs.
     """
 
     mean: Floats
     shared: Floats
-    own_share: float
+    own_share: float | Floats
     dispersion: float
     weight: Floats
 
@@ -47,6 +47,15 @@ class ErrorCounts:
     def expected(self) -> Floats:
         """Return the score that each rater is expected to give: `[system, item, slot]`."""
         return np.asarray(np.tensordot(self.weight, self.mean, axes=1))
+
+
+def own_shares(noise_share: float, minor_noise: float) -> Floats:
+    """Return the share of noise that is each rating's own by kind of error (minor, major, punctuation): `[kind, 1]`.
+
+    Of what raters share of other errors, they do not share `minor_noise` of minor ones.
+    """
+    minor = noise_share if minor_noise == 0 else 1 - (1 - noise_share) * (1 - minor_noise)
+    return np.array([minor, noise_share, noise_share])[:, None]
 
 
 def potential_ratings(rng: np.random.Generator, law: ErrorCounts) -> FixedRatings:

@@ -4,104 +4,28 @@ What a study brings anew (documents, segments, how a system does on a document, 
 told about its systems and raters is given. Real ratings ask for three additions, without which it is the law of those.
 Strict raters find errors everywhere and tell systems less apart, in proportion, than lenient ones: a rater has a
 `sharpness`, the power of a system's relative quality that the errors go with. Minor errors go with it less
-(`minor_sharpness`). Where a table has punctuation errors, worth a tenth, they are drawn beside the others.
+(`minor_sharpness`). Where a table has punctuation errors, worth a tenth, they are drawn beside the others. Documents
+and segments that invite many minor errors need not invite major ones (`kind_document_sd`, `kind_segment_sd`), and a
+rater who objects to something in a segment objects to it in every system's version (`rater_segment_sd`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
 from simlab.types import RATE, Anew, Floats, Frame, Ints, World
-from simlab.world.laws.error_counts import ErrorCounts, potential_ratings
-from simlab.world.systems import lognormal
+from simlab.world.laws.error_counts import ErrorCounts, own_shares, potential_ratings
+from simlab.world.laws.fitted_factors import Effects as Effects
+from simlab.world.laws.fitted_factors import Factors as Factors
+from simlab.world.laws.fitted_factors import Passages, draw_leanings, draw_passages, taste_of_systems
+from simlab.world.laws.fitted_factors import draw_factors as draw_factors
 
 PUNCTUATION_WEIGHT = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """Hold one set of parameters: `system_mean[system]` in points per segment, the others per rater or single numbers.
-
-    `leniency`, `severity` and the `*_sd` mean what they mean in `mqm_raters` and `mqm`; `sharpness[rater]` is the power
-    of a system's quality, relative to the geometric mean of all systems, that the rater's errors go with (times
-    `minor_sharpness` for minor errors); `punctuation[rater]` is the expected number of punctuation errors in an
-    average segment.
-    """
-
-    system_mean: Floats
-    leniency: Floats
-    severity: Floats
-    sharpness: Floats
-    punctuation: Floats
-    document_sd: float
-    segment_sd: float
-    system_document_sd: float
-    rater_system_sd: float
-    rater_document_sd: float
-    rater_output_sd: float
-    dispersion: float
-    noise_share: float
-    major_share: float
-    minor_sharpness: float
-    minor_weight: float
-    major_weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class Factors:
-    """Hold what a world draws.
-
-    `by_item[item]` and `by_segment[item]` are the factors of an item (its document's and its own) and its own alone,
-    `by_both[system, document]` those of systems on documents, `taste[system, document, rater]` those of raters.
-    """
-
-    by_item: Floats
-    by_segment: Floats
-    by_both: Floats
-    taste: Floats
-
-
-class Passages(NamedTuple):
-    """Hold what belongs to documents whoever rates them: `Factors` without taste."""
-
-    by_item: Floats
-    by_segment: Floats
-    by_both: Floats
-
-
-def draw_factors(rng: np.random.Generator, effects: Effects, document: Ints) -> Factors:
-    """Draw documents, segments and taste; `document[item]` says which segments belong together."""
-    passages = draw_passages(rng, effects, document)
-    return Factors(*passages, taste=draw_taste(rng, effects, taste_of_systems(rng, effects), document))
-
-
-def draw_passages(rng: np.random.Generator, effects: Effects, document: Ints) -> Passages:
-    """Draw documents and segments."""
-    n_systems, n_documents = len(effects.system_mean), int(document.max()) + 1
-    by_document = lognormal(rng, effects.document_sd, n_documents)
-    by_segment = lognormal(rng, effects.segment_sd, len(document))
-    by_both = lognormal(rng, effects.system_document_sd, (n_systems, n_documents))
-    return Passages(by_document[document] * by_segment, by_segment, by_both)
-
-
-def taste_of_systems(rng: np.random.Generator, effects: Effects) -> Floats:
-    """Draw how raters differ on systems, whatever the document: `[system, 1, rater]`."""
-    return lognormal(rng, effects.rater_system_sd, (len(effects.system_mean), 1, len(effects.leniency)))
-
-
-def draw_taste(rng: np.random.Generator, effects: Effects, of_systems: Floats, document: Ints) -> Floats:
-    """Draw how raters differ on documents and outputs, times that on systems: `[system, document, rater]`."""
-    n_systems, n_raters, n_documents = len(effects.system_mean), len(effects.leniency), int(document.max()) + 1
-    return np.asarray(
-        of_systems
-        * lognormal(rng, effects.rater_document_sd, (1, n_documents, n_raters))
-        * lognormal(rng, effects.rater_output_sd, (n_systems, n_documents, n_raters))
-    )
 
 
 def expected_errors(
@@ -119,11 +43,15 @@ def expected_errors(
     relative = np.log(effects.system_mean / centre)[system]
     own = np.log(factors.by_both)[system, document[item]]
     kinds = []
-    for share, power in (1 - major, effects.minor_sharpness), (major, 1.0):
+    for kind, (share, power) in enumerate(((1 - major, effects.minor_sharpness), (major, 1.0))):
         sharpness = power * effects.sharpness[rater]
         # The mean over documents of a lognormal factor with mean 1, raised to a power, is taken out.
         level = effects.system_document_sd**2 * sharpness * (sharpness - 1) / 2
         kinds.append(marked * share * np.exp(sharpness * (relative + own) - level))
+        if factors.by_kind is not None:
+            kinds[kind] = kinds[kind] * factors.by_kind[kind, item]
+        if factors.objections is not None:
+            kinds[kind] = kinds[kind] * factors.objections[kind, item, rater]
     if effects.punctuation.any():
         kinds.append(np.broadcast_to(effects.punctuation[rater] * factors.by_segment[item], marked.shape))
     return np.stack(kinds)
@@ -132,7 +60,7 @@ def expected_errors(
 def mean_scores(effects: Effects) -> Floats:
     """Return each system's mean score over all inputs and, with equal weight, all raters."""
     n_systems, n_raters = len(effects.system_mean), len(effects.leniency)
-    plain = Factors(np.ones(1), np.ones(1), np.ones((n_systems, 1)), np.ones((n_systems, 1, n_raters)))
+    plain = Factors(np.ones(1), np.ones(1), np.ones((n_systems, 1)), None, np.ones((n_systems, 1, n_raters)), None)
     one = replace(effects, system_document_sd=0.0)
     system, item, rater = np.arange(n_systems)[:, None], np.zeros((1, 1), np.int64), np.arange(n_raters)
     expected = expected_errors(one, plain, np.zeros(1, np.int64), system, item, rater)
@@ -154,7 +82,7 @@ def world_on(
     documents can be drawn for it where `others` says from where.
     """
     passages, of_systems = draw_passages(rng, effects, frame.document), taste_of_systems(rng, effects)
-    factors = Factors(*passages, taste=draw_taste(rng, effects, of_systems, frame.document))
+    factors = Factors(*passages, *draw_leanings(rng, effects, of_systems, frame.document))
     made = Made(effects, frame, passages, of_systems, _shared_part(rng, effects, frame))
     world = _made_into_world(made, factors, rng, mean_scores(effects), potential=potential)
     return world if others is None else _with_others(world, made, others, potential=potential)
@@ -195,8 +123,8 @@ def _with_others(world: World, made: Made, others: Others, *, potential: bool) -
         if anew.raters is not None:
             effects = others.raters(anew.raters)
             new = new._replace(effects=effects, of_systems=taste_of_systems(anew.raters, effects))
-        taste = draw_taste(anew.both, new.effects, new.of_systems, new.frame.document)
-        drawn = _made_into_world(new, Factors(*new.passages, taste=taste), anew.both, truth, potential=potential)
+        leanings = draw_leanings(anew.both, new.effects, new.of_systems, new.frame.document)
+        drawn = _made_into_world(new, Factors(*new.passages, *leanings), anew.both, truth, potential=potential)
         return replace(drawn, again=again)
 
     return replace(world, again=again)
@@ -213,7 +141,7 @@ def _made_into_world(
         mean=expected,
         # Of other raters nobody may mark punctuation.
         shared=made.shared[: len(expected)],
-        own_share=effects.noise_share,
+        own_share=own_shares(effects.noise_share, effects.minor_noise)[: len(expected)],
         dispersion=effects.dispersion,
         weight=weights(effects),
     )

@@ -36,6 +36,24 @@ def _sentences(pilot: Pilot) -> Iterator[str]:
     yield from _few(pilot)
 
 
+def unknown(pilot: Pilot) -> frozenset[str]:
+    """Name the spreads that a pilot says nothing about: what the priors say stands in for them."""
+    has = dict(zip(moments.PAIRS, moments.identified(pilot).tolist(), strict=False))
+    names: list[str] = []
+    if pilot.n_systems == 1:
+        names += ["system_sd", "system_document_sd", "rater_system_sd"]
+    if pilot.n_raters == 1:
+        names += ["leniency_sd", "severity_sd", "rater_system_sd", "rater_document_sd"]
+    if pilot.n_documents == 1:
+        names += ["document_sd", "system_document_sd", "rater_document_sd"]
+    if (
+        not has["same document, other segment, other system, other rater"]
+        and not has["same segment, other system, other rater"]
+    ):
+        names.append("rater_document_sd")
+    return frozenset(names)
+
+
 def _few(pilot: Pilot) -> Iterator[str]:
     if pilot.n_documents < FEW:
         yield f"{pilot.n_documents} documents: how far documents differ is mostly prior"

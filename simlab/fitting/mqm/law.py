@@ -1,0 +1,85 @@
+"""Offer the law of MQM error counts to whatever fits, checks and compares laws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simlab.fitting.laws import Fitted, Law
+from simlab.fitting.mqm import fast
+from simlab.fitting.mqm.identification import not_identified, unknown
+from simlab.fitting.mqm.pilot import MAX_RATINGS, laid, of_ratings
+from simlab.fitting.mqm.simulating import simulate
+from simlab.tables.held import Ratings
+from simlab.types import Array, Floats
+from simlab.world.files.fitted_world import FORMAT, SINGLE
+from simlab.world.laws.fitted import Effects, world_on
+
+NAME = "mqm"
+POPULATION = ("mean_score", "system_sd", "leniency_sd", "severity_sd")
+PER_UNIT = ("system_mean", "leniency", "severity", "sharpness", "punctuation")
+INTERVAL = (0.025, 0.5, 0.975)
+
+
+def refused(ratings: Ratings) -> str | None:
+    """Say why scores are no sums of errors: None, or which of their rules they break."""
+    if not ratings.lower_is_better:
+        return "errors are counted from 0 and fewer are better; in this table higher scores are better"
+    if ratings.scale is not None and np.isfinite(ratings.scale[1]):
+        return f"errors have no ceiling; the scale of this table ends at {ratings.scale[1]:g}"
+    if ratings.score.min() < 0:
+        return f"errors are counted from 0; the table has a score of {ratings.score.min():g}"
+    if not ratings.score.any():
+        return "no score is above 0, so that there are no errors to count"
+    if len(ratings.score) > MAX_RATINGS:
+        return f"the table has {len(ratings.score):,} ratings; counts of errors are fitted to at most {MAX_RATINGS:,}"
+    return None
+
+
+def fit(ratings: Ratings, *, seed: int = 0, draws: int = fast.DRAWS) -> Fitted:
+    """Fit the law to ratings that it does not refuse; the same seed gives the same draws."""
+    pilot = of_ratings(ratings, "the table")
+    found = fast.fit(pilot, seed=seed, draws=draws)
+    spreads = {name: np.array([getattr(one, name) for one in found.effects]) for name in SINGLE if name.endswith("_sd")}
+    spreads |= {name: np.array([getattr(one, name) for one in found.population]) for name in POPULATION}
+    return Fitted(NAME, ratings, found.effects, spreads, not_identified(pilot), unknown(pilot), {})
+
+
+def answer(rng: np.random.Generator, effects: Effects, design: Ratings) -> Floats:
+    """Draw new documents and answers for the same systems and raters: one score per rating of the design."""
+    # Tenths, as tables have them: a sum of weights is a hair beside its value.
+    return np.asarray(simulate(rng, effects, laid(design)).score.round(9))
+
+
+def content(fitted: Fitted) -> Mapping[str, Any]:
+    """Return what the file of a fitted world says of the draws; numbers keep five digits."""
+    effects, columns = fitted.effects, fitted.components
+    draws: dict[str, Any] = {name: [_row(getattr(one, name)) for one in effects] for name in PER_UNIT}
+    single = {name: np.array([getattr(one, name) for one in effects]) for name in SINGLE}
+    single |= {name: columns[name] for name in POPULATION}
+    return {
+        "format": FORMAT,
+        "method": "fast",
+        "estimates": {name: _summary(column) for name, column in single.items()},
+        "minor_weight": _short(effects[0].minor_weight),
+        "major_weight": _short(effects[0].major_weight),
+        "draws": draws | {name: _row(column) for name, column in single.items()},
+    }
+
+
+def _summary(column: Floats) -> dict[str, float]:
+    """Return median and 95 % interval."""
+    return dict(zip(("low", "estimate", "high"), map(_short, np.quantile(column, INTERVAL)), strict=True))
+
+
+def _row(values: Array) -> list[float]:
+    return [_short(value) for value in values]
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+MQM = Law(NAME, refused, fit, answer, world_on, content)
