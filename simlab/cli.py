@@ -344,7 +344,8 @@ def fit(
     from simlab.commands.launch import Launched
 
     keep = _keeping(save)
-    answered = fits.answer(file, _told(columns, better, scale, people), law, out, report, seed, form)
+    told = _told(columns, better, scale, people)
+    answered = fits.answer(file, told, law, out, report, seed, form)
     unkept = saving.kept(keep, answered.json) if keep else []
     _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
