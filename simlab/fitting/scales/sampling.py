@@ -15,7 +15,7 @@ from simlab.fitting.scales.observing import Seen, seen_categories
 from simlab.fitting.scales.one_term import draw_terms
 from simlab.fitting.scales.own_scales import draw_sharpness, draw_thresholds
 from simlab.fitting.scales.standard_deviations import (
-    draw_given_effects,
+    draw_noise,
     draw_noise_parts,
     draw_scale,
     draw_shares,
@@ -89,7 +89,8 @@ def sweep(chains: Chains, tune: bool) -> None:
     draw_terms(rng, model, state, tune)
     if state.weight is not None:
         draw_tails(rng, model, state)
-    draw_given_effects(rng, model, state)
+    if not model.latent:
+        draw_noise(rng, model, state)
     draw_shares(rng, model, state)
     if model.sharpened:
         draw_sharpness(rng, model, state)
