@@ -110,7 +110,8 @@ def main(effects: Sequence[ScaleEffects] | None = None) -> None:
             for measure in MEASURES:
                 values, seen = getattr(expected, measure), float(getattr(found, measure)[0])
                 low, high = np.quantile(values, (0.05, 0.95))
-                print(f"{n:3} {judge:5} {measure:11} predicted {values.mean():.3f} [{low:.2f}, {high:.2f}] found {seen:.3f}")
+                said = f"predicted {values.mean():.3f} [{low:.2f}, {high:.2f}] found {seen:.3f}"
+                print(f"{n:3} {judge:5} {measure:11} {said}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from simlab.fitting.backtest.carrying_out import interval
 from simlab.fitting.backtest.designs import Design, dealt
 from simlab.fitting.backtest.measuring import Measured, measured
 from simlab.fitting.backtest.sums import sums
-from simlab.fitting.scales.fitting import assembled, prepare, scale_of
+from simlab.fitting.scales.fitting import assembled, prepare, scale_of, seen_scores
 from simlab.fitting.scales.priors import for_points
 from simlab.fitting.scales.sampling import Draws, begin, go_on
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Frame, World
 from simlab.world.laws.scales import ScaleEffects, world_on
-from tests.pilots import Pilot, Truth, law_of, pilot
+from tests.pilots import Pilot, law_of, pilot
 
 Effects = list[ScaleEffects]
 
@@ -41,10 +41,10 @@ class Size(NamedTuple):
     per_set: int
 
 
-def drawn(size: Size, seed: int, truth: Truth = Truth()) -> list[Pilot]:
+def drawn(size: Size, seed: int) -> list[Pilot]:
     """Draw pilots that have the same seats."""
     shape = {"n_systems": size.n_systems, "n_documents": size.n_documents}
-    return [pilot(stream(seed, "pilot", k), truth, seating=stream(seed), **shape) for k in range(size.pilots)]
+    return [pilot(stream(seed, "pilot", k), seating=stream(seed), **shape) for k in range(size.pilots)]
 
 
 def ratings_of(held: Pilot) -> Ratings:
@@ -74,35 +74,24 @@ def fitted(pilots: Sequence[Pilot], size: Size, seed: int) -> list[Effects]:
     """Fit all pilots side by side, one chain each; draws of the law of each."""
     first = ratings_of(pilots[0])
     score = np.stack([one.score for one in pilots], axis=1)
+    # Priors are scaled to the spread of a pilot's scores: here to that of all, each about its own mean.
     scale, priors = scale_of("gaussian", first), for_points(score - score.mean(0) + score.mean())
-    model, seen = prepare("gaussian", first, scale, priors, 1)
-    _, seen = prepared_scores(score, scale, priors)
+    model, _ = prepare("gaussian", first, scale, priors, 1)
+    seen = seen_scores(score, scale, priors)
     held = go_on(begin(stream(seed, "chains"), model, seen, size.warmup), size.kept)
     rng = stream(seed, "others")
     each = (only(held, k) for k in range(len(pilots)))
     return [assembled(rng, model, one, scale, size.worlds, size.n_systems) for one in each]
 
 
-def prepared_scores(score, scale, priors):  # type: ignore[no-untyped-def]
-    """Return what the scores of many tables say."""
-    from simlab.fitting.scales.fitting import seen_scores
-
-    return None, seen_scores(score, scale, priors)
-
-
 def only(held: Draws, table: int) -> Draws:
     """Keep the draws of one table."""
 
-    def cut(value):  # type: ignore[no-untyped-def]
-        return value[..., table : table + 1]
+    def cut(value: Any) -> Any:
+        kept = {name: cut(one) for name, one in value.items()} if isinstance(value, dict) else None
+        return value[..., table : table + 1] if kept is None else kept
 
-    parts = {field.name: getattr(held, field.name) for field in fields(Draws)}
-    return Draws(
-        **{
-            name: {key: cut(one) for key, one in value.items()} if isinstance(value, dict) else cut(value)
-            for name, value in parts.items()
-        }
-    )
+    return Draws(**{field.name: cut(getattr(held, field.name)) for field in fields(Draws)})
 
 
 def frame_of(size: Size, n_documents: int) -> Frame:
@@ -110,9 +99,8 @@ def frame_of(size: Size, n_documents: int) -> Frame:
     rater = np.broadcast_to(np.arange(3), (size.n_systems, n_documents, 3)).copy()
     names = tuple(str(k) for k in range(n_documents))
     systems = tuple(f"S{k}" for k in range(size.n_systems))
-    return Frame(
-        np.arange(n_documents), np.zeros(n_documents, int), rater, systems, names, ("r0", "r1", "r2"), lower_is_better=False
-    )
+    document, bucket = np.arange(n_documents), np.zeros(n_documents, int)
+    return Frame(document, bucket, rater, systems, names, ("r0", "r1", "r2"), lower_is_better=False)
 
 
 def worlds_of(laws: Sequence[ScaleEffects], frame: Frame, seed: int, word: str) -> list[World]:
