@@ -18,10 +18,13 @@ from simlab.fitting.backtest.choosing import AUTO
 from simlab.fitting.backtest.planning import FULL, QUICK, Size, Task, sources, steps, tasks
 from simlab.fitting.backtest.records import Record, averages, summary
 from simlab.tables.held import NOTHING, Told
+from simlab.tables.preferences import Preferences
 from simlab.types import InputError
 
-Part: TypeAlias = tuple[Callable[..., Any], str, Sequence[tuple[Any, ...]]]
-"""A function, what it does, and what it is asked, call by call."""
+Part: TypeAlias = tuple[Callable[..., Any], int, Sequence[tuple[Any, ...]]]
+"""A function, the steps of progress that a call makes, and what it is asked, call by call."""
+
+PREFERENCE = "preference"
 
 
 class Asked(NamedTuple):
@@ -71,6 +74,15 @@ def carry_out(table: Path | None, asked: Asked, *, quiet: bool = False) -> list[
 
     Raises InputError for a table that cannot be read or split.
     """
+    compared = None if table is None else preferences_in(table, asked.told)
+    if compared is not None:
+        return _on_preferences(compared, asked, quiet=quiet)
+    if asked.law == PREFERENCE:
+        raise InputError(f"--law {PREFERENCE} is of tables of preferences; give one, or leave the law out")
+    return _on_ratings(table, asked, quiet=quiet)
+
+
+def _on_ratings(table: Path | None, asked: Asked, *, quiet: bool) -> list[Record]:
     from simlab.engine.progress import progress
 
     plan = planned(table, asked)
@@ -78,17 +90,49 @@ def carry_out(table: Path | None, asked: Asked, *, quiet: bool = False) -> list[
     to_fit, to_observe = sources(wanted), list(dict.fromkeys(_observed(task) for task in wanted))
     if not quiet:
         note(f"{plan.law.name}: {len(to_fit)} fits and {len(wanted)} predictions, of {asked.splits} splits")
-    fits: Part = (fitted, "fitted", [(plan, one) for one in to_fit])
-    studies: Part = (observe, "observed", [(plan, *one) for one in to_observe])
-    works = {"fitted": len(to_fit), "observed": len(to_observe), "predicted": len(wanted)}
-    total = sum(n * steps(plan.size, what) for what, n in works.items())
+    fits: Part = (fitted, steps(plan.size, "fitted"), [(plan, one) for one in to_fit])
+    studies: Part = (observe, steps(plan.size, "observed"), [(plan, *one) for one in to_observe])
+    weight = steps(plan.size, "predicted")
+    total = sum(part[1] * len(part[2]) for part in (fits, studies)) + weight * len(wanted)
     with progress(total, quiet=quiet, of="steps") as advance:
-        effects = dict(zip(to_fit, _each(fits, plan.size, asked.jobs, advance), strict=True))
-        real = dict(zip(to_observe, _each(studies, plan.size, asked.jobs, advance), strict=True))
+        effects = dict(zip(to_fit, _each(fits, asked.jobs, advance), strict=True))
+        real = dict(zip(to_observe, _each(studies, asked.jobs, advance), strict=True))
         calls = [(plan, task, effects.get(task.source, ())) for task in wanted]
-        expected = list(_each((predict, "predicted", calls), plan.size, asked.jobs, advance))
+        expected = list(_each((predict, weight, calls), asked.jobs, advance))
     pairs = zip(wanted, expected, strict=True)
     return [one for task, found in pairs for one in compare(plan, task, found, real[_observed(task)])]
+
+
+def _on_preferences(compared: Preferences, asked: Asked, *, quiet: bool) -> list[Record]:
+    from simlab.engine.progress import progress
+    from simlab.fitting.backtest.of_preferences import split_records
+    from simlab.fitting.preferences import backtest
+    from simlab.fitting.preferences.pilot import pilot_of
+
+    if asked.law not in (AUTO, PREFERENCE):
+        raise InputError(f"--law {asked.law} is of tables of ratings; this is one of preferences: leave the law out")
+    whole, size = pilot_of(compared), backtest.QUICK if asked.quick else backtest.FULL
+    parts = [backtest.split(whole, asked.pilot_share, number, asked.seed) for number in range(asked.splits)]
+    calls = [(whole, part, number, asked.seed, size) for number, part in enumerate(parts)]
+    with progress(len(calls), quiet=quiet, of="splits") as advance:
+        found = list(_each((split_records, 1, calls), asked.jobs, advance))
+    return [record for records in found for record in records]
+
+
+def preferences_in(table: Path, told: Told) -> Preferences | None:
+    """Read a table of preferences; None where it is none, which its header says.
+
+    Raises InputError for a table of preferences that is malformed.
+    """
+    from simlab.tables import preferences
+    from simlab.tables.cells import load, renamed
+
+    try:
+        found = renamed(load(table, preferences.FORM), preferences.USUAL, told.columns)
+    except InputError:
+        # Who reads ratings says what is wrong with it.
+        return None
+    return preferences.of_table(found, None) if preferences.holds(found.header) else None
 
 
 def planned(table: Path | None, asked: Asked) -> Plan:
@@ -112,11 +156,11 @@ def _observed(task: Task) -> tuple[int, str]:
     return (0 if task.target == "all" else task.source.split), task.target
 
 
-def _each(part: Part, size: Size, jobs: int | None, advance: Callable[[int], None]) -> Iterator[Any]:
+def _each(part: Part, jobs: int | None, advance: Callable[[int], None]) -> Iterator[Any]:
     """Carry out all calls of a part, several at a time, in their order; tell each that is done."""
     from joblib import Parallel, delayed
 
-    function, what, asked = part
+    function, weight, asked = part
     for answered in Parallel(n_jobs=jobs or -1, return_as="generator")(delayed(function)(*one) for one in asked):
-        advance(steps(size, what))
+        advance(weight)
         yield answered

@@ -23,7 +23,9 @@ MEASURES = {
 
 def page(summary: Sequence[Mapping[str, Any]], averages: Sequence[Record], splits: int) -> str:
     """Write how close predictions came, measure by measure; what they were, design by design; what that rests on."""
-    shown = [one for one in averages if one.method == "fit" and one.target == "all"]
+    targets = {one.target for one in averages}
+    target = "all" if "all" in targets else "held_out"
+    shown = [one for one in averages if one.method == "fit" and one.target == target]
     return "\n\n".join([_summary(summary), _designs(shown), "\n".join(_notes(averages, splits))])
 
 
@@ -63,7 +65,7 @@ def _designs(averages: Sequence[Record]) -> str:
     names = [name for name in MEASURES if any(name in row for row in cells.values())]
     rows = [[g, str(d), *(row.get(name, "-") for name in names)] for (g, d), row in cells.items()]
     ratings = f"{first[1]} rating{'s' * (first[1] > 1)} per output, normalization {first[2]}"
-    title = f"Predicted | real, on all documents, {ratings}"
+    title = f"Predicted | real, on {TARGETS[chosen[0].target]}, {ratings}"
     return f"{title}\n{tables.aligned(['grouping', 'documents', *(MEASURES[name] for name in names)], rows)}"
 
 
