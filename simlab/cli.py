@@ -472,10 +472,6 @@ def fit_metric(
     keep_order: Annotated[
         bool, typer.Option("--keep-order", help="Let the metric favour the first system of a pair.")
     ] = False,
-    columns: Columns = None,
-    better: Better = None,
-    scale: Scale = None,
-    people: People = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
     ] = None,
