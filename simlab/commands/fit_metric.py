@@ -20,6 +20,7 @@ from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Fit, Learned, Options
 from simlab.messages import legible
 from simlab.tables import evidence
+from simlab.tables.held import NOTHING
 from simlab.tables.held import Told as TableTold
 from simlab.types import InputError
 
@@ -33,7 +34,7 @@ def answer(
     form: Form,
     keep: Callable[[str], None] | None = None,
     *,
-    beside: TableTold | None = None,
+    beside: TableTold = NOTHING,
 ) -> str:
     """Fit the metrics of a table, write a file for each, and say what was learned; `beside` is told of the table.
 
@@ -80,7 +81,7 @@ def learned_from(
     references: int | None,
     options: Options,
     out: Path | None,
-    beside: TableTold | None = None,
+    beside: TableTold = NOTHING,
 ) -> Told:
     """Fit the metrics of a table and say what was learned; nothing is written.
 
@@ -95,13 +96,14 @@ def learned_from(
     read = evidence.record(data, lower_is_better=options.human_lower_is_better)
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
-    understood = evidence.understood(data)
+    told = options.human_lower_is_better or beside.better is not None
+    understood = evidence.understood(data, lower_is_better=options.human_lower_is_better if told else None)
     return Told(understood, read, report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths))
 
 
-def _directed(options: Options, beside: TableTold | None) -> Options:
+def _directed(options: Options, beside: TableTold) -> Options:
     """Take `--better` for the direction of human scores; raise InputError where it contradicts another option."""
-    if beside is None or beside.better is None:
+    if beside.better is None:
         return options
     if beside.better == "higher" and options.human_lower_is_better:
         raise InputError("--better higher contradicts --human-lower-is-better; give one of them")
