@@ -478,7 +478,8 @@ def fit_metric(
     """Tell what a metric is worth, for metric=fitted_...
 
     FILE (.csv, .tsv) holds outputs (system, item, human, and metrics; rows or columns human_1, human_2 are repeats),
-    preferences (item, system_a, system_b, human, and metrics: >, =, <), or scores that `simlab mutt --scores` wrote.
+    preferences (item, system_a, system_b, winner, and metrics; or counts a_wins, ties, b_wins), or scores that
+    `simlab mutt --scores` wrote.
     """
     from simlab.commands import fit_metric as fitted
     from simlab.fitting_metrics.fitting import Options
