@@ -123,13 +123,20 @@ class Understood(NamedTuple):
     better: str
     better_from: str
 
+    @property
+    def turned(self) -> str:
+        """Say what was understood, and the key that turns the direction of a table that does not tell it."""
+        other = "lower" if self.better == "higher" else "higher"
+        said = self.line.partition(" (--better")[0]
+        return said if self.layout != "ratings" else f"{said} (systems.better={other} turns it)"
+
 
 def understood(configs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say in a line each what is understood of the tables of recorded systems that studies are read from."""
+    """Say in a line each what is understood of the tables of recorded systems, and how to turn what is assumed."""
     sections = [config["systems"] for config in configs if "better" in config["systems"] and config["systems"]["path"]]
     files_of = {section["path"]: files.expanded(section["path"]) for section in sections}
     lines = {
-        f"{legible(section['path'])}: {_understood(files_of[section['path']], section).line}": None
+        f"{legible(section['path'])}: {_understood(files_of[section['path']], section).turned}": None
         for section in sections
         if files_of[section["path"]].is_file()
     }
@@ -151,9 +158,8 @@ def _read(file: Path, changed: int, names: str | None, better: Any, people: Path
     from simlab.tables.understood import line
 
     ratings = read(file, Told(columns.told(names), better, None, people))
-    return Understood(
-        line(ratings), ratings.layout, "lower" if ratings.lower_is_better else "higher", ratings.better_from
-    )
+    better = "lower" if ratings.lower_is_better else "higher"
+    return Understood(line(ratings), ratings.layout, better, ratings.better_from)
 
 
 _REFUSED = {
