@@ -51,7 +51,7 @@ def _known(name: str, row: Record) -> bool:
 
 
 def write(read: Mapping[str, Any], agreement: Mapping[str, Sequence[Record]], form: str) -> str:
-    """Write what was read and the tables by their names, as JSON; else the tables as one, its first column their name."""
+    """Write what was read and the tables as JSON, by their names; else one table whose first column names them."""
     if form == "json":
         named = {name: tables.plain(rows) for name, rows in agreement.items()}
         return json.dumps({"read": dict(read), **named}, indent=1)
