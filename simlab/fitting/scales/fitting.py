@@ -31,12 +31,12 @@ SHARPNESS = 0.3
 """Scale of the half-normal prior of how far raters of an ordinal scale differ in sharpness (logarithm)."""
 
 
-def fit(law: LawName, ratings: Ratings, *, seed: int = 0, draws: int = DRAWS, priors: Priors | None = None) -> Fitted:
-    """Fit a law to a table; the same seed gives the same draws."""
+def fit(law: LawName, ratings: Ratings, *, seed: int = 0, draws: int = DRAWS, rounds: int = MOST_ROUNDS) -> Fitted:
+    """Fit a law to a table; the same seed gives the same draws. Chains run on for at most so many rounds."""
     used, note = thinned(stream(seed, "fit", law, "documents"), ratings)
-    scale, own = scale_of(law, used), priors or priors_of(law, used)
-    model, seen = prepare(law, used, scale, own, CHAINS)
-    held, diagnosis = _sampled(stream(seed, "fit", law), model, seen)
+    scale = scale_of(law, used)
+    model, seen = prepare(law, used, scale, priors_of(law, used), CHAINS)
+    held, diagnosis = _sampled(stream(seed, "fit", law), model, seen, rounds)
     effects = assembled(stream(seed, "fit", law, "others"), model, held, scale, draws, ratings.n_systems)
     names = [f"{name}_sd" for name in (*EFFECTS, "residual") if name in model.terms.names]
     sharpened = law == "ordinal"
@@ -88,11 +88,11 @@ def seen_scores(score: Floats, scale: Scale, priors: Priors) -> Seen:
     return Seen(np.full(score.shape, -np.inf), np.full(score.shape, np.inf), category)
 
 
-def _sampled(rng: np.random.Generator, model: Model, seen: Seen) -> tuple[Draws, dict[str, float]]:
+def _sampled(rng: np.random.Generator, model: Model, seen: Seen, rounds: int) -> tuple[Draws, dict[str, float]]:
     chains = begin(rng, model, seen, WARMUP)
     held = [go_on(chains, KEPT)]
     diagnosis = diagnosed(held[0])
-    while diagnosis["r_hat"] > CLOSE_ENOUGH and len(held) < MOST_ROUNDS:
+    while diagnosis["r_hat"] > CLOSE_ENOUGH and len(held) < rounds:
         held.append(go_on(chains, KEPT))
         diagnosis = diagnosed(joined(held))
     return joined(held), diagnosis
