@@ -12,7 +12,7 @@ from simlab.fitting.mqm.units import Units, draw, weighed
 from simlab.rng import stream
 from simlab.types import Floats
 
-REPLICATIONS, DRAWS, TABLES, PRIOR = 300, 200, 200, 0.5
+REPLICATIONS, DRAWS, TABLES, PRIOR = 250, 150, 150, 0.5
 
 Draw = Callable[[np.random.Generator, Units], tuple[Floats, Floats]]
 
@@ -43,7 +43,7 @@ def shares_covered(n: int, law: Draw, replications: int = REPLICATIONS) -> tuple
     for _ in range(replications):
         spread = abs(PRIOR * rng.standard_normal())
         truth = spread * rng.standard_normal(n)
-        error_sd = rng.uniform(0.1, 0.4, n)
+        error_sd = rng.uniform(0.3, 0.8, n)
         margin = truth + error_sd * rng.standard_normal(n) + 0.3 * rng.standard_normal()
         error = error_sd * rng.standard_normal((TABLES, n)) + 0.3 * rng.standard_normal((TABLES, 1))
         units = weighed(margin, error - error.mean(0), np.ones((TABLES, 1)), PRIOR)
