@@ -24,7 +24,9 @@ from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
 from simlab.commands.flags import (
     AllowVersion,
+    Better,
     Cfg,
+    Columns,
     ConfigDir,
     DryRun,
     Force,
@@ -36,9 +38,11 @@ from simlab.commands.flags import (
     Multirun,
     Out,
     Overrides,
+    People,
     Plugins,
     Quick,
     Save,
+    Scale,
     Where,
 )
 from simlab.commands.halting import halted
@@ -47,6 +51,7 @@ from simlab.messages import Reservation
 
 if TYPE_CHECKING:
     from simlab.commands.launch import Launched
+    from simlab.tables.held import Told
 
 app = typer.Typer(
     name="simlab",
@@ -292,17 +297,22 @@ def order(
 @app.command(epilog="Example: simlab agreement ratings.tsv --plot agreement.png")
 def agreement(
     file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
     save: Save = None,
 ) -> None:
     """Tell how far the raters of a table of ratings agree.
 
-    FILE is a table of MQM ratings, .tsv or .tar.gz.
+    FILE is a table of ratings: system, document, rater and score, or an MQM table, packed or not.
     """
     from simlab.commands import agreement as raters
 
-    _say(lambda form: raters.answer(file, form, plot), form, save)
+    told = _told(columns, better, scale, people)
+    _say(lambda form: raters.answer(file, form, plot, told), form, save)
 
 
 @app.command(epilog="Example: simlab fit pilot.csv --out pilot.yaml --report pilot.png")
@@ -317,6 +327,10 @@ def fit(
         Path | None, typer.Option(metavar="FILE", help="Draw what the fit says of the pilot, as .png, .svg or .pdf.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -328,10 +342,10 @@ def fit(
     from simlab.commands import fit as fits
     from simlab.commands import saving
     from simlab.commands.launch import Launched
-    from simlab.tables.held import NOTHING
 
     keep = _keeping(save)
-    answered = fits.answer(file, NOTHING, law, out, report, seed, form)
+    told = _told(columns, better, scale, people)
+    answered = fits.answer(file, told, law, out, report, seed, form)
     unkept = saving.kept(keep, answered.json) if keep else []
     _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
@@ -341,26 +355,31 @@ def backtest(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
     pilot_share: Annotated[float, typer.Option(metavar="X", help="Fit to this share of the documents.")] = 0.5,
     splits: Annotated[int, typer.Option(metavar="N", help="Split the documents at random N times.", min=1)] = 4,
+    law: Annotated[
+        Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"],
+        typer.Option(help="Fit this law; auto: the first that the table allows of binary, mqm, gaussian, ordinal."),
+    ] = "auto",
     quick: Quick = False,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Split otherwise.", min=0)] = 0,
     jobs: Jobs = None,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     save: Save = None,
 ) -> None:
     """Hold predictions from a pilot against real studies.
 
-    Fits a world to some documents of a table, predicts the SRP of studies on the others and on all of them, and
+    Fits a world to some documents of a table, predicts what studies on the others and on all of them find, and
     carries out these studies on the real ratings. FILE is a table of ratings, the built-in one if left out.
     """
     from simlab.commands import backtest as backtests
 
-    keep = _keeping(save)
-    print(
-        backtests.answer(
-            file, pilot_share, splits=splits, quick=quick, form=form, plot=plot, seed=seed, jobs=jobs, keep=keep
-        )
-    )
+    told = _told(columns, better, scale, people)
+    keep, asked = _keeping(save), backtests.Asked(pilot_share, splits, quick, seed, jobs, law, told)
+    print(backtests.answer(file, asked, form=form, plot=plot, keep=keep))
 
 
 @app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")
@@ -456,13 +475,18 @@ def fit_metric(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
     ] = None,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
     """Tell what a metric is worth, for metric=fitted_...
 
     FILE (.csv, .tsv) holds outputs (system, item, human, and metrics; rows or columns human_1, human_2 are repeats),
-    preferences (item, system_a, system_b, human, and metrics: >, =, <), or scores that `simlab mutt --scores` wrote.
+    preferences (item, system_a, system_b, winner, and metrics; or counts a_wins, ties, b_wins), or scores that
+    `simlab mutt --scores` wrote.
     """
     from simlab.commands import fit_metric as fitted
     from simlab.fitting_metrics.fitting import Options
@@ -476,7 +500,11 @@ def fit_metric(
         human_lower_is_better=human_lower_is_better,
         keep_order=keep_order,
     )
-    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save)))
+    print(
+        fitted.answer(
+            file, metrics, references, options, out, form, _keeping(save), beside=_told(columns, better, scale, people)
+        )
+    )
 
 
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
@@ -562,6 +590,17 @@ def show(
             _say(lambda form: explained.answer(words[0], form, plugins or []), form, save)
         else:
             raise UsageError("name one thing to show, or with --config a study")
+
+
+def _told(
+    columns: str | None, better: Literal["higher", "lower"] | None, scale: str | None, people: Path | None
+) -> Told:
+    """Read what is told of a table beside what it holds."""
+    from simlab.tables import columns as names
+    from simlab.tables import direction
+    from simlab.tables.held import Told
+
+    return Told(names.told(columns), better, direction.scale(scale), people)
 
 
 def answer(words: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Answer with the world that the ratings of a pilot make, and how far it can be trusted."""
+"""Answer with the world that the ratings, or preferences, of a pilot make, and how far it can be trusted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from simlab import files as on_disk
 from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.commands.fitting_answers import Found
 from simlab.commands.notes import note, program
 from simlab.drawing.figures import files
 from simlab.drawing.figures import fitted_world as figure
@@ -15,11 +16,13 @@ from simlab.drawing.text import fitted_world as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.fitting import document
-from simlab.fitting.report import Report, Say, report
+from simlab.fitting.report import AUTO, Report, Say, report
 from simlab.messages import legible
 from simlab.tables.held import Told
 from simlab.types import InputError
 from simlab.world import recorded
+
+PREFERENCE = "preference"
 
 
 class Answered(NamedTuple):
@@ -32,34 +35,69 @@ class Answered(NamedTuple):
 
 
 def answer(table: Path | None, told: Told, law: str, out: Path, plot: Path | None, seed: int, form: Form) -> Answered:
-    """Fit a world to a table of ratings, write it, and return the report; draw it if a file for that is named.
+    """Fit a world to a table, write it, and return the report; draw it if a file for that is named.
 
     The file of a world that failed its checks is written, too, and says so. Raises InputError before anything is fitted
     for what is asked wrongly or malformed.
     """
     check_names(out, plot)
-    found = fitted(table, told, law, seed, note)
-    document.write(out, found.content(about(table)))
+    found = found_in(table, told, law, seed, note)
+    document.write(out, found.world)
     if plot is not None:
-        save_figure(found, plot)
-    return _written(found, out, form)
+        found.draw(plot)
+    code = RESERVED if found.failed else DONE
+    as_json = json.dumps({**found.record, "written": str(out)}, indent=1, allow_nan=False)
+    if form == "json":
+        return Answered(as_json, as_json, found.notes, code)
+    if form == "csv":
+        return Answered(tables.to_csv(found.components), as_json, found.notes, code)
+    return Answered(found.page(out, following(found, out)), as_json, found.notes, code)
 
 
-def fitted(table: Path | None, told: Told, law: str, seed: int, say: Say) -> Report:
-    """Read a table of ratings (None: the built-in one), fit the law that is asked for or the best, and look at it.
+def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say) -> Found:
+    """Read a table (None: the built-in ratings), fit the law that is asked for or the best, and look at it.
 
     Raises InputError for a table that cannot be read, and for a law that it does not allow.
     """
+    from simlab.commands import fit_preferences
+
+    compared = table is not None and fit_preferences.holds(table, told)
+    if compared and law not in (AUTO, PREFERENCE):
+        raise InputError(f"--law {law}: {legible(table)} is a table of preferences; leave --law out")
+    if compared and table is not None:
+        return fit_preferences.found_in(table, told, seed, say)
+    if law == PREFERENCE:
+        raise InputError("--law preference: the table holds ratings, not comparisons of two systems; leave --law out")
+    return _of_ratings(table, told, law, seed, say)
+
+
+def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say) -> Found:
     from simlab.fitting.laws import laws
+    from simlab.tables import understood
 
-    return report(recorded.table(table, told), laws(), law, seed, say)
+    ratings = recorded.table(table, told)
+    found = report(ratings, laws(), law, seed, say)
+    line = understood.line(ratings)
+    return Found(
+        law=found.law.name,
+        option="systems=fitted systems.path={path}",
+        record={"read": understood.record(ratings), **text.record(found)},
+        components=text.components(found.listed),
+        checks=[{**one._asdict(), "inside": one.inside} for one in found.checks.traits],
+        not_identified=tuple(found.not_identified),
+        diagnosis=dict(found.fitted.diagnosis),
+        world=found.content(about(table, found)),
+        notes=tuple(ratings.notes),
+        page=lambda out, following: text.page(found, line, out, following),
+        draw=lambda out: save_figure(found, out),
+    )
 
 
-def about(table: Path | None) -> dict[str, Any]:
-    """Name the table that a world comes from."""
-    if table is None:
-        return {"table": "built-in"}
-    return {"table": table.name, "sha256": on_disk.digest(table)}
+def about(table: Path | None, found: Report) -> dict[str, Any]:
+    """Name the table that a world comes from, and how its law was chosen."""
+    source = {"table": "built-in"} if table is None else {"table": table.name, "sha256": on_disk.digest(table)}
+    compared = [{"law": one["law"], "log_score": one["log_score"], "se": one["se"]} for one in text.compared(found)]
+    return {**source, "law": found.law.name, **({"compared": compared} if compared else {})}
 
 
 def check_names(out: Path | None, plot: Path | None) -> None:
@@ -75,23 +113,9 @@ def save_figure(found: Report, out: Path) -> None:
     files.write(lambda: figure.draw(found), out)
 
 
-def following(found: Report, out: Path) -> str:
+def following(found: Found, out: Path) -> str:
     """Return the next command: a sweep on the world, or another law where it failed its checks."""
-    if not found.checks.failed:
-        return f"next: {program()} sweep documents_or_ratings systems=fitted systems.path={out}"
-    return f"the file is marked, and run and sweep refuse it without --force; next: {program()} fit TABLE --law LAW"
-
-
-def _written(found: Report, out: Path, form: Form) -> Answered:
-    from simlab.tables import understood
-
-    ratings = found.ratings
-    record = {"read": understood.record(ratings), **text.record(found), "written": str(out)}
-    as_json = json.dumps(record, indent=1, allow_nan=False)
-    code = RESERVED if found.checks.failed else DONE
-    if form == "json":
-        return Answered(as_json, as_json, ratings.notes, code)
-    if form == "csv":
-        return Answered(tables.to_csv(text.components(found.listed)), as_json, ratings.notes, code)
-    page = text.page(found, understood.line(ratings), out, following(found, out))
-    return Answered(page, as_json, ratings.notes, code)
+    if found.failed:
+        return "the file is marked: run and sweep refuse it without --force; another law: --law LAW"
+    sweep = "preference_protocol" if found.law == PREFERENCE else "documents_or_ratings"
+    return f"next: {program()} sweep {sweep} {found.option.format(path=out)}"

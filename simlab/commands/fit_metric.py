@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simlab.commands.notes import program
+from simlab.commands.notes import note, program
 from simlab.drawing.text import fitted_metrics as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
@@ -20,6 +20,7 @@ from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Fit, Learned, Options
 from simlab.messages import legible
 from simlab.tables import evidence
+from simlab.tables.held import NOTHING
 from simlab.tables.held import Told as TableTold
 from simlab.types import InputError
 
@@ -33,7 +34,7 @@ def answer(
     form: Form,
     keep: Callable[[str], None] | None = None,
     *,
-    beside: TableTold | None = None,
+    beside: TableTold = NOTHING,
 ) -> str:
     """Fit the metrics of a table, write a file for each, and say what was learned; `beside` is told of the table.
 
@@ -41,12 +42,13 @@ def answer(
     """
     told = learned_from(file, metrics, references, options, out, beside)
     told.write()
+    note(f"{legible(file)}: {told.understood}")
     answer = (told.rows, told.notes, told.paths, told.commands)
     if keep:
         keep(text.to_json(told.read, *answer))
     if form == "csv":
         return tables.to_csv(told.rows)
-    return text.page(told.understood, *answer) if form == "table" else text.to_json(told.read, *answer)
+    return text.page(*answer) if form == "table" else text.to_json(told.read, *answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def learned_from(
     references: int | None,
     options: Options,
     out: Path | None,
-    beside: TableTold | None = None,
+    beside: TableTold = NOTHING,
 ) -> Told:
     """Fit the metrics of a table and say what was learned; nothing is written.
 
@@ -91,17 +93,18 @@ def learned_from(
     data = evidence.read(
         file, beside, [name.strip() for name in (metrics or "").split(",") if name.strip()], references
     )
+    told = options.human_lower_is_better or beside.better is not None
+    line = evidence.understood(data, lower_is_better=options.human_lower_is_better if told else None)
     fit = fitting.fit(data, options)
     read = evidence.record(data, lower_is_better=options.human_lower_is_better)
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
-    understood = evidence.understood(data)
-    return Told(understood, read, report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths))
+    return Told(line, read, report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths))
 
 
-def _directed(options: Options, beside: TableTold | None) -> Options:
+def _directed(options: Options, beside: TableTold) -> Options:
     """Take `--better` for the direction of human scores; raise InputError where it contradicts another option."""
-    if beside is None or beside.better is None:
+    if beside.better is None:
         return options
     if beside.better == "higher" and options.human_lower_is_better:
         raise InputError("--better higher contradicts --human-lower-is-better; give one of them")

@@ -28,3 +28,16 @@ AllowVersion = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Run a fitted world that failed the checks against its pilot.")]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answer as .json, for reports.")]
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", metavar="OURS=THEIRS[,...]", help="Say what columns are called: score=fluency."),
+]
+Better = Annotated[
+    Literal["higher", "lower"] | None, typer.Option("--better", help="Say which scores are better.", show_default=False)
+]
+Scale = Annotated[
+    str | None, typer.Option("--scale", metavar="A..B", help="Say the least and the largest score that can be given.")
+]
+People = Annotated[
+    Path | None, typer.Option("--people", metavar="FILE", help="Say which raters are one person: login,person.")
+]

@@ -14,7 +14,7 @@ from simlab.store.units import KEYS
 if TYPE_CHECKING:
     import xarray as xr
 
-    from simlab.fitting.report import Report
+    from simlab.commands.fitting_answers import Found
 
 UNITS = {
     **KEYS,
@@ -31,18 +31,18 @@ UNITS = {
 class FittedWorld:
     """Hold a world fitted to a pilot, and what its report says.
 
-    `estimates` are over `parameter` (estimate, low and high of a 95 % interval), `systems` over `system` (mean_score in
-    points, low and high relative to the average, 90 %), `checks` over `trait` (the real pilot against simulated ones:
-    real, simulated, low, high, inside). `speeds[rater]`, where the table has times; `world` is what the file says.
+    `components` are over `component` (sd, low and high of a 95 % interval in points; NaN where the pilot says nothing,
+    and `assumed` then), `checks` over `trait` (the real pilot against simulated ones: real, simulated, low, high,
+    inside), `failed` names those that lie outside. `answer` is what `simlab fit --format json` says, `world` the file.
     """
 
-    method: str
-    estimates: xr.Dataset
-    systems: xr.Dataset
+    law: str
+    components: xr.Dataset
     checks: xr.Dataset
-    speeds: Mapping[str, Mapping[str, float]]
+    failed: tuple[str, ...]
     not_identified: tuple[str, ...]
     diagnosis: Mapping[str, Any]
+    answer: Mapping[str, Any]
     world: Mapping[str, Any]
 
     def write(self, out: str | os.PathLike[str]) -> Path:
@@ -71,25 +71,25 @@ class FittedMetrics:
     next: tuple[str, ...]
 
 
-def of_fit(told: Report) -> FittedWorld:
+def of_fit(found: Found) -> FittedWorld:
     """Label a fit."""
-    from simlab.drawing.text.fitted_world import WORDS
-
-    estimates = [{"parameter": k, "meaning": WORDS[k], **v} for k, v in told.estimates.items()]
-    systems = [{"system": s.system, "mean_score": s.mean, "low": s.low, "high": s.high} for s in told.systems]
-    checks = [{**check._asdict(), "inside": check.inside} for check in told.checks.traits]
-    dataset = listed("system", systems)
-    dataset["mean_score"].attrs["units"] = "points"
+    numbers = ("sd", "low", "high", "assumed")
+    rows = [{"component": one["name"], **{k: _or_nan(one[k]) for k in numbers}} for one in found.components]
+    components = listed("component", rows)
     return FittedWorld(
-        told.fit.method,
-        listed("parameter", estimates, ("meaning",)),
-        dataset,
-        listed("trait", checks),
-        dict(told.speeds),
-        tuple(told.not_identified),
-        dict(told.fit.diagnosis),
-        told.content(),
+        found.law,
+        components,
+        listed("trait", [{"trait": one["name"], **{k: one[k] for k in one if k != "name"}} for one in found.checks]),
+        found.failed,
+        found.not_identified,
+        found.diagnosis,
+        found.record,
+        found.world,
     )
+
+
+def _or_nan(value: float | None) -> float:
+    return float("nan") if value is None else value
 
 
 def of_grid(rows: Sequence[Mapping[str, Any]], given: Mapping[str, Sequence[Any]]) -> xr.Dataset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from simlab.commands.notebook import checked_jobs, mendable
 from simlab.commands.notebook_answers import FittedMetrics, FittedWorld, listed, of_fit, of_grid, with_units
 from simlab.messages import or_nearest, shown
+from simlab.tables.held import Told
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -25,31 +27,42 @@ SOLVE: tuple[Solve, ...] = ("n_human", "n_metric", "n_calibration", "accuracy", 
 def fit(
     table: File | None = None,
     *,
-    method: Literal["fast"] = "fast",
+    law: Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"] = "auto",
+    columns: Mapping[str, str] | None = None,
+    better: Literal["higher", "lower"] | None = None,
+    scale: tuple[float, float] | None = None,
+    people: File | None = None,
     seed: int = 0,
     out: File | None = None,
     report: File | None = None,
+    progress: bool = False,
 ) -> FittedWorld:
-    """Make a world from the ratings of a pilot (None: the built-in ones), by moments in seconds.
+    """Make a world from the ratings, or preferences, of a pilot (None: the built-in ratings), and check it.
 
-    `out` names the file of the world, `report` that of a figure; without them nothing is written. Raises InputError,
-    before anything is fitted, for a table that cannot be read and for names that end in something else.
+    `law` is fitted, by default the one that predicts documents held out best. `columns`, `better`, `scale` and `people`
+    tell of the table what it does not say. `out` names the file of the world, `report` that of a figure; without them
+    nothing is written. Warns of a world that fails its checks. Raises InputError, before anything is fitted, for a
+    table that cannot be read, a law that it does not allow, and for names that end in something else.
 
-    >>> world = simlab.fit("pilot.tsv", out="pilot.yaml")  # doctest: +SKIP
-    >>> world.estimates.to_dataframe()  # doctest: +SKIP
+    >>> world = simlab.fit("pilot.csv", out="pilot.yaml")  # doctest: +SKIP
+    >>> world.components.to_dataframe()  # doctest: +SKIP
     """
     from simlab.commands import fit as fits
-    from simlab.fitting.report import fitted
+    from simlab.commands.notes import note
+    from simlab.fitting.report import silent
 
     _from_zero("seed", seed)
+    told = Told(columns or {}, better, scale, _path(people))
     with mendable():
         fits.check_names(_path(out), _path(report))
-        one = fitted(_path(table), method, seed)
-        world = of_fit(one)
+        found = fits.found_in(_path(table), told, law, seed, note if progress else silent)
+        world = of_fit(found)
         if out is not None:
             world.write(out)
         if report is not None:
-            fits.save_figure(one, Path(report))
+            found.draw(Path(report))
+    if world.failed:
+        warnings.warn(f"the world fails checks against its pilot: {', '.join(world.failed)}", stacklevel=2)
     return world
 
 
@@ -103,6 +116,7 @@ def backtest(
     pilot_share: float = 0.5,
     splits: int = 4,
     quick: bool = False,
+    law: Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"] = "auto",
     seed: int = 0,
     jobs: int | None = None,
     plot: File | None = None,
@@ -110,9 +124,9 @@ def backtest(
 ) -> xr.Dataset:
     """Hold predictions from a pilot against real studies, on the ratings of a table (None: the built-in one).
 
-    Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: SRP, a
-    share. Coordinates say of which split, target, method and design. Raises InputError for a table that cannot be read
-    or split.
+    Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: of SRP, the
+    share confirmed, the significant share, power (never observed: NaN) and Kendall's tau. Coordinates say of which
+    measure, split, target, method and design. Raises InputError for a table that cannot be read or split.
 
     >>> table = simlab.backtest("ratings.tsv", quick=True).to_dataframe()  # doctest: +SKIP
     """
@@ -124,18 +138,12 @@ def backtest(
         raise InputError(f"splits={shown(splits)} must be a whole number >= 1")
     with mendable():
         files.check_suffix(_path(plot))
-        records = backtests.carry_out(
-            _path(table),
-            pilot_share,
-            splits=1 if quick else splits,
-            quick=quick,
-            seed=seed,
-            jobs=checked_jobs(jobs),
-            quiet=not progress,
-        )
+        asked = backtests.Asked(pilot_share, splits, quick, seed, checked_jobs(jobs), law)
+        records = backtests.carry_out(_path(table), asked, quiet=not progress)
         if plot is not None:
             backtests.save_figure(records, Path(plot))
-    about = ("split", "target", "method", "grouping", "normalization", "documents", "ratings_per_item")
+    design = ("grouping", "normalization", "documents", "ratings_per_item", "repetition")
+    about = ("split", "target", "method", "law", *design, "measure", "unknown")
     return with_units(listed("prediction", [record._asdict() for record in records], about))
 
 

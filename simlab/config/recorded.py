@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from simlab.studies.kind import Kind
 
 OPTION = "recorded"
-FITTED = "fitted"
-"""Systems of a table of ratings, and of a world fitted to one; a kind of study says which raters they bring."""
+FITTED, FITTED_PREFERENCES = "fitted", "fitted_preferences"
+"""Systems of a table, and of a world fitted to one; a kind of study says which raters they bring."""
 
 
 def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind: Kind) -> list[Setting]:
@@ -25,7 +25,7 @@ def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind:
     """
     settings = {**declared, **{setting.key: setting for setting in typed}}
     systems = settings["systems"].values if "systems" in settings else ()
-    for option in (OPTION, FITTED):
+    for option in (OPTION, FITTED, FITTED_PREFERENCES):
         raters = kind.brings.get(option)
         if raters is None and option in systems:
             raise InputError(_REFUSED[option])
@@ -131,8 +131,9 @@ def _suited(settings: Mapping[str, Setting], declared: Mapping[str, Setting], ki
 _REFUSED = {
     OPTION: "systems=recorded: a table of ratings cannot be judged anew; choose systems=alpha_optimal",
     FITTED: "systems=fitted: outputs of a fitted world are rated one by one; choose systems=preference",
+    FITTED_PREFERENCES: "systems=fitted_preferences: outputs of its systems are compared; choose systems=fitted",
 }
-_FILE = {OPTION: "table", FITTED: "fit"}
+_FILE = {OPTION: "table", FITTED: "fit", FITTED_PREFERENCES: "fit"}
 
 
 def _refuse_axes(declared: Mapping[str, Setting], option: str, kind: Kind) -> None:

@@ -13,7 +13,7 @@ from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Floats
 
-MOST_RATINGS = 4000
+MOST_RATINGS = 2000
 """Of larger tables as many documents as hold so many ratings are compared on: laws differ by far more than that."""
 MOST_VALUES, BINS = 40, 25
 """A table of more values than that is compared on bins; floor, ceiling and zero have bins of their own."""
@@ -98,7 +98,7 @@ def grid(score: Floats, scale: tuple[float, float] | None) -> Floats:
 
 def _score(law: Law, fold: Fold, edges: Floats, seed: int, number: int) -> Floats:
     """Return the log score of every rating held out."""
-    fitted = law.fit(fold.train, seed=seed + number, draws=DRAWS)
+    fitted = law.fit(fold.train, seed=seed + number, draws=DRAWS, rough=True)
     rng = stream(seed, "compare", law.name, number)
     answers = (law.answer(rng, fitted.effects[k % len(fitted.effects)], fold.held_out) for k in range(TABLES))
     n_bins = len(edges) + 1

@@ -37,6 +37,7 @@ EFFECTS: Mapping[str, frozenset[int]] = {
 """What an effect is one of; segments lie within documents."""
 RATERS, CELLS, MOST_SEGMENTS, MOST_DRAWS = 10, 12_000, 3, 100
 INTERVAL = (0.025, 0.5, 0.975)
+UNKNOWN = float("nan")
 SHOWN = ("system", "document", "segment", "system_document", "output", "leniency", "rater_system", "rater_document")
 OF_RATERS = ("leniency", "rater_system", "rater_document")
 
@@ -77,7 +78,7 @@ class Components:
     def _component(self, name: str, sd: Floats) -> Component:
         low, middle, high = map(float, np.quantile(sd, INTERVAL))
         if name in self.unknown:
-            return Component(name, *[float("nan")] * 3, middle)
+            return Component(name, UNKNOWN, UNKNOWN, UNKNOWN, middle)
         return Component(name, middle, low, high)
 
 

@@ -26,21 +26,22 @@ def content(
     speeds: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Put together what the file says; a law's own content may say that it is of another format."""
-    ratings = fitted.ratings
+    ratings, own = fitted.ratings, dict(law.content(fitted))
+    spreads = {f"{one.name}_sd": _spread(one) for one in components}
+    # Counts of errors have estimates of their own, and fewer are always better.
+    more = {"law": law.name, "components": spreads, "lower_is_better": ratings.lower_is_better}
     return {
-        "format": FORMAT,
-        "law": law.name,
+        "format": own.pop("format", FORMAT),
         "about": {**about, **counted(ratings)},
         "checks": dict(checks),
         "not_identified": list(fitted.not_identified),
-        "components": {f"{one.name}_sd": _spread(one) for one in components},
+        **({} if "estimates" in own else more),
         "systems": list(ratings.system_names),
         "raters": list(ratings.rater_names),
         "document_sizes": np.bincount(ratings.document, minlength=ratings.n_documents).tolist(),
         "seats": seats(ratings),
-        "lower_is_better": ratings.lower_is_better,
         **({"speeds": dict(speeds)} if speeds else {}),
-        **law.content(fitted),
+        **own,
     }
 
 

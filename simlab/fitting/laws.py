@@ -33,10 +33,10 @@ class Fitted:
 class Law(NamedTuple):
     """Say how a law is fitted and drawn from.
 
-    `refused(ratings)` says why a table does not allow it (None: it does); `fit(ratings, seed=, draws=)` fits it;
-    `answer(rng, effects, design)` draws new documents and answers for the same design (systems, items, raters of the
-    ratings `design`) and returns scores; `world(rng, effects, frame, potential=)` draws a world for a frame;
-    `content(fitted)` is what the file of the world says of the draws.
+    `refused(ratings)` says why a table does not allow it (None: it does); `fit(ratings, seed=, draws=, rough=)` fits
+    it, `rough` in less time, enough to compare laws; `answer(rng, effects, design)` draws new documents and answers for
+    the same design (systems, items, raters of the ratings `design`) and returns scores; `world(rng, effects, frame,
+    potential=)` draws a world for a frame; `content(fitted)` is what the file of the world says of the draws.
     """
 
     name: str

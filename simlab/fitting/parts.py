@@ -11,7 +11,7 @@ import numpy as np
 from simlab.tables.held import Ratings
 from simlab.types import Bools, Floats, Ints
 
-MOST_FOLDS = 5
+MOST_FOLDS = 3
 
 
 class Fold(NamedTuple):

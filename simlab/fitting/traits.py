@@ -82,7 +82,8 @@ def traits(table: Ratings, look: Look) -> dict[str, float]:
 
 def _mean_by(index: Ints, score: Floats, n: int) -> Floats:
     number = np.bincount(index, minlength=n)
-    return np.divide(np.bincount(index, weights=score, minlength=n), number, out=np.full(n, np.nan), where=number > 0)
+    total = np.bincount(index, weights=score, minlength=n)
+    return np.asarray(np.divide(total, number, out=np.full(n, np.nan), where=number > 0))
 
 
 def _sd(values: Floats) -> float:

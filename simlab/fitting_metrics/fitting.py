@@ -119,7 +119,7 @@ def _of_outputs(data: Outputs, options: Options) -> Fit:
         raise InputError(f"--threshold {options.threshold:g} needs adequate outputs; say which with --adequate-from X")
     contests = humans.contests_of_scores(data, human_margin=options.human_margin, sign=options.signs[0])
     metrics = tuple(_of_metric(data, name, adequacy, options, labels=labels) for name in data.metrics)
-    return Fit(metrics, contests, adequacy, tuple(notices.on_humans(data, adequacy, labels=labels)))
+    return Fit(metrics, contests, adequacy, (*data.notes, *notices.on_humans(data, adequacy, labels=labels)))
 
 
 def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | None:

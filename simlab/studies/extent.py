@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from simlab import files
 from simlab.parts import chosen
-from simlab.world.files.fitted_world import read_fitted
+from simlab.world.files.fitted_world import read_world
 from simlab.world.fitted import USUAL_SEATS, fitted
 from simlab.world.recorded import recorded
 
@@ -59,7 +59,7 @@ def extent_of(config: Mapping[str, Any]) -> Extent:
 
 
 def _of_fit(systems: Mapping[str, Any]) -> Extent:
-    held = read_fitted(systems["path"], systems["sha256"])
+    held = read_world(systems["path"], systems["sha256"])
     n_systems = len(held.system_names if systems["names"] is None else systems["names"])
     segments = systems["n_documents"] * sum(held.document_sizes) / len(held.document_sizes)
     seats = systems["raters_per_bucket"] or max(USUAL_SEATS, *map(len, held.seats))

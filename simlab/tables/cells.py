@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from simlab.files import decimal
 from simlab.messages import legible, or_nearest
+from simlab.tables.dialect import Dialect, dialect_of, header_of, rows
 from simlab.tables.lines import numbered_lines
+from simlab.tables.numbers import missing
 from simlab.types import InputError
 
 LARGEST = 1e50
 """Squares of larger scores, and sums of them, would not be numbers."""
-MISSING = frozenset(("", "na", "n/a", "nan", "none", "null"))
-MOST_COLUMNS = 1000
 MOST_SYSTEMS = 200
 
 
@@ -42,14 +40,6 @@ class Table:
         return self.header.index(name)
 
 
-class Numbers(dict[Any, int]):
-    """Number things in the order in which they come."""
-
-    def __missing__(self, key: Any) -> int:
-        self[key] = len(self)
-        return self[key]
-
-
 def load(path: Path, forms: str) -> Table:
     """Open a table: tabs, semicolons or commas, as its first line has them; `forms` says what a table can be.
 
@@ -60,50 +50,26 @@ def load(path: Path, forms: str) -> Table:
     _, first = next(lines, (0, ""))
     if not first.strip():
         raise InputError(f"{where}: the first line is empty; it must name the columns of a table of {forms}")
-    mark = _mark(first)
-    header = _header(first, mark, where)
-    rows = _rows(lines, mark, where, len(header))
-    begun = next(rows, None)
-    if begun is None:
-        raise InputError(f"{where}: holds no rows below its header; give a table of {forms}")
-    return Table(where, header, chain([begun], rows))
-
-
-def _mark(line: str) -> str:
-    return "\t" if "\t" in line else max(",;", key=line.count)
-
-
-def _header(line: str, mark: str, where: str) -> tuple[str, ...]:
-    header = tuple(cell.strip() for cell in next(_split([line], mark, where)))
-    if len(header) > MOST_COLUMNS:
-        raise InputError(
-            f"{where}, line 1: names {len(header):,} columns; keep those that are meant, {MOST_COLUMNS:,} at most"
-        )
+    dialect = dialect_of(first)
+    header = header_of(first, dialect, f"{where}, line 1")
     if twice := next((name for name in header if name and header.count(name) > 1), None):
         raise InputError(f"{where}, line 1: the column {legible(twice, 40)!r} is there twice; name each once")
-    return header
+    content = _rows(lines, dialect, where, len(header))
+    begun = next(content, None)
+    if begun is None:
+        raise InputError(f"{where}: holds no rows below its header; give a table of {forms}")
+    return Table(where, tuple(header), chain([begun], content))
 
 
-def _rows(lines: Iterator[tuple[int, str]], mark: str, where: str, width: int) -> Iterator[tuple[int, list[str]]]:
-    for at, line in lines:
-        if not line.strip():
-            continue
-        plain = '"' not in line
-        cells = line.split(mark) if plain else next(_split([line], mark, f"{where}, line {at}"))
-        if len(cells) != width:
-            raise InputError(f"{where}, line {at}: has {len(cells)} cells for {width} columns; mend the line")
-        yield at, [cell.strip() for cell in cells]
-
-
-def _split(lines: Sequence[str], mark: str, where: str) -> Iterator[list[str]]:
-    # Published .tsv tables do not quote; a quotation mark there is part of the text.
-    quoting: Any = csv.QUOTE_NONE if mark == "\t" else csv.QUOTE_MINIMAL
-    try:
-        yield from csv.reader(lines, delimiter=mark, quoting=quoting, strict=True)
-    except csv.Error as error:
-        raise InputError(
-            f"{where}: is no line of comma-separated values ({error}); mend its quotation marks"
-        ) from error
+def _rows(
+    lines: Iterator[tuple[int, str]], dialect: Dialect, where: str, width: int
+) -> Iterator[tuple[int, list[str]]]:
+    for line, row in rows(lines, dialect, where):
+        cells = [cell.strip() for cell in row]
+        if len(cells) == width:
+            yield line, cells
+        elif any(cells):
+            raise InputError(f"{where}, line {line}: has {len(cells)} cells for {width} columns; mend the line")
 
 
 def renamed(table: Table, usual: Mapping[str, Sequence[str]], told: Mapping[str, str]) -> Table:
@@ -141,7 +107,7 @@ def number(text: str, where: str, column: str) -> float:
 
     Raises InputError for what is no number, and for numbers whose squares would not be.
     """
-    if text.lower() in MISSING:
+    if missing(text):
         return math.nan
     value = decimal(text)
     if value is None:
@@ -179,19 +145,3 @@ def check_systems(n: int, table: Table) -> None:
         raise InputError(
             f"{table.where}: {n} systems are more than {MOST_SYSTEMS} that can be compared; does `system` name them?"
         )
-
-
-def check_spelling(names: Iterable[str], what: str, where: str) -> None:
-    """Raise InputError for two names that differ in case or blanks only: they are one, or will be taken for one."""
-    if alike := spelled_alike(names):
-        raise InputError(f"{where}: the {what} {alike} differ in case or blanks only; write one name for one of them")
-
-
-def spelled_alike(names: Iterable[str]) -> str:
-    """Return the first two names that differ in case or blanks only; nothing where there are none."""
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(" ".join(name.split()).casefold(), name)
-        if other != name:
-            return f"{legible(other, 40)!r} and {legible(name, 40)!r}"
-    return ""

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from simlab.messages import legible, or_nearest
 from simlab.tables import judged, preferences, trials
 from simlab.tables.cells import Table, load, renamed
-from simlab.tables.held import Told
+from simlab.tables.held import NOTHING, Told
 from simlab.tables.judged import Outputs
 from simlab.tables.preferences import Preferences
 from simlab.tables.trials import Trials
@@ -19,13 +19,12 @@ Evidence: TypeAlias = Outputs | Preferences | tuple[Trials, ...]
 FORMS = f"{judged.FORM}, {preferences.FORM}, or {trials.FORM}"
 
 
-def read(path: Path, told: Told | None = None, metrics: Sequence[str] = (), references: int | None = None) -> Evidence:
+def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] = (), references: int | None = None) -> Evidence:
     """Read a table, whichever of the three forms its header says; `metrics` names the metrics to be read (all).
 
     Raises InputError naming file, line and value for what is none of them, malformed, or asked for and not there.
     """
-    columns = told.columns if told else {}
-    _check_told(columns)
+    _check_told(told.columns)
     table = load(path, FORMS)
     if "pass_rate" in table.header:
         raise InputError(
@@ -33,19 +32,21 @@ def read(path: Path, told: Told | None = None, metrics: Sequence[str] = (), refe
             "themselves: simlab mutt TRIALS --scores FILE.csv"
         )
     if trials.holds(table.header):
-        return trials.of_table(renamed(table, {}, columns), metrics, references)
+        return trials.of_table(renamed(table, {}, told.columns), metrics, references)
     if references is not None:
         raise InputError("--references belongs to scores of unit tests; leave it out for this table")
-    return _of_humans(table, columns, metrics)
+    return _of_humans(table, told, metrics)
 
 
-def _of_humans(table: Table, columns: Mapping[str, str], metrics: Sequence[str]) -> Outputs | Preferences:
-    compared = renamed(table, preferences.USUAL, columns)
+def _of_humans(table: Table, told: Told, metrics: Sequence[str]) -> Outputs | Preferences:
+    compared = renamed(table, preferences.USUAL, told.columns)
     if preferences.holds(compared.header):
-        return preferences.of_table(compared, metrics)
-    scored = renamed(table, judged.USUAL, columns)
+        if told.scale is not None:
+            raise InputError("--scale is of scores, and this table holds preferences; leave it out")
+        return preferences.of_table(compared, metrics, told)
+    scored = renamed(table, judged.USUAL, told.columns)
     if judged.holds(scored.header):
-        return judged.of_table(scored, metrics)
+        return judged.of_table(scored, metrics, told)
     there = legible(", ".join(table.header), 120)
     raise InputError(
         f"{table.where}: columns {there} are no table of {FORMS}; or name them with --columns ours=yours,..."
@@ -59,10 +60,10 @@ def _check_told(columns: Mapping[str, str]) -> None:
             raise InputError(f"--columns {legible(name, 40)}: is no column that is read; {or_nearest(name, ours)}")
 
 
-def understood(held: Evidence) -> str:
-    """Say in one line what was read."""
+def understood(held: Evidence, *, lower_is_better: bool | None = None) -> str:
+    """Say in one line what was read; `lower_is_better` as the user says of human scores, None: nothing."""
     if isinstance(held, Outputs):
-        return judged.understood(held)
+        return judged.understood(held, lower_is_better=lower_is_better)
     return preferences.understood(held) if isinstance(held, Preferences) else trials.understood(held)
 
 

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from simlab.tables.cells import (
-    Numbers,
     Table,
-    check_spelling,
     check_systems,
     check_wanted,
     named,
     number,
-    spelled_alike,
 )  # fmt: skip
+from simlab.tables.held import NOTHING, Told
+from simlab.tables.names import Numbers, refuse_alike
+from simlab.tables.preferences import people_of
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM = "outputs (columns system, item, human and one or more metrics)"
@@ -38,7 +38,8 @@ class Outputs:
 
     `human[output, repeat]` are ratings, NaN = a gap; `metrics[name][output]` are scores, NaN where there is none.
     `n_documents` and `rater_names` are what the table names of them, 0 and none where it does not. `rows` were read,
-    `gaps` of their cells of humans are empty. `notes` are sentences on what a reader may not expect.
+    `gaps` of their cells of humans are empty. `notes` are sentences on what a reader may not expect, `scale` is that
+    of human scores, as it was told.
     """
 
     system: Ints
@@ -52,6 +53,7 @@ class Outputs:
     rows: int = 0
     gaps: int = 0
     notes: tuple[str, ...] = ()
+    scale: tuple[float, float] | None = None
 
 
 @dataclass(slots=True)
@@ -94,11 +96,13 @@ def metric_columns(header: Sequence[str], wanted: Sequence[str], where: str) -> 
     return {name: there[name] for name in dict.fromkeys(wanted)} if wanted else there
 
 
-def of_table(table: Table, wanted: Sequence[str]) -> Outputs:
+def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outputs:
     """Read outputs; rows of the same system and item (of the same document), and several human columns, are repeats.
 
-    Raises InputError for what is no number, and for a metric with two scores of one output.
+    Raises InputError for what is no number, for a human score off the scale that is told, and for a metric with two
+    scores of one output.
     """
+    low, high = told.scale or (-math.inf, math.inf)
     columns = metric_columns(table.header, wanted, table.where)
     found = _Gathered(scores={name: array("d") for name in columns})
     human = human_columns(table.header)
@@ -107,15 +111,19 @@ def of_table(table: Table, wanted: Sequence[str]) -> Outputs:
             value = number(cells[k], table.at(line), table.header[k])
             if math.isnan(value):
                 found.gaps += 1
+            elif not low <= value <= high:
+                off = f"{table.header[k]}={value:g} is off the scale"
+                raise InputError(f"{table.at(line)}: {off} from {low:g} to {high:g} (--scale)")
             else:
                 found.of.append(output)
                 found.rating.append(value)
         for name, k in columns.items():
             _score(found, output, name, number(cells[k], table.at(line), name), table.at(line))
     check_systems(len(found.systems), table)
-    check_spelling(found.systems, "systems", table.where)
-    check_spelling(found.raters, "raters", table.where)
-    return _outputs(found, "rater" in table.header)
+    refuse_alike(found.systems, "systems", table.where)
+    refuse_alike((f"{document}/{item}" if document else item for document, item in found.items), "items", table.where)
+    refuse_alike(found.raters, "raters", table.where)
+    return _outputs(found, told)
 
 
 def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int]]:
@@ -150,7 +158,7 @@ def _score(found: _Gathered, output: int, name: str, value: float, where: str) -
     found.scores[name][output] = known if math.isnan(value) else value
 
 
-def _outputs(found: _Gathered, raters_told: bool) -> Outputs:
+def _outputs(found: _Gathered, told: Told) -> Outputs:
     at = np.array(list(found.outputs), np.int64)
     human = _padded(np.array(found.of, np.int64), np.array(found.rating), len(at))
     scores = {name: np.array(column) for name, column in found.scores.items()}
@@ -162,10 +170,11 @@ def _outputs(found: _Gathered, raters_told: bool) -> Outputs:
         human,
         scores,
         len(found.documents),
-        tuple(found.raters),
+        people_of(tuple(found.raters), told)[0],
         found.rows,
         found.gaps,
         tuple(_notes(found)),
+        told.scale,
     )
 
 
@@ -182,21 +191,20 @@ def _padded(output: Ints, rating: Floats, n: int) -> Floats:
 def _notes(found: _Gathered) -> Iterator[str]:
     if found.again:
         yield f"{found.again:,} ratings repeat one of the same output by the same rater; they are kept as repeats."
-    if alike := spelled_alike(item for _, item in found.items):
-        yield f"Items {alike} differ in case or blanks only, and are taken for two."
 
 
-def understood(held: Outputs) -> str:
-    """Say in one line what was read: whose outputs, how many ratings on which scale, which metrics."""
+def understood(held: Outputs, *, lower_is_better: bool | None) -> str:
+    """Say in one line what was read: whose outputs, how many ratings on which scale, which metrics.
+
+    `lower_is_better` as the user says of human scores; None: nobody says, and higher is taken for better.
+    """
     rated = held.human[np.isfinite(held.human)]
     words = f"{len(held.system):,} outputs of {_several(len(held.system_names), 'system')}, {held.n_items:,} items"
     words += f", {_several(held.n_documents, 'document')}" if held.n_documents else ""
-    words += f"; {len(rated):,} human ratings" + (
-        f" by {_several(len(held.rater_names), 'rater')}" if held.rater_names else ""
-    )
-    if len(rated):
-        words += f", {_scale(rated)}"
-    words += f", {held.gaps:,} gaps" if held.gaps else ""
+    words += f"; {len(rated):,} human ratings"
+    words += f" by {_several(len(held.rater_names), 'rater')}" if held.rater_names else ""
+    words += f", {_several(held.gaps, 'gap')}" if held.gaps else ""
+    words += f"; {_scale(rated, held.scale)}, {_better(lower_is_better)}" if len(rated) else ""
     return f"{words}; metrics {', '.join(held.metrics) or 'none'}"
 
 
@@ -212,7 +220,7 @@ def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
         "items": held.n_items,
         "raters": len(held.rater_names) or None,
         "better": "lower" if lower_is_better else "higher",
-        "scale": [0, 1] if len(rated) and labels(rated) else None,
+        "scale": list(held.scale) if held.scale else [0, 1] if len(rated) and labels(rated) else None,
         "range": [float(rated.min()), float(rated.max())] if len(rated) else None,
         "metrics": list(held.metrics),
     }
@@ -223,10 +231,18 @@ def labels(rated: Array) -> bool:
     return bool(np.isin(rated, (0.0, 1.0)).all())
 
 
-def _scale(rated: Array) -> str:
+def _scale(rated: Array, scale: tuple[float, float] | None) -> str:
     if labels(rated):
         return f"0 or 1 ({_share(float(rated.mean()))} are 1)"
-    return f"{rated.min():g} to {rated.max():g}"
+    if scale is not None:
+        return f"{scale[0]:g} to {scale[1]:g}"
+    return f"scores from {rated.min():g} to {rated.max():g}"
+
+
+def _better(lower_is_better: bool | None) -> str:
+    if lower_is_better is None:
+        return "higher is better (--better lower turns it)"
+    return "lower is better" if lower_is_better else "higher is better"
 
 
 def _share(value: float) -> str:

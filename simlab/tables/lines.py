@@ -19,8 +19,8 @@ from simlab.types import InputError
 MAX_LINE = 1 << 22
 # A few kilobytes can unpack to terabytes; the largest published table is some tens of megabytes.
 MAX_BYTES = 1 << 30
-# Blank lines pack best of all, and each takes its time; the largest published table has some hundred thousand lines.
-MAX_LINES = 2_000_000
+# Blank lines pack best of all, and each takes its time; tables of two million ratings are read.
+MAX_LINES = 4_000_000
 # What describes a member is held in memory whole, whatever size it claims.
 MAX_HEADER = 1 << 20
 TABLE_ENDINGS = (".tsv", ".txt")
@@ -117,17 +117,22 @@ def _text_lines(stream: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
     number = 0
     while raw := stream.readline(MAX_LINE + 1):
         number += 1
-        if number > MAX_LINES:
-            raise InputError(f"{where}: has more than {MAX_LINES:,} lines; not a table of ratings")
-        if len(raw) > MAX_LINE:
-            raise InputError(f"{where}, line {number}: is longer than {MAX_LINE:,} bytes; not a table of ratings")
-        yield number, _text(raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw, f"{where}, line {number}")
+        if number == 1:
+            raw = raw.removeprefix(_BYTE_ORDER_MARK)
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if b"\0" in raw or len(raw) > MAX_LINE:
+                raise _refused(raw, where, number) from error
+            raise InputError(f"{where}, line {number}: {files.not_utf8(raw[error.start])}") from error
+        if number > MAX_LINES or len(raw) > MAX_LINE or "\0" in line:
+            raise _refused(raw, where, number)
+        yield number, line.removesuffix("\n").removesuffix("\r")
 
 
-def _text(raw: bytes, where: str) -> str:
-    if b"\0" in raw:
-        raise InputError(f"{where}: holds a zero byte, so this is binary or UTF-16; save it as UTF-8 text")
-    try:
-        return raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: {files.not_utf8(raw[error.start])}") from error
+def _refused(raw: bytes, where: str, number: int) -> InputError:
+    if number > MAX_LINES:
+        return InputError(f"{where}: has more than {MAX_LINES:,} lines; not a table of ratings")
+    if len(raw) > MAX_LINE:
+        return InputError(f"{where}, line {number}: is longer than {MAX_LINE:,} bytes; not a table of ratings")
+    return InputError(f"{where}, line {number}: holds a zero byte, so this is binary or UTF-16; save it as UTF-8 text")

@@ -100,8 +100,8 @@ def _entry(line: int, row: Sequence[str], where: str) -> Entry | None:
     if not sign:
         return None
     errors, worth = _marked(spans, where)
-    spent = numbers.seconds(end, "end", where) - numbers.seconds(start, "start", where)
-    shown = Shown(login, system, document, rest.partition("#")[2], numbers.count(number, "item number", where))
+    spent = numbers.seconds("end", end, where) - numbers.seconds("start", start, where)
+    shown = Shown(login, system, document, rest.partition("#")[2], numbers.count("item number", number, where))
     return Entry(line, shown, kind, numbers.score(score, where), errors, worth, spent if spent >= 0 else math.nan)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from simlab.files import decimal
@@ -33,7 +33,7 @@ def score(text: str, where: str) -> float:
     return value + 0.0  # -0.0 would be another zero
 
 
-def count(text: str, column: str, where: str) -> int:
+def count(column: str, text: str, where: str) -> int:
     """Read a number of errors; raise InputError, beginning with `where`, for what is none."""
     if not _COUNT.fullmatch(text):
         given = legible(ascii(text), 40)
@@ -41,7 +41,7 @@ def count(text: str, column: str, where: str) -> int:
     return int(text)
 
 
-def seconds(text: str, column: str, where: str) -> float:
+def seconds(column: str, text: str, where: str) -> float:
     """Read a time, as seconds or as a date of ISO 8601; NaN for a gap.
 
     Raises InputError, beginning with `where`, for what is none.
@@ -56,6 +56,15 @@ def seconds(text: str, column: str, where: str) -> float:
             given = legible(ascii(text), 40)
             raise InputError(f"{where}: {column} {given} is no time; write seconds, or 2024-03-01T12:00:00") from error
     return value
+
+
+def each(texts: Sequence[str], read: Callable[[str, str], float], at: Callable[[int], str]) -> list[float]:
+    """Read cells, each text once: scores repeat. `at(k)` says where cell k stands, for messages."""
+    first: dict[str, int] = {}
+    for k, text in enumerate(texts):
+        first.setdefault(text, k)
+    known = {text: read(text, at(k)) for text, k in first.items()}
+    return [known[text] for text in texts]
 
 
 def all_numbers(texts: Sequence[str]) -> list[float] | None:

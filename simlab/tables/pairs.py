@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from simlab.messages import legible
-from simlab.tables.cells import MISSING, Numbers, Table, check_wanted, named
+from simlab.tables.cells import Table, check_wanted, named
+from simlab.tables.names import Numbers
+from simlab.tables.numbers import missing
 from simlab.tables.winners import (
     FIRST,
     SECOND,
@@ -87,7 +89,7 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
             else:
                 found.votes["human"].add(at, answer)
         for name, k in list(others.items()):
-            if cells[k].lower() in MISSING:
+            if missing(cells[k]):
                 continue
             if not metrics and name not in found.votes and said(cells[k], first, second) is None:
                 found.notes.append(
@@ -137,7 +139,7 @@ def _counted(found: Gathered, table: Table, metrics: Sequence[str] | None) -> No
 
 
 def _count(text: str, where: str, column: str) -> int:
-    if text.lower() in MISSING:
+    if missing(text):
         return 0
     if not (text.isascii() and text.isdigit()) or len(text) > 12:
         raise InputError(f"{where}: {column}={legible(text, 40)!r} must be a whole number of comparisons from 0")
@@ -185,7 +187,7 @@ def _pair_reader(table: Table) -> Callable[[Sequence[str], int], tuple[str, str]
 
 
 def _said(text: str, first: str, second: str, where: str, column: str) -> Said | None:
-    if text.lower() in MISSING and text not in (first, second):
+    if missing(text) and text not in (first, second):
         return None
     answer = said(text, first, second)
     if answer is None:

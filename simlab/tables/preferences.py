@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from simlab.messages import legible
 from simlab.tables import pairs
-from simlab.tables.cells import Table, check_spelling, check_systems, load, renamed
-from simlab.tables.held import Told
+from simlab.tables.cells import Table, check_systems, load, renamed
+from simlab.tables.held import NOTHING, Told
+from simlab.tables.names import Numbers, refuse_alike
+from simlab.tables.people import people
 from simlab.tables.winners import TIE, Comparisons, outputs
 from simlab.types import Floats, InputError, Ints
 
@@ -85,16 +88,16 @@ class Preferences:
         return counts
 
 
-def read(path: Path, told: Told | None = None, metrics: Sequence[str] | None = None) -> Preferences:
+def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] | None = None) -> Preferences:
     """Read a table of preferences; `metrics` are those to be read (empty: every one; None: no metric).
 
     Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
     there.
     """
-    table = renamed(load(path, FORM), USUAL, told.columns if told else {})
+    table = renamed(load(path, FORM), USUAL, told.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
-    return of_table(table, metrics)
+    return of_table(table, metrics, told)
 
 
 def holds(header: Sequence[str]) -> bool:
@@ -102,20 +105,38 @@ def holds(header: Sequence[str]) -> bool:
     return ({"system_a", "system_b"} <= set(header) or "pair" in header) and pairs.told_of(header)
 
 
-def of_table(table: Table, metrics: Sequence[str] | None) -> Preferences:
+def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) -> Preferences:
     """Read the rows of a table whose columns have our names.
 
     Raises InputError for what is no preference, and for what contradicts itself.
     """
     found = pairs.gathered(table, metrics)
     check_systems(len(found.systems), table)
-    check_spelling(found.systems, "systems", table.where)
-    check_spelling(found.raters, "raters", table.where)
+    refuse_alike(found.systems, "systems", table.where)
+    refuse_alike(found.items, "items", table.where)
+    refuse_alike(found.raters, "raters", table.where)
     by_source = pairs.comparisons(found, table)
+    raters, person = people_of(tuple(found.raters), told)
     human = by_source.pop("human")
-    names = tuple(found.systems), tuple(found.items), tuple(found.raters)
+    human = human._replace(rater=np.append(person, -1)[human.rater])
+    names = tuple(found.systems), tuple(found.items), raters
     notes = *found.notes, *_notes(human)
     return Preferences(*human, *names, by_source, found.rows, found.gaps, notes)
+
+
+def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:
+    """Return the people behind logins, in the order in which they come, and who each login is.
+
+    Raises InputError where people are told of, and the table has no raters or the file names none of them.
+    """
+    if told.people is None:
+        return raters, np.arange(len(raters))
+    if not raters:
+        raise InputError(f"--people {legible(told.people)}: the table does not say who rated; leave it out")
+    who = people(told.people, raters)
+    persons = Numbers()
+    number = np.array([persons[who.get(rater, rater)] for rater in raters])
+    return tuple(persons), number
 
 
 def _notes(human: Comparisons) -> list[str]:
@@ -141,7 +162,7 @@ def understood(held: Preferences) -> str:
     if n:
         share = float((held.outcome == TIE).mean())
         words += f"; {_share(share)} ties"
-    words += f"; {held.gaps:,} gaps" if held.gaps else ""
+    words += f"; {_several(held.gaps, 'gap')}" if held.gaps else ""
     return words + (f"; metrics {', '.join(held.metrics)}" if held.metrics else "")
 
 

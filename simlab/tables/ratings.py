@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import compress, islice
 from typing import NamedTuple
 
@@ -91,16 +92,18 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) ->
     columns = cells(chunk, header)
     first = not read.rows
     read.rows += len(chunk)
-    rated = [not numbers.missing(text) for text in columns["score"]]
-    if not all(rated):
+    if gaps := {text for text in set(columns["score"]) if numbers.missing(text)}:
+        rated = [text not in gaps for text in columns["score"]]
         columns = {key: list(compress(texts, rated)) for key, texts in columns.items()}
         chunk = list(compress(chunk, rated))
-    lines = [number for number, _ in chunk]
-    read.held.add(lines, *names(columns, len(lines)))
-    at = [f"{header.where}, line {number}" for number in lines]
-    read.score.extend(map(numbers.score, columns["score"], at))
-    read.errors.extend(_errors(columns, at))
-    read.seconds.extend(_seconds(columns, at))
+    read.held.add([number for number, _ in chunk], *names(columns, len(chunk)))
+
+    def at(k: int) -> str:
+        return f"{header.where}, line {chunk[k][0]}"
+
+    read.score.extend(numbers.each(columns["score"], numbers.score, at))
+    read.errors.extend(_errors(columns, len(chunk), at))
+    read.seconds.extend(_seconds(columns, len(chunk), at))
     _add_criteria(read, chunk, header, first)
 
 
@@ -115,22 +118,22 @@ def names(columns: Mapping[str, list[str]], n: int) -> tuple[list[str], list[str
     return columns["system"], columns.get("document", segments), segments, columns.get("rater", [RATER] * n)
 
 
-def _errors(columns: Mapping[str, list[str]], at: Sequence[str]) -> Iterable[int]:
+def _errors(columns: Mapping[str, list[str]], n: int, at: Callable[[int], str]) -> Iterable[int]:
     """Count the errors of ratings: the column `errors`, else minor and major added up, else -1 (not known)."""
     keys = ("errors",) if "errors" in columns else tuple(key for key in _COUNTS if key in columns)
     if not keys:
-        return [-1] * len(at)
-    counts = ([numbers.count(text, key, where) for text, where in zip(columns[key], at, strict=True)] for key in keys)
-    return map(sum, zip(*counts, strict=True))
+        return [-1] * n
+    counts = (numbers.each(columns[key], partial(numbers.count, key), at) for key in keys)
+    return (int(sum(row)) for row in zip(*counts, strict=True))
 
 
-def _seconds(columns: Mapping[str, list[str]], at: Sequence[str]) -> Iterable[float]:
-    times = {key: map(numbers.seconds, columns[key], [key] * len(at), at) for key in _TIMES if key in columns}
+def _seconds(columns: Mapping[str, list[str]], n: int, at: Callable[[int], str]) -> Iterable[float]:
+    times = {key: numbers.each(columns[key], partial(numbers.seconds, key), at) for key in _TIMES if key in columns}
     if "seconds" in times:
         return times["seconds"]
     if {"start", "end"} <= times.keys():
         return (end - start for start, end in zip(times["start"], times["end"], strict=True))
-    return [np.nan] * len(at)
+    return [np.nan] * n
 
 
 def _add_criteria(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header, first: bool) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from simlab.messages import legible
-from simlab.tables.cells import Numbers, Table, check_wanted, named, number
+from simlab.tables.cells import Table, check_wanted, named, number
+from simlab.tables.names import Numbers
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM = "the scores that `simlab mutt TRIALS --scores FILE.csv` writes"

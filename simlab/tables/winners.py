@@ -66,8 +66,11 @@ def said(text: str, first: str, second: str) -> Said | None:
     >>> said("B", "B", "C"), said("tie", "B", "C"), said("?", "B", "C")
     (Said(name=0, word=2), Said(name=-1, word=1), None)
     """
-    name = FIRST if text == first else SECOND if text == second else -1
     word = WORDS.get(text.lower(), -1)
+    name = FIRST if text == first else SECOND if text == second else -1
+    if name < 0 and word < 0:
+        folded = text.casefold()
+        name = FIRST if folded == first.casefold() else SECOND if folded == second.casefold() else -1
     return Said(name, word) if name >= 0 or word >= 0 else None
 
 

@@ -20,6 +20,7 @@ from simlab.types.concluded import (
     Verdicts,
     Youden,
 )
+from simlab.types.davidson import Davidson, RaterPool
 from simlab.types.failures import DesignFailure, ImpossibleValue, InputError
 from simlab.types.worlds import (
     COMPARE,
@@ -66,6 +67,7 @@ __all__ = [
     "ComparedWorld",
     "Contest",
     "Contrasts",
+    "Davidson",
     "DesignFailure",
     "Documents",
     "Estimate",
@@ -91,6 +93,7 @@ __all__ = [
     "Place",
     "Rated",
     "RatedWorld",
+    "RaterPool",
     "RatingLaw",
     "Seen",
     "Streams",

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from simlab.types.arrays import Array, Floats, Ints
+from simlab.types.davidson import Davidson
 
 RATE, COMPARE, JUDGE = "rate", "compare", "judge"
 """Questions that are built in: give a rating, compare two outputs, judge one output."""
@@ -187,9 +188,10 @@ class Contest:
     """Say how the outputs of each two systems compare, as an oracle sees it.
 
     `p[pair, outcome]` are the probabilities of win, draw and loss (`>`, `=`, `<`; pairs ordered i < j, "win" means that
-    the first system's output is preferred); None where nobody knows them. Exactly one of three says where outcomes
-    come from: `recorded[pair, item]` (0, 1, 2 = `>`, `=`, `<`; -1 = never rated), a `latent` quality, or neither: then
-    they are drawn from `p`, draws correlated between the pairs of an item by `difficulty` in [0, 1).
+    the first system's output is preferred); None where nobody knows them. Exactly one of four says where outcomes
+    come from: `recorded[pair, item]` (0, 1, 2 = `>`, `=`, `<`; -1 = never rated), a `latent` quality, strengths by the
+    law of `davidson`, or none of these: then they are drawn from `p`, draws correlated between the pairs of an item by
+    `difficulty` in [0, 1).
     `n_items` outputs per system can be rated by humans. `fixed`: all studies of a world share one test set.
     `documents` says which outputs come together.
     """
@@ -202,6 +204,7 @@ class Contest:
     difficulty: float = 0.0
     fixed: bool = False
     documents: Documents = Documents()
+    davidson: Davidson | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
@@ -11,9 +11,11 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from simlab.messages import legible, or_nearest
-from simlab.types import Frame, InputError, Ints, RatedWorld
+from simlab.types import Floats, Frame, InputError, Ints, RatedWorld
 from simlab.types.bounds import Count
-from simlab.world.files.fitted_world import FittedWorld, read_fitted
+from simlab.world.files.fitted_scales import FittedScales
+from simlab.world.files.fitted_world import FittedWorld, read_world
+from simlab.world.laws import scales
 from simlab.world.laws.fitted import Effects, Others, world_on
 from simlab.world.raters import seat_raters
 from simlab.world.systems import lognormal
@@ -43,32 +45,60 @@ def fitted(
     Raises InputError for a file that is no fitted world or whose digest is not `sha256` (None: any), and for names that
     are not in it.
     """
-    held = read_fitted(path, sha256)
-    draw = int(rng.integers(len(held.effects)))
-    effects = _named(held, held.effects[draw], names)
+    held = read_world(path, sha256)
+    draw, kept = int(rng.integers(len(held.effects))), _kept(held, names)
+    frame = partial(_frame, held=held, names=names, n_documents=n_documents, per_bucket=raters_per_bucket)
+    new, potential = rater_pool == "new", noise == "potential"
+    if isinstance(held, FittedScales):
+        return _on_scale(rng, _of_systems(held.effects[draw], kept), frame, new=new, potential=potential)
+    effects = replace(held.effects[draw], system_mean=held.effects[draw].system_mean[kept])
     leniency_sd, severity_sd = held.leniency_sd[draw], held.severity_sd[draw]
     others = Others(
         raters=partial(_other_raters, effects=effects, leniency_sd=leniency_sd, severity_sd=severity_sd),
-        documents=partial(_frame, held=held, names=names, n_documents=n_documents, per_bucket=raters_per_bucket),
+        documents=frame,
     )
-    own = others.raters(rng) if rater_pool == "new" else effects
-    return world_on(rng, own, others.documents(rng), potential=noise == "potential", others=others)
+    return world_on(
+        rng, others.raters(rng) if new else effects, others.documents(rng), potential=potential, others=others
+    )
 
 
-def _named(held: FittedWorld, effects: Effects, names: Sequence[str] | None) -> Effects:
-    """Keep the named systems, in the order of the names."""
+def _on_scale(
+    rng: np.random.Generator,
+    effects: scales.ScaleEffects,
+    frame: Callable[[np.random.Generator], Frame],
+    *,
+    new: bool,
+    potential: bool,
+) -> RatedWorld:
+    """Draw a world on a scale; the pilot's raters keep their leniency, sharpness and taste."""
+
+    def documents(rng: np.random.Generator) -> tuple[Frame, Floats]:
+        laid = frame(rng)
+        return laid, scales.latent_draw(rng, effects, laid.document)
+
+    others = scales.Others(partial(scales.with_raters, effects=effects, n_raters=len(effects.leniency)), documents)
+    own = others.raters(rng) if new else effects
+    laid, seen = documents(rng)
+    return scales.world_on(rng, own, laid, potential=potential, others=others, seen=seen)
+
+
+def _of_systems(effects: scales.ScaleEffects, kept: Ints) -> scales.ScaleEffects:
+    return replace(effects, system=effects.system[kept], taste=effects.taste[kept])
+
+
+def _kept(held: FittedWorld | FittedScales, names: Sequence[str] | None) -> Ints:
+    """List the named systems, in the order of the names."""
     if names is None:
         if len(held.system_names) < 2:
             raise InputError("systems.path: was fitted to one system; a study compares at least two")
-        return effects
+        return np.arange(len(held.system_names))
     for name in names:
         if name not in held.system_names:
             hint = or_nearest(name, held.system_names, "it has", 300)
             raise InputError(f"systems.names: the fitted world has no system {legible(name, 60)}; {hint}")
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
-    at = [held.system_names.index(name) for name in names]
-    return replace(effects, system_mean=effects.system_mean[at])
+    return np.array([held.system_names.index(name) for name in names])
 
 
 def _other_raters(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
@@ -85,7 +115,11 @@ def _other_raters(rng: np.random.Generator, effects: Effects, leniency_sd: float
 
 
 def _frame(
-    rng: np.random.Generator, held: FittedWorld, names: Sequence[str] | None, n_documents: int, per_bucket: int | None
+    rng: np.random.Generator,
+    held: FittedWorld | FittedScales,
+    names: Sequence[str] | None,
+    n_documents: int,
+    per_bucket: int | None,
 ) -> Frame:
     sizes = rng.choice(np.array(held.document_sizes), n_documents)
     document = np.repeat(np.arange(n_documents), sizes)
@@ -101,11 +135,11 @@ def _frame(
         system_names=system_names,
         document_names=tuple(f"document{k + 1:0{len(str(n_documents))}d}" for k in range(n_documents)),
         rater_names=held.rater_names,
-        lower_is_better=True,
+        lower_is_better=held.lower_is_better if isinstance(held, FittedScales) else True,
     )
 
 
-def _seats(held: FittedWorld, per_bucket: int | None) -> Ints:
+def _seats(held: FittedWorld | FittedScales, per_bucket: int | None) -> Ints:
     """List the raters of each bucket, -1 where it has fewer than others."""
     n_raters = len(held.rater_names)
     if per_bucket is None and max(map(len, held.seats)) == 1:

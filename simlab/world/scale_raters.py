@@ -35,7 +35,7 @@ def scale_raters(
 ) -> RatedWorld:
     """Seat a pool of raters who rate every output of their buckets on the scale of the systems.
 
-    A rater spreads what outputs are worth about the mean by a factor of their own (sharpness, lognormal with mean 1)
+    A rater spreads what outputs are worth about the mean by a factor of their own (sharpness, lognormal with median 1)
     and adds a leniency, a taste for the system, a taste for the document, and a residual that is each rating's own,
     with Student tails where `tail` (degrees of freedom) is given. Floor and ceiling, steps or thresholds then make it a
     score. With `noise=fresh` each study draws the residual anew; with `noise=potential` a rating is fixed, as in a

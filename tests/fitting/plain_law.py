@@ -46,7 +46,7 @@ def answer(rng: np.random.Generator, one: ScaleEffects, design: Ratings) -> Floa
 def law(truth: Truth, name: str = "gaussian") -> Law:
     """Make the law that knows the spreads of a truth and learns the means of systems and raters, roughly."""
 
-    def fit(ratings: Ratings, *, seed: int = 0, draws: int = 50) -> Fitted:
+    def fit(ratings: Ratings, *, seed: int = 0, draws: int = 50, rough: bool = False) -> Fitted:
         rng = np.random.default_rng(seed)
         mean = means(ratings.system, ratings.score, ratings.n_systems)
         left = ratings.score - mean[ratings.system]

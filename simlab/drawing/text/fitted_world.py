@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from simlab.drawing.text import tables
 
 if TYPE_CHECKING:
-    from simlab.fitting.checks import Check, Checks, Erring
+    from simlab.fitting.checks import Checks, Erring
     from simlab.fitting.comparing_laws import Compared
     from simlab.fitting.components import Component
     from simlab.fitting.generalisability import Coefficient, Trade
@@ -46,17 +46,18 @@ SMALL, LIKELY, SURE = 0.03, 0.8, 0.95
 def page(report: Report, understood: str, written: Path | None, following: str) -> str:
     """Write the report on one page of 40 lines at most; `following` is the next command, or none."""
     parts = [
-        "\n".join([_line("Read", understood), *_law(report), *_checks(report.checks, report.law.name)]),
+        "\n".join([line("Read", understood), *_law(report), *_checks(report.checks, report.law.name)]),
         _components(report.listed),
         _coefficients(report),
         *([_trade(report.trade)] if report.trade is not None else []),
-        *([_unknown(report.not_identified)] if report.not_identified else []),
+        unknown(report.not_identified),
         "\n".join([*([f"written to {written}"] if written else []), *([following] if following else [])]),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _line(word: str, text: str) -> str:
+def line(word: str, text: str) -> str:
+    """Write a line of the head under its word."""
     return textwrap.fill(f"{word:<9}{text}", WIDTH, subsequent_indent=" " * 9, break_on_hyphens=False)
 
 
@@ -68,7 +69,7 @@ def _law(report: Report) -> list[str]:
         text = f"{name}; not for such scores: {', '.join(report.refused)}"
     else:
         text = f"{name}, as asked"
-    return [_line("Law", text)]
+    return [line("Law", text)]
 
 
 def _scores(name: str, compared: Sequence[Compared]) -> str:
@@ -83,24 +84,25 @@ def _scores(name: str, compared: Sequence[Compared]) -> str:
 def _checks(held: Checks, law: str) -> Iterator[str]:
     n = len(held.traits)
     if not n:
-        yield _line("Checks", "none: the pilot is too small for any")
+        yield line("Checks", "none: the pilot is too small for any")
     elif not held.failed:
-        yield _line("Checks", f"{n} of {n} passed: the pilot looks like tables of this law")
+        yield line("Checks", f"{n} of {n} passed: the pilot looks like tables of this law")
     else:
-        yield _line(
+        yield line(
             "Checks",
             f"{len(held.failed)} of {n} FAILED: do not trust what {law} predicts; the pilot against its tables",
         )
-        yield from (f"         {_failed(one)}" for one in held.failed[:MOST_FAILED])
+        yield from (f"         {check_line(*one)}" for one in held.failed[:MOST_FAILED])
         if hidden := len(held.failed) - MOST_FAILED:
             yield from [f"         and {hidden} more"] if hidden > 0 else []
-        yield _line("Erring", "; ".join(_err(one) for one in held.erring))
+        yield line("Erring", "; ".join(_err(one) for one in held.erring))
 
 
-def _failed(check: Check) -> str:
-    digits = _digits(check.real, check.simulated)
-    real, simulated, low, high = (tables.number(value, digits) for value in check[1:])
-    return f"{check.name}: {real} real, {simulated} simulated ({low} to {high})"
+def check_line(name: str, real: float, simulated: float, low: float, high: float) -> str:
+    """Write what failed, and by how much."""
+    digits = _digits(real, simulated)
+    real_, simulated_, low_, high_ = (tables.number(value, digits) for value in (real, simulated, low, high))
+    return f"{name}: {real_} real, {simulated_} simulated ({low_} to {high_})"
 
 
 def _err(one: Erring) -> str:
@@ -181,7 +183,10 @@ def price(held: Trade) -> str:
     return f"two each pay where a document costs more than {tables.number(middle, 1)} ratings ({span})"
 
 
-def _unknown(sentences: Sequence[str]) -> str:
+def unknown(sentences: Sequence[str]) -> str:
+    """Write what a pilot cannot tell; nothing where it tells all."""
+    if not sentences:
+        return ""
     shown = list(sentences[:MOST_SENTENCES])
     if len(sentences) > MOST_SENTENCES:
         shown.append(f"and {len(sentences) - MOST_SENTENCES} more sentences in the file (not_identified)")
@@ -193,12 +198,7 @@ def record(report: Report) -> dict[str, object]:
     """Return the answer for a program to read."""
     return {
         "law": report.law.name,
-        "compared": tables.plain(
-            [
-                {"law": one.law, "log_score": one.log_score, "se": one.se, "behind": one.behind}
-                for one in report.compared
-            ]
-        ),
+        "compared": compared(report),
         "refused": dict(report.refused),
         "checks": {
             "passed": report.checks.passed,
@@ -219,3 +219,8 @@ def record(report: Report) -> dict[str, object]:
 def components(listed: Sequence[Component]) -> list[dict[str, object]]:
     """Return what makes scores differ as records; what is not known is null, and what stands in for it is said."""
     return tables.plain([one._asdict() for one in listed])
+
+
+def compared(report: Report) -> list[dict[str, object]]:
+    """Return how well laws predict as records."""
+    return tables.plain([one._asdict() for one in report.compared])

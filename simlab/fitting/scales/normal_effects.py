@@ -11,6 +11,7 @@ from simlab.fitting.scales.chain import (
     Model,
     State,
     applied,
+    columns,
     factor,
     gathered,
     precision,
@@ -78,15 +79,15 @@ def solve(matrix: Map, right: Floats, near: Map) -> Floats:
     """Solve one positive definite system per column by conjugate gradients; `near` is close to the inverse."""
     found, left = np.zeros_like(right), right.copy()
     scaled = near(left)
-    step, size = scaled.copy(), (left * scaled).sum(0)
+    step, size = scaled.copy(), columns(left, scaled)
     enough = CLOSE**2 * size
     for _ in range(MOST):
         image = matrix(step)
-        length = size / np.maximum((step * image).sum(0), 1e-300)
+        length = size / np.maximum(columns(step, image), 1e-300)
         found += length * step
         left -= length * image
         scaled = near(left)
-        new = (left * scaled).sum(0)
+        new = columns(left, scaled)
         if (new <= enough).all():
             break
         step *= new / np.maximum(size, 1e-300)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.fitting.scales.chain import NARROWEST, Model, State, factor, precision, radius
+from simlab.fitting.scales.chain import NARROWEST, Model, State, columns, factor, precision, radius, squared_errors
 from simlab.fitting.scales.slices import slice_step
 from simlab.fitting.scales.terms import SHARED
 from simlab.types import Floats
 
-TUNED = 0.1
+TUNED = 0.05
 """Share by which a width follows the last move while it is tuned."""
 
 
@@ -58,7 +58,8 @@ def _told(model: Model, state: State, k: int, by: Floats | None) -> Told:
 def _log_evidence(told: Told, square: Floats) -> Floats:
     """Return the log density of ratings where a term's effects have variance `square[table]`, but for a constant."""
     whole = 1 + square * told.exact
-    return np.asarray((square * told.seen**2 / whole - np.log(whole)).sum(0) / 2)
+    fit = columns(told.seen, told.seen / whole)
+    return np.asarray((square * fit - np.ones(len(whole)) @ np.log(whole)) / 2)
 
 
 def _draw_spread(rng: np.random.Generator, model: Model, state: State, k: int, told: Told, tune: bool) -> None:
@@ -73,7 +74,7 @@ def _draw_spread(rng: np.random.Generator, model: Model, state: State, k: int, t
 
     new = slice_step(rng, density, now, state.widths[k - 1])
     if tune:
-        state.widths[k - 1] += TUNED * (6 * np.abs(new - now) - state.widths[k - 1])
+        state.widths[k - 1] += TUNED * (15 * np.abs(new - now) - state.widths[k - 1])
         state.widths[k - 1] = np.maximum(state.widths[k - 1], 0.01 * model.scale[rows].min())
     state.sd[rows] = np.maximum(state.sd[rows] * new / now, NARROWEST * model.scale[rows])
 
@@ -88,8 +89,7 @@ def _trade_with_noise(rng: np.random.Generator, model: Model, state: State, k: i
         / np.stack([spread, wide]) ** 2
     )
     total = spread**2 + wide**2
-    weight = 1.0 if state.weight is None else state.weight
-    squares, n = (weight * state.error**2).sum(0), len(state.error)
+    squares, n = squared_errors(state), len(state.error)
 
     def density(angle: Floats) -> Floats:
         inside = (angle > 0) & (angle < np.pi / 2)

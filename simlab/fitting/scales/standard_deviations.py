@@ -1,7 +1,4 @@
-"""Draw standard deviations: given effects, given standardised effects, and along what the ratings do not tell.
-
-The first two by turns are the interweaving of Yu and Meng (2011), which mixes near 0 as well as far from it.
-"""
+"""Draw the spread of the noise, and move standard deviations along what the ratings do not tell."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from simlab.fitting.scales.chain import NARROWEST, Model, State, precision, radius, refresh
+from simlab.fitting.scales.chain import Model, State, columns, precision, radius, refresh, squared_errors
 from simlab.fitting.scales.slices import slice_step
 from simlab.types import Floats, Ints
 
@@ -17,41 +14,12 @@ WIDE = 8.0
 """Width of the intervals of slice sampling, in standard deviations of what is drawn."""
 
 
-def per_term(model: Model, rows: Floats) -> Floats:
-    """Sum rows of standard deviations by the term that they stand in, the noise last: `[term, table]`."""
-    total = np.zeros((len(model.terms.terms), rows.shape[1]))
-    np.add.at(total, model.group - 1, rows)
-    return total
-
-
-def prior_precision(model: Model, state: State) -> Floats:
-    """Return twice the rate at which the log prior falls with the square of a common factor: `[term, table]`."""
-    return per_term(model, (state.sd / model.scale) ** 2)
-
-
-def draw_given_effects(rng: np.random.Generator, model: Model, state: State) -> None:
-    """Draw the spread of each term, and of the noise, given what spreads (a common factor of its parts)."""
-    squares = np.add.reduceat(state.unit**2, model.terms.starts[1:-1], axis=0) * radius(model, state)[:-1] ** 2
-    count = np.array([term.n for term in model.terms.terms[1:]], float)
-    prior = prior_precision(model, state)
-    if not model.latent:
-        weight = 1.0 if state.weight is None else state.weight
-        squares = np.concatenate([squares, (weight * state.error**2).sum(0, keepdims=True)])
-        count = np.append(count, len(state.error))
-    parts = np.bincount(model.group - 1).astype(float)[: len(count)]
-    now = radius(model, state)[: len(count)]
-    new = half_normal_spread(rng, now, (count - parts)[:, None], squares, prior[: len(count)] / now**2)
-    grow = np.maximum(new / now, 1e-12)
-    state.unit[model.terms.starts[1] :] /= grow[: len(model.terms.terms) - 1][
-        model.terms.term_of[model.terms.starts[1] :] - 1
-    ]
-    _scale(model, state, np.concatenate([grow, np.ones((len(prior) - len(count), grow.shape[1]))]))
-
-
-def _scale(model: Model, state: State, grow: Floats) -> None:
-    """Multiply the standard deviations of terms, and those of the noise, by factors `[term, table]`."""
-    least = np.where(np.isfinite(model.scale), NARROWEST * model.scale, 0.0)
-    state.sd = np.maximum(state.sd * grow[model.group - 1], least)
+def draw_noise(rng: np.random.Generator, model: Model, state: State) -> None:
+    """Draw the spread of the noise in points (a common factor of its parts), given all effects."""
+    rows, now = model.noise_rows, radius(model, state)[-1]
+    prior = ((state.sd[rows] / model.scale[rows]) ** 2).sum(0) / now**2
+    power = np.full(now.shape, float(len(state.error) - len(rows)))
+    state.sd[rows] *= half_normal_spread(rng, now, power, squared_errors(state), prior) / now
 
 
 def half_normal_spread(rng: np.random.Generator, now: Floats, power: Floats, squares: Floats, prior: Floats) -> Floats:
@@ -113,7 +81,7 @@ def log_prior_of_scale(model: Model, state: State, log_grow: Floats) -> Floats:
 def draw_scale(rng: np.random.Generator, model: Model, state: State) -> None:
     """Draw a common factor of latent values, effects and thresholds of a latent law (Liu and Sabatti 2000)."""
     n = len(state.latent)
-    squares = (precision(model, state) * state.error**2).sum(0)
+    squares = columns(precision(model, state) * state.error, state.error)
 
     def density(log: Floats) -> Floats:
         return np.asarray(n * log - np.exp(2 * log) * squares / 2 + log_prior_of_scale(model, state, log))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammaln
 from scipy.stats import norm, t
 
-from simlab.fitting.scales.chain import Model, State, radius
+from simlab.fitting.scales.chain import Model, State, columns, radius
 from simlab.types import Floats
 
 
@@ -43,10 +43,10 @@ def _stretch(degrees: float) -> float:
 def _density(error: Floats, degrees: float, spread: Floats) -> Floats:
     """Return the log density of errors of a standard deviation, up to a constant, summed: `[table]`."""
     if not np.isfinite(degrees):
-        return np.asarray(-(error**2).sum(0) / (2 * spread**2) - len(error) * np.log(spread * np.sqrt(2 * np.pi)))
+        return np.asarray(-columns(error, error) / (2 * spread**2) - len(error) * np.log(spread * np.sqrt(2 * np.pi)))
     scale = spread * np.sqrt((degrees - 2) / degrees)
     constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - np.log(degrees * np.pi) / 2
-    body = -(degrees + 1) / 2 * np.log1p((error / scale) ** 2 / degrees).sum(0)
+    body = -(degrees + 1) / 2 * np.ones(len(error)) @ np.log1p((error / scale) ** 2 / degrees)
     return np.asarray(body + len(error) * (constant - np.log(scale)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.analysis.normalization import error
+from simlab.analysis.normalization import error, mean
 from simlab.analysis.raters.flips import rater_flips
 from simlab.analysis.raters.t_tests import by_rater
 from simlab.analysis.significance import permutation
@@ -19,8 +19,9 @@ from simlab.parts import chosen, name_of
 from simlab.studies.kind import Shape
 from simlab.studies.ratings.collecting import lay
 from simlab.studies.ratings.preparing import prepare
-from simlab.types import Frame, InputError, Place, World
-from simlab.world.laws.fixed import fixed_ratings
+from simlab.types import RATE, Frame, InputError, Law, Place, World
+from simlab.world.laws.fixed import FixedRatings, fixed_ratings
+from simlab.world.laws.scales import ScaledRatings, score_range
 from simlab.world.recorded import holds_averages
 
 
@@ -37,7 +38,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     table = lay(prepare(config), world, Place(0))
     _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
     _check_load_entropy(config["design"], world.frame, table)
-    _check_error_counts(config["analysis"]["normalization"], world, config.get("plugins", ()))
+    _check_normalization(config["analysis"]["normalization"], world, config.get("plugins", ()))
     _check_test(config, world.frame)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
@@ -150,12 +151,34 @@ def _least_p_value(test: Mapping[str, Any], frame: Frame, documents: int, plugin
     return 0.0
 
 
-def _check_error_counts(normalization: Mapping[str, Any], world: World, plugins: Sequence[str]) -> None:
-    if chosen(normalization, error, plugins) and _lacks_error_counts(world):
+def _check_normalization(normalization: Mapping[str, Any], world: World, plugins: Sequence[str]) -> None:
+    """Refuse factors for raters where a factor means nothing: no errors are counted, or 0 is no bound of the scores."""
+    by_errors = chosen(normalization, error, plugins)
+    law = world.answers[RATE]
+    if by_errors and isinstance(law, ScaledRatings):
         raise InputError(
-            "analysis.normalization=error needs the number of errors of each rating, which this table lacks; "
+            "analysis.normalization=error needs the number of errors of each rating, and on a scale nobody counts "
+            "errors; choose analysis.normalization=zscore, mean or none"
+        )
+    if by_errors and _lacks_error_counts(world):
+        raise InputError(
+            "analysis.normalization=error needs the number of errors of each rating, which these ratings lack; "
             "add a column `errors` or choose another normalization"
         )
+    if by_errors or chosen(normalization, mean, plugins):
+        low, high = _range(law)
+        if low < 0 < high:
+            raise InputError(
+                f"analysis.normalization={name_of(normalization)} multiplies the scores of each rater by a factor, and "
+                "these lie on both sides of 0, where no factor makes means agree; choose analysis.normalization=zscore"
+            )
+
+
+def _range(law: Law) -> tuple[float, float]:
+    """Return between which scores ratings lie; of laws that bound nothing below 0."""
+    if isinstance(law, FixedRatings):
+        return float(np.nanmin(law.value)), float(np.nanmax(law.value))
+    return score_range(law.scale) if isinstance(law, ScaledRatings) else (0.0, np.inf)
 
 
 def _lacks_error_counts(world: World) -> bool:

@@ -20,7 +20,9 @@ from typing_extensions import NotRequired, TypedDict  # noqa: UP035
 from simlab import files
 from simlab.messages import legible
 from simlab.types import Floats, InputError
+from simlab.world.files import fitted_scales
 from simlab.world.files.chosen import chosen_file
+from simlab.world.files.fitted_scales import Checks, FittedScales, check_people
 from simlab.world.files.plain_document import document
 from simlab.world.laws.fitted import Effects
 
@@ -82,7 +84,7 @@ class Content(TypedDict):
     about: dict[str, Any]
     method: str
     diagnosis: NotRequired[dict[str, Any]]
-    checks: NotRequired[dict[str, Any]]
+    checks: NotRequired[Checks]
     not_identified: list[str]
     estimates: dict[str, dict[str, float]]
     components: NotRequired[dict[str, Any]]
@@ -112,7 +114,19 @@ class FittedWorld:
 
 
 def read_fitted(path: str | None, sha256: str | None) -> FittedWorld:
-    """Read a fitted world; None is the one built into simlab.
+    """Read a fitted world whose errors are counted; None is the one built into simlab.
+
+    Raises InputError, naming the file and what is wrong in it, for anything else than such a file, and where its
+    digest is not `sha256` (None: any).
+    """
+    held = read_world(path, sha256)
+    if not isinstance(held, FittedWorld):
+        raise InputError(f"{legible(path or '')}: is a world on a scale, and one whose errors are counted is needed")
+    return held
+
+
+def read_world(path: str | None, sha256: str | None) -> FittedWorld | FittedScales:
+    """Read a fitted world of any law; None is the one built into simlab.
 
     Raises InputError, naming the file and what is wrong in it, for anything else than such a file, and where its
     digest is not `sha256` (None: any).
@@ -124,25 +138,30 @@ def read_fitted(path: str | None, sha256: str | None) -> FittedWorld:
 
 
 @lru_cache(maxsize=1)
-def _built_in() -> FittedWorld:
+def _built_in() -> FittedWorld | FittedScales:
     with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as path:
         return _checked(path.read_bytes(), "the built-in fit")
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, state: files.State, digest: str | None) -> FittedWorld:
+def _read(path: Path, state: files.State, digest: str | None) -> FittedWorld | FittedScales:
     """Read a file once per process and state: blocks of a study ask for the same worlds again and again."""
     content = files.content(path, legible(path), most=MAX_BYTES, remedy=REMEDY)
     files.refuse_change(digest_of(content).hexdigest(), digest, legible(path))
     return _checked(content, legible(path))
 
 
-def _checked(content: bytes, where: str) -> FittedWorld:
+def _checked(content: bytes, where: str) -> FittedWorld | FittedScales:
+    held = document(files.text(content, where), where, REMEDY)
+    told = held.get("format") if isinstance(held, dict) else None
+    if told not in (FORMAT, fitted_scales.FORMAT):
+        raise InputError(f"{where}: is no fitted world; {REMEDY}")
+    return _counted(held, where) if told == FORMAT else fitted_scales.checked(held, where)
+
+
+def _counted(held: Mapping[str, Any], where: str) -> FittedWorld:
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-    held = document(files.text(content, where), where, REMEDY)
-    if not isinstance(held, dict) or held.get("format") != FORMAT:
-        raise InputError(f"{where}: is no fitted world; {REMEDY}")
     Content.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
     try:
         return _fitted(TypeAdapter(Content).validate_python(held), where)
@@ -162,10 +181,7 @@ def _fitted(content: Content, where: str) -> FittedWorld:
         if len(rows) != n or (name in wanted and any(len(row) != wanted[name] for row in rows)):
             each = f" of {wanted[name]} numbers" if name in wanted else ""
             raise InputError(f"{where}: draws.{name} must have {n} entries{each}, as the other draws")
-    if any(seat >= len(raters) for seats in content["seats"] for seat in seats):
-        raise InputError(f"{where}: seats name a rater beyond the {len(raters)} raters")
-    if len(set(systems)) != len(systems) or len(set(raters)) != len(raters):
-        raise InputError(f"{where}: a system or a rater is named twice")
+    check_people(systems, raters, content["seats"], where)
     weights = content["minor_weight"], content["major_weight"]
     return FittedWorld(
         tuple(systems),

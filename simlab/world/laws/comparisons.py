@@ -14,15 +14,18 @@ from simlab.types import (
     Array,
     Bools,
     Contest,
+    Davidson,
     Documents,
     Floats,
     Frame,
     Ints,
     Latent,
     MetricLaw,
+    RaterPool,
     TestSet,
     World,
 )
+from simlab.world.laws.davidson import choose, places
 from simlab.world.laws.documents import deviates, shares
 
 GAP = -1
@@ -35,11 +38,13 @@ INDEPENDENT = Documents()
 class Comparisons:
     """Say how raters compare the outputs of a contest.
 
-    `rater[human outcome, oracle outcome]` is their confusion (columns sum to one); None: they are the oracle.
+    `rater[human outcome, oracle outcome]` is their confusion (columns sum to one); None: they are the oracle. Raters of
+    a `pool` choose by where outputs lie (see `Davidson`), and the oracle is what one average rater more would say.
     """
 
     contest: Contest
     rater: Floats | None
+    pool: RaterPool | None = None
 
     def draw(
         self, rng: np.random.Generator, needs: MetricLaw | None, raters: np.random.Generator | None = None
@@ -54,6 +59,9 @@ class Comparisons:
         contest, metric = self.contest, needs
         for_oracle, for_others, for_raters, for_metric = rng.spawn(4)
         n_outputs = metric.n_outputs if metric else 0
+        if contest.davidson is not None:
+            streams = (for_oracle, for_others, raters or for_raters, for_metric)
+            return self._by_strengths(contest.davidson, streams, metric)
         oracle, score = _oracle(for_oracle, contest, contest.n_items, contest.recorded)
         if n_outputs > contest.n_items:
             more, other = _oracle(for_others, contest, n_outputs - contest.n_items, None)
@@ -66,6 +74,25 @@ class Comparisons:
             return TestSet(human, None)
         score = None if score is None else score[:, :n_outputs]
         return TestSet(human, _metric(for_metric, metric, oracle[:, :n_outputs], score))
+
+    def _by_strengths(
+        self, law: Davidson, streams: tuple[np.random.Generator, ...], metric: MetricLaw | None
+    ) -> TestSet:
+        """Draw the outcomes of outputs that have a place on a latent scale."""
+        for_oracle, for_others, for_raters, for_metric = streams
+        contest, more = self.contest, (metric.n_outputs if metric else 0) - self.contest.n_items
+        place = places(for_oracle, law, contest.n_items, contest.documents)
+        oracle = human = choose(for_oracle, place, law.ties)
+        if self.pool is not None:
+            human = choose(for_raters, place, law.ties, self.pool)
+        elif self.rater is not None:
+            human = _through(for_raters, human, self.rater[None])
+        if metric is None:
+            return TestSet(human, None)
+        if more > 0:
+            others = choose(for_others, places(for_others, law, more, contest.documents), law.ties)
+            oracle = np.concatenate([oracle, others], axis=1)
+        return TestSet(human, _metric(for_metric, metric, oracle[:, : metric.n_outputs], None))
 
     def answer(self, noise: TestSet, unit: Ints, item: Ints, slot: Ints) -> Answers:
         """Look up how the outputs of a pair (`unit`) compare on an item; nobody marks errors."""

@@ -32,14 +32,14 @@ class Scale:
 class ScaleEffects:
     """Hold one set of parameters, on the latent scale.
 
-    `system[system]` is the mean of each system's latent over documents and raters at large, `leniency[rater]` what a
-    rater adds, `sharpness[rater]` the factor by which a rater spreads what all raters see of outputs about `mean`
-    before anything of the rater's own is added (1: as it is; rater r of an ordinal scale has thresholds of their own by
-    both), `taste[system, rater]` what a rater adds for a system. The `*_sd` are standard deviations of what is drawn
-    anew with documents: of documents, segments in them, systems on documents, outputs (systems on segments, the same
-    for all raters), raters on documents, and the residual (with Student tails, too). `system_sd`, `leniency_sd`,
-    `sharpness_sd` (of the logarithm; the mean of the factor is 1) and `rater_system_sd` are those of systems and raters
-    at large, `mean` is the mean latent.
+    `system[system]` is the mean of each system's latent over documents and raters at large who are neither sharp nor
+    blunt, `leniency[rater]` what a rater adds, `sharpness[rater]` the factor by which a rater spreads what all raters
+    see of outputs about `mean` before anything of the rater's own is added (1: as it is; rater r of an ordinal scale
+    has thresholds of their own by both), `taste[system, rater]` what a rater adds for a system. The `*_sd` are standard
+    deviations of what is drawn anew with documents: of documents, segments in them, systems on documents, outputs
+    (systems on segments, the same for all raters), raters on documents, and the residual (with Student tails, too).
+    `system_sd`, `leniency_sd`, `sharpness_sd` (of the logarithm, whose mean is 0) and `rater_system_sd` are those of
+    systems and raters at large, `mean` is the mean latent.
     """
 
     mean: float
@@ -70,6 +70,13 @@ def to_scores(scale: Scale, latent: Floats) -> Floats:
     return np.clip(latent, scale.low, scale.high)
 
 
+def score_range(scale: Scale) -> tuple[float, float]:
+    """Return the least and the largest score that a scale has; infinite where it has no end."""
+    if scale.law == "gaussian":
+        return scale.low, scale.high
+    return float(scale.values[0]), float(scale.values[-1])
+
+
 def first_step(scale: Scale) -> float:
     """Return the score that steps are counted from."""
     return scale.low if np.isfinite(scale.low) else 0.0
@@ -92,7 +99,7 @@ def latent_draw(rng: np.random.Generator, effects: ScaleEffects, document: Ints)
 def with_raters(rng: np.random.Generator, effects: ScaleEffects, n_raters: int) -> ScaleEffects:
     """Draw so many raters, for the same systems, from raters at large."""
     leniency = effects.leniency_sd * rng.standard_normal(n_raters)
-    sharpness = np.exp(effects.sharpness_sd * rng.standard_normal(n_raters) - effects.sharpness_sd**2 / 2)
+    sharpness = np.exp(effects.sharpness_sd * rng.standard_normal(n_raters))
     taste = effects.rater_system_sd * rng.standard_normal((len(effects.system), n_raters))
     return replace(effects, leniency=leniency, sharpness=sharpness, taste=taste)
 

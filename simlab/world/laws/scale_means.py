@@ -92,12 +92,12 @@ def _shortfall(z: Floats) -> Floats:
 
 
 def _sharpness_nodes(sd: float) -> Iterator[tuple[float, float]]:
-    """List factors with weights that stand for a lognormal factor of mean 1 (Gauss-Hermite)."""
+    """List factors with weights that stand for a lognormal factor of median 1 (Gauss-Hermite)."""
     if sd == 0:
         yield 1.0, 1.0
         return
     z, weight = np.polynomial.hermite_e.hermegauss(_SHARPNESS_NODES)
-    factor = np.exp(sd * z - sd**2 / 2)
+    factor = np.exp(sd * z)
     yield from zip(factor.tolist(), (weight / weight.sum()).tolist(), strict=True)
 
 

@@ -1,0 +1,250 @@
+"""Give the log posterior density of the law of preferences and its gradient, for several chains at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from simlab.fitting.preferences.parameters import LOG_TIES, SCALES, UNITS, Layout, items_repeat, layout
+from simlab.fitting.preferences.pilot import Cells, Pilot, cells_of
+from simlab.types import Floats, Ints
+
+NO_TIES = -40.0
+"""Logarithm of `ties` where the pilot has none: draws are as good as impossible."""
+
+
+FACTORS = ("item", "sharpness", "tie_habit")
+"""Units that differ by a lognormal factor with mean 1."""
+
+
+class Side(NamedTuple):
+    """Look up what cells are about: `value[entry]` is added, `value[other]` taken away; `back` sums over cells."""
+
+    entry: Ints
+    other: Ints | None
+    back: Any
+
+    def of(self, value: Floats) -> Floats:
+        """Return what `value[entry, chain]` gives each cell."""
+        found = np.take(value, self.entry, axis=0)
+        if self.other is not None:
+            found -= np.take(value, self.other, axis=0)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """Hold a pilot as cells: which systems (or outputs), item, rater and tastes each is about, and what was said.
+
+    `won[cell, 1]` is half of the wins less the losses, `tied` and `total` count draws and comparisons.
+    """
+
+    layout: Layout
+    compared: Side
+    taste: Side
+    item: Side
+    rater: Side
+    system_of: Side
+    won: Floats
+    tied: Floats
+    total: Floats
+
+    def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Return log density `[chain]` and gradient `[entry, chain]` of `theta[entry, chain]`."""
+        gradient = -theta
+        log = -0.5 * _summed(theta**2)
+        units = {name: unit_values(self.layout, theta, name) for name in self.layout.error}
+        for name, unit in units.items():
+            log += _prior(self.layout, theta, name, unit, gradient)
+        seen = _forward(self, theta, units)
+        _backward(self, theta, units, seen, gradient)
+        return log + _log_likelihood(self, seen), gradient
+
+    def scale(self) -> Floats:
+        """Return about how far each entry spreads under the prior."""
+        scale = np.ones(self.layout.size)
+        for name, error in self.layout.error.items():
+            scale[self.layout.at[name]] = np.sqrt(error[:, 0] ** 2 + SCALES[UNITS[name]] ** 2)
+        return scale
+
+
+class Unit(NamedTuple):
+    """Hold what units differ by, `value = entry * spread / root`; see `parameters`."""
+
+    value: Floats
+    spread: Floats
+    root: Floats
+
+
+class _Seen(NamedTuple):
+    """Hold, for each cell, how far apart outputs lie by themselves, on their item, and to the rater; and the rest.
+
+    `upset` and `draw` are how likely the farther win and the draw are, the nearer win being 1; `total` is their sum.
+    """
+
+    apart: Floats
+    factor: Floats | float
+    on_item: Floats
+    sharpness: Floats | float
+    distance: Floats
+    log_ties: Floats
+    upset: Floats
+    draw: Floats
+    total: Floats
+
+
+def posterior_of(pilot: Pilot) -> Posterior:
+    """Lay out a pilot."""
+    items = items_repeat(pilot)
+    cells = cells_of(pilot, items)
+    compared, system_of, n_outputs = _outputs(pilot, cells) if items else (_systems(pilot, cells), None, 0)
+    n, counts = pilot.n_systems, cells.counts
+    # Raters that are not named are average: the entry after the last, which is 0.
+    rater = np.where(cells.rater < 0, pilot.n_raters, cells.rater)
+    first, second = (np.minimum(rater * n + of, pilot.n_raters * n) for of in (cells.first, cells.second))
+    sides = {
+        "compared": compared,
+        "taste": _side(first, second, pilot.n_raters * n + 1),
+        "item": _side(cells.item, None, pilot.n_items),
+        "rater": _side(rater, None, pilot.n_raters + 1),
+        "system_of": compared if system_of is None else system_of,
+    }
+    total = counts.sum(1, keepdims=True)
+    n_of = {name: np.asarray(abs(side.back) @ total).ravel() for name, side in sides.items() if name != "system_of"}
+    raters, systems = n_of["rater"][:-1], _systems(pilot, cells)
+    units = {"sharpness": raters, "tie_habit": raters, "taste": n_of["taste"][:-1], "item": n_of["item"]}
+    units |= {"strength": np.asarray(abs(systems.back) @ total).ravel(), "output": n_of["compared"][:n_outputs]}
+    return Posterior(
+        layout(pilot, units),
+        **sides,
+        won=(counts[:, :1] - counts[:, 2:]) / 2,
+        tied=counts[:, 1:2],
+        total=total,
+    )
+
+
+def _systems(pilot: Pilot, cells: Cells) -> Side:
+    return _side(cells.first, cells.second, pilot.n_systems)
+
+
+def _outputs(pilot: Pilot, cells: Cells) -> tuple[Side, Side, int]:
+    """Number the outputs that were compared; say which cells compare them, and which system made each."""
+    n, size = pilot.n_systems, len(cells.first)
+    both = np.concatenate([cells.item * n + cells.first, cells.item * n + cells.second])
+    names, output = np.unique(both, return_inverse=True)
+    return _side(output[:size], output[size:], len(names)), _side(names % n, None, n), len(names)
+
+
+def _side(entry: Ints, other: Ints | None, n: int) -> Side:
+    rows, one = np.arange(len(entry)), np.ones(len(entry))
+    back = csr_matrix((one, (entry, rows)), shape=(n, len(entry)))
+    if other is not None:
+        back = back - csr_matrix((one, (other, rows)), shape=(n, len(entry)))
+    return Side(entry, other, back.tocsr())
+
+
+def spread(layout: Layout, theta: Floats, name: str) -> Floats:
+    """Return a spread `[1, chain]` with the sign that its entry happens to have."""
+    return np.asarray(SCALES[name] * layout.of(theta, name))
+
+
+def unit_values(layout: Layout, theta: Floats, name: str) -> Unit:
+    """Return what units differ by, `[unit, chain]`."""
+    sd = spread(layout, theta, UNITS[name])
+    root = np.sqrt(sd**2 + layout.error[name] ** 2)
+    return Unit(layout.of(theta, name) * (sd / root), sd, root)
+
+
+def log_factors(unit: Unit) -> Floats:
+    """Return logarithms of lognormal factors with mean 1, `[unit, chain]`."""
+    return np.asarray(unit.value - unit.spread**2 / 2)
+
+
+def log_ties(layout: Layout, theta: Floats) -> Floats:
+    """Return the logarithm of `ties`, `[1, chain]`."""
+    if not layout.has("log_ties"):
+        return np.full((1, *theta.shape[1:]), NO_TIES)
+    return np.asarray(LOG_TIES[0] + LOG_TIES[1] * layout.of(theta, "log_ties"))
+
+
+def _prior(at: Layout, theta: Floats, name: str, unit: Unit, gradient: Floats) -> Floats:
+    """Return the log prior of units in place of that of standard normal entries, and put its gradient in place."""
+    entry = at.of(theta, name)
+    standard = (entry / unit.root) ** 2
+    gradient[at.at[name]] = -entry / unit.root**2
+    gradient[at.at[UNITS[name]]] += SCALES[UNITS[name]] * unit.spread * _summed((standard - 1) / unit.root**2)
+    return _summed(0.5 * (entry**2 - standard) - np.log(unit.root))
+
+
+def _forward(held: Posterior, theta: Floats, units: Mapping[str, Unit]) -> _Seen:
+    place = units["strength"].value
+    factor: Floats | float = 1.0
+    if "output" in units:
+        place = held.system_of.of(place) + units["output"].value
+        factor = held.item.of(np.exp(log_factors(units["item"])))
+    apart = held.compared.of(place)
+    on_item, ties = factor * apart, log_ties(held.layout, theta)
+    if "taste" not in units:
+        return _Seen(apart, factor, on_item, 1.0, on_item, ties, *_weights(on_item, ties))
+    sharpness = np.exp(held.rater.of(_padded(log_factors(units["sharpness"]))))
+    if "tie_habit" in units:
+        ties = ties + held.rater.of(_padded(log_factors(units["tie_habit"])))
+    distance = sharpness * (on_item + held.taste.of(_padded(units["taste"].value)))
+    return _Seen(apart, factor, on_item, sharpness, distance, ties, *_weights(distance, ties))
+
+
+def _padded(value: Floats) -> Floats:
+    return np.concatenate([value, np.zeros((1, *value.shape[1:]))])
+
+
+def _weights(distance: Floats, ties: Floats) -> tuple[Floats, Floats, Floats]:
+    half = np.exp(-0.5 * np.abs(distance))
+    upset, draw = half**2, np.exp(ties) * half
+    return upset, draw, 1 + draw + upset
+
+
+def _log_likelihood(held: Posterior, seen: _Seen) -> Floats:
+    log = held.won * seen.distance + held.tied * seen.log_ties
+    log -= held.total * (0.5 * np.abs(seen.distance) + np.log(seen.total))
+    return _summed(log)
+
+
+def _summed(of_cells: Floats) -> Floats:
+    return np.asarray(np.ones(len(of_cells)) @ of_cells)
+
+
+def _backward(held: Posterior, theta: Floats, units: Mapping[str, Unit], seen: _Seen, gradient: Floats) -> None:
+    """Add the gradient of the log likelihood."""
+    each = held.total / seen.total
+    of_distance = held.won - 0.5 * each * np.copysign(1 - seen.upset, seen.distance)
+    of_ties = held.tied - each * seen.draw
+    of_seen = of_distance * seen.sharpness
+    of_place = held.compared.back @ (of_seen * seen.factor)
+    of: dict[str, Floats] = {}
+    if "output" in units:
+        of["item"] = held.item.back @ (of_seen * seen.on_item)
+        of["output"], of_place = of_place, held.system_of.back @ of_place
+    of["strength"] = of_place
+    if "taste" in units:
+        of["taste"] = (held.taste.back @ of_seen)[:-1]
+        of["sharpness"] = (held.rater.back @ (of_distance * seen.distance))[:-1]
+    if "tie_habit" in units:
+        of["tie_habit"] = (held.rater.back @ of_ties)[:-1]
+    if held.layout.has("log_ties"):
+        gradient[held.layout.at["log_ties"]] += LOG_TIES[1] * _summed(of_ties)
+    for name, of_value in of.items():
+        _pass_on(held.layout, theta, name, units[name], of_value, gradient)
+
+
+def _pass_on(at: Layout, theta: Floats, name: str, unit: Unit, of_value: Floats, gradient: Floats) -> None:
+    """Pass the gradient of what units differ by on to their entries and their spread."""
+    sd = UNITS[name]
+    gradient[at.at[name]] += of_value * (unit.spread / unit.root)
+    of_spread = at.of(theta, name) * at.error[name] ** 2 / unit.root**3
+    if name in FACTORS:
+        of_spread = of_spread - unit.spread
+    gradient[at.at[sd]] += SCALES[sd] * _summed(of_spread * of_value)

@@ -1,0 +1,212 @@
+"""Check the file of a world fitted on a scale: every value before any of it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+
+# pydantic takes typing's own only from Python 3.12.
+from typing_extensions import NotRequired, TypedDict  # noqa: UP035
+
+from simlab.messages import legible
+from simlab.types import Floats, InputError
+from simlab.world.laws.scale_effects import Scale, ScaleEffects
+
+FORMAT = "simlab fitted world 2"
+
+Number = Annotated[float, Ge(-1e9), Le(1e9)]
+Spread = Annotated[float, Ge(0), Le(1e9)]
+Positive = Annotated[float, Gt(0), Le(1e9)]
+Text = Annotated[str, MinLen(1), MaxLen(300)]
+Names = Annotated[list[Text], MinLen(1), MaxLen(5000)]
+Column = Annotated[list[Number], MinLen(1), MaxLen(2000)]
+Spreads = Annotated[list[Spread], MinLen(1), MaxLen(2000)]
+Row = Annotated[list[Number], MaxLen(5000)]
+Rows = Annotated[list[Row], MinLen(1), MaxLen(2000)]
+Factors = Annotated[list[Annotated[list[Positive], MaxLen(5000)]], MinLen(1), MaxLen(2000)]
+Tables = Annotated[list[Annotated[list[Row], MaxLen(5000)]], MinLen(1), MaxLen(2000)]
+Tail = Annotated[float, Gt(2), Le(1e9)] | None
+Tails = Annotated[list[Tail], MaxLen(2000)]
+Cuts = Annotated[list[Annotated[list[Number], MaxLen(1000)]], MaxLen(2000)]
+
+
+class Parameters(TypedDict):
+    """Keys below `draws`: a list with one entry per draw; rows have one entry per system, rater or cut."""
+
+    mean: Column
+    system: Rows
+    leniency: Rows
+    sharpness: Factors
+    taste: Tables
+    document_sd: Spreads
+    segment_sd: Spreads
+    system_document_sd: Spreads
+    output_sd: Spreads
+    rater_document_sd: Spreads
+    residual_sd: Spreads
+    system_sd: Spreads
+    leniency_sd: Spreads
+    sharpness_sd: Spreads
+    rater_system_sd: Spreads
+    tail: NotRequired[Tails]
+    thresholds: NotRequired[Cuts]
+
+
+class Limits(TypedDict):
+    """Keys of the scale: null where there is no floor, no ceiling, or any number can be given."""
+
+    low: Number | None
+    high: Number | None
+    step: Spread | None
+    values: Annotated[list[Number], MaxLen(1001)]
+
+
+class Failed(TypedDict):
+    """Keys of a trait of the pilot that lies outside what the world allows."""
+
+    name: Text
+    real: float
+    low: float
+    high: float
+
+
+class Checks(TypedDict):
+    """Keys of how the world was held against its pilot."""
+
+    passed: Annotated[int, Ge(0)]
+    failed: Annotated[list[Failed], MaxLen(1000)]
+
+
+class Component(TypedDict):
+    """Keys of a spread as people read it; what the pilot says nothing about is marked as assumed."""
+
+    low: NotRequired[float]
+    estimate: float
+    high: NotRequired[float]
+    assumed: NotRequired[bool]
+
+
+class Content(TypedDict):
+    """Keys of the file."""
+
+    format: str
+    law: Literal["gaussian", "ordinal", "binary"]
+    about: dict[str, Any]
+    method: NotRequired[str]
+    diagnosis: NotRequired[dict[str, Any]]
+    checks: NotRequired[Checks]
+    not_identified: list[str]
+    components: dict[str, Component]
+    systems: Names
+    raters: Names
+    document_sizes: Annotated[list[Annotated[int, Ge(1), Le(100_000)]], MinLen(1), MaxLen(100_000)]
+    seats: Annotated[list[Annotated[list[Annotated[int, Ge(0)]], MinLen(1)]], MinLen(1), MaxLen(100_000)]
+    lower_is_better: bool
+    speeds: NotRequired[dict[str, dict[str, float]]]
+    scale: Limits
+    draws: Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class FittedScales:
+    """Hold a world fitted on a scale: who, where they sit, how long documents are, and draws of the parameters."""
+
+    system_names: tuple[str, ...]
+    rater_names: tuple[str, ...]
+    document_sizes: tuple[int, ...]
+    seats: tuple[tuple[int, ...], ...]
+    lower_is_better: bool
+    effects: tuple[ScaleEffects, ...]
+
+
+def checked(held: Mapping[str, Any], where: str) -> FittedScales:
+    """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    Content.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
+    try:
+        content = TypeAdapter(Content).validate_python(held)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{where}: {key}: {first['msg'].lower()}, found {legible(repr(first['input']), 60)}") from None
+    check_people(content["systems"], content["raters"], content["seats"], where)
+    _check_sizes(content, where)
+    return FittedScales(
+        tuple(content["systems"]),
+        tuple(content["raters"]),
+        tuple(content["document_sizes"]),
+        tuple(tuple(sorted(set(seats))) for seats in content["seats"]),
+        content["lower_is_better"],
+        tuple(_effects(content, k, where) for k in range(len(content["draws"]["mean"]))),
+    )
+
+
+def check_people(systems: list[str], raters: list[str], seats: list[list[int]], where: str) -> None:
+    """Raise InputError for seats of nobody, and names given twice."""
+    if any(seat >= len(raters) for together in seats for seat in together):
+        raise InputError(f"{where}: seats name a rater beyond the {len(raters)} raters")
+    if len(set(systems)) != len(systems) or len(set(raters)) != len(raters):
+        raise InputError(f"{where}: a system or a rater is named twice")
+
+
+def _check_sizes(content: Content, where: str) -> None:
+    """Raise InputError where draws have not all the same systems, raters and number."""
+    draws: Mapping[str, Any] = {name: held for name, held in content["draws"].items() if held}
+    n, n_systems, n_raters = len(draws["mean"]), len(content["systems"]), len(content["raters"])
+    rows = {"system": n_systems, "leniency": n_raters, "sharpness": n_raters, "taste": n_systems}
+    rows["thresholds"] = _n_cuts(content)
+    for name, held in draws.items():
+        if len(held) != n or (name in rows and any(len(row) != rows[name] for row in held)):
+            each = f" of {rows[name]}" if name in rows else ""
+            raise InputError(f"{where}: draws.{name} must have {n} entries{each}, as the other draws")
+    if any(len(row) != n_raters for table in draws["taste"] for row in table):
+        raise InputError(f"{where}: draws.taste must have a number for each of the {n_raters} raters in every row")
+    if content["law"] == "ordinal" and "thresholds" not in draws:
+        raise InputError(f"{where}: draws.thresholds is missing; the law ordinal has some")
+
+
+def _n_cuts(content: Content) -> int:
+    if content["law"] == "ordinal":
+        return max(len(content["scale"]["values"]) - 1, 1)
+    return 1 if content["law"] == "binary" else 0
+
+
+def _effects(content: Content, k: int, where: str) -> ScaleEffects:
+    draws: Mapping[str, Any] = content["draws"]
+    one: dict[str, Any] = {name: float(column[k]) for name, column in draws.items() if name.endswith("_sd")}
+    one |= {name: _sealed(draws[name][k]) for name in ("system", "leniency", "sharpness", "taste")}
+    return ScaleEffects(mean=float(draws["mean"][k]), scale=_scale(content, k, where), **one)
+
+
+def _scale(content: Content, k: int, where: str) -> Scale:
+    law, limits, draws = content["law"], content["scale"], content["draws"]
+    tail = (draws.get("tail") or [None] * (k + 1))[k]
+    low, high = limits["low"], limits["high"]
+    floor, ceiling = -np.inf if low is None else low, np.inf if high is None else high
+    if floor >= ceiling:
+        raise InputError(f"{where}: scale.low={floor:g} is not below scale.high={ceiling:g}")
+    thresholds, values = _cuts(content, k)
+    if (np.diff(thresholds) <= 0).any() or (np.diff(values) <= 0).any():
+        raise InputError(f"{where}: scale.values and each row of draws.thresholds must rise from number to number")
+    bounds = (floor, ceiling, limits["step"] or 0.0) if law == "gaussian" else (-np.inf, np.inf, 0.0)
+    return Scale(law, *bounds, np.inf if tail is None else tail, thresholds, values)
+
+
+def _cuts(content: Content, k: int) -> tuple[Floats, Floats]:
+    """Return where the latent scale is cut, and what the categories are worth."""
+    if content["law"] == "gaussian":
+        return _sealed([]), _sealed([])
+    if content["law"] == "binary":
+        return _sealed([0.0]), _sealed([0.0, 1.0])
+    return _sealed(content["draws"]["thresholds"][k]), _sealed(content["scale"]["values"])
+
+
+def _sealed(values: Any) -> Floats:
+    array = np.array(values, float)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,123 @@
+"""Draw how outputs compare on a latent scale with ties, and say how often each pair wins, draws and loses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from simlab.types import Array, Davidson, Documents, Floats, RaterPool
+from simlab.world.laws.documents import deviates
+
+# Nodes cover normal deviates to 8 standard deviations; chances change over about a logit.
+_REACH, _LOGITS_PER_NODE, _MOST_NODES = 8.0, 1.0, 1001
+_MOST_DIFFERENCES = 65
+"""Differences of strengths for which chances are integrated; for more, they are read from a spline through so many."""
+
+
+class Spreads(NamedTuple):
+    """Hold how much raters at large differ: see `RaterPool`; sharpness and ties by the sd of their logarithms."""
+
+    sharpness_sd: float = 0.0
+    tie_sd: float = 0.0
+    taste_sd: float = 0.0
+
+
+ALIKE = Spreads()
+"""Raters who do not differ."""
+
+
+def places(rng: np.random.Generator, law: Davidson, n_items: int, documents: Documents) -> Floats:
+    """Draw where each output lies: `[system, item]`, in logits; see `Davidson` and `Documents`."""
+    factor = np.exp(law.item_sd * deviates(rng, (n_items,), documents) - law.item_sd**2 / 2)
+    own = deviates(rng, (len(law.strength), n_items), documents)
+    return np.asarray(factor * (law.strength[:, None] + law.output_sd * own))
+
+
+def choose(rng: np.random.Generator, place: Floats, ties: float, pool: RaterPool | None = None) -> Array:
+    """Draw how outputs at `place[system, item]` compare: `[pair, item]` 0, 1, 2 = `>`, `=`, `<`.
+
+    The raters are alike (None), or of a pool; who of them compares what is drawn, too.
+    """
+    first, second = np.triu_indices(len(place), 1)
+    distance = place[first] - place[second]
+    if pool is None:
+        return drawn(rng, distance, ties)
+    n_raters, n_items = len(pool.sharpness), place.shape[1]
+    rater = rng.integers(n_raters, size=(1 if pool.whole_items else len(first), n_items))
+    # In place: there may be millions of comparisons.
+    distance += np.take(pool.taste[:, first] - pool.taste[:, second], _flat(rater, len(first)))
+    distance *= pool.sharpness[rater]
+    return drawn(rng, distance, ties * pool.ties[rater])
+
+
+def _flat(rater: Array, n_pairs: int) -> Array:
+    """Number the entries `[rater, pair]` that comparisons `[pair, item]` look up."""
+    return np.asarray(rater * n_pairs + np.arange(n_pairs)[:, None])
+
+
+def drawn(rng: np.random.Generator, distance: Floats, ties: Floats | float) -> Array:
+    """Draw outcomes 0, 1, 2 = `>`, `=`, `<` of outputs so far apart (logits)."""
+    half = np.exp(-np.abs(distance) / 2)  # all weights are scaled by the largest, so that nothing overflows
+    draw, upset = ties * half, half**2
+    u = rng.random(distance.shape) * (1 + draw + upset)
+    draws = (u >= upset) & (u < upset + draw)
+    won = (distance >= 0) != (u < upset)
+    return np.where(draws, 1, np.where(won, 0, 2)).astype(np.int8)
+
+
+def chances(distance: Floats, ties: Floats | float) -> tuple[Floats, Floats]:
+    """Return the probabilities of win and loss of outputs so far apart (logits)."""
+    half = np.exp(-np.abs(distance) / 2)
+    better = 1 / (1 + ties * half + half**2)
+    worse = better * half**2
+    return np.where(distance >= 0, better, worse), np.where(distance >= 0, worse, better)
+
+
+def probabilities(law: Davidson, raters: Spreads = ALIKE) -> Floats:
+    """Integrate over items and raters at large how often each pair wins, draws and loses: `p[pair, outcome]`."""
+    first, second = np.triu_indices(len(law.strength), 1)
+    difference = law.strength[first] - law.strength[second]
+    if len(difference) <= _MOST_DIFFERENCES:
+        win, loss = _integrated(difference, law, raters)
+    else:
+        furthest = max(float(np.abs(difference).max()), 1e-9)
+        grid = np.linspace(-furthest, furthest, _MOST_DIFFERENCES)
+        win, loss = (CubicSpline(grid, of)(difference) for of in _integrated(grid, law, raters))
+    win, loss = np.clip(win, 0, 1), np.clip(loss, 0, 1)
+    # Rounding may leave less than nothing for draws where there are none.
+    p = np.stack([win, np.maximum(1 - win - loss, 0.0), loss], axis=1)
+    return np.asarray(p / p.sum(1, keepdims=True))
+
+
+def _integrated(difference: Floats, law: Davidson, raters: Spreads) -> tuple[Floats, Floats]:
+    win, loss = np.zeros((2, len(difference)))
+    for factor, of_item in _lognormal(law.item_sd):
+        for sharpness, of_rater in _lognormal(raters.sharpness_sd):
+            spread = sharpness * np.sqrt(2 * (factor**2 * law.output_sd**2 + raters.taste_sd**2))
+            node, weight = _normal(float(spread))
+            distance = sharpness * factor * difference[:, None] + spread * node
+            for habit, of_ties in _lognormal(raters.tie_sd):
+                both = chances(distance, law.ties * habit)
+                win += of_item * of_rater * of_ties * (both[0] @ weight)
+                loss += of_item * of_rater * of_ties * (both[1] @ weight)
+    return win, loss
+
+
+def _normal(spread: float) -> tuple[Floats, Floats]:
+    """Give standard normal deviates and their weights for what changes over a logit, `spread` logits a deviate."""
+    n = min(int(np.ceil(2 * _REACH * spread / _LOGITS_PER_NODE)) + 25, _MOST_NODES) if spread > 0 else 1
+    node = np.linspace(-_REACH, _REACH, n) if n > 1 else np.zeros(1)
+    weight = np.exp(-(node**2) / 2)
+    return node, weight / weight.sum()
+
+
+def _lognormal(sd: float) -> Iterator[tuple[float, float]]:
+    """Give lognormal factors with mean 1 and their weights."""
+    if sd == 0:
+        yield 1.0, 1.0
+        return
+    node, weight = np.polynomial.hermite_e.hermegauss(8 + int(np.ceil(6 * sd)))
+    yield from zip(np.exp(sd * node - sd**2 / 2), weight / weight.sum(), strict=True)
