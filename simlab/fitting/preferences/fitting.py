@@ -89,7 +89,7 @@ def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS, effort: Effort | Non
     chains, warmup, kept = effort or (USUAL if len(pilot.outcome) < MANY else LARGE)
     at = density.layout
     sampled = sample(rng, density, density.scale(), at.n_shared, chains=chains, warmup=warmup, draws=kept)
-    held = _parameters(at, sampled.theta, pilot)
+    held = parameters_of(at, sampled.theta, pilot)
     diagnosis = {"accepted": sampled.accepted, "largest_rhat": _largest_rhat(held)}
     every = {name: np.concatenate(np.moveaxis(value, 1, 0)) for name, value in held.items()}
     chosen = {name: value[_spaced(len(value), draws)] for name, value in every.items()}
@@ -105,7 +105,7 @@ def _spaced(n: int, wanted: int) -> Ints:
     return np.linspace(0, n - 1, wanted).round().astype(np.int64)
 
 
-def _parameters(at: Layout, theta: Floats, pilot: Pilot) -> dict[str, Floats]:
+def parameters_of(at: Layout, theta: Floats, pilot: Pilot) -> dict[str, Floats]:
     """Turn `theta[draw, entry, chain]` into parameters `[draw, chain, ...]`; what the pilot says nothing of is none."""
     n_draws, _, n_chains = theta.shape
     flat = np.moveaxis(theta, 1, 0).reshape(theta.shape[1], -1)
