@@ -9,8 +9,8 @@ import pytest
 
 from simlab.fitting.checks import LEVEL, Checks, checks
 from simlab.fitting.traits import CONCLUSIONS, conclusions, look_at, traits
-from tests.fitting.plain_law import TRUTH, drawn, law
-from tests.pilots import Truth
+from plain_law import TRUTH, drawn, law
+from pilots import Truth
 
 
 def held(seed: int, assumed: Truth, n_tables: int = 120) -> Checks:

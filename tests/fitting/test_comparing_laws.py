@@ -11,8 +11,8 @@ from simlab.fitting.comparing_laws import MOST_VALUES, chosen, compare, grid, pr
 from simlab.fitting.laws import Law, laws
 from simlab.fitting.parts import folds, of_documents, thinned
 from simlab.tables.held import Ratings
-from tests.fitting.plain_law import TRUTH, drawn, law
-from tests.pilots import Truth
+from plain_law import TRUTH, drawn, law
+from pilots import Truth
 
 LATENT = Truth(
     mean=0,

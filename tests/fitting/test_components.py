@@ -17,7 +17,7 @@ from simlab.fitting.generalisability import (
     trade,
 )
 from simlab.world.laws.scales import answer_flat
-from tests.fitting.plain_law import TRUTH, drawn, effects, law
+from plain_law import TRUTH, drawn, effects, law
 
 KNOWN = {"system": 9.0, "document": 4.0, "system_document": 2.0, "leniency": 6.0, "rater_system": 1.0}
 KNOWN |= {"rater_document": 0.5, "residual": 12.0}
