@@ -355,6 +355,10 @@ def backtest(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
     pilot_share: Annotated[float, typer.Option(metavar="X", help="Fit to this share of the documents.")] = 0.5,
     splits: Annotated[int, typer.Option(metavar="N", help="Split the documents at random N times.", min=1)] = 4,
+    law: Annotated[
+        Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"],
+        typer.Option(help="Fit this law; auto: the first that the table allows of binary, mqm, gaussian, ordinal."),
+    ] = "auto",
     quick: Quick = False,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
@@ -368,26 +372,14 @@ def backtest(
 ) -> None:
     """Hold predictions from a pilot against real studies.
 
-    Fits a world to some documents of a table, predicts the SRP of studies on the others and on all of them, and
+    Fits a world to some documents of a table, predicts what studies on the others and on all of them find, and
     carries out these studies on the real ratings. FILE is a table of ratings, the built-in one if left out.
     """
     from simlab.commands import backtest as backtests
 
-    keep = _keeping(save)
-    print(
-        backtests.answer(
-            file,
-            pilot_share,
-            splits=splits,
-            quick=quick,
-            form=form,
-            plot=plot,
-            seed=seed,
-            jobs=jobs,
-            keep=keep,
-            told=_told(columns, better, scale, people),
-        )
-    )
+    told = _told(columns, better, scale, people)
+    keep, asked = _keeping(save), backtests.Asked(pilot_share, splits, quick, seed, jobs, law, told)
+    print(backtests.answer(file, asked, form=form, plot=plot, keep=keep))
 
 
 @app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")
@@ -480,19 +472,17 @@ def fit_metric(
     keep_order: Annotated[
         bool, typer.Option("--keep-order", help="Let the metric favour the first system of a pair.")
     ] = False,
-    columns: Annotated[
-        str | None, typer.Option(metavar="OURS=THEIRS,...", help="Say which columns are meant, as in human=gold.")
-    ] = None,
-    better: Annotated[
-        Literal["higher", "lower"] | None, typer.Option(help="Say which human scores are better.", show_default=False)
-    ] = None,
-    scale: Annotated[str | None, typer.Option(metavar="A..B", help="Say which human scores can be given.")] = None,
-    people: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Say which logins are one person.", show_default=False)
-    ] = None,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
     ] = None,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -504,11 +494,7 @@ def fit_metric(
     """
     from simlab.commands import fit_metric as fitted
     from simlab.fitting_metrics.fitting import Options
-    from simlab.tables import columns as naming
-    from simlab.tables import direction
-    from simlab.tables.held import Told
 
-    told = Told(naming.told(columns), better, direction.scale(scale), people)
     options = Options(
         margin=margin,
         human_margin=human_margin,
@@ -518,7 +504,11 @@ def fit_metric(
         human_lower_is_better=human_lower_is_better,
         keep_order=keep_order,
     )
-    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save), beside=told))
+    print(
+        fitted.answer(
+            file, metrics, references, options, out, form, _keeping(save), beside=_told(columns, better, scale, people)
+        )
+    )
 
 
 @app.command(epilog="Example: simlab verify outputs/item_grouping")

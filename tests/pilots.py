@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from simlab.types import Floats, Ints
+from simlab.world.laws.scales import Scale, ScaleEffects
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,18 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """Hold ratings, flat, and the systems' true means (before censoring)."""
+    """Hold ratings, flat, and what is true (before censoring).
+
+    `quality[system]` are the systems' means, `leniency[rater]` and `taste[system, rater]` belong to the raters.
+    """
 
     system: Ints
     document: Ints
     rater: Ints
     score: Floats
     quality: Floats
+    leniency: Floats
+    taste: Floats
 
 
 def pilot(
@@ -46,22 +52,55 @@ def pilot(
     n_documents: int = 40,
     n_raters: int = 3,
     ratings: int = 2,
+    seating: np.random.Generator | None = None,
 ) -> Pilot:
-    """Let `ratings` of the raters rate all systems' outputs of each document; whole points from low to high."""
+    """Let `ratings` of the raters rate all systems' outputs of each document; whole points from low to high.
+
+    `seating` draws who rates which document, so that several pilots have the same seats.
+    """
     quality = truth.mean + truth.system * rng.standard_normal(n_systems)
-    raters = np.argsort(rng.random((n_documents, n_raters)), axis=1)[:, :ratings]
+    raters = np.argsort((seating or rng).random((n_documents, n_raters)), axis=1)[:, :ratings]
     system, document, seat = (axis.ravel() for axis in np.indices((n_systems, n_documents, ratings)))
     rater = raters[document, seat]
+    at_document = truth.document * rng.standard_normal(n_documents)
+    at_both = truth.system_document * rng.standard_normal((n_systems, n_documents))
+    leniency = truth.leniency * rng.standard_normal(n_raters)
+    taste = truth.rater_system * rng.standard_normal((n_raters, n_systems)).T
+    of_rater = truth.rater_document * rng.standard_normal((n_raters, n_documents))
     latent = (
         quality[system]
-        + truth.document * rng.standard_normal(n_documents)[document]
-        + truth.system_document * rng.standard_normal((n_systems, n_documents))[system, document]
-        + truth.leniency * rng.standard_normal(n_raters)[rater]
-        + truth.rater_system * rng.standard_normal((n_raters, n_systems))[rater, system]
-        + truth.rater_document * rng.standard_normal((n_raters, n_documents))[rater, document]
+        + at_document[document]
+        + at_both[system, document]
+        + leniency[rater]
+        + taste[system, rater]
+        + of_rater[rater, document]
         + truth.residual * rng.standard_normal(len(system))
     )
-    return Pilot(system, document, rater, np.clip(np.rint(latent), truth.low, truth.high), quality)
+    score = np.clip(np.rint(latent), truth.low, truth.high)
+    return Pilot(system, document, rater, score, quality, leniency, taste)
+
+
+def law_of(held: Pilot, truth: Truth = Truth()) -> ScaleEffects:
+    """Return the law of a pilot's own systems and raters: what is true of further documents."""
+    points = Scale("gaussian", truth.low, truth.high, 1.0, np.inf, np.zeros(0), np.zeros(0))
+    return ScaleEffects(
+        mean=truth.mean,
+        system=held.quality,
+        leniency=held.leniency,
+        sharpness=np.ones(len(held.leniency)),
+        taste=held.taste,
+        document_sd=truth.document,
+        segment_sd=0.0,
+        system_document_sd=truth.system_document,
+        output_sd=0.0,
+        rater_document_sd=truth.rater_document,
+        residual_sd=truth.residual,
+        system_sd=truth.system,
+        leniency_sd=truth.leniency,
+        sharpness_sd=0.0,
+        rater_system_sd=truth.rater_system,
+        scale=points,
+    )
 
 
 def write(held: Pilot, path: Path) -> None:

@@ -15,8 +15,8 @@ def small_contest(name: str = "preference") -> dict[str, Any]:
     return section | {"n_systems": 4, "n_items": 30}
 
 
-def small_systems() -> dict[str, Any]:
-    section = yaml.safe_load((CONF / "systems/mqm.yaml").read_text())
+def small_systems(name: str = "mqm") -> dict[str, Any]:
+    section = yaml.safe_load((CONF / f"systems/{name}.yaml").read_text())
     return section | {"n_systems": 4, "n_documents": 14, "n_segments": 40}
 
 

@@ -36,8 +36,8 @@ def permutation(
     """
     n_documents, n_systems = total.shape
     first, second = np.triu_indices(n_systems, 1)
-    exact = _enumerable(n_documents, permutations)
-    pattern = _patterns(rng, n_documents, permutations)
+    exact = enumerable(n_documents, permutations)
+    pattern = patterns(rng, n_documents, permutations)
     tolerance = RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)
     if np.isnan(total).any():
         gap = np.nan_to_num(total[:, first] - total[:, second])
@@ -83,16 +83,18 @@ def permuted(
     gap[np.abs(gap) <= RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)] = 0.0
     length = np.sqrt(np.einsum("dp,dp->p", gap, gap))
     each = np.divide(gap, length, out=np.zeros_like(gap), where=length > 0)
-    null = np.abs(_patterns(rng, len(each), permutations) @ each)
-    every = _enumerable(len(each), permutations)
+    null = np.abs(patterns(rng, len(each), permutations) @ each)
+    every = enumerable(len(each), permutations)
     return Family(np.abs(each.sum(0)), null, every, RELATIVE_TOLERANCE, add_one=p_value == "add_one")
 
 
-def _enumerable(n_documents: int, permutations: int) -> bool:
+def enumerable(n_documents: int, permutations: int) -> bool:
+    """Tell whether all patterns of signs are enumerated, being no more than are wanted."""
     return n_documents < 63 and 2**n_documents <= permutations
 
 
-def _patterns(rng: np.random.Generator, n_documents: int, permutations: int) -> Floats:
-    if _enumerable(n_documents, permutations):
+def patterns(rng: np.random.Generator, n_documents: int, permutations: int) -> Floats:
+    """Return the patterns of signs of a test, `[pattern, document]`."""
+    if enumerable(n_documents, permutations):
         return signs.every(n_documents)
     return signs.drawn(rng, permutations, n_documents)

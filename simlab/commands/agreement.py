@@ -9,9 +9,8 @@ from simlab.drawing.figures import agreement as figure
 from simlab.drawing.figures import files
 from simlab.drawing.text import agreement as text
 from simlab.drawing.text.tables import Form
-from simlab.fitting.agreement import Agreement, agreement
+from simlab.fitting.agreement import Agreement, agreement_of
 from simlab.tables.held import NOTHING, Told
-from simlab.world.recorded import world_of
 
 
 def answer(file: Path, form: Form, plot: Path | None, told: Told = NOTHING) -> str:
@@ -26,7 +25,7 @@ def measured_on(file: Path | None, plot: Path | None, told: Told = NOTHING) -> A
     Raises InputError for a table that cannot be read, and for a figure's file that no format belongs to.
     """
     files.check_suffix(plot, "--plot")
-    measured = agreement(world_of(ratings_of(file, told), where(file)))
+    measured = agreement_of(ratings_of(file, told), where(file))
     if plot is not None:
         files.save(figure.draw(measured), plot)
     return measured

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simlab.commands.notes import program
+from simlab.commands.notes import note, program
 from simlab.drawing.text import fitted_metrics as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
@@ -42,12 +42,13 @@ def answer(
     """
     told = learned_from(file, metrics, references, options, out, beside)
     told.write()
+    note(f"{legible(file)}: {told.understood}")
     answer = (told.rows, told.notes, told.paths, told.commands)
     if keep:
         keep(text.to_json(told.read, *answer))
     if form == "csv":
         return tables.to_csv(told.rows)
-    return text.page(told.understood, *answer) if form == "table" else text.to_json(told.read, *answer)
+    return text.page(*answer) if form == "table" else text.to_json(told.read, *answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +93,13 @@ def learned_from(
     data = evidence.read(
         file, beside, [name.strip() for name in (metrics or "").split(",") if name.strip()], references
     )
+    told = options.human_lower_is_better or beside.better is not None
+    line = evidence.understood(data, lower_is_better=options.human_lower_is_better if told else None)
     fit = fitting.fit(data, options)
     read = evidence.record(data, lower_is_better=options.human_lower_is_better)
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
-    told = options.human_lower_is_better or beside.better is not None
-    understood = evidence.understood(data, lower_is_better=options.human_lower_is_better if told else None)
-    return Told(understood, read, report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths))
+    return Told(line, read, report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths))
 
 
 def _directed(options: Options, beside: TableTold) -> Options:

@@ -116,6 +116,7 @@ def backtest(
     pilot_share: float = 0.5,
     splits: int = 4,
     quick: bool = False,
+    law: Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"] = "auto",
     seed: int = 0,
     jobs: int | None = None,
     plot: File | None = None,
@@ -123,9 +124,9 @@ def backtest(
 ) -> xr.Dataset:
     """Hold predictions from a pilot against real studies, on the ratings of a table (None: the built-in one).
 
-    Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: SRP, a
-    share. Coordinates say of which split, target, method and design. Raises InputError for a table that cannot be read
-    or split.
+    Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: of SRP, the
+    share confirmed, the significant share, power (never observed: NaN) and Kendall's tau. Coordinates say of which
+    measure, split, target, method and design. Raises InputError for a table that cannot be read or split.
 
     >>> table = simlab.backtest("ratings.tsv", quick=True).to_dataframe()  # doctest: +SKIP
     """
@@ -137,18 +138,12 @@ def backtest(
         raise InputError(f"splits={shown(splits)} must be a whole number >= 1")
     with mendable():
         files.check_suffix(_path(plot))
-        records = backtests.carry_out(
-            _path(table),
-            pilot_share,
-            splits=1 if quick else splits,
-            quick=quick,
-            seed=seed,
-            jobs=checked_jobs(jobs),
-            quiet=not progress,
-        )
+        asked = backtests.Asked(pilot_share, splits, quick, seed, checked_jobs(jobs), law)
+        records = backtests.carry_out(_path(table), asked, quiet=not progress)
         if plot is not None:
             backtests.save_figure(records, Path(plot))
-    about = ("split", "target", "method", "grouping", "normalization", "documents", "ratings_per_item")
+    design = ("grouping", "normalization", "documents", "ratings_per_item", "repetition")
+    about = ("split", "target", "method", "law", *design, "measure", "unknown")
     return with_units(listed("prediction", [record._asdict() for record in records], about))
 
 

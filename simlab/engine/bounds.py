@@ -57,7 +57,9 @@ def refuse_many_blocks(sweep: Sweep) -> None:
 def forecast_memory(configs: Sequence[Mapping[str, Any]]) -> Memory:
     """Forecast the memory of a worker in the cell that takes most; nothing is drawn."""
     drawn = len({address(config) for config in configs}) * max((config["worlds"] for config in configs), default=1)
-    kept = min(KEPT, drawn)
+    again = max((config.get("pools", 1) * config.get("document_draws", 1) for config in configs), default=1) - 1
+    # Worlds with other raters or documents are kept beside the first ones.
+    kept = min(KEPT, drawn) + min(KEPT, drawn * again)
     prints = (kind_of(config).footprint(config) for config in configs)
     return _largest(prints, kept)
 

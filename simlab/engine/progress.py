@@ -17,24 +17,24 @@ Advance = Callable[[int], None]
 
 
 @contextmanager
-def progress(total: int, *, quiet: bool) -> Iterator[Advance]:
-    """Yield a function that is told how many campaigns were just finished."""
+def progress(total: int, *, quiet: bool, of: str = "campaigns") -> Iterator[Advance]:
+    """Yield a function that is told how many campaigns (or what else is counted) were just finished."""
     if quiet or total == 0:
         yield lambda campaigns: None
     elif sys.stderr.isatty():
-        with _bar(total) as advance:
+        with _bar(total, of) as advance:
             yield advance
     else:
-        yield _lines(total)
+        yield _lines(total, of)
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Advance]:
+def _bar(total: int, of: str) -> Iterator[Advance]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     rate, left = TextColumn("{task.fields[rate]}"), TextColumn("left")
-    columns = (TextColumn("campaigns"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn(), left)
+    columns = (TextColumn(of), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn(), left)
     began, done = time.monotonic(), 0
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=total, rate="")
@@ -47,7 +47,7 @@ def _bar(total: int) -> Iterator[Advance]:
         yield advance
 
 
-def _lines(total: int) -> Advance:
+def _lines(total: int, of: str) -> Advance:
     """Write a line every 5 seconds, or every tenth of the way where that takes over a second, and at the end."""
     began = said = time.monotonic()
     done = shown = 0
@@ -59,15 +59,15 @@ def _lines(total: int) -> Advance:
         tenth = (done - shown) / total >= SHARE and now - said >= SOON_SECONDS
         if tenth or now - said >= LINE_SECONDS or done >= total:
             said, shown = now, done
-            print(_line(done, total, now - began), file=sys.stderr, flush=True)
+            print(_line(done, total, now - began, of), file=sys.stderr, flush=True)
 
     return advance
 
 
-def _line(done: int, total: int, seconds: float) -> str:
+def _line(done: int, total: int, seconds: float, of: str) -> str:
     left = (total - done) * seconds / done
     ending = f"{duration(left)} left" if done < total else f"in {duration(seconds)}"
-    return f"{done} of {total} campaigns ({done / total:.0%}), {_rate(done, seconds)}, {ending}"
+    return f"{done} of {total} {of} ({done / total:.0%}), {_rate(done, seconds)}, {ending}"
 
 
 def _rate(done: int, seconds: float) -> str:

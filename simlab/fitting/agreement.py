@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from simlab.types import Bools, Floats, InputError, Ints, World
+from simlab.fitting.agreement_coefficients import Coefficient, coefficients
+from simlab.fitting.agreement_corated import Corated, corated
+from simlab.fitting.agreement_profiles import Given, RaterProfile, band_edges, profile, profile_row
+from simlab.tables.held import Ratings
+from simlab.types import Bools, Floats, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
+from simlab.world.recorded import world_of
 
 Rows: TypeAlias = list[dict[str, Any]]
-
-QUANTILES = (0.25, 0.5, 0.75, 0.9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,68 +59,82 @@ class MeanAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterProfile:
-    """Describe the scores of one rater; `errors_per_segment` is NaN where errors were not counted."""
-
-    rater: str
-    ratings: int
-    documents: int
-    mean: float
-    sd: float
-    quantiles: tuple[float, ...]
-    maximum: float
-    zero_share: float
-    errors_per_segment: float
-
-
-@dataclass(frozen=True, slots=True)
 class Agreement:
-    """Hold agreement between raters and the profile of each; `scores[k]` are the scores of `raters[k]`."""
+    """Hold agreement between raters and the profile of each; `scores[k]` are the scores of `raters[k]`.
+
+    `coefficients` and `corated`, by rater, are there where ratings were given, not a world; `controls` says when a
+    control item is failed.
+    """
 
     single: MeanAgreement
     shared: MeanAgreement
     pairs: tuple[PairAgreement, ...]
     raters: tuple[RaterProfile, ...]
     scores: tuple[Floats, ...]
+    lower_is_better: bool = True
+    coefficients: tuple[Coefficient, ...] = ()
+    corated: tuple[Corated, ...] = ()
+    controls: str = ""
 
     def tables(self) -> dict[str, Rows]:
-        """Give everything but the scores as plain records, by the names `agreement`, `pairs` and `raters`."""
+        """Give everything but the scores as plain records, by the names of what they hold."""
         return {
+            "coefficients": [asdict(one) for one in self.coefficients],
             "agreement": [asdict(self.single), asdict(self.shared)],
             "pairs": [asdict(pair) for pair in self.pairs],
-            "raters": [_profile_row(rater) for rater in self.raters],
+            "raters": [profile_row(rater) for rater in self.raters],
+            "corated": [asdict(rater) for rater in self.corated],
         }
 
     def bands(self) -> tuple[Floats, Floats]:
-        """Return the upper edges of bands of scores (zero, quarters of all above zero), and `share[rater, band]`."""
-        edges = _band_edges(np.concatenate(self.scores))
+        """Return the upper edges of bands of scores, and `share[rater, band]`.
+
+        Bands are zero and quarters of all above it, or fifths of all where hardly any is zero.
+        """
+        edges = band_edges(np.concatenate(self.scores))
         counts = np.array([np.bincount(np.searchsorted(edges, own), minlength=len(edges)) for own in self.scores])
         return edges, counts / counts.sum(axis=1, keepdims=True)
 
     def notes(self) -> list[str]:
         """Say in sentences what the numbers rest on and what they leave out."""
-        lines = [
-            "Standard errors are over rater pairs, which share raters: too small for raters at large.",
-            "Raters rated different documents: their scores differ by documents as well as by leniency.",
-        ]
+        lines = [*self._known()]
+        if self.shared.comparisons:
+            lines.append("Standard errors are over rater pairs, which share raters: too small for raters at large.")
+        if len(self.raters) > 1:
+            lines.append("Where raters rated different documents, their mean scores differ by these as well.")
         if partial := sum(pair.partial for pair in self.pairs):
             lines.append(f"Left out: {partial} comparisons on a document that the two did not both rate completely.")
         if constant := self.single.undefined:
             lines.append(f"Left out: {constant} comparisons in which a rater gave all systems the same score.")
-        if not self.shared.comparisons:
+        if not self.shared.comparisons and len(self.raters) > 1:
             lines.append("No two raters rated all outputs of a document, so their agreement is not known.")
         return lines
 
+    def _known(self) -> list[str]:
+        """Say what coefficients and comparisons with other raters rest on, or why there are none."""
+        if len(self.raters) == 1:
+            return ["All ratings are by one rater: how far raters agree is not known."]
+        if not any(rater.shared for rater in self.corated):
+            return (
+                ["No output has ratings of two raters: alpha, ICC and leniency are not known."] if self.corated else []
+            )
+        lines = ["Intervals (95 %) are over documents, for the raters of this table."]
+        lines.append("Leniency is how much better than the other raters of the same outputs one scores, in points.")
+        lines.append("Sharpness is the slope on their mean: noise in it makes all slopes smaller, so compare raters.")
+        return [*lines, self.controls] if self.controls else lines
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """Hold the ratings that exist, flat."""
 
-    rater: Ints
-    system: Ints
-    document: Ints
-    value: Floats
-    errors: Ints
+def agreement_of(ratings: Ratings, where: str = "the table") -> Agreement:
+    """Measure how far the raters of a table agree, and hold each against the others who rated the same outputs.
+
+    Raises InputError, beginning with `where`, for a table of which no world can be made.
+    """
+    return replace(
+        agreement(world_of(ratings, where)),
+        coefficients=coefficients(ratings),
+        corated=corated(ratings),
+        controls="" if ratings.controls is None else ratings.controls.rule,
+    )
 
 
 def agreement(world: World) -> Agreement:
@@ -137,8 +154,9 @@ def agreement(world: World) -> Agreement:
         single=_mean_single(pairs, documents),
         shared=_mean_shared(pairs, documents),
         pairs=pairs,
-        raters=tuple(_profile(names[rater], given, given.rater == rater) for rater in active),
+        raters=tuple(profile(names[rater], given, given.rater == rater) for rater in active),
         scores=tuple(given.value[given.rater == rater] for rater in active),
+        lower_is_better=world.frame.lower_is_better,
     )
 
 
@@ -154,13 +172,13 @@ def kendall(x: Floats, y: Floats) -> float:
     return float(up_x @ up_y) / untied if untied else math.nan
 
 
-def _given(world: World) -> _Given:
+def _given(world: World) -> Given:
     ratings = fixed_ratings(world)
     if ratings is None:
         raise InputError("agreement needs ratings: use systems=recorded, or raters.noise=potential")
     system, item, slot = np.nonzero((world.frame.rater >= 0) & np.isfinite(ratings.value))
     at = system, item, slot
-    return _Given(
+    return Given(
         rater=world.frame.rater[at],
         system=system,
         document=world.frame.document[item],
@@ -169,7 +187,7 @@ def _given(world: World) -> _Given:
     )
 
 
-def _per_document(given: _Given, world: World) -> tuple[Floats, Bools, Bools]:
+def _per_document(given: Given, world: World) -> tuple[Floats, Bools, Bools]:
     """Add up scores over the segments of a document: sums[rater, system, document].
 
     `full[rater, document]` says whether the rater rated every output of the document, `met` whether any.
@@ -214,31 +232,3 @@ def _mean(kind: str, taus: Sequence[float], documents: int, comparisons: int, un
     error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
     left_out = len(taus) - len(known)
     return MeanAgreement(kind, mean, error, len(known), left_out, documents, comparisons, undefined)
-
-
-def _profile(name: str, given: _Given, own: Bools) -> RaterProfile:
-    value, errors = given.value[own], given.errors[own]
-    return RaterProfile(
-        rater=name,
-        ratings=len(value),
-        documents=len(np.unique(given.document[own])),
-        mean=float(value.mean()),
-        sd=float(value.std(ddof=1)) if len(value) > 1 else math.nan,
-        quantiles=tuple(np.quantile(value, QUANTILES).tolist()),
-        maximum=float(value.max()),
-        zero_share=float((value == 0).mean()),
-        errors_per_segment=float(errors.mean()) if (errors >= 0).all() else math.nan,
-    )
-
-
-def _profile_row(rater: RaterProfile) -> dict[str, Any]:
-    row = asdict(rater)
-    quantiles = row.pop("quantiles")
-    return row | {f"q{100 * share:.0f}": value for share, value in zip(QUANTILES, quantiles, strict=True)}
-
-
-def _band_edges(scores: Floats) -> Floats:
-    positive = scores[scores > 0]
-    if not len(positive):
-        return np.zeros(1)
-    return np.unique([0, *np.quantile(positive, (0.25, 0.5, 0.75, 1), method="lower")])

@@ -34,8 +34,10 @@ def coordinates(size: Grid, document_set: Array | None) -> Variables:
 
 
 def _of_replicates(size: Grid, document_set: Array | None) -> Variables:
-    levels = (size.worlds, size.pools, size.draws, size.studies)
-    world, pool, draw, study = (index.ravel().astype(np.int32) for index in np.indices(levels))
+    rest = np.arange(size.worlds * size.pools * size.draws * size.studies, dtype=np.int32)
+    rest, study = np.divmod(rest, np.int32(size.studies))
+    rest, draw = np.divmod(rest, np.int32(size.draws))
+    world, pool = np.divmod(rest, np.int32(size.pools))
     named: Variables = {
         "world": (("replicate",), world, {"label": "index of the world"}),
         "study": (("replicate",), study, {"label": "index of the study in its world"}),

@@ -14,6 +14,7 @@ import numpy as np
 
 from simlab.engine import ledger
 from simlab.engine.block_checks import unusable
+from simlab.engine.continuation import CROSSED
 from simlab.engine.failures import cell_names
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import damage
@@ -108,8 +109,11 @@ def refuse_strange_declaration(book: Ledger) -> None:
         fits = all(
             len(place) == len(shape) and all(0 <= k < n for k, n in zip(place, shape, strict=True)) for place in places
         )
+        crossed = [declared.get(key, 1) for key in CROSSED]
         if typed != [int, int, list, dict, dict] or not fits or min(declared["worlds"], declared["studies"]) < 0:
             raise TypeError("of another type")
+        if any(type(number) is not int or number < 1 for number in crossed):
+            raise TypeError("no number of pools or draws")
     except (KeyError, TypeError, ValueError) as error:
         raise damage(book.folder / FILE, "what it declares is no sweep") from error
 

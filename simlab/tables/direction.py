@@ -63,19 +63,20 @@ def of_plain(said: Told, score: Floats, *, counted: bool, before: bool, as_befor
     """Say which scores of a plain table are better: as told; lower where errors are counted; else higher is assumed.
 
     `counted`: the table says how many errors there are. `before`: it has the columns that simlab has always read as
-    sums of errors; then scores that pile up above 0, as errors do, are taken for such (all are with `as_before`).
+    sums of errors; then they are taken for such, unless they seem to be given on a usual scale and do not pile up near
+    0, as errors do (with `as_before`: always).
     """
     if said.better is not None:
         return Direction(said.better, "told")
     if counted:
         return Direction("lower", "table")
-    sums = as_before or (len(score) > 0 and bool(score.min() >= 0 and score.max() > 1 and _piled_up(score)))
+    sums = as_before or (score.min() >= 0 and (usual(score) is None or _piled_up(score)))
     return Direction("lower" if before and sums else "higher", "assumed")
 
 
 def _piled_up(score: Floats) -> bool:
-    """Tell scores most of which are near 0, far from the largest."""
-    return bool(4 * np.median(score) <= score.max())
+    """Tell scores most of which are near 0, far from the largest; 0 and 1 are answers, no sums."""
+    return bool(score.max() > 1 and 4 * np.median(score) <= score.max())
 
 
 def usual(score: Floats) -> tuple[float, float] | None:

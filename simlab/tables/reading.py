@@ -58,8 +58,7 @@ def _with_header(first: str, lines: Iterator[tuple[int, str]], told: Told, where
     while names and names[-1].startswith("#"):
         names.pop()
     chosen = found(names, told.columns, f"{where}, line 1")
-    most = wide + (dialect.mark == "\t")
-    header = Header(where, names, chosen, range(len(names), most + 1), _before(names, dialect))
+    header = Header(where, names, chosen, range(len(names), wide + 1), _before(names, dialect))
     content = rows(lines, dialect, where)
     if "severity" in chosen or ("category" in chosen and "score" not in chosen):
         return mqm.read(content, header, told)

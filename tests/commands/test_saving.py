@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simlab.commands import backtest
-from simlab.fitting.backtest import Record
+from simlab.fitting.backtest.records import Record
 from tests.commands.test_cli import said
 from tests.ratings_files import plain, written
 
@@ -98,7 +98,7 @@ def test_an_answer_is_kept_as_it_is_written(line: str, stores: Path, capsys: pyt
 
 def test_a_backtest_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     record = Record(*([0] * len(Record._fields)))._replace(
-        target="all", method="fit", grouping="ungrouped", normalization="none"
+        target="all", method="fit", grouping="ungrouped", normalization="none", measure="srp", law="mqm", unknown=""
     )
     monkeypatch.setattr(backtest, "carry_out", lambda *_, **__: [record])
     for form in ("table", "json"):

@@ -46,9 +46,11 @@ from simlab.types import (
     Verdicts,
     World,
 )
+from simlab.world.laws.comparisons import contest_of
 from simlab.world.laws.error_counts import ErrorCounts
-from simlab.world.laws.fixed import FixedRatings, fixed_ratings
+from simlab.world.laws.fixed import UNMARKED, FixedRatings, fixed_ratings
 from simlab.world.laws.judgements import Sample, judgements_of
+from simlab.world.laws.scales import ScaledRatings, score_range
 
 
 def options(group: str) -> list[Any]:
@@ -89,18 +91,43 @@ correlation: {value: 0.5, z_error: 0.1, system_sd: 0.1}
 """
 
 
-def with_a_file(section: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+FITTED_PREFERENCES = """
+format: simlab fitted preferences 1
+about: {}
+not_identified: []
+components: {}
+systems: [A, B, C]
+raters: [x, y]
+whole_items: false
+draws:
+  strength: [[0.5, 0.0, -0.5], [0.4, 0.2, -0.6]]
+  ties: [0.5, 0.6]
+  system_sd: [0.5, 0.5]
+  output_sd: [1.0, 1.1]
+  item_sd: [0.3, 0.4]
+  sharpness_sd: [0.2, 0.3]
+  tie_sd: [0.4, 0.5]
+  taste_sd: [0.2, 0.1]
+  sharpness: [[1.1, 0.9], [1.0, 0.8]]
+  rater_ties: [[0.7, 1.2], [0.6, 1.4]]
+  taste: [[[0.1, 0.0, -0.1], [0.2, 0.1, 0.0]], [[0.1, 0.0, -0.1], [0.2, 0.1, 0.0]]]
+"""
+
+
+def with_a_file(section: dict[str, Any], tmp_path: Path, text: str = FITTED) -> dict[str, Any]:
     """Give a part that reads a file a small one; without any it says so."""
     if "path" not in section:
         return section
-    with pytest.raises(InputError, match=r"metric\.path names no file"):
-        parts.bind(section)(stream(1), None)
-    (tmp_path / "fitted.yaml").write_text(FITTED)
+    with pytest.raises(InputError, match=r"(metric|systems)\.path names no file"):
+        parts.bind(section)(stream(1), *(() if "systems" in text else (None,)))
+    (tmp_path / "fitted.yaml").write_text(text)
     return section | {"path": str(tmp_path / "fitted.yaml")}
 
 
-def compared(raters: dict[str, Any] | None = None, metric: dict[str, Any] | None = None) -> World:
-    contest = parts.bind(small_contest())(stream(1, "systems"))
+def compared(
+    raters: dict[str, Any] | None = None, metric: dict[str, Any] | None = None, systems: str = "preference"
+) -> World:
+    contest = parts.bind(small_contest(systems))(stream(1, "systems"))
     raters = raters or yaml.safe_load((CONF / "raters/oracle.yaml").read_text())
     world = parts.bind(raters)(stream(1, "raters"), contest)
     return parts.bind(metric)(stream(1, "metric"), world) if metric else world
@@ -140,9 +167,12 @@ def check_world(world: World) -> None:
     assert -1 <= frame.rater.min() <= frame.rater.max() < frame.n_raters
     assert len(frame.document_names) == frame.n_documents
     law = world.answers[RATE]
-    assert isinstance(law, FixedRatings | ErrorCounts)
+    assert isinstance(law, FixedRatings | ErrorCounts | ScaledRatings)
     assert law.expected().shape == frame.rater.shape
-    if isinstance(law, FixedRatings):
+    if isinstance(law, ScaledRatings):
+        low, high = score_range(law.scale)
+        assert ((law.expected() >= low) & (law.expected() <= high)).all()
+    elif isinstance(law, FixedRatings):
         assert law.value.shape == law.errors.shape == frame.rater.shape
         np.testing.assert_array_equal(np.isnan(law.value), frame.rater < 0)
     else:
@@ -152,9 +182,15 @@ def check_world(world: World) -> None:
 
 
 @pytest.mark.parametrize("section", options("systems"))
-def test_system_models(section: dict[str, Any]) -> None:
+def test_system_models(section: dict[str, Any], tmp_path: Path) -> None:
+    if returned(section) == ComparedWorld:
+        section = with_a_file(section, tmp_path, FITTED_PREFERENCES)
     part = parts.bind(section)
     first, again, other = (part(stream(seed, "x")) for seed in (1, 1, 2))
+    if isinstance(first, World) and COMPARE in first.answers:
+        check_contest(contest_of(first))
+        assert (compare_all(first, 1).human == compare_all(again, 1).human).all()
+        return
     if isinstance(first, World):
         check_world(first)
         return
@@ -174,6 +210,11 @@ def test_rater_models_of_preferences(section: dict[str, Any]) -> None:
     if section["_target_"].endswith("compared_scores"):
         with pytest.raises(InputError, match="oracle"):  # it compares the scores of a table; see its own tests
             compared(section)
+        return
+    if section["_target_"].endswith("choosing_raters"):
+        with pytest.raises(InputError, match="davidson"):  # they choose by the strengths of systems
+            compared(section)
+        check_test_set(compared(section, systems="davidson"))
         return
     check_test_set(compared(section))
 
@@ -313,15 +354,16 @@ def test_reference_tests(section: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("section", options_that_return("raters", RatedWorld))
 def test_rater_models(section: dict[str, Any]) -> None:
-    world = draw(small_systems(), section)
+    systems = small_systems(section.get("law", "mqm"))
+    world = draw(systems, section)
     check_world(world)
-    again = draw(small_systems(), section)
+    again = draw(systems, section)
     table = lay_table(world.frame, parts.bind(grouping())(world.frame), 1)
     asked = deal_evenly(stream(3), table, np.ones(14, bool))
     first, second = (reveal(w, asked, w.answers[RATE].draw(stream(4, "noise"), None)) for w in (world, again))
     np.testing.assert_array_equal(first.value, second.value)
     assert np.isfinite(first.value).all()
-    assert (first.errors >= 0).all()
+    assert (first.errors == UNMARKED if "law" in section else first.errors >= 0).all()
 
 
 @pytest.mark.parametrize("section", options("design/grouping"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ from simlab.drawing.text import (
     soundness,
 )
 from simlab.engine.purchases import Purchase
-from simlab.fitting.backtest import Record, averages, summary
+from simlab.fitting.backtest.records import Record, averages, summary
 from simlab.fitting.report import SystemScore
 from simlab.mutt.pass_rates import by_kind
 from simlab.mutt.pass_rates import pass_rates as rates_of
@@ -192,31 +193,48 @@ def around(predicted: float) -> tuple[float, float]:
     return predicted - 0.1, predicted + 0.1
 
 
-def record(split: int, method: str, predicted: float, ratings: int = 1) -> Record:
-    design = ("ungrouped", "none", 30, ratings)
-    return Record(split, "all", method, *design, predicted, *around(predicted), 0.8, 0.01, *around(predicted))
+def record(split: int, method: str, predicted: float, ratings: int = 1, measure: str = "srp") -> Record:
+    design = ("ungrouped", "none", 30, ratings, "same documents", measure)
+    seen = (0.8, 0.01, *around(predicted), "")
+    return Record(split, "all", method, "mqm", *design, predicted, *around(predicted), *seen)
 
 
 def test_a_backtest_averages_over_splits_and_shows_the_fitted_world() -> None:
     records = [record(0, "fit", 0.7), record(1, "fit", 0.8), record(0, "naive", 0.2), record(1, "naive", 0.3)]
-    text = backtest.page(summary(records), averages(records), 2)
-    assert "ungrouped  none                  30        1        .75        .65  .85       .80" in text
-    assert ".25" not in text.partition("SRP on")[2]
+    power = record(0, "fit", 0.6, measure="power")._replace(observed=float("nan"), unknown="nobody knows")
+    text = backtest.page(summary(records), averages([*records, power]), 2)
+    line = next(line.split() for line in text.splitlines() if line.startswith("SRP"))
+    assert line == ["SRP", "all", "documents", "1", ".050", "-.050", ".50", ".20", "2", ".550"]
+    assert "ungrouped         30  .75 | .80  .60 | -" in text
+    assert "power: - where nobody knows." in text
     assert "2 random splits" in text
 
 
-def test_a_backtest_is_drawn_with_the_errors_of_each_target_and_method() -> None:
+def test_a_backtest_of_all_that_there_is_fits_on_a_page() -> None:
+    of = {"grouping": ("a", "b", "c"), "target": tuple(backtest.TARGETS), "method": ("fit", "own", "naive")}
+    axes = of | {"measure": tuple(backtest.MEASURES), "documents": (10, 20, 30), "ratings_per_item": (1, 2)}
     records = [
-        record(0, method, 0.75, ratings)._replace(target=target)
+        record(0, "fit", 0.75)._replace(**dict(zip(axes, values, strict=True)))
+        for values in itertools.product(*axes.values())
+    ]
+    text = backtest.page(summary(records), averages(records), 4)
+    assert len(text.splitlines()) <= 40
+    assert max(map(len, text.splitlines())) <= 110
+
+
+def test_a_backtest_is_drawn_measure_by_measure() -> None:
+    records = [
+        record(0, method, 0.75, ratings, measure)._replace(target=target)
         for target in backtest.TARGETS
         for method in ("fit", "naive")
         for ratings in (1, 2)
+        for measure in ("srp", "confirmed")
     ]
-    together = summary([one._replace(ratings_per_item=1) for one in records])
+    together = summary([one._replace(target="all", ratings_per_item=1) for one in records])
     figure = backtest_figure.draw(records, together)
     titles = [axes.get_title() for axes in figure.axes]
-    assert titles[0] == "all documents: fitted world\nmean abs. error 0.050, 100% of 90 % intervals hold"
-    assert len({title.partition("\n")[0] for title in titles}) == 4
+    assert titles[0] == "SRP\nmean abs. error 0.050, 100% of 90 % intervals hold"
+    assert titles[1].startswith("confirmed")
 
 
 def test_the_page_of_a_fit_says_what_stands_on_priors_and_what_is_doubtful() -> None:

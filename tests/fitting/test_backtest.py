@@ -10,24 +10,31 @@ import numpy as np
 import pytest
 
 from simlab.cli import answer
-from simlab.fitting import backtest, studies
-from simlab.fitting.backtest import QUICK, Record, Size
-from simlab.fitting.studies import Design, part_of, stable_shares
+from simlab.fitting.backtest import planning
+from simlab.fitting.backtest.campaigns import campaigns
+from simlab.fitting.backtest.carrying_out import NO_TRUTH, Plan, compare, observe, predict
+from simlab.fitting.backtest.designs import Design, dealt, designs, normalizations, repeatable
+from simlab.fitting.backtest.measuring import MEASURES, measured
+from simlab.fitting.backtest.planning import QUICK, Size, Source, Task, sources, tasks
+from simlab.fitting.backtest.records import Record, summary
+from simlab.fitting.backtest.splitting import part_of, ratings_of, split_documents
+from simlab.fitting.backtest.sums import sums
+from simlab.fitting.mqm import MQM
 from simlab.rng import stream
 from simlab.types import RATE, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
-from simlab.world.recorded import recorded
+from simlab.world.recorded import table
 
 TINY = replace(QUICK, worlds=4, per_set=6, observed_per_set=10, own=True)
 
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+    return world_of(table(None))
 
 
 def test_a_split_takes_documents_from_every_bucket(world: World) -> None:
-    first, again, other = (backtest.split_documents(world, 0.5, split, 0) for split in (0, 0, 1))
+    first, again, other = (split_documents(world, 0.5, split, 0) for split in (0, 0, 1))
     assert first.sum() == 15
     assert (first == again).all()
     assert (first != other).any()
@@ -35,7 +42,7 @@ def test_a_split_takes_documents_from_every_bucket(world: World) -> None:
 
 
 def test_a_part_keeps_its_documents_ratings(world: World) -> None:
-    kept = backtest.split_documents(world, 0.5, 0, 0)
+    kept = split_documents(world, 0.5, 0, 0)
     part = part_of(world, kept)
     assert part.frame.n_documents == 15
     of_part = fixed_ratings(part)
@@ -51,25 +58,76 @@ def test_a_part_keeps_its_documents_ratings(world: World) -> None:
 @pytest.mark.parametrize(("share", "said"), [(0.0, "between 0 and 1"), (1.0, "between 0 and 1"), (0.9, "leaves 3")])
 def test_shares_that_leave_nothing_are_refused(world: World, share: float, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        backtest.tasks(world, share, 1, QUICK, 0)
+        tasks(world, share, 1, QUICK)
 
 
 def test_designs_that_a_table_does_not_allow_are_left_out(world: World) -> None:
-    assert len(backtest.designs(world, QUICK)) == 3
-    four = replace(QUICK, ratings_per_item=(1, 4))
-    assert {design.ratings_per_item for design in backtest.designs(world, four)} == {1}
+    assert len(designs(world, (3,), (1,))) == 3
+    assert {design.ratings_per_item for design in designs(world, (3,), (1, 4))} == {1}
+
+
+def test_who_cannot_ask_anybody_else_asks_about_other_documents(world: World) -> None:
+    """All three raters of an output are asked: studies of the same documents would be one study."""
+    three = repeatable(world, Design("ungrouped", 20, 3))
+    assert three is not None
+    assert three.repetition == "other documents"
+    assert repeatable(world, Design("ungrouped", 30, 3)) is None
+    assert repeatable(world, Design("ungrouped", 30, 2)) == Design("ungrouped", 30, 2)
+    asked = dealt(world, three, seed=0, sets=2, per_set=3)
+    assert len({tuple(documents) for documents in asked.document.tolist()}) == 6
+    said = campaigns(sums([world]), asked, ("none",))["none"]
+    assert said.claim.shape[:3] == (1, 1, 6)
+    assert np.isfinite(measured(said)["srp"].error[0])
+
+
+def test_normalisations_that_make_no_sense_for_a_scale_are_left_out(world: World) -> None:
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    assert normalizations(world) == ("none", "mean", "error", "zscore")
+    unmarked = world.answering(RATE, replace(ratings, errors=np.full_like(ratings.errors, -1)))
+    assert normalizations(unmarked) == ("none", "mean", "zscore")
+    points = replace(unmarked, frame=replace(world.frame, lower_is_better=False))
+    assert normalizations(points) == ("none", "zscore")
+
+
+def planned(world: World, size: Size = TINY) -> Plan:
+    return Plan(world, MQM, table(None), 0.5, size, 0)
 
 
 def test_records_have_all_axes(world: World) -> None:
-    tasks = backtest.tasks(world, 0.5, 1, TINY, 0)
-    assert {(task.target, task.method) for task in tasks} == {
+    wanted = tasks(world, 0.5, 2, TINY)
+    assert {(task.target, task.source.method) for task in wanted} == {
         *(("all", method) for method in ("fit", "naive")),
         *(("held_out", method) for method in ("fit", "own", "naive")),
     }
-    records = backtest.carry_out(tasks[1])
-    assert len(records) == 3 * 4
+    assert sources(wanted) == [Source(split, method) for split in (0, 1) for method in ("fit", "own")]
+    plan, task = planned(world), Task(Source(0, "naive"), "all")
+    records = list(compare(plan, task, predict(plan, task, ()), observe(plan, 0, "all")))
+    assert len(records) == 3 * 4 * len(MEASURES)
     assert all(record.low <= record.predicted <= record.high or record.low == record.high for record in records)
     assert {record.documents for record in records} == {30}
+
+
+def test_power_is_predicted_and_never_observed_on_a_real_table(world: World) -> None:
+    plan, task = planned(world), Task(Source(0, "naive"), "all")
+    records = list(compare(plan, task, predict(plan, task, ()), observe(plan, 0, "all")))
+    power = [record for record in records if record.measure == "power"]
+    assert all(np.isfinite(record.predicted) and np.isnan(record.observed) for record in power)
+    assert {record.unknown for record in power} == {NO_TRUTH}
+    assert not {row["measure"] for row in summary(records)} & {"power"}
+
+
+def test_ratings_laid_out_flat_are_those_of_the_world(world: World) -> None:
+    flat, ratings = ratings_of(world, table(None)), fixed_ratings(world)
+    assert ratings is not None
+    assert len(flat.score) == np.isfinite(ratings.value).sum()
+    assert flat.score.sum() == np.nansum(ratings.value)
+    assert (flat.n_systems, flat.n_documents, flat.n_raters) == (10, 30, 10)
+
+
+def stable(world: World, design: Design, per_set: int) -> float:
+    asked = dealt(world, design, seed=1, sets=1, per_set=per_set)
+    return float(measured(campaigns(sums([world]), asked, ("none",))["none"])["srp"].value[0])
 
 
 def test_studies_without_noise_are_stable_and_pure_noise_is_not(world: World) -> None:
@@ -79,34 +137,39 @@ def test_studies_without_noise_are_stable_and_pure_noise_is_not(world: World) ->
     assert ratings is not None
     mean = np.broadcast_to(np.nanmean(ratings.value, axis=2, keepdims=True), ratings.value.shape)
     same = world.answering(RATE, replace(ratings, value=mean))
-    assert stable_shares(same, design, ("none",), seed=1, sets=1, per_set=20)["none"][0] == 1.0
+    assert stable(same, design, 20) == 1.0
     noise = world.answering(RATE, replace(ratings, value=stream(1).random(mean.shape)))
-    assert stable_shares(noise, design, ("none",), seed=1, sets=1, per_set=40)["none"][0] < 0.9
+    assert stable(noise, design, 40) < 0.9
+
+
+def record(predicted: float, low: float, high: float, observed: float = 0.8) -> Record:
+    design = ("ungrouped", "none", 30, 1, "same documents", "srp")
+    return Record(0, "all", "fit", "mqm", *design, predicted, low, high, observed, 0.01, low, high, "")
 
 
 def test_the_summary_counts_intervals_that_hold() -> None:
-    def record(predicted: float, low: float, high: float) -> Record:
-        return Record(0, "all", "fit", "ungrouped", "none", 30, 1, predicted, low, high, 0.8, 0.01, low, high)
-
-    row = backtest.summary([record(0.7, 0.6, 0.75), record(0.9, 0.7, 1.0)])[0]
+    row = summary([record(0.7, 0.6, 0.75), record(0.9, 0.7, 1.0), record(0.9, 0.7, 1.0, float("nan"))])[0]
     assert (row["mae"], row["bias"], row["coverage"], row["n"]) == pytest.approx((0.1, 0.0, 0.5, 2))
 
 
 def test_the_command_gives_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(backtest, "QUICK", TINY)
+    monkeypatch.setattr("simlab.commands.backtest.QUICK", replace(TINY, own=False))
     monkeypatch.setattr("simlab.fitting.mqm.fast.ROUNDS", (30, 40))
-    words = ["backtest", "--quick", "--jobs", "1", "--format", "json", "--plot", str(tmp_path / "b.svg")]
-    assert answer(words) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert {"grouping", "normalization", "documents", "predicted", "low", "high", "observed"} <= set(rows[0])
+    words = ["backtest", "--quick", "--splits", "2", "--jobs", "1", "--format", "json"]
+    assert answer([*words, "--plot", str(tmp_path / "b.svg")]) == 0
+    said = capsys.readouterr()
+    rows = json.loads(said.out)
+    assert {"grouping", "normalization", "documents", "measure", "predicted", "low", "high", "observed"} <= set(rows[0])
+    assert {row["split"] for row in rows} == {0, 1}
+    assert {row["observed"] for row in rows if row["measure"] == "power"} == {None}
+    assert "steps (100%)" in said.err
     assert (tmp_path / "b.svg").stat().st_size > 1000
     assert answer(["backtest", "--pilot-share", "1.5"]) == 2
     assert answer(["backtest", "--plot", "x.bmp"]) == 2
 
 
 def test_sizes_are_used(world: World) -> None:
-    assert isinstance(TINY, Size)
-    assert studies.possible(world, Design("system_balanced", 30, 3))
-    assert not studies.possible(world, Design("system_balanced", 30, 4))
+    assert planning.steps(TINY, "fitted") == planning.A_FIT
+    assert planning.steps(planning.FULL, "predicted") > planning.steps(QUICK, "predicted")

@@ -12,6 +12,7 @@ from simlab.fitting_metrics.compared import compared
 from simlab.tables import cells, evidence, judged, preferences
 from simlab.tables.cells import MOST_SYSTEMS
 from simlab.tables.judged import Outputs
+from simlab.tables.names import Numbers
 from simlab.types import InputError
 
 
@@ -46,7 +47,7 @@ def test_lines_without_a_word_are_left_out_and_still_counted() -> None:
         ("a,a\n1,2\n", "line 1: the column 'a' is there twice"),
         ("a,b\n", "holds no rows below its header"),
         ("a,b\n1,2\n1\n", "line 3: has 1 cells for 2 columns"),
-        ('a,b\n"1,2\n', "line 2: is no line of comma-separated values"),
+        ('a,b\n"1,2\n', "line 2: quotation marks do not match"),
     ],
 )
 def test_what_is_no_table_is_named_by_line(text: str, says: str) -> None:
@@ -67,7 +68,7 @@ def test_numbers_are_read_and_what_is_missing_is_nan() -> None:
 
 
 def test_things_are_numbered_as_they_come() -> None:
-    numbers = cells.Numbers()
+    numbers = Numbers()
     assert [numbers[name] for name in ("b", "a", "b", "c")] == [0, 1, 0, 2]
 
 

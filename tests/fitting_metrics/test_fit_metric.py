@@ -343,7 +343,7 @@ TABLES = {
     OUTPUTS + "A,1,1,2,3,1e99\n": "line 2: poor=1e99 is larger than 1e+50; rescale this column",
     OUTPUTS + ROW + "A,1,1,2,5,4\n": "line 4: good=5, and 3 in line 2 for the same output; repeats are humans'",
     OUTPUTS + "A,1,,,3,4\n": "no output has a human score",
-    OUTPUTS + 'A,"1,1,2,3,4\n': "line 2: is no line of comma-separated values",
+    OUTPUTS + 'A,"1,1,2,3,4\n': "line 2: quotation marks do not match",
     "system,system,item,human\nA,A,1,2\n": "line 1: the column 'system' is there twice",
     "item,pair,human,m\n1,AB,>,>\n": "line 2: pair='AB' must name two systems, as in A|B",
     "item,pair,human,m\n1,A|B,>,>\n2,A|B,>,2\n": "line 3: m='2' must be the name of one of the two, a, b or tie",

@@ -9,34 +9,56 @@ import pytest
 from places import places
 
 from simlab.config import compose
-from simlab.fitting import backtest
-from simlab.fitting.backtest import FULL, QUICK, Record
-from simlab.fitting.studies import NORMALIZATIONS, Design, stable_shares
-from simlab.measures.stability import srp
+from simlab.fitting.backtest.campaigns import campaigns
+from simlab.fitting.backtest.carrying_out import Plan, compare, fitted, observe, predict
+from simlab.fitting.backtest.designs import GROUPINGS, NORMALIZATIONS, Design, dealt
+from simlab.fitting.backtest.measuring import measured
+from simlab.fitting.backtest.planning import FULL, QUICK, Size, sources, tasks
+from simlab.fitting.backtest.records import Record
+from simlab.fitting.backtest.sums import sums
+from simlab.fitting.mqm import MQM
+from simlab.measures.errors import significant_share
+from simlab.measures.stability import confirmed, kendall, srp
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
 from simlab.types import World
-from simlab.world.recorded import recorded
+from simlab.world.recorded import table
 
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+    return world_of(table(None))
 
 
-@pytest.mark.parametrize("grouping", ["ungrouped", "system_balanced"])
-def test_studies_are_the_same_bits_as_those_of_the_engine(world: World, grouping: str) -> None:
-    found = stable_shares(world, Design(grouping, 20, 1), NORMALIZATIONS, seed=1, sets=2, per_set=8)
+MEASURES = {"srp": srp, "confirmed": confirmed, "kendall": kendall, "significant_share": significant_share}
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+@pytest.mark.parametrize("documents", [8, 20])
+def test_studies_are_the_same_bits_as_those_of_the_engine(world: World, grouping: str, documents: int) -> None:
+    asked = dealt(world, Design(grouping, documents, 1), seed=1, sets=2, per_set=8)
+    found = {name: measured(said) for name, said in campaigns(sums([world]), asked, NORMALIZATIONS).items()}
     for name in NORMALIZATIONS:
-        words = [f"design.grouping={grouping}", f"analysis.normalization={name}", "design.documents=20"]
+        words = [f"design.grouping={grouping}", f"analysis.normalization={name}", f"design.documents={documents}"]
         config = compose(["systems=recorded", *words, "design.studies_per_document_set=8", "worlds=1"])
         outcomes = run_block(config, places(0, 16)).arrays
-        assert found[name][0] == float(srp(outcomes).value)
+        for measure, of_engine in MEASURES.items():
+            one, own = of_engine(outcomes), found[name][measure]
+            np.testing.assert_allclose((own.value[0], own.error[0]), (one.value, one.mcse), rtol=1e-9, atol=1e-12)
 
 
-def carried_out(world: World, size: backtest.Size, splits: int, methods: tuple[str, ...]) -> list[Record]:
-    tasks = [task for task in backtest.tasks(world, 0.5, splits, size, 0) if task.method in methods]
-    return [record for task in tasks for record in backtest.carry_out(task)]
+def carried_out(world: World, size: Size, splits: int, methods: tuple[str, ...]) -> list[Record]:
+    plan = Plan(world, MQM, table(None), 0.5, size, 0)
+    wanted = [task for task in tasks(world, 0.5, splits, size) if task.source.method in methods]
+    effects = {source: fitted(plan, source) for source in sources(wanted)}
+    real = {(task.source.split, task.target): observe(plan, task.source.split, task.target) for task in wanted}
+    found = ((task, predict(plan, task, effects.get(task.source, ()))) for task in wanted)
+    return [
+        one
+        for task, expected in found
+        for one in compare(plan, task, expected, real[task.source.split, task.target])
+        if one.measure == "srp"
+    ]
 
 
 def errors(records: list[Record], target: str, method: str) -> np.ndarray:

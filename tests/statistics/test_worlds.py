@@ -25,6 +25,7 @@ SYSTEMS = {
     "system_sd": 0.35,
     "document_sd": 0.4,
     "segment_sd": 0.55,
+    "segment_skew": 0.0,
     "system_document_sd": 0.3,
 }
 RATERS: dict[str, Any] = {
@@ -40,6 +41,10 @@ RATERS: dict[str, Any] = {
     "agree_overall": False,
     "noise": "potential",
     "noise_share": 1.0,
+    "minor_noise": 0.0,
+    "kind_document_sd": 0.0,
+    "kind_segment_sd": 0.0,
+    "rater_segment_sd": 0.0,
     "dispersion": 0.35,
     "major_share": 0.18,
     "minor_weight": 1.0,

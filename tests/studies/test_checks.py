@@ -66,7 +66,7 @@ def test_a_question_that_nobody_asks_is_refused() -> None:
 def test_keys_that_contradict_the_world_are_refused_by_the_kind() -> None:
     with pytest.raises(InputError, match=r"design\.documents=15"):
         check(study(documents=15, min_documents=1))
-    with pytest.raises(InputError, match="studies of judgements are decided by a z test"):
+    with pytest.raises(InputError, match="studies of judgements are decided by a test of means"):
         check(
             judgement_study(question="judge", decision={"_target_": "simlab.analysis.decisions.fixed", "level": 0.05})
         )

@@ -139,5 +139,5 @@ def test_judgements_are_adjusted_alike(rule: Any) -> None:
 
 def test_judgements_have_no_flips() -> None:
     chosen = judgement_study() | {"decision": {"level": 0.05, "multiplicity": "max_t"}}
-    with pytest.raises(InputError, match="judgements are held against each other by z tests"):
+    with pytest.raises(InputError, match="judgements are held against each other by their means"):
         check_judgements(chosen, draw_world(chosen, 0))

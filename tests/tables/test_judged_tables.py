@@ -100,11 +100,12 @@ def test_the_truth_of_the_example_is_inside_of_its_intervals(learned: dict[str, 
     assert learned["read"]["used"] == 600
 
 
-@pytest.mark.parametrize("number", [pytest.param(0, marks=pytest.mark.long), 1])
-def test_what_is_suggested_can_be_done(learned: dict[str, Any], number: int) -> None:
-    for command in learned["next"][number:]:
+@pytest.mark.parametrize("how", ["--dry-run", pytest.param("--quick", marks=pytest.mark.long)])
+def test_what_is_suggested_can_be_done(learned: dict[str, Any], how: str) -> None:
+    assert len(learned["next"]) == 2
+    for command in learned["next"]:
         words = shlex.split(command.replace("decision=human_only,bayes", "decision=human_only"))
-        assert answer([*words[words.index("simlab") + 1 :], "worlds=2", "studies=2", "--quick"]) == 0, command
+        assert answer([*words[words.index("simlab") + 1 :], "worlds=2", "studies=2", how]) == 0, command
 
 
 def test_directions_that_contradict_are_refused(

@@ -13,20 +13,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from simlab.fitting.agreement import Agreement, RaterProfile
+    from simlab.fitting.agreement import Agreement
+    from simlab.fitting.agreement_corated import Corated
+    from simlab.fitting.agreement_profiles import RaterProfile
 
 
 def draw(agreement: Agreement) -> Figure:
-    """Draw how each rater's scores are distributed, harshest rater at the top."""
+    """Draw how each rater's scores are distributed, and how lenient and sharp they are; harshest rater at the top."""
     from matplotlib.figure import Figure
 
-    order = sorted(range(len(agreement.raters)), key=lambda k: agreement.raters[k].mean)
+    sign = 1 if agreement.lower_is_better else -1
+    order = sorted(range(len(agreement.raters)), key=lambda k: sign * agreement.raters[k].mean)
     raters = [agreement.raters[k] for k in order]
-    figure = Figure(figsize=(9.5, min(1.9 + 0.3 * len(raters), 20)), layout="constrained")
-    shares, spread = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    beside = [agreement.corated[k] for k in order] if any(rater.shared for rater in agreement.corated) else []
+    widths = (3, 2, 1.5, 1.5) if beside else (3, 2)
+    figure = Figure(figsize=(14 if beside else 9.5, min(1.9 + 0.3 * len(raters), 20)), layout="constrained")
+    shares, spread, *more = figure.subplots(1, len(widths), sharey=True, width_ratios=widths)
     edges, share = agreement.bands()
     _draw_shares(shares, edges, share[order])
-    _draw_spread(spread, raters)
+    _draw_spread(spread, raters, "lower" if agreement.lower_is_better else "higher")
+    if beside:
+        _draw_beside(more, beside)
     shares.set_yticks(range(len(raters)), [f"{rater.rater} ({rater.ratings:,})" for rater in raters])
     shares.set_ylabel("rater (ratings)")
     figure.suptitle(_headline(agreement), fontsize=11)
@@ -55,16 +62,34 @@ def _draw_shares(axes: Axes, edges: Floats, shares: Floats) -> None:
     _finish(axes, len(edges))
 
 
-def _draw_spread(axes: Axes, raters: Sequence[RaterProfile]) -> None:
+def _draw_spread(axes: Axes, raters: Sequence[RaterProfile], better: str) -> None:
     rows = range(len(raters))
     low, median, high, most = np.array([rater.quantiles for rater in raters]).T
     axes.hlines(rows, low, most, color="0.7", linewidth=1.5, label="25 to 90 %")
     axes.hlines(rows, low, high, color="#0072B2", linewidth=5, label="25 to 75 %")
     axes.plot(median, rows, "|", color="black", markersize=11, markeredgewidth=2, label="median", clip_on=False)
     axes.plot([rater.mean for rater in raters], rows, "D", color="#E69F00", markeredgecolor="black", label="mean")
-    axes.set(xlabel="score (lower is better)", xlim=(0, None))
+    axes.set(xlabel=f"score ({better} is better)")
+    if low.min() >= 0:
+        axes.set_xlim(0, None)
     axes.tick_params(axis="y", length=0)
     _finish(axes, 4)
+
+
+def _draw_beside(axes: Sequence[Axes], raters: Sequence[Corated]) -> None:
+    """Draw leniency and sharpness with their intervals, beside what a rater like the others has."""
+    rows = range(len(raters))
+    labels = ("leniency: better than co-raters (points)", "sharpness: slope on co-raters' mean")
+    for panel, name, like, label in zip(axes, ("leniency", "sharpness"), (0, 1), labels, strict=True):
+        value, low, high = (
+            np.array([getattr(rater, f"{name}{end}") for rater in raters]) for end in ("", "_low", "_high")
+        )
+        panel.axvline(like, color="0.6", linewidth=1, label="like the others")
+        panel.hlines(rows, low, high, color="#0072B2", linewidth=2, label="95 %")
+        panel.plot(value, rows, "o", color="#0072B2", markersize=5)
+        panel.set(xlabel=label)
+        panel.tick_params(axis="y", length=0)
+        _finish(panel, 2)
 
 
 def _finish(axes: Axes, n_labels: int) -> None:

@@ -5,59 +5,73 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simlab.drawing.text.backtest import METHODS, TARGETS
+from simlab.drawing.text.backtest import MEASURES, METHODS, TARGETS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from simlab.fitting.backtest import Record
+    from simlab.fitting.backtest.records import Record
 
 COLOURS = {"pseudo_side_by_side": "#0072B2", "system_balanced": "#D55E00", "ungrouped": "#009E73"}
-MARKERS = {"none": "o", "mean": "s", "error": "^", "zscore": "D"}
+MARKERS = {"all": "o", "held_out": "^"}
+OTHER = "#CC79A7"
 
 
 def draw(records: Sequence[Record], summary: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw predicted against observed SRP: targets side by side, the fitted world above, the naive one below.
+    """Draw predicted against observed values, one panel per measure that was observed.
 
-    `summary` is that of each target and method, all numbers of ratings per item together.
+    `summary` is that of each measure and method, all targets and numbers of ratings together.
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.6, 7.4), layout="constrained")
-    grid = figure.subplots(2, 2, sharex=True, sharey=True)
-    rows = {(row["target"], row["method"]): row for row in summary}
-    for i, method in enumerate(("fit", "naive")):
-        for j, target in enumerate(TARGETS):
-            own = [record for record in records if (record.target, record.method) == (target, method)]
-            _draw(grid[i, j], own)
-            row = rows[target, method]
-            words = f"mean abs. error {row['mae']:.3f}, {row['coverage']:.0%} of 90 % intervals hold"
-            grid[i, j].set_title(f"{TARGETS[target]}: {METHODS[method]}\n{words}", fontsize=9)
-    grid[1, 0].set(xlabel="predicted SRP", ylabel="observed SRP")
-    grid[1, 1].set(xlabel="predicted SRP")
-    grid[0, 0].set(ylabel="observed SRP")
-    _legend(figure)
+    names = [name for name in MEASURES if any(one.measure == name and one.judged for one in records)]
+    rows = {(row["measure"], row["method"]): row for row in summary}
+    figure = Figure(figsize=(3.9 * min(len(names), 2), 3.7 * -(-len(names) // 2) + 0.7), layout="constrained")
+    panels = figure.subplots(-(-len(names) // 2), min(len(names), 2), squeeze=False).ravel()
+    for axes, name in zip(panels, names, strict=False):
+        _draw(axes, [one for one in records if one.measure == name and one.judged])
+        row = rows[name, "fit"]
+        words = f"mean abs. error {row['mae']:.3f}, {row['coverage']:.0%} of 90 % intervals hold"
+        axes.set_title(f"{MEASURES[name]}\n{words}", fontsize=9)
+        axes.set(xlabel="predicted", ylabel="observed")
+    for axes in panels[len(names) :]:
+        axes.set_axis_off()
+    _legend(figure, records)
     return figure
 
 
 def _draw(axes: Axes, records: Sequence[Record]) -> None:
-    axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.8)
     for record in records:
-        colour, marker = COLOURS[record.grouping], MARKERS[record.normalization]
-        axes.plot([record.low, record.high], [record.observed] * 2, color=colour, alpha=0.25, linewidth=1)
-        filled = colour if record.ratings_per_item == 1 else "white"
-        axes.plot(record.predicted, record.observed, marker, color=colour, markerfacecolor=filled, markersize=4)
-    lows = [min(record.low, record.observed) for record in records]
-    axes.set(aspect="equal", xlim=(min(axes.get_xlim()[0], min(lows) - 0.02), 1.02))
-    low = max(min(lows) - 0.03, 0)
-    axes.set(xlim=(low, 1.02), ylim=(low, 1.02))
+        if record.method == "naive":
+            axes.plot(record.predicted, record.observed, "x", color="0.6", markersize=3, zorder=1)
+        elif record.method == "fit":
+            _draw_fitted(axes, record)
+    ends = [value for one in records for value in (one.predicted, one.observed)]
+    low, high = min(ends) - 0.04, min(max(ends) + 0.04, 1.01)
+    axes.plot([low, high], [low, high], color="0.4", linewidth=0.8, zorder=0)
+    axes.set(aspect="equal", xlim=(low, high), ylim=(low, high))
 
 
-def _legend(figure: Figure) -> None:
+def _draw_fitted(axes: Axes, record: Record) -> None:
+    colour = COLOURS.get(record.grouping, OTHER)
+    axes.plot([record.low, record.high], [record.observed] * 2, color=colour, alpha=0.2, linewidth=1, zorder=2)
+    filled = colour if record.ratings_per_item == 1 else "white"
+    style: dict[str, Any] = {"color": colour, "markerfacecolor": filled, "markersize": 4, "zorder": 3}
+    axes.plot(record.predicted, record.observed, MARKERS[record.target], **style)
+
+
+def _legend(figure: Figure, records: Sequence[Record]) -> None:
     from matplotlib.lines import Line2D
 
-    entries = [Line2D([], [], marker="o", linestyle="", color=c, label=g.replace("_", " ")) for g, c in COLOURS.items()]
-    entries += [Line2D([], [], marker=m, linestyle="", color="0.3", label=n) for n, m in MARKERS.items()]
-    entries.append(Line2D([], [], marker="o", linestyle="", color="0.3", markerfacecolor="white", label="2 ratings"))
-    figure.legend(handles=entries, loc="outside lower center", ncols=4, fontsize=8)
+    groupings = dict.fromkeys(one.grouping for one in records)
+    entries = [Line2D([], [], color=COLOURS.get(g, OTHER), linewidth=3, label=g.replace("_", " ")) for g in groupings]
+    for target in dict.fromkeys(one.target for one in records):
+        entries.append(Line2D([], [], marker=MARKERS[target], linestyle="", color="0.3", label=TARGETS[target]))
+    if any(one.ratings_per_item > 1 for one in records):
+        entries.append(
+            Line2D([], [], marker="o", linestyle="", color="0.3", markerfacecolor="white", label="2 ratings")
+        )
+    if any(one.method == "naive" for one in records):
+        entries.append(Line2D([], [], marker="x", linestyle="", color="0.6", label=METHODS["naive"]))
+    figure.legend(handles=entries, loc="outside lower center", ncols=3, fontsize=8)

@@ -11,14 +11,10 @@ from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Record
 
 
-def page(
-    understood: str, rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path], commands: Sequence[str]
-) -> str:
-    """Write what was read, a line per number that was learned, what is not told, and what to do next."""
+def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path], commands: Sequence[str]) -> str:
+    """Write a line per number that was learned, what is not told, and what to do next."""
     header = ["metric", "what", "value", "95 % interval", "rests on"]
     return "\n".join([
-        understood,
-        "",
         tables.aligned(header, [_line(row) for row in rows], left=2, last_left=True),
         "",
         *notes,

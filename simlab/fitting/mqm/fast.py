@@ -17,20 +17,21 @@ from threadpoolctl import threadpool_limits
 from simlab.fitting.mqm import moments, synthetic
 from simlab.fitting.mqm.moments import Margins
 from simlab.fitting.mqm.pilot import Pilot
+from simlab.fitting.mqm.qualities import minor_power, qualities
 from simlab.fitting.mqm.simulating import simulate
 from simlab.fitting.mqm.units import Units, draw, weighed
 from simlab.rng import stream
 from simlab.types import Bools, Floats
 from simlab.world.laws.fitted import Effects
 
-START = np.array([0.4, 0.5, 0.3, 0.1, 0.3, 0.2, 0.4, 0.5, 0.2, 0.4, 0.3, 0.5, 0.3])
-ROUNDS = (80, 100, 220)
-"""Tables that are simulated: a first, wide look, then around its answer."""
+ROUNDS = (120, 100, 200)
+"""Tables that are simulated: as the priors have them, then twice around the answer."""
 
 UNITS = ("system", "rater", "severity", "sharpness", "minor_sharpness")
 """Margins that speak of single systems and raters."""
 
-SHARPNESS = (0.05, 4.0)
+SHARPNESS, MOST_MINOR = (0.05, 4.0), 2.0
+OF_KINDS = ("kind_document_sd", "kind_segment_sd", "minor_noise")
 SPREAD = {"system": 0.5, "rater": 1.0, "severity": 1.0, "sharpness": 0.3, "minor_sharpness": 0.3}
 """Scales of the half-normal priors of how far systems, or raters, spread."""
 
@@ -72,14 +73,17 @@ def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...]
 def _fit(pilot: Pilot, seed: int, draws: int, rounds: tuple[int, ...]) -> Fit:
     observed = moments.margins(pilot)
     used = np.isfinite(observed.pairs)
-    centre, theta = observed, np.tile(START, (60, 1))
+    centre, theta = observed, np.empty(0)
+    held: tuple[Floats, list[Margins]] = np.empty((0, len(synthetic.NAMES))), []
     for number, n in enumerate(rounds):
         rng = stream(seed, "fit", number)
-        tried = _proposals(rng, theta, n)
+        tried = _proposals(rng, theta, n) if number else _prior(rng, n)
         simulated = [_simulated(rng, pilot, centre, row) for row in tried]
         used &= np.mean([np.isfinite(one.pairs) for one in simulated], axis=0) > 0.9
-        theta = _posterior(rng, tried, simulated, observed, used)
-        units = [estimate(field, observed, centre, simulated) for field in UNITS]
+        # Tables of the first, wide look are left behind: surfaces bend.
+        held = (np.concatenate([held[0], tried]), held[1] + simulated) if number > 1 else (tried, simulated)
+        theta = _posterior(rng, held[0], held[1], observed, used)
+        units = [estimate(field, observed, centre, simulated, tried) for field in UNITS]
         centre = centre._replace(**dict(zip(UNITS, (unit.shrunk for unit in units), strict=True)))
     return _assemble(stream(seed, "fit", "draws"), pilot, observed, units, theta, draws)
 
@@ -107,10 +111,11 @@ def _posterior(
 
 
 def _prior(rng: np.random.Generator, n: int) -> Floats:
-    theta = np.abs(rng.standard_normal((n, len(START)))) * np.where(
+    theta = np.abs(rng.standard_normal((n, len(synthetic.NAMES)))) * np.where(
         np.isfinite(synthetic.PRIOR_SCALE), synthetic.PRIOR_SCALE, 0.0
     )
     theta[:, synthetic.SHARES] = rng.random((n, len(synthetic.SHARES)))
+    theta[:, synthetic.SPREADS] = np.minimum(theta[:, synthetic.SPREADS], 1.5)
     return theta
 
 
@@ -123,18 +128,28 @@ def effects_of(pilot: Pilot, margins: Margins, theta: Floats) -> Effects:
     major_share = float(np.clip(expit(margins.severity.mean()), 0.01, 0.99)) if pilot.counts[1].any() else 0.01
     # Margins are those of all points; punctuation is drawn beside the law's minor and major errors.
     reduced = 1 - float(0.1 * pilot.counts[2].sum() / pilot.score.sum())
+    sharpness = np.clip(margins.sharpness, *SHARPNESS)
+    share = pilot.minor_weight * (1 - expit(logit(major_share) + odds)) / points(pilot, logit(major_share) + odds)
+    mass = np.exp(margins.rater)
+    minor = min(minor_power(float(margins.minor_sharpness[0]), float((mass * share).sum() / mass.sum())), MOST_MINOR)
+    quality = qualities(margins.system, sharpness, minor, np.stack([mass * share, mass * (1 - share)]))
     return Effects(
-        system_mean=np.exp(margins.system) * reduced,
-        leniency=np.exp(margins.rater) * points(pilot, logit(major_share)) / points(pilot, logit(major_share) + odds),
+        system_mean=np.exp(quality) * reduced,
+        leniency=mass * points(pilot, logit(major_share)) / points(pilot, logit(major_share) + odds),
         severity=np.exp(odds),
-        sharpness=np.clip(margins.sharpness, *SHARPNESS),
+        sharpness=sharpness,
         punctuation=np.exp(margins.punctuation),
-        **dict(zip(synthetic.NAMES, theta.tolist(), strict=True)),
+        **_kinds_known(pilot, dict(zip(synthetic.NAMES, theta.tolist(), strict=True))),
         major_share=major_share,
-        minor_sharpness=float(np.clip(margins.minor_sharpness[0], 0, 2)),
+        minor_sharpness=minor,
         minor_weight=pilot.minor_weight,
         major_weight=pilot.major_weight,
     )
+
+
+def _kinds_known(pilot: Pilot, theta: dict[str, float]) -> dict[str, float]:
+    """Let kinds of errors be alike where a table does not tell them apart."""
+    return theta if pilot.counts[1].any() else theta | dict.fromkeys(OF_KINDS, 0.0)
 
 
 def points(pilot: Pilot, log_odds: Floats) -> Floats:
@@ -146,12 +161,12 @@ def _simulated(rng: np.random.Generator, pilot: Pilot, centre: Margins, theta: F
     return moments.margins(simulate(rng, effects_of(pilot, centre, theta), pilot))
 
 
-def estimate(field: str, observed: Margins, centre: Margins, tables: list[Margins]) -> Units:
-    """Correct and weigh one kind of margins by what became of it in tables whose truth was `centre`."""
+def estimate(field: str, observed: Margins, centre: Margins, tables: list[Margins], theta: Floats) -> Units:
+    """Correct and weigh one kind of margins by what became of it in tables whose truth was `centre` and `theta`."""
     simulated = np.array([np.atleast_1d(getattr(one, field)) for one in tables])
     error = simulated - simulated.mean(0)
     corrected = np.atleast_1d(getattr(observed, field)) + np.atleast_1d(getattr(centre, field)) - simulated.mean(0)
-    return weighed(corrected, error, SPREAD[field])
+    return weighed(corrected, error, synthetic.sizes(theta), SPREAD[field])
 
 
 def leniencies(pilot: Pilot, rater: Units, severity: Units) -> Units:
@@ -160,7 +175,7 @@ def leniencies(pilot: Pilot, rater: Units, severity: Units) -> Units:
         return rater
     corrected = rater.corrected - np.log(points(pilot, severity.corrected))
     simulated = rater.corrected + rater.error - np.log(points(pilot, severity.corrected + severity.error))
-    return weighed(corrected, simulated - simulated.mean(0), SPREAD["rater"])
+    return weighed(corrected, simulated - simulated.mean(0), rater.features, SPREAD["rater"])
 
 
 def _assemble(
@@ -170,14 +185,15 @@ def _assemble(
     rows = theta[rng.choice(len(theta), draws, replace=len(theta) < draws)]
     pick = rng.integers(len(units[0].error), size=draws)
     named = dict(zip(UNITS, units, strict=True))
-    drawn = {field: draw(rng, unit, pick) for field, unit in named.items()}
-    _, leniency_sd = draw(rng, leniencies(pilot, named["rater"], named["severity"]), pick)
+    sizes = synthetic.sizes(rows)
+    drawn = {field: draw(rng, unit, sizes, pick) for field, unit in named.items()}
+    _, leniency_sd = draw(rng, leniencies(pilot, named["rater"], named["severity"]), sizes, pick)
     effects, at_large_too = [], []
     for k in range(draws):
         margin = observed._replace(**{field: values[k] for field, (values, _) in drawn.items()})
         severity_sd = float(drawn["severity"][1][k]) if pilot.counts[1].any() else 0.0
         known = effects_of(pilot, margin, rows[k])
-        system_sd = float(drawn["system"][1][k]) * average_sharpness(known)
+        system_sd = float(drawn["system"][1][k]) * _stretch(margin.system, known)
         one = at_large(rng, known, float(leniency_sd[k]), severity_sd)
         effects.append(one)
         at_large_too.append(population(rng, one, system_sd, float(leniency_sd[k]), severity_sd))
@@ -209,6 +225,13 @@ def at_large(rng: np.random.Generator, effects: Effects, leniency_sd: float, sev
     wanted = leniency_sd * rng.standard_normal() / np.sqrt(n) - leniency_sd**2 / 2
     factor = np.exp(wanted - np.log(effects.leniency).mean())
     return replace(effects, leniency=effects.leniency * factor, system_mean=effects.system_mean / factor)
+
+
+def _stretch(scores: Floats, known: Effects) -> float:
+    """Return by how much qualities, as an average rater sees them, are further apart than scores."""
+    apart = float(np.log(known.system_mean).std())
+    within = float(scores.std())
+    return average_sharpness(known) * (apart / within if within > 0 else 1.0)
 
 
 def average_sharpness(effects: Effects) -> float:

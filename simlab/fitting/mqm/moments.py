@@ -78,7 +78,7 @@ def margins(pilot: Pilot) -> Margins:
     sharpness, minor = _sharpness(pilot, x - x.mean(), fitted)
     sharper = fitted * np.exp((sharpness[pilot.rater] - 1) * (x - x.mean())[pilot.system])
     relative = pilot.score / (by_system[pilot.system] * by_rater[pilot.rater])
-    products = mean_products(pilot, relative / relative.mean())
+    products = mean_products(pilot, relative / max(float(relative.mean()), 1e-12))
     pairs = np.concatenate([products, kinds(pilot), _zeros(pilot), [_mean_root(pilot)], agreement(pilot)])
     rater = np.log(by_rater) - centre
     return Margins(x + centre, rater, severity, sharpness, minor, punctuation, pairs, _taste(pilot, sharper))
@@ -186,7 +186,7 @@ def _relative(pilot: Pilot, count: Floats) -> Floats:
     )
     expected = by_system[pilot.system] * by_rater[pilot.rater]
     relative = np.divide(count, expected, out=np.zeros_like(count), where=expected > 0)
-    return np.asarray(relative / relative.mean())
+    return np.asarray(relative / max(float(relative.mean()), 1e-12))
 
 
 def _zeros(pilot: Pilot) -> tuple[float, float]:

@@ -40,6 +40,9 @@ SHARES = [7, 12]
 SPREADS = [0, 1, 2, 3, 4, 5, 8, 9, 10]
 """Which parameters are spreads of logarithms."""
 
+TAIL = 6.0
+"""Degrees of freedom of the tails of what moments scatter by."""
+
 WALKERS, STEPS = 60, 450
 
 
@@ -67,6 +70,13 @@ def features(theta: Floats) -> Floats:
     return np.concatenate([np.ones((*theta.shape[:-1], 1)), variance, extra], axis=-1)
 
 
+def sizes(theta: Floats) -> Floats:
+    """Return what variances of errors add up from: a constant, variances of factors, and what counts scatter by."""
+    dispersion, share = theta[..., 6], theta[..., 7]
+    one = np.ones((*theta.shape[:-1], 1))
+    return np.concatenate([one, theta[..., SPREADS] ** 2, np.stack([dispersion, dispersion * share], -1)], axis=-1)
+
+
 def regress(theta: Floats, moments: Floats) -> Surface:
     """Learn the surface from simulated tables: `theta[simulation, parameter]`, `moments[simulation, kind]`."""
     x = features(theta)
@@ -85,7 +95,7 @@ def regress(theta: Floats, moments: Floats) -> Surface:
 
 def _size(theta: Floats) -> Floats:
     """Return what the spread of moments is log-linear in: a constant, and the sizes of the larger variances."""
-    logs = np.log(np.maximum(theta[..., [0, 1, 6]], 0.05))
+    logs = np.log(np.maximum(theta[..., [0, 1, 2, 3, 4, 6, 10]], 0.05))
     return np.concatenate([np.ones((*theta.shape[:-1], 1)), logs], axis=-1)
 
 
@@ -104,7 +114,9 @@ def log_posterior(theta: Floats, surface: Surface, observed: Floats) -> Floats:
     theta = np.clip(theta, 0, MOST)
     log_sd = _size(theta) @ surface.log_sd
     standard = (observed - features(theta) @ surface.coefficient) / np.exp(log_sd)
-    fit = -0.5 * np.einsum("...i,ij,...j->...", standard, surface.inverse, standard) - log_sd.sum(-1)
+    distance = np.einsum("...i,ij,...j->...", standard, surface.inverse, standard)
+    # Student's tails: surfaces bend, and products of few ratings have tails of their own.
+    fit = -0.5 * (TAIL + len(observed)) * np.log1p(distance / TAIL) - log_sd.sum(-1)
     prior = -0.5 * np.sum((theta / PRIOR_SCALE) ** 2, axis=-1)
     return np.where(inside, fit + prior, -np.inf)
 

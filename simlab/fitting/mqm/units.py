@@ -1,8 +1,8 @@
 """Tell single systems and raters, and how far they spread at large, from margins and the errors of these.
 
-A margin is a unit's truth, normal around a common level, and an error whose variance simulated tables show. The spread
-is sampled from its marginal posterior on a grid, so that few units give many spreads, some of them near 0, and never
-one that is cut off there.
+A margin is a unit's truth, normal around a common level, and an error whose variance simulated tables show, as it goes
+with the parameters of the law. The spread is sampled from its marginal posterior on a grid, so that few units give many
+spreads, some of them near 0, and never one that is cut off there.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 from scipy.special import logsumexp
 
 from simlab.types import Floats, Ints
@@ -23,18 +24,22 @@ class Units:
     """Say what margins tell of single systems or raters.
 
     `corrected[unit]` are margins less their bias, `error[table, unit]` errors of simulated ones around it,
-    `noise[unit]` the variance of an error's deviation from the mean error of all units. `prior` is the scale of the
-    half-normal prior of the spread.
+    `noise[unit]` the variance that an error's deviation from the mean error has on average, and `own` and `common` how
+    the variances of deviations and of the mean error go with `features[table]` of parameters. `prior` is the scale of
+    the half-normal prior of the spread.
     """
 
     corrected: Floats
     error: Floats
     noise: Floats
+    features: Floats
+    own: Floats
+    common: Floats
     prior: float
 
     @property
     def shrunk(self) -> Floats:
-        """Return the posterior mean of each unit."""
+        """Return the posterior mean of each unit, its errors being as they are on average."""
         if len(self.corrected) == 1:
             return self.corrected
         log = log_posterior(self.corrected, self.noise, self.prior)
@@ -43,12 +48,33 @@ class Units:
         return np.asarray(np.exp(log) @ (level + share * (self.corrected - level)))
 
 
-def weighed(corrected: Floats, error: Floats, prior: float) -> Units:
-    """Take margins with the errors of simulated ones; the variance of a deviation is over all tables."""
+def weighed(corrected: Floats, error: Floats, features: Floats, prior: float) -> Units:
+    """Take margins with the errors of simulated ones; `features[table, feature]` are what their variances go with."""
     n = len(corrected)
-    own = error - error.mean(1, keepdims=True)
-    noise = (own**2).mean(0) * n / max(n - 1, 1)
-    return Units(corrected, error, np.maximum(noise, 1e-9), prior)
+    mean = error.mean(1, keepdims=True)
+    own = error - mean
+    noise = np.maximum((own**2).mean(0) * n / max(n - 1, 1), 1e-9)
+    of_own, of_common = (_surface(features, square) for square in ((own**2).mean(1), mean[:, 0] ** 2))
+    return Units(corrected, error, noise, features, of_own, of_common, prior)
+
+
+def _surface(features: Floats, square: Floats) -> Floats:
+    """Return coefficients, none negative, of what squares of errors are on average: variances add up.
+
+    Squares scatter as they are large, so large ones count less in a second step.
+    """
+    scale = max(float(square.mean()), 1e-12)
+    weight = np.ones(len(square))
+    for _ in range(2):
+        coefficient, _ = nnls(features * weight[:, None], square / scale * weight)
+        weight = 1 / np.maximum(features @ coefficient, 0.1)
+    return np.asarray(coefficient * scale)
+
+
+def _variance(features: Floats, coefficient: Floats) -> Floats:
+    """Return the variance of errors, at least a tenth of what it is on average."""
+    variance = features @ coefficient
+    return np.asarray(np.maximum(variance, 0.1 * variance.mean() + 1e-12))
 
 
 def log_posterior(corrected: Floats, noise: Floats, prior: float) -> Floats:
@@ -64,20 +90,36 @@ def log_posterior(corrected: Floats, noise: Floats, prior: float) -> Floats:
     return np.asarray(log - logsumexp(log))
 
 
-def draw(rng: np.random.Generator, units: Units, pick: Ints) -> tuple[Floats, Floats]:
+def draw(rng: np.random.Generator, units: Units, features: Floats, pick: Ints) -> tuple[Floats, Floats]:
     """Draw units, `[draw, unit]`, and the spread of units at large for each draw.
 
-    `pick[draw]` says whose error a draw gets. One unit tells nothing of a spread, which then comes from its prior.
+    `features[draw]` are those of its parameters, `pick[draw]` says which table's error a draw gets, scaled to them.
+    One unit tells nothing of a spread, which then comes from its prior.
     """
     common = units.error[pick].mean(1, keepdims=True)
+    own = units.error[pick] - common
+    common = common * _scales(units.common, features, units.features, pick)[:, None]
     if len(units.corrected) == 1:
         return units.corrected - common, np.abs(units.prior * rng.standard_normal(len(pick)))
-    spread = draw_spreads(rng, log_posterior(units.corrected, units.noise, units.prior), len(pick))
+    own = own * _scales(units.own, features, units.features, pick)[:, None]
+    average = _variance(units.features, units.own).mean()
+    noise = units.noise * (np.maximum(features @ units.own, 0.1 * average + 1e-12) / average)[:, None]
+    spread = np.array([_one_spread(rng, units, row) for row in noise])
+    weight = 1 / (spread[:, None] ** 2 + noise)
     # How uncertain the level is stands in the mean error already.
-    level = _level(units.corrected, units.noise, spread)[0][:, None]
-    share = _shares(units.noise, spread)
-    own = units.error[pick] - common
+    level = ((weight * units.corrected).sum(1) / weight.sum(1))[:, None]
+    share = spread[:, None] ** 2 * weight
     return level + share * (units.corrected - level) - common - np.sqrt(share) * own, spread
+
+
+def _one_spread(rng: np.random.Generator, units: Units, noise: Floats) -> float:
+    return float(draw_spreads(rng, log_posterior(units.corrected, noise, units.prior), 1)[0])
+
+
+def _scales(coefficient: Floats, wanted: Floats, tables: Floats, pick: Ints) -> Floats:
+    """Return by what the error of a table is multiplied to be as large as parameters want it."""
+    held = _variance(tables, coefficient)
+    return np.asarray(np.sqrt(np.maximum(wanted @ coefficient, 0.1 * held.mean()) / held[pick]))
 
 
 def draw_spreads(rng: np.random.Generator, log: Floats, n: int) -> Floats:

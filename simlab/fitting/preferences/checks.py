@@ -1,8 +1,7 @@
-"""Hold fitted preferences against the table that they were fitted to, by what they would have said at the same design."""
+"""Hold fitted preferences against their table, by what raters would have said at the same design if the law held."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,33 +52,27 @@ class PreferenceChecks(NamedTuple):
 def checks(fit: PreferenceFit, seed: int = 0, tables: int = TABLES) -> PreferenceChecks:
     """Simulate tables at the pilot's design, each from a draw of the parameters, and compare them with the real one.
 
-    A law that holds fails some check in at most about `LEVEL` of pilots: each interval is as wide as its rank among the
-    simulated tables must be for all traits of a table to lie within theirs so often. Source: Gelman, Meng and Stern
-    1996 (Statistica Sinica 6), posterior predictive checks, with joint intervals.
+    A law that holds fails some check in at most about `LEVEL` of pilots: intervals are as wide as `1 - LEVEL` of the
+    simulated tables need to lie within all of theirs. Sources: Gelman, Meng and Stern 1996 (Statistica Sinica 6) for
+    posterior predictive checks, Westfall and Young 1993 (single step) for all of them together.
     """
     rng = stream(seed, "fit", "preferences", "checks")
     real = traits(fit.pilot, fit.pilot.outcome)
-    simulated = [traits(fit.pilot, simulate(rng, fit, k % fit.n_draws, fit.pilot)) for k in range(tables)]
     names = [name for name, value in real.items() if np.isfinite(value)]
+    simulated = [traits(fit.pilot, simulate(rng, fit, k % fit.n_draws, fit.pilot)) for k in range(tables)]
     values = np.array([[one[name] for name in names] for one in simulated])
-    share = _joint(values)
-    low, middle, high = np.nanquantile(values, (share, 0.5, 1 - share), axis=0)
-    return PreferenceChecks(
-        [
-            PreferenceCheck(name, real[name], *(float(of[k]) for of in (low, high, middle)))
-            for k, name in enumerate(names)
-        ]
-    )
+    low, middle, high = _intervals(values)
+    rows = zip(names, low, high, middle, strict=True)
+    return PreferenceChecks([PreferenceCheck(name, real[name], *map(float, row)) for name, *row in rows])
 
 
-def _joint(values: Floats) -> float:
-    """Return the tail that each of several intervals leaves out so that all of them hold `1 - LEVEL` of tables."""
-    n = len(values)
-    order = np.argsort(np.argsort(np.nan_to_num(values), axis=0, kind="stable"), axis=0)
-    ties = np.array([np.searchsorted(np.sort(column), column, "right") for column in np.nan_to_num(values).T]).T
-    first = np.array([np.searchsorted(np.sort(column), column, "left") for column in np.nan_to_num(values).T]).T
-    depth = np.minimum(np.minimum(ties, n - first), np.minimum(order + 1, n - order) + n).min(1)
-    return float(np.quantile(depth, LEVEL) / n)
+def _intervals(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return medians of `values[table, trait]` and joint intervals around them."""
+    lower, middle, upper = np.nanquantile(values, (LEVEL, 0.5, 1 - LEVEL), axis=0)
+    below, above = (np.maximum(side, 1e-9) for side in (middle - lower, upper - middle))
+    away = np.where(values < middle, (middle - values) / below, (values - middle) / above)
+    limit = float(np.quantile(np.nanmax(away, axis=1), 1 - LEVEL))
+    return middle - limit * below, middle, middle + limit * above
 
 
 def simulate(rng: np.random.Generator, fit: PreferenceFit, draw: int, design: Pilot) -> Ints:
@@ -202,9 +195,3 @@ def _of_raters(pilot: Pilot, score: Floats, tie: Array) -> dict[str, float]:
         "spread of raters' ties": _spread(habit - tie[named].mean(), count[met]),
         "raters who differ about systems": _spread(liked.ravel(), about),
     }
-
-
-def sentences(found: Sequence[PreferenceCheck] | PreferenceChecks) -> Mapping[str, str]:
-    """Say of each failed check which way predictions err."""
-    failed = found.failed if isinstance(found, PreferenceChecks) else found
-    return {one.name: ("more than" if one.real > one.high else "less than") + " the law allows" for one in failed}

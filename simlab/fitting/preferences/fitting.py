@@ -115,7 +115,7 @@ def _largest_rhat(held: Mapping[str, Floats]) -> float:
 
 
 def rhat(values: Floats) -> float:
-    """Return the rank-normalised split R-hat of `values[draw, chain]`. Source: Vehtari et al. 2021 (Bayesian Analysis)."""
+    """Return the rank-normalised split R-hat of `values[draw, chain]`. Source: Vehtari et al. 2021 (Bayesian Anal.)."""
     from scipy.special import ndtri
     from scipy.stats import rankdata
 

@@ -54,8 +54,8 @@ def _of_raters(pilot: Pilot) -> Iterator[str]:
         )
     elif pilot.n_raters == 1:
         yield (
-            "There is one rater: what they alone prefer is taken for what systems are worth, and other raters are taken "
-            "to be like them (sharpness_sd, tie_sd and taste_sd 0)."
+            "There is one rater: what they alone prefer is taken for what systems are worth, and other raters are "
+            "taken to be like them (sharpness_sd, tie_sd and taste_sd 0)."
         )
     elif pilot.n_raters < FEW_RATERS:
         yield (

@@ -42,7 +42,7 @@ UNITS: Mapping[str, str] = {
 """What differs from unit to unit, and by how much it does."""
 
 _ERROR, _LARGE = 2.5, 4.0
-"""Roughly the error, in logits, of what one comparison says of a unit; it changes how fast chains move, not where to."""
+"""Roughly the error, in logits, of what one comparison says of a unit: how fast chains move depends on it, no more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Hold a table of comparisons as the law sees it: cells of the same two outputs and rater, and what was said of them."""
+"""Hold a table of comparisons as the law sees it: what was said of the same two outputs by the same rater."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _refuse(pilot: Pilot) -> None:
         raise InputError(
             f"{len(pilot.outcome)} comparisons of {pilot.n_systems} systems: a fit needs at least two of each"
         )
-    parts = groups(pilot)
+    parts = connected(pilot)
     if len(parts) > 1:
         said = "; ".join(_listed([pilot.system_names[k] for k in part]) for part in parts[:2])
         raise InputError(
@@ -141,7 +141,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
-def groups(pilot: Pilot) -> list[list[int]]:
+def connected(pilot: Pilot) -> list[list[int]]:
     """List the systems that hang together by comparisons, the largest group first."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components

@@ -181,7 +181,8 @@ def _prior(at: Layout, theta: Floats, name: str, unit: Unit, gradient: Floats) -
 
 
 def _forward(held: Posterior, theta: Floats, units: Mapping[str, Unit]) -> _Seen:
-    place, factor = units["strength"].value, 1.0
+    place = units["strength"].value
+    factor: Floats | float = 1.0
     if "output" in units:
         place = held.system_of.of(place) + units["output"].value
         factor = held.item.of(np.exp(log_factors(units["item"])))

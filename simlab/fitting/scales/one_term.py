@@ -11,7 +11,7 @@ from simlab.fitting.scales.slices import slice_step
 from simlab.fitting.scales.terms import SHARED
 from simlab.types import Floats
 
-TUNED = 0.1
+TUNED = 0.05
 """Share by which a width follows the last move while it is tuned."""
 
 
@@ -74,7 +74,7 @@ def _draw_spread(rng: np.random.Generator, model: Model, state: State, k: int, t
 
     new = slice_step(rng, density, now, state.widths[k - 1])
     if tune:
-        state.widths[k - 1] += TUNED * (6 * np.abs(new - now) - state.widths[k - 1])
+        state.widths[k - 1] += TUNED * (15 * np.abs(new - now) - state.widths[k - 1])
         state.widths[k - 1] = np.maximum(state.widths[k - 1], 0.01 * model.scale[rows].min())
     state.sd[rows] = np.maximum(state.sd[rows] * new / now, NARROWEST * model.scale[rows])
 

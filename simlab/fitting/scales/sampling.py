@@ -14,6 +14,7 @@ from simlab.fitting.scales.normal_effects import draw_effects
 from simlab.fitting.scales.observing import Seen, seen_categories
 from simlab.fitting.scales.one_term import draw_terms
 from simlab.fitting.scales.own_scales import draw_sharpness, draw_thresholds
+from simlab.fitting.scales.shifts import draw_shifts
 from simlab.fitting.scales.standard_deviations import (
     draw_noise,
     draw_noise_parts,
@@ -23,6 +24,9 @@ from simlab.fitting.scales.standard_deviations import (
 from simlab.fitting.scales.tails import draw_tails
 from simlab.fitting.scales.terms import SINGLE
 from simlab.types import Bools, Floats, Ints
+
+JOINTLY = 10
+"""In each so many-th sweep all effects are drawn at once, which unbalanced tables may need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Chains:
     open: Bools
     state: State
     rng: np.random.Generator
+    count: int = 0
 
 
 def begin(rng: np.random.Generator, model: Model, seen: Seen, warmup: int) -> Chains:
@@ -85,13 +90,16 @@ def sweep(chains: Chains, tune: bool) -> None:
     if model.latent:
         draw_scale(rng, model, state)
         draw_noise_parts(rng, model, state)
-    draw_effects(rng, model, state)
+    if chains.count % JOINTLY == 0:
+        draw_effects(rng, model, state)
+    chains.count += 1
     draw_terms(rng, model, state, tune)
     if state.weight is not None:
         draw_tails(rng, model, state)
     if not model.latent:
         draw_noise(rng, model, state)
     draw_shares(rng, model, state)
+    draw_shifts(rng, model, state)
     if model.sharpened:
         draw_sharpness(rng, model, state)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -37,6 +38,14 @@ class Term:
     names: tuple[str, ...]
     level: Ints
     n: int
+
+
+class Division(NamedTuple):
+    """Say that the effects of one term are divided by those of another: `sums[whole, part]` adds the parts up."""
+
+    whole: int
+    part: int
+    sums: sparse.csr_matrix
 
 
 @dataclass(frozen=True)
@@ -86,6 +95,34 @@ class Terms:
         """Return 1 for effects that a rater's sharpness multiplies, 0 for the others: `[effect]`."""
         flags = [float(term.names[0] in SHARED) for term in self.terms]
         return np.asarray(flags)[self.term_of]
+
+    def rows(self, k: int) -> slice:
+        """Return where the effects of a term stand among all."""
+        return slice(int(self.starts[k]), int(self.starts[k + 1]))
+
+    def divisions(self, sharpened: bool) -> list[Division]:
+        """Return which terms divide which others; where raters sharpen, both have to be sharpened, or neither."""
+        if sharpened not in self._divided:
+            found = (self._division(k, j, sharpened) for j in range(len(self.terms)) for k in range(j))
+            turned = (self._division(j, k, sharpened) for j in range(len(self.terms)) for k in range(1, j))
+            self._divided[sharpened] = [one for one in (*found, *turned) if one is not None]
+        return self._divided[sharpened]
+
+    def _division(self, whole: int, part: int, sharpened: bool) -> Division | None:
+        if sharpened and self.shared[self.starts[whole]] != self.shared[self.starts[part]]:
+            return None
+        outer, inner = self.terms[whole], self.terms[part]
+        parent = np.full(inner.n, -1)
+        parent[inner.level] = outer.level
+        if not np.array_equal(parent[inner.level], outer.level):
+            return None
+        seen = np.flatnonzero(parent >= 0)
+        shape = outer.n, inner.n
+        return Division(whole, part, sparse.csr_matrix((np.ones(len(seen)), (parent[seen], seen)), shape=shape))
+
+    @cached_property
+    def _divided(self) -> dict[bool, list[Division]]:
+        return {}
 
     def few(self, most: int) -> Ints:
         """Return which effects belong to the smallest terms that hold at most so many effects together."""

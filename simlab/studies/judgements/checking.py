@@ -20,7 +20,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     """Carry out one small campaign, so that the parts say what they cannot work with; return the world's shape."""
     needs, law = plan(prepare(config), world), judgements_of(world)
     if "_target_" in config["decision"]:
-        raise InputError("decision: studies of judgements are decided by a z test; choose decision=significance")
+        raise InputError("decision: studies of judgements are decided by a test of means; choose decision=significance")
     if law.contest.fixed and config.get("document_draws", 1) > 1:
         raise InputError(
             f"document_draws={config['document_draws']}: the truth of a fixed test set is its own, so that another one "
@@ -28,8 +28,8 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         )
     if config["decision"].get("multiplicity") == "max_t":
         raise InputError(
-            "decision.multiplicity=max_t needs a test by flips, and judgements are held against each other by z tests; "
-            "choose decision.multiplicity=holm"
+            "decision.multiplicity=max_t needs a test by flips, and judgements are held against each other by their "
+            "means; choose decision.multiplicity=holm"
         )
     small = {
         "human_ratings": min(needs.human, ENOUGH),

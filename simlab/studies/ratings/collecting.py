@@ -12,9 +12,7 @@ from simlab.design.documents import draw_documents
 from simlab.rng import stream
 from simlab.studies.ratings.preparing import Prepared
 from simlab.types import RATE, Asked, Bools, Campaign, Collected, DesignFailure, Place, Seen, Streams, World
-
-UNMARKED = -1
-"""Number of errors where raters mark none."""
+from simlab.world.laws.fixed import UNMARKED
 
 
 class Backstage(NamedTuple):

@@ -8,6 +8,9 @@ import numpy as np
 
 from simlab.types import RATE, Answers, Floats, Ints, World
 
+UNMARKED = -1
+"""Number of errors where raters mark none."""
+
 
 @dataclass(frozen=True, slots=True)
 class FixedRatings:

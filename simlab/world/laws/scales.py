@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.types import RATE, Anew, Answers, Floats, Frame, Ints, World
-from simlab.world.laws.fixed import FixedRatings
+from simlab.world.laws.fixed import UNMARKED, FixedRatings
 from simlab.world.laws.scale_effects import Scale as Scale
 from simlab.world.laws.scale_effects import ScaleEffects as ScaleEffects
 from simlab.world.laws.scale_effects import answer_flat as answer_flat
@@ -27,9 +27,6 @@ from simlab.world.laws.scale_effects import to_scores as to_scores
 from simlab.world.laws.scale_effects import with_raters as with_raters
 from simlab.world.laws.scale_means import expected_scores
 from simlab.world.laws.scale_means import truth as truth
-
-UNMARKED = -1
-"""Number of errors where raters mark none."""
 
 
 @dataclass(frozen=True, slots=True)

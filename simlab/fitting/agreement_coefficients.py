@@ -1,0 +1,199 @@
+"""Say by one number how far raters agree on outputs: Krippendorff's alpha and intraclass correlations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from simlab.fitting.agreement_components import Intraclass, intraclass
+from simlab.rng import stream
+from simlab.tables.held import Ratings
+from simlab.types import Floats, Ints
+
+Level: TypeAlias = Literal["interval", "ordinal", "nominal"]
+FEW_CATEGORIES = 10
+"""Scores with more values than this are no categories."""
+ALPHA_RESAMPLES, ICC_RESAMPLES = 2000, 300
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """Hold one coefficient with its 95 % interval (documents drawn anew, raters as they are), and what it rests on.
+
+    NaN: not known. `ratings` of `outputs` that `raters` rated, on `documents`, went into it; `ratings_each` is how many
+    ratings ICC(A,k) averages, NaN for the others.
+    """
+
+    coefficient: str
+    value: float
+    low: float
+    high: float
+    ratings: int
+    outputs: int
+    raters: int
+    documents: int
+    ratings_each: float = math.nan
+
+
+class Rated(NamedTuple):
+    """Hold ratings, flat, by the number of the output, and the document of each output."""
+
+    output: Ints
+    rater: Ints
+    score: Floats
+    document: Ints
+
+
+def rated(ratings: Ratings) -> Rated:
+    """Number the outputs, systems on items, that have a rating."""
+    key = ratings.system * len(ratings.item_names) + ratings.item
+    outputs, output = np.unique(key, return_inverse=True)
+    document = ratings.document[outputs % len(ratings.item_names)]
+    return Rated(output, ratings.rater, ratings.score, np.unique(document, return_inverse=True)[1])
+
+
+def pairable(held: Rated) -> Rated:
+    """Keep the ratings of outputs that have two or more."""
+    count = np.bincount(held.output, minlength=len(held.document))
+    keep = count[held.output] > 1
+    number = np.cumsum(count > 1) - 1
+    document = np.unique(held.document[count > 1], return_inverse=True)[1]
+    return Rated(number[held.output[keep]], held.rater[keep], held.score[keep], document)
+
+
+def coefficients(ratings: Ratings) -> tuple[Coefficient, ...]:
+    """Compute alpha for each level of measurement that the scores have, ICC(1), ICC(A,1) and ICC(A,k).
+
+    Outputs with one rating say nothing of agreement: alpha leaves them out, ICC learns from them how outputs differ.
+    Scores that are few categories have an ordinal and a nominal alpha; with two categories all levels are one.
+    """
+    whole = rated(ratings)
+    twice = pairable(whole)
+    values = np.unique(ratings.score)
+    levels: tuple[Level, ...] = ("interval",)
+    if len(values) <= FEW_CATEGORIES:
+        levels = ("nominal",) if len(values) <= 2 else ("interval", "ordinal", "nominal")
+    return *(_alpha(twice, level) for level in levels), *_intraclass(whole)
+
+
+def alpha(held: Rated, level: Level) -> float:
+    """Return Krippendorff's alpha; NaN where no output has two ratings, or all scores are the same.
+
+    Source: Krippendorff 2004, Content Analysis, section 11.3; Hayes and Krippendorff 2007.
+    """
+    kept = pairable(held)
+    documents = int(kept.document.max(initial=-1)) + 1
+    return float(_statistic(kept, level)(np.ones((1, documents)))[0]) if documents else math.nan
+
+
+def _alpha(held: Rated, level: Level) -> Coefficient:
+    name = f"Krippendorff's alpha ({level})"
+    if not len(held.document):
+        return _coefficient(name, held, math.nan, np.zeros(0))
+    documents = int(held.document.max()) + 1
+    statistic = _statistic(held, level)
+    value = float(statistic(np.ones((1, documents)))[0])
+    return _coefficient(name, held, value, statistic(_weights(documents, ALPHA_RESAMPLES)))
+
+
+def _statistic(held: Rated, level: Level) -> Callable[[Floats], Floats]:
+    """Return what computes alpha from `weights[sample, document]`, how often each document is there."""
+    return _by_squares(held) if level == "interval" else _by_coincidences(held, level)
+
+
+def _by_squares(held: Rated) -> Callable[[Floats], Floats]:
+    """Compute alpha with squared differences from sums over documents."""
+    score = held.score - held.score.mean()
+    count = np.bincount(held.output)
+    deviation = score - (np.bincount(held.output, score) / count)[held.output]
+    within = np.bincount(held.output, deviation**2) * count / (count - 1)
+    of = held.document[held.output]
+    sums = np.stack(
+        [np.bincount(held.document, within), *(np.bincount(of, score**power) for power in range(3))], axis=1
+    )
+
+    def computed(weights: Floats) -> Floats:
+        observed, n, total, squares = (weights @ sums).T
+        expected = (squares - total**2 / n) / (n - 1)
+        return _one_minus(observed / n, np.where(expected > 1e-12 * squares / n, expected, 0.0))
+
+    return computed
+
+
+def _by_coincidences(held: Rated, level: Level) -> Callable[[Floats], Floats]:
+    """Compute alpha of categories from their coincidences within outputs, added over documents."""
+    values, category = np.unique(held.score, return_inverse=True)
+    counts = np.zeros((len(held.document), len(values)))
+    np.add.at(counts, (held.output, category), 1)
+    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(len(values))
+    pairs /= (counts.sum(1) - 1)[:, None, None]
+    by_document = np.zeros((int(held.document.max()) + 1, len(values) ** 2))
+    np.add.at(by_document, held.document, pairs.reshape(len(pairs), -1))
+
+    def computed(weights: Floats) -> Floats:
+        together = (weights @ by_document).reshape(len(weights), len(values), len(values))
+        n = together.sum(2)
+        distance = _distance(n, level)
+        total = n.sum(1)
+        expected = np.einsum("bc,bk,bck->b", n, n, distance) / (total * (total - 1))
+        return _one_minus(np.einsum("bck,bck->b", together, distance) / total, expected)
+
+    return computed
+
+
+def _distance(n: Floats, level: Level) -> Floats:
+    """Return squared distances of categories `[sample, category, category]`, given how often each occurs."""
+    k = n.shape[1]
+    if level == "nominal":
+        return np.broadcast_to(1 - np.eye(k), (len(n), k, k))
+    # Half of the ends and all between: how many values lie from one category to the other.
+    middle = np.cumsum(n, axis=1) - n / 2
+    return np.asarray((middle[:, :, None] - middle[:, None, :]) ** 2)
+
+
+def _one_minus(observed: Floats, expected: Floats) -> Floats:
+    shown = np.full(len(expected), np.nan)
+    np.divide(observed, expected, out=shown, where=expected > 0)
+    return 1 - shown
+
+
+def _intraclass(held: Rated) -> list[Coefficient]:
+    """Estimate the three correlations and their intervals from one set of resamples."""
+    whole = intraclass(held.output, held.rater, held.score, np.ones(len(held.document)))
+    samples = np.zeros((0, 3))
+    documents = int(held.document.max(initial=-1)) + 1
+    if documents > 1 and math.isfinite(whole.one_way):
+        weights = _weights(documents, ICC_RESAMPLES)[:, held.document]
+        found = [intraclass(held.output, held.rater, held.score, weight) for weight in weights]
+        samples = np.array([_three(one) for one in found])
+    names = "ICC(1)", "ICC(A,1)", "ICC(A,k)"
+    each = math.nan, math.nan, whole.ratings_each
+    return [
+        _coefficient(name, held, value, samples[:, k], each[k])
+        for k, (name, value) in enumerate(zip(names, _three(whole), strict=True))
+    ]
+
+
+def _three(found: Intraclass) -> tuple[float, float, float]:
+    return found.one_way, found.single, found.average
+
+
+def _weights(documents: int, n: int) -> Floats:
+    """Draw documents with replacement, n times: how often each is there, `[sample, document]`."""
+    rng = stream(0, "agreement", "documents")
+    return np.asarray(rng.multinomial(documents, np.full(documents, 1 / documents), size=n), float)
+
+
+def _coefficient(name: str, held: Rated, value: float, samples: Floats, ratings_each: float = math.nan) -> Coefficient:
+    known = samples[np.isfinite(samples)]
+    documents = len(np.unique(held.document))
+    low, high = math.nan, math.nan
+    # A sample of documents may have no output that was rated twice; with many such the rest would be a choice.
+    if documents > 1 and math.isfinite(value) and len(known) > 0.95 * len(samples) > 0:
+        low, high = np.quantile(known, (0.025, 0.975)).tolist()
+    numbers = len(held.score), len(held.document), len(np.unique(held.rater)), documents
+    return Coefficient(name, value, low, high, *numbers, ratings_each)

@@ -1,0 +1,135 @@
+"""Say which studies a table allows: who gets what, how many documents and ratings, how scores are normalised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from simlab.analysis import normalization
+from simlab.analysis.significance import patterns, permutation
+from simlab.design import grouping
+from simlab.design.balance import Table
+from simlab.design.grouping import Groups
+from simlab.rng import stream
+from simlab.studies.ratings.collecting import chosen_documents, deal, lay
+from simlab.studies.ratings.preparing import Prepared
+from simlab.types import Floats, Frame, Ints, Place, World
+from simlab.world.laws.fixed import fixed_ratings
+
+GROUPINGS: Mapping[str, Callable[[Frame], Groups]] = {
+    "pseudo_side_by_side": grouping.pseudo_side_by_side,
+    "system_balanced": grouping.system_balanced,
+    "ungrouped": grouping.ungrouped,
+}
+NORMALIZATIONS = ("none", "mean", "error", "zscore")
+LEVEL, PERMUTATIONS = 0.05, 500
+FEWEST_DOCUMENTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Name one way of asking: who gets what, how many documents, how many ratings of each output.
+
+    A `repetition` asks about the same documents, other raters being drawn for them; or, where nobody else rated them,
+    about other documents of the table.
+    """
+
+    grouping: str
+    documents: int
+    ratings_per_item: int
+    repetition: Literal["same documents", "other documents"] = "same documents"
+
+
+@dataclass(frozen=True, slots=True)
+class Dealt:
+    """Hold what some studies ask, `[study, ...]`, whatever anybody answers.
+
+    `document[study, k]` are their documents, `slot[study, system, k, rating]` who answers, `rater[...]` the same as
+    raters of the pool, `patterns[study]` the signs of its test. Studies of one set stand together, `per_set` of them.
+    """
+
+    document: Ints
+    slot: Ints
+    rater: Ints
+    patterns: tuple[Floats, ...]
+    per_set: int
+
+
+def normalizations(world: World) -> Sequence[str]:
+    """List the normalisations that make sense: errors must be counted, and a factor needs a scale that begins at 0."""
+    ratings = fixed_ratings(world)
+    counted = ratings is not None and int(ratings.errors.min()) >= 0
+    sensible = {"error": counted, "mean": world.frame.lower_is_better}
+    return tuple(name for name in NORMALIZATIONS if sensible.get(name, True))
+
+
+def designs(world: World, thirds: Sequence[int], ratings_per_item: Sequence[int]) -> list[Design]:
+    """List the designs that are predicted: groupings, thirds of the documents, ratings per item."""
+    n = world.frame.n_documents
+    documents = sorted({max(FEWEST_DOCUMENTS, round(n * third / 3)) for third in thirds})
+    every = [Design(g, d, r) for g in GROUPINGS for d in documents for r in ratings_per_item if d <= n]
+    found = (repeatable(world, design) for design in every)
+    return [design for design in found if design is not None]
+
+
+def repeatable(world: World, design: Design) -> Design | None:
+    """Say how studies of a design can be repeated with the ratings that there are; None where they cannot."""
+    seats = int((world.frame.rater >= 0).any(axis=0).sum(1).min())
+    if design.ratings_per_item > seats:
+        return None
+    table = lay(prepared(design), world, Place(0))
+    n = int(table.rateable.sum())
+    if n < design.documents:
+        return None
+    units = np.unique(table.groups.unit[:, table.rateable])
+    if (table.possible[units].sum(1) > 1).any():
+        return design
+    return replace(design, repetition="other documents") if n > design.documents else None
+
+
+def dealt(world: World, design: Design, *, seed: int, sets: int, per_set: int) -> Dealt:
+    """Draw documents and deal them, at the addresses that studies of the engine have: the bits are the same."""
+    per_set, sets = (per_set, sets) if design.repetition == "same documents" else (1, sets * per_set)
+    asking = prepared(design, seed, per_set)
+    table = lay(asking, world, Place(0))
+    studies = [_dealt(asking, world, table, Place(0, study=study)) for study in range(sets * per_set)]
+    document, slot = (np.array([one[k] for one in studies]) for k in (0, 1))
+    rater = _seated(world.frame)[document[:, None, :, None], slot]
+    return Dealt(document, slot, rater, tuple(one[2] for one in studies), per_set)
+
+
+def _dealt(asking: Prepared, world: World, table: Table, place: Place) -> tuple[Ints, Ints, Floats]:
+    """Return the documents of a study, who sits where `[system, document, rating]`, and the signs of its test."""
+    chosen = chosen_documents(asking, world, table, place)
+    asked = deal(stream(asking.seed, *place.of_study, "deal"), asking, table, chosen)
+    signs = patterns(stream(asking.seed, *place.of_study, "test"), int(chosen.sum()), PERMUTATIONS)
+    return np.flatnonzero(chosen), asked.slot[:, chosen], signs
+
+
+def _seated(frame: Frame) -> Ints:
+    """Return the rater in each seat of each document, `[document, slot]`."""
+    seated = np.full((frame.n_documents, frame.rater.shape[2]), -1, np.int64)
+    np.maximum.at(seated, frame.document, frame.rater.max(0))
+    return seated
+
+
+def prepared(design: Design, seed: int = 0, per_set: int = 1) -> Prepared:
+    """Bind the parts of the studies of a design."""
+    return Prepared(
+        seed=seed,
+        design={
+            "documents": design.documents,
+            "ratings_per_item": design.ratings_per_item,
+            "load_entropy": None,
+            "studies_per_document_set": per_set,
+        },
+        group=GROUPINGS[design.grouping],
+        normalise=normalization.none,
+        test=partial(permutation, permutations=PERMUTATIONS, p_value="add_one"),
+        level=LEVEL,
+        price_per_rating=0.0,
+    )

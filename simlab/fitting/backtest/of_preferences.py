@@ -1,0 +1,29 @@
+"""Hold predictions from a table of preferences against its other items, in the records of all backtests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simlab.fitting.backtest.carrying_out import NOTHING_CLAIMED
+from simlab.fitting.backtest.records import Record
+from simlab.fitting.preferences.backtest import PreferenceRecord, PreferenceSize, one_split
+from simlab.fitting.preferences.pilot import Pilot
+from simlab.types import Bools
+
+LAW = "preference"
+
+
+def split_records(whole: Pilot, in_pilot: Bools, number: int, seed: int, size: PreferenceSize) -> list[Record]:
+    """Fit to one part of the items, predict studies on the others, and compare."""
+    return list(_recorded(one_split(whole, in_pilot, number, seed, size)))
+
+
+def _recorded(found: Iterator[PreferenceRecord]) -> Iterator[Record]:
+    """Pairs of outputs are compared side by side: items are what a study counts, each compared once."""
+    for one in found:
+        law = LAW if one.method == "fit" else ""
+        design = "pairs", "none", one.items, 1, "other documents", one.measure
+        judged = one.observed, one.observed_mcse, one.judged_low, one.judged_high
+        unknown = "" if one.observed == one.observed else NOTHING_CLAIMED
+        place = one.split, one.target, one.method, law
+        yield Record(*place, *design, one.predicted, one.low, one.high, *judged, unknown)

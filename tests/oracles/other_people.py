@@ -1,0 +1,118 @@
+"""Predict from one campaign what a repetition by other people shows, and hold that against campaigns carried out.
+
+`uv run python -m tests.oracles.other_people` fits ESA-1 (WMT23 English-German, beside this repository) and prints the
+figures of docs/backtest.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.analysis.significance import patterns
+from simlab.fitting.backtest.flips import significant
+from simlab.rng import stream
+from simlab.tables.held import Ratings, Told
+from simlab.tables.reading import read
+from simlab.types import Floats, Frame, Ints
+from simlab.world.laws.fixed import fixed_ratings
+from simlab.world.laws.scales import ScaleEffects, latent_draw, with_raters, world_on
+from simlab.world.recorded import world_of
+
+FOLDER = Path(__file__).parents[3] / "shared/data/esa"
+DOCUMENTS = (10, 20, 40)
+DRAWS, LEVEL = 150, 0.05
+MEASURES = ("significant", "confirmed", "srp")
+
+
+class Repeated(NamedTuple):
+    """Hold what a study and its repetition show, over draws of documents: `[world]` each.
+
+    `significant` is the share of pairs that the repetition tells apart; of the claims of either the other confirms a
+    share `confirmed`, and all of them with probability `srp`.
+    """
+
+    significant: Floats
+    confirmed: Floats
+    srp: Floats
+
+
+def campaign(name: str) -> Ratings:
+    """Read a campaign, logins being told to be people."""
+    people = Told(people=FOLDER / "Annotators_mapping.csv")
+    return read(FOLDER / f"240315rc5{name}.scores.csv", people)
+
+
+def totals(value: Floats, frame: Frame) -> Floats:
+    """Add up segments by document, `[document, system]`, from `value[system, item, slot]`; gaps count as the others."""
+    rated = np.isfinite(value)
+    score = np.nansum(value, axis=2) / np.maximum(rated.sum(2), 1)
+    came = rated.any(2).astype(float)
+    by_document = (frame.document == np.arange(frame.n_documents)[:, None]).astype(float)
+    return np.asarray((by_document @ score.T) / (by_document @ came.T) * by_document.sum(1)[:, None])
+
+
+def repeated(first: Floats, second: Floats, n: int, draws: int = DRAWS) -> Repeated:
+    """Draw n documents at random, often; each time both campaigns `[world, document, system]` have the same ones."""
+    rng = stream(1, "documents", n)
+    found = [_once(rng, first, second, rng.choice(first.shape[1], n, replace=False)) for _ in range(draws)]
+    claims, kept, stable, share = (np.sum([one[k] for one in found], axis=0) for k in range(4))
+    return Repeated(share / draws, kept / np.maximum(claims, 1), stable / (2 * draws))
+
+
+def _once(rng: np.random.Generator, first: Floats, second: Floats, chosen: Ints) -> tuple[Floats, ...]:
+    signs = patterns(rng, len(chosen), 500)
+    (a, up_a), (b, up_b) = (significant(total[:, chosen], signs, LEVEL) for total in (first, second))
+    same = np.sign(up_a) == np.sign(up_b)
+    kept = (a & same).sum(1) + (b & same).sum(1)
+    stable = (same | ~a).all(1).astype(int) + (same | ~b).all(1)
+    return a.sum(1) + b.sum(1), kept, stable, b.mean(1)
+
+
+def predicted(effects: Sequence[ScaleEffects], frame: Frame, seed: int = 0) -> tuple[Floats, Floats]:
+    """Draw a study and its repetition by other people in the same seats, about the same documents, of each law."""
+    pairs = [_pair(stream(seed, "repetition", k), one, frame) for k, one in enumerate(effects)]
+    return np.stack([pair[0] for pair in pairs]), np.stack([pair[1] for pair in pairs])
+
+
+def _pair(rng: np.random.Generator, effects: ScaleEffects, frame: Frame) -> Iterator[Floats]:
+    seen = latent_draw(rng, effects, frame.document)
+    others = with_raters(rng, effects, frame.n_raters)
+    worlds = [world_on(rng, one, frame, potential=True, seen=seen) for one in (effects, others)]
+    values = [ratings.value for world in worlds if (ratings := fixed_ratings(world)) is not None]
+    return tuple(totals(value, frame) for value in values)
+
+
+def observed(name: str) -> Floats:
+    """Return the totals of a campaign, `[1, document, system]`, higher being better."""
+    world = world_of(campaign(name))
+    ratings = fixed_ratings(world)
+    if ratings is None:
+        raise ValueError("a campaign has ratings")
+    return (-1 if world.frame.lower_is_better else 1) * totals(ratings.value, world.frame)[None]
+
+
+def main(effects: Sequence[ScaleEffects] | None = None) -> None:
+    """Fit, predict, and print all that is compared."""
+    from simlab.fitting.scales import GAUSSIAN
+
+    table = campaign("ESA")
+    frame = world_of(table).frame
+    drawn = predicted(effects or GAUSSIAN.fit(table, seed=0, draws=200).effects, frame)
+    real = observed("ESA")
+    for n in DOCUMENTS:
+        expected = repeated(*drawn, n)
+        for judge in ("MQM", "GEMBA"):
+            found = repeated(real, observed(judge), n)
+            for measure in MEASURES:
+                values, seen = getattr(expected, measure), float(getattr(found, measure)[0])
+                low, high = np.quantile(values, (0.05, 0.95))
+                said = f"predicted {values.mean():.3f} [{low:.2f}, {high:.2f}] found {seen:.3f}"
+                print(f"{n:3} {judge:5} {measure:11} {said}")
+
+
+if __name__ == "__main__":
+    main()

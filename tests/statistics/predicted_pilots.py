@@ -1,0 +1,154 @@
+"""Hold what pilots predict against the truth that they were drawn from: fits, worlds and studies of many at once.
+
+All pilots have the same seats, so that their chains run side by side; what is sampled is what `simlab fit` samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.fitting.backtest.campaigns import Campaigns, campaigns
+from simlab.fitting.backtest.carrying_out import interval
+from simlab.fitting.backtest.designs import Design, dealt
+from simlab.fitting.backtest.measuring import Measured, measured
+from simlab.fitting.backtest.sums import sums
+from simlab.fitting.scales.fitting import assembled, prepare, scale_of, seen_scores
+from simlab.fitting.scales.priors import for_points
+from simlab.fitting.scales.sampling import Draws, begin, go_on
+from simlab.rng import stream
+from simlab.tables.held import Ratings
+from simlab.types import Frame, World
+from simlab.world.laws.scales import ScaleEffects, world_on
+from tests.pilots import Pilot, law_of, pilot
+
+Effects = list[ScaleEffects]
+
+
+class Size(NamedTuple):
+    """Say how many pilots of which size are drawn, fitted by how long chains, and predicted by how many worlds."""
+
+    pilots: int
+    n_systems: int
+    n_documents: int
+    warmup: int
+    kept: int
+    worlds: int
+    sets: int
+    per_set: int
+
+
+def drawn(size: Size, seed: int) -> list[Pilot]:
+    """Draw pilots that have the same seats."""
+    shape = {"n_systems": size.n_systems, "n_documents": size.n_documents}
+    return [pilot(stream(seed, "pilot", k), seating=stream(seed), **shape) for k in range(size.pilots)]
+
+
+def ratings_of(held: Pilot) -> Ratings:
+    """Return what a reader makes of the pilot's table."""
+    n_documents, n_raters = int(held.document.max()) + 1, len(held.leniency)
+    names = (tuple(f"{letter}{k}" for k in range(n)) for letter, n in (("S", len(held.quality)), ("d", n_documents)))
+    system_names, document_names = names
+    return Ratings(
+        system=held.system,
+        item=held.document,
+        rater=held.rater,
+        score=held.score,
+        errors=np.full(len(held.score), -1),
+        seconds=np.full(len(held.score), np.nan),
+        document=np.arange(n_documents),
+        system_names=system_names,
+        document_names=document_names,
+        item_names=document_names,
+        rater_names=tuple(f"r{k}" for k in range(n_raters)),
+        lower_is_better=False,
+        scale=(0.0, 100.0),
+        layout="ratings",
+    )
+
+
+def fitted(pilots: Sequence[Pilot], size: Size, seed: int) -> list[Effects]:
+    """Fit all pilots side by side, one chain each; draws of the law of each."""
+    first = ratings_of(pilots[0])
+    score = np.stack([one.score for one in pilots], axis=1)
+    # Priors are scaled to the spread of a pilot's scores: here to that of all, each about its own mean.
+    scale, priors = scale_of("gaussian", first), for_points(score - score.mean(0) + score.mean())
+    model, _ = prepare("gaussian", first, scale, priors, 1)
+    seen = seen_scores(score, scale, priors)
+    held = go_on(begin(stream(seed, "chains"), model, seen, size.warmup), size.kept)
+    rng = stream(seed, "others")
+    each = (only(held, k) for k in range(len(pilots)))
+    return [assembled(rng, model, one, scale, size.worlds, size.n_systems) for one in each]
+
+
+def only(held: Draws, table: int) -> Draws:
+    """Keep the draws of one table."""
+
+    def cut(value: Any) -> Any:
+        kept = {name: cut(one) for name, one in value.items()} if isinstance(value, dict) else None
+        return value[..., table : table + 1] if kept is None else kept
+
+    return Draws(**{field.name: cut(getattr(held, field.name)) for field in fields(Draws)})
+
+
+def frame_of(size: Size, n_documents: int) -> Frame:
+    """Seat all three raters at every one of so many documents."""
+    rater = np.broadcast_to(np.arange(3), (size.n_systems, n_documents, 3)).copy()
+    names = tuple(str(k) for k in range(n_documents))
+    systems = tuple(f"S{k}" for k in range(size.n_systems))
+    document, bucket = np.arange(n_documents), np.zeros(n_documents, int)
+    return Frame(document, bucket, rater, systems, names, ("r0", "r1", "r2"), lower_is_better=False)
+
+
+def worlds_of(laws: Sequence[ScaleEffects], frame: Frame, seed: int, word: str) -> list[World]:
+    """Draw a world of each law, every rating fixed."""
+    return [world_on(stream(seed, word, k), law, frame, potential=True) for k, law in enumerate(laws)]
+
+
+def studied(worlds: Sequence[World], design: Design, seed: int, sets: int, per_set: int) -> Campaigns:
+    """Carry out the same studies in all worlds."""
+    asked = dealt(worlds[0], design, seed=seed, sets=sets, per_set=per_set)
+    return campaigns(sums(worlds), asked, ("none",))["none"]
+
+
+class Held(NamedTuple):
+    """Say for a measure whether intervals hold the truth `[pilot]`, their widths, and errors of the predictions."""
+
+    held: np.ndarray
+    width: np.ndarray
+    error: np.ndarray
+
+
+def judged(
+    pilots: Sequence[Pilot],
+    effects: Sequence[Effects],
+    size: Size,
+    design: Design,
+    seed: int,
+    bounds: Callable[[str, Measured, float], tuple[float, float]] = interval,
+) -> dict[str, Held]:
+    """Predict studies of further documents by the pilot's raters, and hold that against those in a true world.
+
+    True worlds are drawn from the law of each pilot, and studied so often that little is left open.
+    """
+    frame = frame_of(size, max(2 * design.documents, size.n_documents))
+    true = measured(studied(worlds_of([law_of(one) for one in pilots], frame, seed, "true"), design, seed, 10, 12))
+    found: dict[str, list[tuple[bool, float, float]]] = {name: [] for name in true}
+    for k, laws in enumerate(effects):
+        worlds = worlds_of(laws, frame, seed, f"predicted {k}")
+        for name, values in measured(studied(worlds, design, seed + 1, size.sets, size.per_set)).items():
+            truth, error = float(true[name].value[k]), float(true[name].error[k])
+            low, high = bounds(name, values, error**2)
+            row = low <= truth <= high, high - low, float(np.nanmean(values.value)) - truth
+            found[name] += [row] if np.isfinite(truth) else []
+    return {name: Held(*np.array(rows).T) for name, rows in found.items()}
+
+
+def power(laws: Sequence[ScaleEffects], size: Size, n_documents: int, seed: int, studies: int) -> float:
+    """Return the power of studies of so many documents, over worlds of all laws."""
+    worlds = worlds_of(laws, frame_of(size, n_documents), seed, "power")
+    design = Design("pseudo_side_by_side", n_documents, 1)
+    return float(measured(studied(worlds, design, seed, 1, studies))["power"].value.mean())

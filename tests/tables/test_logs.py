@@ -1,0 +1,184 @@
+"""Logs of campaigns, who is one person, and segment scores with the documents beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simlab.tables import understood
+from simlab.tables.held import NOTHING, Ratings, Told
+from simlab.tables.placing import Shown, placed
+from simlab.tables.reading import read
+from simlab.types import InputError
+
+SHARED = Path(__file__).parents[3] / "shared/data"
+ESA, WMT23 = SHARED / "esa", SHARED / "wmt23_ende"
+
+
+def entry(
+    login: str, system: str, number: int, output: str, score: float, kind: str = "TGT", spans: str = "", end: float = 5
+) -> str:
+    marked = json.dumps([{"severity": severity, "error_type": None} for severity in spans.split()]).replace('"', '""')
+    return f'{login},{system},{number},{kind},eng,deu,{score},{output},False,"{marked}",1.5,{end}'
+
+
+def written(folder: Path, lines: list[str], name: str = "log.csv") -> Path:
+    path = folder / name
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def refused(path: Path, told: Told = NOTHING) -> str:
+    with pytest.raises(InputError) as caught:
+        read(path, told)
+    assert str(caught.value).isprintable()
+    return str(caught.value)
+
+
+LOG = [
+    entry("u2", "A", 4, "d#A", 90, spans="minor"),
+    entry("u2", "A", 3, "d#A", 80),
+    entry("u2", "A", 8, "d#A#bad1", 95, "BAD"),
+    entry("u2", "A", 7, "d#A#bad1", 20, "BAD"),
+    entry("u2", "x-tutorial", 1, "x-tutorial", 1),
+    entry("u1", "B", 9, "d#B", 60, spans="major minor"),
+    entry("u1", "B", 2, "e#B", 50, end=1),
+    entry("u3", "B", 2, "d#B", 40),
+    entry("u1", "B", 9, "d#B", 61),
+]
+
+
+def test_targets_are_ratings_and_damaged_copies_are_control_items(tmp_path: Path) -> None:
+    held = read(written(tmp_path, LOG))
+    assert held.layout == "log"
+    assert (held.lower_is_better, held.scale, held.rows) == (False, (0, 100), 9)
+    assert held.system_names == ("A", "B")
+    assert held.score.tolist() == [90, 80, 60, 50, 40]
+    assert held.errors.tolist() == [1, 0, 2, 0, 0]
+    # Segments by their order in a task; a document goes on in the task of the next login.
+    assert [held.item_names[k] for k in held.item] == ["2", "1", "1", "1", "2"]
+    np.testing.assert_array_equal(held.seconds, [3.5, 3.5, 3.5, np.nan, 3.5])
+    assert held.controls is not None
+    assert [held.rater_names[k] for k in held.controls.rater] == ["u2", "u2"]
+    assert held.controls.failed.tolist() == [False, True]
+    assert "1 items of a practice round and 2 control items are no ratings" in held.notes
+    assert "1 ratings of outputs that the same person had rated are left out: the first row counts" in held.notes
+
+
+def test_where_nobody_gave_a_score_spans_are_the_score(tmp_path: Path) -> None:
+    log = [entry("u", "A", 1, "d#A", 0, spans="major minor"), entry("u", "B", 2, "d#B", 0)]
+    held = read(written(tmp_path, log))
+    assert (held.lower_is_better, held.scale, held.score.tolist(), held.errors.tolist()) == (True, None, [6, 0], [2, 0])
+    assert "--better higher contradicts the table: nobody gave a score" in refused(
+        written(tmp_path, log), Told(better="higher")
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (entry("u", "A", 1, "d#A", 0).replace("TGT", "ODD"), "line 10: unknown kind of item 'ODD'"),
+        (entry("u", "B", 1, "f#B", 101), "line 10: score 101 is off the scale from 0 to 100"),
+        (entry("u", "A", 1, "d#A", 1).replace("[]", "{3"), "line 10: the spans are no list of errors"),
+        ("a,b,c", "line 10: has 3 fields; a row of a campaign log has 12"),
+        (entry("", "A", 1, "d#A", 1), "line 10: the login is empty"),
+    ],
+)
+def test_rows_that_cannot_be_are_named_by_line(line: str, says: str, tmp_path: Path) -> None:
+    assert says in refused(written(tmp_path, [*LOG, line]))
+
+
+def test_parts_are_placed_and_what_cannot_be_is_not() -> None:
+    def shown(login: str, system: str, numbers: list[int], mark: str = "") -> list[Shown]:
+        return [Shown(login, system, "d", mark, number) for number in numbers]
+
+    whole = shown("u", "A", [5, 4, 6])
+    assert placed(whole) == [1, 0, 2]
+    parts = [*whole, *shown("v", "B", [9]), *shown("u", "B", [50, 51])]
+    assert placed(parts) == [1, 0, 2, 2, 0, 1]
+    copies = [*parts, *shown("w", "B", [70, 71], "copy"), *shown("x", "B", [3, 1, 2], "copy")]
+    assert placed(copies)[6:] == [0, 1, 2, 0, 1]
+    assert placed([*whole, *shown("v", "B", [9])])[3:] == [None]
+
+
+PEOPLE = ["person,login", "p1,u1", "p1,u3", "p2,u2"]
+
+
+def test_logins_that_are_one_person(tmp_path: Path) -> None:
+    log = written(tmp_path, LOG)
+    held = read(log, Told(people=written(tmp_path, PEOPLE, "people.csv")))
+    assert held.rater_names == ("p1", "p2")
+    assert "3 logins are 2 people" in held.notes
+    some = read(log, Told(people=written(tmp_path, PEOPLE[:3], "people.csv")))
+    assert some.rater_names == ("p1", "u2")
+    assert "--people does not name 1 logins (u2): each counts as a person" in some.notes
+    bare = read(log, Told(people=written(tmp_path, [f"{row};" for row in ("u1;p", "u2;q", "u3;p")], "people.csv")))
+    assert bare.rater_names == ("p", "q")
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (["person,login", "p,someone"], "names none of the table's raters, such as u1"),
+        ([*PEOPLE, "p2,u1"], "line 5: u1 is p1 on line 2 and p2 here; a login is one person"),
+        ([*PEOPLE, ",u4"], "line 5: does not say who u4 is"),
+        (["login", "u1"], "does not show which column says who a login is"),
+        (["a,login,b", "1,u1,2"], "does not show which column says who a login is"),
+    ],
+)
+def test_files_of_people_that_cannot_be(rows: list[str], says: str, tmp_path: Path) -> None:
+    assert says in refused(written(tmp_path, LOG), Told(people=written(tmp_path, rows, "people.csv")))
+
+
+def test_segment_scores_come_in_the_order_of_the_documents_beside_them(tmp_path: Path) -> None:
+    scores = ["A\t-1", "A\tNone", "A\t-0.5", "B\t0", "B\t-25", "B\tNone"]
+    path = written(tmp_path, scores, "en-de.mqm.seg.score")
+    assert "need en-de.docs beside them" in refused(path)
+    written(tmp_path, ["news\tx", "news\tx", "web\ty"], "en-de.docs")
+    held = read(path)
+    assert (held.layout, held.rater_known, held.lower_is_better) == ("segment_scores", False, False)
+    assert held.document_names == ("x", "y")
+    assert [held.item_names[k] for k in held.item] == ["1", "3", "1", "2"]
+    assert held.score.tolist() == [-1, -0.5, 0, -25]
+    assert (held.rows, held.gaps) == (6, 2)
+    assert "A has 2 lines, and .docs beside it has 3" in refused(written(tmp_path, scores[:2], "en-de.x.seg.score"))
+    assert "A has more than 3 lines" in refused(written(tmp_path, ["A\t1"] * 4, "en-de.x.seg.score"))
+    for told, says in ((Told(better="lower"), "contradicts"), (Told(people=path), "does not say who rated")):
+        assert says in refused(path, told)
+    assert "has no header that names columns" in refused(path, Told(columns={"score": "x"}))
+
+
+def published(name: str, **told: object) -> Ratings:
+    if not ESA.is_dir():
+        pytest.skip("needs the published campaigns, which are not here")
+    return read(ESA / f"240315rc5{name}.scores.csv", Told(**told))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "people"), [("ESA", 8), ("GEMBA", 11), ("MQM", 10)])
+def test_published_campaigns_have_the_same_outputs_rated_by_other_people(name: str, people: int) -> None:
+    held = published(name, people=ESA / "Annotators_mapping.csv")
+    assert (len(held.score), held.n_systems, held.n_documents, len(held.item_names)) == (2691, 13, 71, 207)
+    assert held.n_raters == people
+    assert published(name).n_raters == 33
+    # Every output is rated once.
+    assert len(np.unique(held.system * 207 + held.item)) == 2691 == 13 * 207
+    assert held.controls is not None
+    assert 390 < len(held.controls.failed) < 400
+    assert 0.05 < held.controls.failed.mean() < 0.25
+    assert held.lower_is_better == (name == "MQM")
+
+
+def test_published_segment_scores() -> None:
+    if not WMT23.is_dir():
+        pytest.skip("needs the published segment scores, which are not here")
+    held = read(WMT23 / "en-de.mqm.seg.score")
+    system = held.system == held.system_names.index("AIRC")
+    assert held.score[system].mean() == pytest.approx(-14.227826086956528)  # en-de.mqm.sys.score
+    assert understood.line(held).startswith(
+        "5,980 ratings of 13 systems, 190 documents (460 segments), raters not named"
+    )
+    for metric in ("BLEU-refA", "GEMBA-MQM-src", "Random-sysname-src"):
+        assert read(WMT23 / f"en-de.{metric}.seg.score").n_documents == 192
