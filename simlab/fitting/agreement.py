@@ -121,7 +121,7 @@ class Agreement:
         lines = ["Intervals (95 %) are over documents, for the raters of this table."]
         lines.append("Leniency is how much better than the other raters of the same outputs one scores, in points.")
         lines.append("Sharpness is the slope on their mean: noise in it makes all slopes smaller, so compare raters.")
-        return [*lines, self.controls] if self.controls else lines
+        return [*lines, f"A control item is failed where {self.controls}."] if self.controls else lines
 
 
 def agreement_of(ratings: Ratings, where: str = "the table") -> Agreement:

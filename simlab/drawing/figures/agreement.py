@@ -56,7 +56,7 @@ def _draw_shares(axes: Axes, edges: Floats, shares: Floats) -> None:
     left = np.cumsum(shares, axis=1) - shares
     colours = colormaps["cividis"](np.linspace(0.95, 0.05, len(edges)))
     for band, edge in enumerate(edges):
-        label = f"up to {edge:g}" if band else f"score {edge:g}"
+        label = f"up to {edge:g}" if band or edge else "score 0"
         axes.barh(range(len(shares)), shares[:, band], left=left[:, band], color=colours[band], label=label, height=0.8)
     axes.set(xlim=(0, 1), xlabel="share of ratings")
     _finish(axes, len(edges))
@@ -70,7 +70,7 @@ def _draw_spread(axes: Axes, raters: Sequence[RaterProfile], better: str) -> Non
     axes.plot(median, rows, "|", color="black", markersize=11, markeredgewidth=2, label="median", clip_on=False)
     axes.plot([rater.mean for rater in raters], rows, "D", color="#E69F00", markeredgecolor="black", label="mean")
     axes.set(xlabel=f"score ({better} is better)")
-    if low.min() >= 0:
+    if 0 <= low.min() < most.max() / 4:
         axes.set_xlim(0, None)
     axes.tick_params(axis="y", length=0)
     _finish(axes, 4)
@@ -79,12 +79,14 @@ def _draw_spread(axes: Axes, raters: Sequence[RaterProfile], better: str) -> Non
 def _draw_beside(axes: Sequence[Axes], raters: Sequence[Corated]) -> None:
     """Draw leniency and sharpness with their intervals, beside what a rater like the others has."""
     rows = range(len(raters))
-    labels = ("leniency: better than co-raters (points)", "sharpness: slope on co-raters' mean")
-    for panel, name, like, label in zip(axes, ("leniency", "sharpness"), (0, 1), labels, strict=True):
+    labels = ("leniency: better than the\nothers on the same outputs (points)", "sharpness: slope on\nthe others' mean")
+    middle = float(np.median(slopes)) if (slopes := [r.sharpness for r in raters if np.isfinite(r.sharpness)]) else 0.0
+    likes, said = (0.0, middle), ("like the others", "middle rater")
+    for panel, name, like, word, label in zip(axes, ("leniency", "sharpness"), likes, said, labels, strict=True):
         value, low, high = (
             np.array([getattr(rater, f"{name}{end}") for rater in raters]) for end in ("", "_low", "_high")
         )
-        panel.axvline(like, color="0.6", linewidth=1, label="like the others")
+        panel.axvline(like, color="0.6", linewidth=1, label=word)
         panel.hlines(rows, low, high, color="#0072B2", linewidth=2, label="95 %")
         panel.plot(value, rows, "o", color="#0072B2", markersize=5)
         panel.set(xlabel=label)
