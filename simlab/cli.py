@@ -472,10 +472,6 @@ def fit_metric(
     keep_order: Annotated[
         bool, typer.Option("--keep-order", help="Let the metric favour the first system of a pair.")
     ] = False,
-    columns: Columns = None,
-    better: Better = None,
-    scale: Scale = None,
-    people: People = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
     ] = None,
@@ -504,11 +500,8 @@ def fit_metric(
         human_lower_is_better=human_lower_is_better,
         keep_order=keep_order,
     )
-    print(
-        fitted.answer(
-            file, metrics, references, options, out, form, _keeping(save), beside=_told(columns, better, scale, people)
-        )
-    )
+    beside = _told(columns, better, scale, people)
+    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save), beside=beside))
 
 
 @app.command(epilog="Example: simlab verify outputs/item_grouping")

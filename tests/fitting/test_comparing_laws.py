@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pilots import Truth
+from plain_law import TRUTH, drawn, law
 
 from simlab.fitting.comparing_laws import MOST_VALUES, chosen, compare, grid, predictive, ranked
 from simlab.fitting.laws import Law, laws
 from simlab.fitting.parts import folds, of_documents, thinned
 from simlab.tables.held import Ratings
-from plain_law import TRUTH, drawn, law
-from pilots import Truth
 
 LATENT = Truth(
     mean=0,
@@ -42,7 +42,7 @@ def test_the_law_that_knows_the_spreads_wins_over_one_that_does_not() -> None:
     assert chosen(found) == "right"
     # A law that says the same is no worse.
     twins = compare([right, law(TRUTH, "twin")], drawn(1), seed=0)
-    assert abs(twins[1].behind) < 0.02
+    assert abs(twins[1].behind) < 0.05
 
 
 def test_log_scores_are_those_of_the_normal_law() -> None:
@@ -54,7 +54,10 @@ def test_log_scores_are_those_of_the_normal_law() -> None:
     left = pilot.score - mean[pilot.system]
     lenient = np.bincount(pilot.rater, weights=left) / np.bincount(pilot.rater)
     sd = np.sqrt(9 + 4 + 1 + 4.2**2 + 1 / 12)
-    exact = norm.logpdf(left - lenient[pilot.rater], scale=sd).mean()
+    edges = np.array([-np.inf, *grid(pilot.score, pilot.scale), np.inf])
+    share = np.diff(norm.cdf(edges, (mean[pilot.system] + lenient[pilot.rater])[:, None], sd), axis=1)
+    bins = np.searchsorted(edges, pilot.score) - 1
+    exact = np.log(share[np.arange(len(bins)), bins]).mean()
     # Held-out means are those of fewer documents, and predictions are simulated: a few hundredths.
     assert found.log_score == pytest.approx(exact, abs=0.08)
 

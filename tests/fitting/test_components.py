@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from plain_law import TRUTH, drawn, effects, law
 
 from simlab.fitting.components import Components, components, variances
 from simlab.fitting.generalisability import (
@@ -17,7 +18,6 @@ from simlab.fitting.generalisability import (
     trade,
 )
 from simlab.world.laws.scales import answer_flat
-from plain_law import TRUTH, drawn, effects, law
 
 KNOWN = {"system": 9.0, "document": 4.0, "system_document": 2.0, "leniency": 6.0, "rater_system": 1.0}
 KNOWN |= {"rater_document": 0.5, "residual": 12.0}
@@ -89,7 +89,9 @@ def test_errors_are_those_of_simulated_studies() -> None:
     system, document, seat = (axis.ravel() for axis in np.indices((2, n, each)))
     rater = (document * each + seat) % raters
     for _ in range(studies):
-        one = replace(effects(truth, quality, raters, rng), scale=replace(effects(truth, quality, 1, rng).scale, step=0.0))
+        one = replace(
+            effects(truth, quality, raters, rng), scale=replace(effects(truth, quality, 1, rng).scale, step=0.0)
+        )
         score = answer_flat(rng, one, system, document, rater, np.arange(n))
         mean = np.bincount(system, weights=score) / (n * each)
         differences.append(mean[0] - mean[1])
@@ -134,7 +136,7 @@ def test_more_ratings_each_pay_only_where_documents_cost() -> None:
     weighed = trade(held(), 80)
     assert weighed is not None
     assert [row.each for row in weighed.rows] == list(range(1, 21))
-    assert [row.best for row in weighed.rows][0] == 1
+    assert weighed.rows[0].best == 1
     assert weighed.rows[1].error == pytest.approx(np.sqrt(2 * (2 / 40 + 12 / 80)))
     # A second rating pays from a price of 2 A / B ratings on.
     assert weighed.price[1] == pytest.approx(2 * 2 / 12)
