@@ -81,8 +81,8 @@ def test_the_command_writes_a_world_that_a_sweep_takes(
         ("", "is empty"),
         ("system\tdocument\tsegment\trater\tscore\n", "no ratings"),
         ("system\tdocument\tsegment\trater\tscore\na\tb\tc\td\te\n", "is not a number"),
-        ("system\tdocument\tsegment\trater\tscore\na\tb\tc\td\t0\n", "nothing to fit"),
-        ("system\tseg_id\tscore\na\tb\t0\n", "without a rater column"),
+        ("system\tdocument\tsegment\trater\tscore\na\tb\tc\td\t0\n", "no law fits such a table"),
+        ("system\tseg_id\tscore\na\tb\t0\n", "no law fits such a table"),
     ],
 )
 def test_malformed_tables_are_one_line(
