@@ -123,7 +123,9 @@ def answered(law: LawName, latent: Floats, true: Truths) -> tuple[Floats, Scale]
     return VALUES[law][(latent[:, None] > cuts[None]).sum(1)], scale
 
 
-def calibrate(law: LawName, size: Size, tables: int, seed: int, run: tuple[int, int, int] = (300, 400, 2)) -> dict[str, Floats]:
+def calibrate(
+    law: LawName, size: Size, tables: int, seed: int, run: tuple[int, int, int] = (300, 400, 2)
+) -> dict[str, Floats]:
     """Return by parameter the share of draws below the truth: `[table]` or `[unit, table]`; uniform if all is well."""
     rng = np.random.default_rng(seed)
     held = design(size)
@@ -147,7 +149,9 @@ def ranks(draws: Draws, true: Truths) -> dict[str, Floats]:
         found["mean"] = (draws.mean < true.mean).mean(0)
     if len(np.unique(true.sharp_sd)) > 1:
         found["sharpness_sd"] = (draws.sharp_sd < true.sharp_sd).mean(0)
-        found["sharpness contrast"] = ((draws.sharp[:, 1:] - draws.sharp[:, :1]) < (true.sharp[1:] - true.sharp[:1])).mean(0)
+        found["sharpness contrast"] = (
+            (draws.sharp[:, 1:] - draws.sharp[:, :1]) < (true.sharp[1:] - true.sharp[:1])
+        ).mean(0)
     return found
 
 
