@@ -10,13 +10,18 @@ from simlab.drawing.figures import files
 from simlab.drawing.text import agreement as text
 from simlab.drawing.text.tables import Form
 from simlab.fitting.agreement import Agreement, agreement_of
-from simlab.tables.held import NOTHING, Told
+from simlab.tables import understood
+from simlab.tables.held import NOTHING, Ratings, Told
 
 
 def answer(file: Path, form: Form, plot: Path | None, told: Told = NOTHING) -> str:
     """Read a table of ratings and write how far its raters agree; draw their scores if a file for that is named."""
-    measured = measured_on(file, plot, told)
-    return text.page(measured.tables(), measured.notes()) if form == "table" else text.write(measured.tables(), form)
+    files.check_suffix(plot, "--plot")
+    ratings = ratings_of(file, told)
+    measured = _measured(ratings, where(file), plot)
+    if form == "table":
+        return text.page(measured.tables(), measured.notes())
+    return text.write(understood.record(ratings), measured.tables(), form)
 
 
 def measured_on(file: Path | None, plot: Path | None, told: Told = NOTHING) -> Agreement:
@@ -25,7 +30,11 @@ def measured_on(file: Path | None, plot: Path | None, told: Told = NOTHING) -> A
     Raises InputError for a table that cannot be read, and for a figure's file that no format belongs to.
     """
     files.check_suffix(plot, "--plot")
-    measured = agreement_of(ratings_of(file, told), where(file))
+    return _measured(ratings_of(file, told), where(file), plot)
+
+
+def _measured(ratings: Ratings, where: str, plot: Path | None) -> Agreement:
+    measured = agreement_of(ratings, where)
     if plot is not None:
         files.save(figure.draw(measured), plot)
     return measured

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from simlab.commands import saving
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note, program
+from simlab.config.recorded import understood
 from simlab.types import OK, UNRUN, InputError
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def simulate(
     allow_version: bool = False,
 ) -> Launched:
     """Run what is missing of a sweep and return its finding; dry, run nothing and return what it would take."""
+    for line in understood(sweep.composed.values()):
+        note(line)
     if dry:
         from simlab.drawing.text.forecast import foreseen
         from simlab.engine.forecast import forecast

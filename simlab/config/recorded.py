@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab import files
 from simlab.config.overrides import Setting
+from simlab.messages import legible
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -104,16 +106,12 @@ def _digest(file: Path, section: Mapping[str, Any]) -> str:
 
 def _better(file: Path, section: Mapping[str, Any]) -> str | None:
     """Say which scores of a table are better; None where it says so itself, or was always read so."""
-    from simlab.tables import columns
-    from simlab.tables.held import Told
-    from simlab.tables.reading import always_read, read
+    from simlab.tables.reading import always_read
 
-    people = section["people"]
-    told = Told(columns.told(section["columns"]), section["better"], None, people and files.expanded(people))
-    ratings = read(file, told)
+    ratings = _understood(file, section)
     if ratings.layout != "ratings":
         return None
-    if not ratings.lower_is_better:
+    if ratings.better == "higher":
         return "higher"
     return None if ratings.better_from == "table" or always_read(file) else "lower"
 
@@ -126,6 +124,53 @@ def _suited(settings: Mapping[str, Setting], declared: Mapping[str, Setting], ki
     suited = {kind.suits.get(option) for option in systems.values}
     only = suited.pop() if len(suited) == 1 else None
     return [Setting("raters", (only,))] if only and declared.get("systems") != systems else []
+
+
+class Understood(NamedTuple):
+    """Hold what was understood of a table: in a line, and which scores are better."""
+
+    line: str
+    layout: str
+    better: str
+    better_from: str
+
+    @property
+    def turned(self) -> str:
+        """Say what was understood, and the key that turns the direction of a table that does not tell it."""
+        other = "lower" if self.better == "higher" else "higher"
+        said = self.line.partition(" (--better")[0]
+        return said if self.layout != "ratings" else f"{said} (systems.better={other} turns it)"
+
+
+def understood(configs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say in a line each what is understood of the tables of recorded systems, and how to turn what is assumed."""
+    sections = [config["systems"] for config in configs if "better" in config["systems"] and config["systems"]["path"]]
+    files_of = {section["path"]: files.expanded(section["path"]) for section in sections}
+    lines = {
+        f"{legible(section['path'])}: {_understood(files_of[section['path']], section).turned}": None
+        for section in sections
+        if files_of[section["path"]].is_file()
+    }
+    return list(lines)
+
+
+def _understood(file: Path, section: Mapping[str, Any]) -> Understood:
+    people = section["people"]
+    told = section["columns"], section["better"], people and files.expanded(people)
+    return _read(file, file.stat().st_mtime_ns, *told)
+
+
+@lru_cache(maxsize=64)
+def _read(file: Path, changed: int, names: str | None, better: Any, people: Path | None) -> Understood:
+    """Read a table once, as long as it is the same; what is kept of it is a line."""
+    from simlab.tables import columns
+    from simlab.tables.held import Told
+    from simlab.tables.reading import read
+    from simlab.tables.understood import line
+
+    ratings = read(file, Told(columns.told(names), better, None, people))
+    better = "lower" if ratings.lower_is_better else "higher"
+    return Understood(line(ratings), ratings.layout, better, ratings.better_from)
 
 
 _REFUSED = {

@@ -156,7 +156,7 @@ def _notes(human: Comparisons) -> list[str]:
 def understood(held: Preferences) -> str:
     """Say in one line what was read: how many comparisons, of whom, by whom, and how many are ties."""
     n = len(held.outcome)
-    words = f"{n:,} comparisons of {held.n_systems} systems ({_n_pairs(held)} pairs)"
+    words = f"{n:,} comparisons of {held.n_systems} systems ({_several(_n_pairs(held), 'pair')})"
     words += f", {len(held.item_names):,} items" if held.item_known else ", items not named"
     words += f", {_several(held.n_raters, 'rater')}" if held.rater_known else ", raters not named"
     if n:

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from simlab.config.overrides import Setting
-from simlab.config.recorded import for_systems, identify, one_world, with_raters
+from simlab.config.recorded import for_systems, identify, one_world, understood, with_raters
 from simlab.studies.kinds import kind_asking
+from simlab.tables.held import Told
+from simlab.tables.reading import read
 from simlab.types import InputError
+from simlab.world import recorded
 
 RATE, COMPARE, JUDGE = map(kind_asking, ("rate", "compare", "judge"))
 
@@ -197,3 +200,57 @@ def test_what_has_no_file_has_no_digest(section: dict[str, Any], tmp_path: Path)
         before = {name: dict(held) for name, held in config.items()}
         identify(config)
         assert config == before
+
+
+BEFORE = "system\tdocument\tsegment\trater\tscore\n"
+SUMS = BEFORE + "".join(f"s{k % 2}\td{k // 2}\t1\tr\t{score}\n" for k, score in enumerate((0, 0, 0.1, 5, 0, 1)))
+POINTS = "system,document,score\n" + "".join(
+    f"s{k % 2},d{k // 2},{score}\n" for k, score in enumerate((70, 61, 80, 55))
+)
+COUNTED = "system,item,score,errors\na,1,5,1\nb,1,0,0\n"
+MQM = "system\tdoc\tseg_id\trater\tcategory\tseverity\na\td\t1\tr\tStyle\tMinor\n"
+AVERAGES = "system\tmqm_avg_score\tseg_id\na\t-1\t1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "written", "says"),
+    [
+        (SUMS, None, None, "scores from 0 to 5, lower is better (systems.better=higher turns it)"),
+        (SUMS, "lower", None, "lower is better"),
+        (SUMS, "higher", "higher", "higher is better (systems.better=lower turns it)"),
+        (SUMS.replace("\t", ","), None, "higher", "higher is better"),
+        (SUMS.replace("\t", ","), "lower", "lower", "lower is better"),
+        (POINTS, None, "higher", "0 to 100, higher is better (systems.better=lower turns it)"),
+        (COUNTED, None, None, "lower is better"),
+        (MQM, None, None, "lower is better"),
+        (MQM, "lower", None, "lower is better"),
+        (AVERAGES, None, None, "higher is better"),
+    ],
+)
+def test_which_scores_are_better_is_written_where_a_table_was_not_always_read_so(
+    text: str, told: str | None, written: str | None, says: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    section = {"path": str(path), "sha256": None, "better": told, "columns": None, "people": None}
+    config: dict[str, Any] = {"systems": section}
+    identify(config)
+    assert section["better"] == written
+    assert says in understood([config, config])[0]
+    # What is written is how the world is read.
+    as_written: Any = Told(better=written)  # type: ignore[arg-type]
+    world = recorded.world_of(read(path, as_written, as_before=True)) if text not in (MQM, AVERAGES) else None
+    assert world is None or world.frame.lower_is_better == ("lower is better" in says)
+
+
+def test_who_is_one_person_is_part_of_the_digest(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("system,rater,document,score\na,r,d,70\nb,r,d,61\n")
+    digests = []
+    for text in ("login,person\nr,p\n", "login,person\nr,q\n", None):
+        (tmp_path / "p.csv").write_text(text or "")
+        people = None if text is None else str(tmp_path / "p.csv")
+        section = {"path": str(tmp_path / "t.csv"), "sha256": None, "better": None, "columns": None, "people": people}
+        identify({"systems": section})
+        digests.append(section["sha256"])
+    assert len(set(digests)) == 3
+    assert digests[2] == sha256((tmp_path / "t.csv").read_bytes()).hexdigest()

@@ -50,10 +50,11 @@ def _known(name: str, row: Record) -> bool:
     return name not in keys or any(math.isfinite(row[key]) for key in keys[name])
 
 
-def write(agreement: Mapping[str, Sequence[Record]], form: str) -> str:
-    """Write the tables for a program: as JSON by their names, else as one whose first column names them."""
+def write(read: Mapping[str, Any], agreement: Mapping[str, Sequence[Record]], form: str) -> str:
+    """Write what was read and the tables as JSON, by their names; else one table whose first column names them."""
     if form == "json":
-        return json.dumps({name: tables.plain(rows) for name, rows in agreement.items()}, indent=1)
+        named = {name: tables.plain(rows) for name, rows in agreement.items()}
+        return json.dumps({"read": dict(read), **named}, indent=1)
     rows = [{"table": name, **row} for name, records in agreement.items() for row in records]
     keys = dict.fromkeys(key for row in rows for key in row)
     return tables.write([{key: row.get(key) for key in keys} for row in rows], form)
