@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from scipy import sparse
 
 from simlab.fitting.scales.observing import Seen
 from simlab.fitting.scales.priors import Priors
@@ -53,12 +54,23 @@ class Model:
         sizes = [len(term.names) for term in self.terms.terms[1:]]
         return np.repeat(np.arange(1, len(sizes) + 2), [*sizes, len(self.terms.noise) + 1])
 
-    @property
+    @cached_property
+    def parts(self) -> Floats:
+        """Return 1 where a standard deviation is part of a term, or of the noise: `[term, name]`."""
+        return np.asarray((np.arange(1, len(self.terms.terms) + 1)[:, None] == self.group) * 1.0)
+
+    @cached_property
+    def by_rater(self) -> sparse.csr_matrix:
+        """Return the matrix that sums values of ratings by rater: `[rater, rating]`."""
+        n = len(self.rater)
+        return sparse.csr_matrix((np.ones(n), (self.rater, np.arange(n))), shape=(self.n_raters, n))
+
+    @cached_property
     def noise_rows(self) -> Ints:
         """Return which standard deviations are parts of the noise."""
         return np.flatnonzero(self.group == len(self.terms.terms))
 
-    @property
+    @cached_property
     def free_rows(self) -> Ints:
         """Return which standard deviations belong to terms."""
         return np.flatnonzero(self.group < len(self.terms.terms))
@@ -90,9 +102,7 @@ class State:
 
 def radius(model: Model, state: State) -> Floats:
     """Return the standard deviation of each term after the constant, and that of the noise: `[term, table]`."""
-    squares = np.zeros((len(model.terms.terms), state.sd.shape[1]))
-    np.add.at(squares, model.group - 1, state.sd**2)
-    return np.sqrt(squares)
+    return np.sqrt(model.parts @ state.sd**2)
 
 
 def effects(model: Model, state: State) -> Floats:

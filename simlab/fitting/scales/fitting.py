@@ -24,8 +24,8 @@ LawName = Literal["gaussian", "ordinal", "binary"]
 
 CHAINS, WARMUP, KEPT = 4, 300, 400
 CLOSE_ENOUGH, MOST_ROUNDS = 1.01, 6
-ROUGH_CHAINS, ROUGH_WARMUP, ROUGH_KEPT = 2, 100, 60
 """Chains run on until every R-hat is below, or so many times."""
+ROUGH_CHAINS, ROUGH_WARMUP, ROUGH_KEPT = 2, 100, 60
 
 DRAWS = 200
 SHARPNESS = 0.3
@@ -33,19 +33,17 @@ SHARPNESS = 0.3
 
 
 def fit(
-    law: LawName,
-    ratings: Ratings,
-    *,
-    seed: int = 0,
-    draws: int = DRAWS,
-    priors: Priors | None = None,
-    rough: bool = False,
+    law: LawName, ratings: Ratings, *, seed: int = 0, draws: int = DRAWS, rounds: int = MOST_ROUNDS, rough: bool = False
 ) -> Fitted:
-    """Fit a law to a table; the same seed gives the same draws. `rough` is enough to compare laws, in less time."""
+    """Fit a law to a table; the same seed gives the same draws. Chains run on for at most so many rounds.
+
+    `rough` runs few chains for a short time: enough to compare laws.
+    """
     used, note = thinned(stream(seed, "fit", law, "documents"), ratings)
-    scale, own = scale_of(law, used), priors or priors_of(law, used)
-    model, seen = prepare(law, used, scale, own, ROUGH_CHAINS if rough else CHAINS)
-    held, diagnosis = (_roughly if rough else _sampled)(stream(seed, "fit", law), model, seen)
+    scale = scale_of(law, used)
+    model, seen = prepare(law, used, scale, priors_of(law, used), ROUGH_CHAINS if rough else CHAINS)
+    rng = stream(seed, "fit", law)
+    held, diagnosis = _roughly(rng, model, seen) if rough else _sampled(rng, model, seen, rounds)
     effects = assembled(stream(seed, "fit", law, "others"), model, held, scale, draws, ratings.n_systems)
     names = [f"{name}_sd" for name in (*EFFECTS, "residual") if name in model.terms.names]
     sharpened = law == "ordinal"
@@ -97,11 +95,11 @@ def seen_scores(score: Floats, scale: Scale, priors: Priors) -> Seen:
     return Seen(np.full(score.shape, -np.inf), np.full(score.shape, np.inf), category)
 
 
-def _sampled(rng: np.random.Generator, model: Model, seen: Seen) -> tuple[Draws, dict[str, float]]:
+def _sampled(rng: np.random.Generator, model: Model, seen: Seen, rounds: int) -> tuple[Draws, dict[str, float]]:
     chains = begin(rng, model, seen, WARMUP)
     held = [go_on(chains, KEPT)]
     diagnosis = diagnosed(held[0])
-    while diagnosis["r_hat"] > CLOSE_ENOUGH and len(held) < MOST_ROUNDS:
+    while diagnosis["r_hat"] > CLOSE_ENOUGH and len(held) < rounds:
         held.append(go_on(chains, KEPT))
         diagnosis = diagnosed(joined(held))
     return joined(held), diagnosis

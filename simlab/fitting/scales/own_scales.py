@@ -35,13 +35,7 @@ def _told(model: Model, state: State) -> tuple[Floats, Floats]:
     common = applied(model, None, shared * values)
     own = state.latent - applied(model, None, (1 - shared) * values)
     exact = precision(model, state)
-    return _per_rater(model, exact * common**2), _per_rater(model, exact * common * own)
-
-
-def _per_rater(model: Model, values: Floats) -> Floats:
-    total = np.zeros((model.n_raters, values.shape[1]))
-    np.add.at(total, model.rater, values)
-    return total
+    return model.by_rater @ (exact * common**2), model.by_rater @ (exact * common * own)
 
 
 def _fit(log: Floats, square: Floats, product: Floats) -> Floats:
@@ -104,9 +98,9 @@ def _move(
     below = np.where(mine[np.maximum(category - 1, 0)] & (category > 0), category - 1, category)
     table = np.broadcast_to(np.arange(centre.shape[1]), category.shape)
     keep = below < model.n_thresholds
-    total = np.zeros(tried.shape)
-    np.add.at(total, (below[keep], table[keep]), gain[keep])
-    total += (state.thresholds**2 - tried**2) / (2 * model.priors.threshold_sd**2)
+    place = below[keep] * centre.shape[1] + table[keep]
+    total = np.bincount(place, gain[keep], tried.size).reshape(tried.shape)
+    total = total + (state.thresholds**2 - tried**2) / (2 * model.priors.threshold_sd**2)
     padded = np.pad(state.thresholds, ((1, 1), (0, 0)), constant_values=((-np.inf, np.inf), (0, 0)))
     ordered = (tried > padded[:-2]) & (tried < padded[2:])
     taken = mine[:, None] & ordered & (np.log(rng.random(tried.shape)) < np.where(ordered, total, -np.inf))

@@ -1,0 +1,211 @@
+"""Check that laws on a scale are fitted to ratings as they should: what is seen, refused, told and recovered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
+from scipy.stats import norm, truncnorm
+
+from simlab.fitting.scales import BINARY, GAUSSIAN, ORDINAL, diagnosing, telling
+from simlab.fitting.scales.fitting import prepare, priors_of, scale_of
+from simlab.fitting.scales.latents import truncated_normal
+from simlab.fitting.scales.normal_effects import draw_effects
+from simlab.fitting.scales.observing import categories, gaussian_scale, seen_points
+from simlab.fitting.scales.sampling import begin, go_on
+from simlab.fitting.scales.terms import terms_of
+from simlab.fitting.scales.thinning import MOST_RATINGS, thinned
+from simlab.tables.held import Ratings
+from tests.pilots import pilot
+from tests.statistics.scale_calibration import Size, design
+
+SMALL = Size(4, 10, 1, 3, 2)
+
+
+def held(n_systems: int = 8, n_documents: int = 40, seed: int = 1) -> Ratings:
+    """Return the ratings of a pilot."""
+    made = pilot(np.random.default_rng(seed), n_systems=n_systems, n_documents=n_documents)
+    empty = design(Size(n_systems, n_documents))
+    return replace(empty, system=made.system, item=made.document, rater=made.rater, score=made.score)
+
+
+def scored(size: Size, score: np.ndarray | None = None) -> Ratings:
+    """Return a design with scores."""
+    empty = design(size)
+    n = len(empty.system)
+    return replace(empty, score=np.round(np.random.default_rng(3).normal(5, 2, n)) if score is None else score)
+
+
+def grouped(size: Size) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
+    found = terms_of(scored(size), sharpened=False)
+    return [term.names for term in found.terms[1:]], found.noise
+
+
+def test_effects_that_group_ratings_alike_stand_together() -> None:
+    terms, noise = grouped(Size(4, 10, 1, 3, 1))
+    assert ("document", "rater_document") in terms
+    assert noise == ("system_document",)
+    terms, noise = grouped(Size(4, 10, 2, 1, 1))
+    assert ("system", "rater_system") in terms
+    assert noise == ("output",)
+    assert ("system_document",) in grouped(SMALL)[0]
+
+
+def test_documents_of_one_segment_have_no_segments() -> None:
+    names = terms_of(scored(SMALL), sharpened=False).names
+    assert "segment" not in names
+    assert "output" not in names
+    assert {"segment", "output"} <= set(terms_of(scored(Size(4, 10, 2, 3, 2)), sharpened=False).names)
+
+
+@pytest.mark.parametrize(
+    ("size", "said", "unknown"),
+    [
+        (Size(4, 10, 1, 1, 1), "one rater: how far raters differ", "leniency_sd"),
+        (Size(4, 10, 1, 3, 1), "one rating each", "system_document_sd"),
+        (Size(4, 10, 1, 3, 2), "3 raters: how far raters at large differ, above all on systems", None),
+        (Size(1, 10, 1, 3, 2), "one system", "system_sd"),
+        (Size(4, 1, 1, 3, 2), "one document: ", "document_sd"),
+    ],
+)
+def test_what_a_table_cannot_tell_is_said(size: Size, said: str, unknown: str | None) -> None:
+    table = scored(size)
+    terms = terms_of(table, sharpened=False)
+    assert any(said in sentence for sentence in telling.not_identified(table, terms, sharpened=False))
+    found = telling.unknown(table, terms, sharpened=False)
+    assert unknown in found if unknown else not found
+
+
+def test_tables_that_a_law_does_not_allow_are_refused() -> None:
+    n = len(design(SMALL).system)
+    two, many = scored(SMALL, np.arange(n) % 2.0), scored(SMALL, np.arange(n) * 1.0)
+    assert "at least 3 different scores; the table has 2" in str(GAUSSIAN.refused(two))
+    assert "at least 3" in str(ORDINAL.refused(two))
+    assert BINARY.refused(two) is None
+    assert "too many categories" in str(ORDINAL.refused(many))
+    assert "exactly 2" in str(BINARY.refused(many))
+    assert GAUSSIAN.refused(many) is None
+
+
+def test_floor_ceiling_and_steps_are_found() -> None:
+    n = len(design(SMALL).system)
+    piled = np.clip(np.round(np.random.default_rng(0).normal(90, 10, n)), None, 100)
+    found = gaussian_scale(scored(SMALL, piled))
+    assert (found.low, found.high, found.step) == (-np.inf, 100, 1)
+    assert gaussian_scale(replace(scored(SMALL, piled), scale=(0.0, 100.0))).low == 0
+    exact = seen_points(np.array([[0.0], [50.0], [100.0]]), replace(found, low=0.0))
+    assert np.array_equal(exact.open.ravel(), [True, False, True])
+    seen = seen_points(np.array([[0.0], [50.0], [100.0]]), replace(found, low=0.0, step=10.0))
+    assert np.array_equal(seen.low.ravel(), [-np.inf, 45, 95])
+    assert np.array_equal(seen.high.ravel(), [5, 55, np.inf])
+
+
+def test_categories_are_those_of_a_declared_scale() -> None:
+    n = len(design(SMALL).system)
+    table = scored(SMALL, 1.0 + np.arange(n) % 3)
+    assert np.array_equal(categories(table), [1, 2, 3])
+    assert np.array_equal(categories(replace(table, scale=(1.0, 5.0))), [1, 2, 3, 4, 5])
+
+
+def test_truncated_normals_have_the_moments_of_scipys() -> None:
+    rng, n = np.random.default_rng(0), 40_000
+    for low, high in ((-np.inf, 0.5), (1.0, 1.5), (6.0, np.inf), (-9.0, -8.0)):
+        drawn = truncated_normal(rng, np.full(n, low), np.full(n, high))
+        mean, variance = truncnorm.stats(low, high)
+        assert low <= drawn.min()
+        assert drawn.max() <= high
+        assert abs(drawn.mean() - mean) < 5 * np.sqrt(variance / n)
+        assert abs(norm.ppf(0.9) - mean) > 5 * np.sqrt(variance / n)
+
+
+def test_effects_drawn_at_once_have_their_joint_normal_law() -> None:
+    """Means and covariances are those of the closed form, by dense matrices."""
+    table = scored(Size(3, 4, 1, 2, 2))
+    model, seen = prepare("gaussian", table, scale_of("gaussian", table), priors_of("gaussian", table), 4000)
+    chains = begin(np.random.default_rng(0), model, seen, 0)
+    chains.state.sd = np.repeat(chains.state.sd[:, :1], 4000, axis=1)
+    chains.state.latent = np.repeat(table.score[:, None] - model.priors.mean, 4000, axis=1)
+    sd = dict(zip(model.terms.names, chains.state.sd[:, 0], strict=True))
+    root = np.concatenate([[model.priors.mean_sd], *([sd[t.names[0]]] * t.n for t in model.terms.terms[1:])])
+    matrix = model.terms.matrix.toarray() * root / sd["residual"]
+    covariance = np.linalg.inv(np.eye(len(root)) + matrix.T @ matrix)
+    mean = covariance @ matrix.T @ chains.state.latent[:, 0] / sd["residual"]
+    draw_effects(np.random.default_rng(1), model, chains.state)
+    error = (chains.state.unit.mean(1) - mean) / np.sqrt(np.diag(covariance) / 4000)
+    assert np.abs(error).max() < 5
+    assert np.abs(error + 0.2 * np.sqrt(4000)).max() > 5
+    ratio = np.cov(chains.state.unit)[np.triu_indices(len(root))] - covariance[np.triu_indices(len(root))]
+    assert np.abs(ratio).max() < 5 * np.sqrt(2 / 4000)
+
+
+def test_chains_are_diagnosed_as_elsewhere() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((500, 4))
+    chains = np.zeros_like(noise)
+    for k in range(1, 500):
+        chains[k] = 0.8 * chains[k - 1] + noise[k]
+    assert diagnosing.r_hat(chains) == pytest.approx(float(split_gelman_rubin(chains.T)), rel=1e-6)
+    assert diagnosing.effective_draws(chains) == pytest.approx(float(effective_sample_size(chains.T)), rel=0.05)
+    assert diagnosing.r_hat(chains + np.arange(4)) > 1.1
+
+
+def test_large_tables_are_thinned_by_whole_documents_and_it_is_said() -> None:
+    table = scored(Size(20, 1000, 1, 3, 2))
+    kept, note = thinned(np.random.default_rng(0), table)
+    assert len(kept.score) <= MOST_RATINGS
+    assert "40,000 ratings" in note[0]
+    counts = np.bincount(kept.item, minlength=1000)
+    assert set(counts.tolist()) == {0, 40}
+    assert thinned(np.random.default_rng(0), held())[1] == []
+
+
+def test_a_floor_does_not_pull_systems_together() -> None:
+    """Of a system that half the ratings of are at the floor, the mean before censoring is found."""
+    rng, size = np.random.default_rng(5), Size(4, 40, 1, 3, 2)
+    empty = design(size)
+    worth = np.array([0.0, 10.0, 20.0, 30.0])
+    latent = worth[empty.system] + 8 * rng.standard_normal(len(empty.system))
+    table = replace(empty, score=np.clip(np.round(latent), 0, 100), scale=(0.0, 100.0))
+    priors = priors_of("gaussian", table)
+    model, seen = prepare("gaussian", table, scale_of("gaussian", table), priors, 8)
+    draws = go_on(begin(rng, model, seen, 150), 100, 2)
+    system = (
+        draws.mean[:, None] + draws.effect["system"] + draws.effect["rater_system"].mean(1, keepdims=True)
+    ).swapaxes(0, 1)
+    centre, spread = system.mean((1, 2)) + priors.mean, system.std((1, 2))
+    assert np.abs((centre - worth) / spread).max() < 4
+    naive = np.array([table.score[table.system == k].mean() for k in range(4)])
+    assert abs(naive[0] - worth[0]) > 2
+
+
+def test_draws_go_into_a_file_as_plain_values() -> None:
+    table = scored(SMALL, 1.0 + np.arange(len(design(SMALL).system)) % 3)
+    found = ORDINAL.fit(table, draws=5, rounds=1)
+    content = ORDINAL.content(found)
+    assert content["scale"] == {"low": None, "high": None, "step": 0.0, "values": [1.0, 2.0, 3.0]}
+    assert len(content["draws"]["taste"]) == 5
+    assert np.shape(content["draws"]["taste"]) == (5, 4, 3)
+    assert np.shape(content["draws"]["thresholds"]) == (5, 2)
+    assert content["draws"]["tail"] == [None] * 5
+    answers = ORDINAL.answer(np.random.default_rng(0), found.effects[0], table)
+    assert set(np.unique(answers)) <= {1.0, 2.0, 3.0}
+
+
+def test_a_pilot_of_one_rater_keeps_what_raters_differ_by_under_its_priors() -> None:
+    table = scored(Size(4, 8, 1, 1, 1))
+    one = GAUSSIAN.fit(table, seed=4, draws=50, rounds=1)
+    scale = priors_of("gaussian", table).spread["leniency"]
+    middle = np.median(one.components["leniency_sd"])
+    assert 0.3 * scale < middle < 1.4 * scale
+    assert {"leniency_sd", "rater_system_sd", "rater_document_sd"} <= one.unknown
+    assert all((values > 0).all() for values in one.components.values())
+
+
+def test_the_same_seed_gives_the_same_draws() -> None:
+    table = scored(Size(3, 5, 1, 2, 2))
+    model, seen = prepare("ordinal", table, scale_of("ordinal", table), priors_of("ordinal", table), 2)
+    one, two = (go_on(begin(np.random.default_rng(3), model, seen, 5), 3) for _ in range(2))
+    assert np.array_equal(one.effect["system"], two.effect["system"])
+    assert np.array_equal(one.thresholds, two.thresholds)
