@@ -49,7 +49,8 @@ def test_a_world_that_passes_fits_on_a_page() -> None:
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 100
     assert lines[0] == "Read     640 ratings of 8 systems"
-    assert "gaussian, predicts documents held out best (log score -2.310 a rating); mqm .310 ± .020 behind" in " ".join(page.split())
+    said = " ".join(page.split())
+    assert "gaussian, predicts documents held out best (log score -2.310 a rating); mqm .310 ± .020 behind" in said
     assert "Checks   2 of 2 passed" in page
     assert "Erring" not in page
     assert "two each pay where a document costs more than .3 ratings" in page

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from simlab.fitting import document
-from simlab.fitting.mqm import MQM, fast, identification, moments, pilot
+from simlab.fitting.mqm import MQM, fast, identification, moments, pilot, ranks
 from simlab.fitting.mqm.pilot import Pilot, marked_errors
 from simlab.fitting.mqm.simulating import simulate
 from simlab.rng import stream
@@ -130,7 +130,7 @@ def test_agreement_is_that_of_the_agreement_report() -> None:
     found = reported.agreement(
         recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
     )
-    single, shared = moments.agreement(pilot.read(None))
+    single, shared = ranks.agreement(pilot.read(None))
     assert (single, shared) == pytest.approx((found.single.kendall, found.shared.kendall), abs=1e-9)
 
 

@@ -24,8 +24,8 @@ from simlab.rng import stream
 from simlab.types import Bools, Floats
 from simlab.world.laws.fitted import Effects
 
-ROUNDS = (120, 100, 200)
-"""Tables that are simulated: as the priors have them, then twice around the answer."""
+ROUNDS = (100, 80, 100, 180)
+"""Tables that are simulated: as the priors have them, then ever nearer around the answer."""
 
 UNITS = ("system", "rater", "severity", "sharpness", "minor_sharpness")
 """Margins that speak of single systems and raters."""
@@ -80,8 +80,9 @@ def _fit(pilot: Pilot, seed: int, draws: int, rounds: tuple[int, ...]) -> Fit:
         tried = _proposals(rng, theta, n) if number else _prior(rng, n)
         simulated = [_simulated(rng, pilot, centre, row) for row in tried]
         used &= np.mean([np.isfinite(one.pairs) for one in simulated], axis=0) > 0.9
-        # Tables of the first, wide look are left behind: surfaces bend.
-        held = (np.concatenate([held[0], tried]), held[1] + simulated) if number > 1 else (tried, simulated)
+        # Tables of the first, wide looks are left behind: surfaces bend.
+        late = number > max(1, len(rounds) - 2)
+        held = (np.concatenate([held[0], tried]), held[1] + simulated) if late else (tried, simulated)
         theta = _posterior(rng, held[0], held[1], observed, used)
         units = [estimate(field, observed, centre, simulated, tried) for field in UNITS]
         centre = centre._replace(**dict(zip(UNITS, (unit.shrunk for unit in units), strict=True)))

@@ -40,9 +40,6 @@ SHARES = [7, 12]
 SPREADS = [0, 1, 2, 3, 4, 5, 8, 9, 10]
 """Which parameters are spreads of logarithms."""
 
-TAIL = 6.0
-"""Degrees of freedom of the tails of what moments scatter by."""
-
 WALKERS, STEPS = 60, 450
 
 
@@ -115,8 +112,7 @@ def log_posterior(theta: Floats, surface: Surface, observed: Floats) -> Floats:
     log_sd = _size(theta) @ surface.log_sd
     standard = (observed - features(theta) @ surface.coefficient) / np.exp(log_sd)
     distance = np.einsum("...i,ij,...j->...", standard, surface.inverse, standard)
-    # Student's tails: surfaces bend, and products of few ratings have tails of their own.
-    fit = -0.5 * (TAIL + len(observed)) * np.log1p(distance / TAIL) - log_sd.sum(-1)
+    fit = -0.5 * distance - log_sd.sum(-1)
     prior = -0.5 * np.sum((theta / PRIOR_SCALE) ** 2, axis=-1)
     return np.where(inside, fit + prior, -np.inf)
 

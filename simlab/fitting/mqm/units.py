@@ -103,17 +103,18 @@ def draw(rng: np.random.Generator, units: Units, features: Floats, pick: Ints) -
         return units.corrected - common, np.abs(units.prior * rng.standard_normal(len(pick)))
     own = own * _scales(units.own, features, units.features, pick)[:, None]
     average = _variance(units.features, units.own).mean()
-    noise = units.noise * (np.maximum(features @ units.own, 0.1 * average + 1e-12) / average)[:, None]
-    spread = np.array([_one_spread(rng, units, row) for row in noise])
+    # To the nearest percent, so that draws of like noise share a grid.
+    percent = np.rint(100 * np.log(np.maximum(features @ units.own, 0.1 * average + 1e-12) / average)) / 100
+    noise = units.noise * np.exp(percent)[:, None]
+    spread = np.empty(len(pick))
+    for same in (percent == one for one in np.unique(percent)):
+        log = log_posterior(units.corrected, noise[same][0], units.prior)
+        spread[same] = draw_spreads(rng, log, int(same.sum()))
     weight = 1 / (spread[:, None] ** 2 + noise)
     # How uncertain the level is stands in the mean error already.
     level = ((weight * units.corrected).sum(1) / weight.sum(1))[:, None]
     share = spread[:, None] ** 2 * weight
     return level + share * (units.corrected - level) - common - np.sqrt(share) * own, spread
-
-
-def _one_spread(rng: np.random.Generator, units: Units, noise: Floats) -> float:
-    return float(draw_spreads(rng, log_posterior(units.corrected, noise, units.prior), 1)[0])
 
 
 def _scales(coefficient: Floats, wanted: Floats, tables: Floats, pick: Ints) -> Floats:
