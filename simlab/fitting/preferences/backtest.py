@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.fitting.predictions import prediction_interval
 from simlab.fitting.preferences.checks import simulate
-from simlab.fitting.preferences.fitting import PreferenceFit, fitted
+from simlab.fitting.preferences.fitting import Effort, PreferenceFit, fitted
 from simlab.fitting.preferences.pilot import Compared, Pilot, connected, pilot_of
 from simlab.fitting.preferences.studies import Measured, measured, sizes
 from simlab.rng import stream
@@ -60,7 +60,13 @@ FULL, QUICK = PreferenceSize(200, 60), PreferenceSize(60, 20)
 
 
 def backtest(
-    preferences: Compared, *, pilot_share: float, splits: int, seed: int, size: PreferenceSize = FULL
+    preferences: Compared,
+    *,
+    pilot_share: float,
+    splits: int,
+    seed: int,
+    size: PreferenceSize = FULL,
+    effort: Effort | None = None,
 ) -> Iterator[PreferenceRecord]:
     """Split the items, fit to the one part, and predict what studies on the other conclude; go through the records.
 
@@ -70,7 +76,7 @@ def backtest(
     whole = pilot_of(preferences)
     parts = [split(whole, pilot_share, number, seed) for number in range(splits)]
     for number, in_pilot in enumerate(parts):
-        yield from one_split(whole, in_pilot, number, seed, size)
+        yield from one_split(whole, in_pilot, number, seed, size, effort)
 
 
 def split(whole: Pilot, share: float, number: int, seed: int) -> Bools:
@@ -98,11 +104,11 @@ def split(whole: Pilot, share: float, number: int, seed: int) -> Bools:
 
 
 def one_split(
-    whole: Pilot, in_pilot: Bools, number: int, seed: int, size: PreferenceSize
+    whole: Pilot, in_pilot: Bools, number: int, seed: int, size: PreferenceSize, effort: Effort | None = None
 ) -> Iterator[PreferenceRecord]:
     """Fit to a pilot and predict studies on the other items, by the fit and naively."""
     pilot, rest = whole.where(in_pilot), whole.where(~in_pilot)
-    fit = fitted(pilot, seed + 1000 * number)
+    fit = fitted(pilot, seed + 1000 * number, effort=effort)
     for method, worlds in (("fit", fitted_tables), ("naive", naive_tables)):
         rng = stream(seed, "backtest", "preferences", "worlds", number, method)
         tables = worlds(rng, fit, rest, size.worlds)

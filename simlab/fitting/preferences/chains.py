@@ -1,6 +1,6 @@
 """Sample from a density whose prior is standard normal, by Hamiltonian Monte Carlo in several chains side by side.
 
-Trajectories have random lengths, steps are as long as makes four of five proposals acceptable, and the mass matrix is
+Trajectories have random lengths, steps are as long as makes most proposals acceptable, and the mass matrix is
 learnt while warming up: dense for the parameters that all data share, diagonal for the others. Sources: Neal 2011
 (Handbook of MCMC, chapter 5); Hoffman and Gelman 2014 (JMLR 15) for the length of steps.
 """
@@ -8,19 +8,21 @@ learnt while warming up: dense for the parameters that all data share, diagonal 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from simlab.types import Floats
 
 Density = Callable[[Floats], tuple[Floats, Floats]]
+State = tuple[Floats, Floats, Floats]
+"""Where chains are, `[entry, chain]`, with the log density there and its gradient."""
 
-WANTED, LONGEST = 0.8, 64
+WANTED, LONGEST = 0.7, 80
 """Share of proposals that are accepted; steps of a trajectory at most."""
 
-TIME = (0.4, 2.2)
-"""How long trajectories are, in units in which the density has variance 1: about a quarter of its period."""
+TIME = (0.8, 4.0)
+"""How long trajectories are, in units in which the density has variance 1: up to two thirds of its period."""
 
 _DENSE = 250
 
@@ -41,6 +43,32 @@ class _Mass:
         """Turn a gradient into the change of standard normal momenta."""
         n = len(self.root)
         return np.concatenate([self.root.T @ gradient[:n], self.sd * gradient[n:]])
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Sum up where chains have been: the first entries with their products, of the others what a variance needs."""
+
+    rows: list[Floats] = field(default_factory=list)
+    total: Floats | float = 0.0
+    square: Floats | float = 0.0
+    count: int = 0
+
+    def add(self, theta: Floats, n: int) -> None:
+        """Take in `theta[entry, chain]`; the first n entries are dense."""
+        self.rows += list(theta[:n].T)
+        self.total += theta[n:].sum(1)
+        self.square += (theta[n:] ** 2).sum(1)
+        self.count += theta.shape[1]
+
+    def mass(self) -> _Mass:
+        """Estimate the covariance, drawn a little towards a small one."""
+        rows, pull, small = np.array(self.rows), 5.0, 0.1
+        rows = rows - rows.mean(0) if rows.size else rows
+        variance = np.maximum(self.square / self.count - (self.total / self.count) ** 2, 0.0)
+        sd = np.sqrt((self.count * variance + pull * small) / (self.count + pull))
+        covariance = (rows.T @ rows + pull * small * np.eye(rows.shape[1])) / (self.count + pull)
+        return _Mass(np.linalg.cholesky(covariance), np.asarray(sd)[:, None])
 
 
 @dataclass(slots=True)
@@ -65,7 +93,7 @@ class _Steps:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Hold draws `[draw, entry, chain]`, and the share of proposals that were accepted."""
+    """Hold draws of the shared entries, `[draw, entry, chain]`, and the share of proposals that were accepted."""
 
     theta: Floats
     accepted: float
@@ -76,42 +104,52 @@ def sample(
 ) -> Sample:
     """Draw from a density whose entries spread about as `scale[entry]` under the prior, around 0.
 
-    The first `shared` entries get a dense mass matrix, unless they are too many.
+    The first `shared` entries get a dense mass matrix, unless they are too many; only they are kept.
     """
     n = shared if shared <= _DENSE else 0
-    mass = _Mass(np.diag(scale[:n]), scale[n:, None])
     # All chains begin where spreads are positive: which sign they have means nothing.
     start = 0.5 * np.abs(rng.standard_normal((len(scale), chains))) * scale[:, None]
+    mass, steps = _Mass(np.diag(scale[:n]), scale[n:, None]), _Steps(np.log(1.0), np.log(0.1))
     state = (start, *density(start))
-    steps = _Steps(np.log(10 * 0.1), np.log(0.1))
     for window in _windows(warmup):
-        kept = []
-        for _ in range(window):
-            state, accepted = _move(rng, density, state, mass, float(np.exp(steps.log)))
-            steps.learn(accepted)
-            kept.append(state[0])
-        step = float(np.exp(steps.mean))
-        mass = _learnt(np.array(kept[len(kept) // 3 :]), n)
-        steps = _Steps(np.log(3 * step), np.log(step))
-    for _ in range(warmup // 5):
-        state, accepted = _move(rng, density, state, mass, float(np.exp(steps.log)))
-        steps.learn(accepted)
+        state, seen = _learnt(rng, density, state, mass, steps, window, n)
+        if seen is not None:
+            mass = seen.mass()
+            steps = _Steps(steps.mean + np.log(3), steps.mean)
     kept, shares = [], []
     for _ in range(draws):
         state, accepted = _move(rng, density, state, mass, float(np.exp(steps.mean)))
-        kept.append(state[0])
+        kept.append(state[0][:shared])
         shares.append(accepted)
     return Sample(np.array(kept), float(np.mean(shares)))
 
 
-def _windows(warmup: int) -> list[int]:
-    """Split the warm-up into ever longer parts, after each of which the mass matrix is learnt anew."""
-    return [round(warmup * share) for share in (0.15, 0.25, 0.4)]
+def _learnt(
+    rng: np.random.Generator,
+    density: Density,
+    state: State,
+    mass: _Mass,
+    steps: _Steps,
+    window: tuple[int, bool],
+    n: int,
+) -> tuple[State, _Seen | None]:
+    """Move on through a part of the warm-up, tuning steps; return what was seen after its first third, if wanted."""
+    length, wanted = window
+    seen = _Seen()
+    for k in range(length):
+        state, accepted = _move(rng, density, state, mass, float(np.exp(steps.log)))
+        steps.learn(accepted)
+        if wanted and k >= length // 3:
+            seen.add(state[0], n)
+    return state, seen if wanted else None
 
 
-def _move(
-    rng: np.random.Generator, density: Density, state: tuple[Floats, Floats, Floats], mass: _Mass, step: float
-) -> tuple[tuple[Floats, Floats, Floats], float]:
+def _windows(warmup: int) -> list[tuple[int, bool]]:
+    """Split the warm-up into ever longer parts, after each of which but the last the mass matrix is learnt anew."""
+    return [(round(warmup * share), True) for share in (0.15, 0.25, 0.4)] + [(round(warmup * 0.2), False)]
+
+
+def _move(rng: np.random.Generator, density: Density, state: State, mass: _Mass, step: float) -> tuple[State, float]:
     """Follow one trajectory in every chain, and keep where it leads with the probability that is due."""
     theta, log, gradient = state
     momentum = rng.standard_normal(theta.shape)
@@ -131,13 +169,3 @@ def _move(
     moved = rng.random(len(share)) < share
     kept = np.where(moved, at, theta), np.where(moved, new, log), np.where(moved, slope, gradient)
     return kept, float(share.mean())
-
-
-def _learnt(theta: Floats, n: int) -> _Mass:
-    """Estimate the covariance from `theta[draw, entry, chain]`, drawn a little towards that of the prior."""
-    rows = np.moveaxis(theta, 1, 2).reshape(-1, theta.shape[1])
-    count, pull = len(rows), 5.0
-    rows = rows - rows.mean(0)
-    variance = (count * rows.var(0) + pull * 1e-1) / (count + pull)
-    covariance = (rows[:, :n].T @ rows[:, :n] + pull * 1e-1 * np.eye(n)) / (count + pull)
-    return _Mass(np.linalg.cholesky(covariance), np.sqrt(variance[n:, None]))

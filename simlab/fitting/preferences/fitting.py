@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,12 +14,23 @@ from simlab.fitting.preferences.parameters import OF_ITEMS, OF_RATERS, Layout
 from simlab.fitting.preferences.pilot import Compared, Pilot, pilot_of
 from simlab.fitting.preferences.posterior import log_factors, log_ties, posterior_of, spread, unit_values
 from simlab.rng import stream
-from simlab.types import Davidson, Floats, RaterPool
+from simlab.types import Davidson, Floats, Ints, RaterPool
 from simlab.world.laws.davidson import Spreads
 
 DRAWS = 200
-CHAINS, WARMUP, KEPT = 4, 500, 500
-"""Chains side by side; trajectories of each that are thrown away, and that are kept."""
+
+
+class Effort(NamedTuple):
+    """Say how many chains run side by side, and how many trajectories of each are thrown away and kept."""
+
+    chains: int
+    warmup: int
+    kept: int
+
+
+USUAL, LARGE = Effort(4, 200, 200), Effort(2, 150, 125)
+MANY = 5000
+"""From so many comparisons on chains are fewer and shorter: each costs more, and none has to find its way as far."""
 
 SPREADS = ("system_sd", *OF_ITEMS, *OF_RATERS)
 
@@ -70,25 +82,30 @@ def fit(preferences: Compared, seed: int = 0, draws: int = DRAWS) -> PreferenceF
     return fitted(pilot_of(preferences), seed, draws)
 
 
-def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS) -> PreferenceFit:
+def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS, effort: Effort | None = None) -> PreferenceFit:
     """Fit the law to a pilot."""
     density = posterior_of(pilot)
     rng = stream(seed, "fit", "preferences")
-    shared = density.layout.n_shared
-    sampled = sample(rng, density, density.scale(), shared, chains=CHAINS, warmup=WARMUP, draws=KEPT)
-    held = _parameters(density.layout, sampled.theta, pilot)
+    chains, warmup, kept = effort or (USUAL if len(pilot.outcome) < MANY else LARGE)
+    at = density.layout
+    sampled = sample(rng, density, density.scale(), at.n_shared, chains=chains, warmup=warmup, draws=kept)
+    held = parameters_of(at, sampled.theta, pilot)
     diagnosis = {"accepted": sampled.accepted, "largest_rhat": _largest_rhat(held)}
     every = {name: np.concatenate(np.moveaxis(value, 1, 0)) for name, value in held.items()}
-    kept = np.linspace(0, len(every["ties"]) - 1, draws).round().astype(int)
-    chosen = {name: value[kept] for name, value in every.items()}
+    chosen = {name: value[_spaced(len(value), draws)] for name, value in every.items()}
     spreads = {name: chosen.pop(name) for name in SPREADS}
-    unknown = frozenset(name for name in SPREADS if not density.layout.has(name))
+    unknown = frozenset(name for name in SPREADS if not at.has(name))
     sentences = tuple(identification.not_identified(pilot))
-    return PreferenceFit(pilot, **chosen, spreads=spreads, not_identified=sentences, unknown=unknown,
-                         diagnosis=diagnosis)  # fmt: skip
+    return PreferenceFit(
+        pilot, **chosen, spreads=spreads, not_identified=sentences, unknown=unknown, diagnosis=diagnosis
+    )
 
 
-def _parameters(at: Layout, theta: Floats, pilot: Pilot) -> dict[str, Floats]:
+def _spaced(n: int, wanted: int) -> Ints:
+    return np.linspace(0, n - 1, wanted).round().astype(np.int64)
+
+
+def parameters_of(at: Layout, theta: Floats, pilot: Pilot) -> dict[str, Floats]:
     """Turn `theta[draw, entry, chain]` into parameters `[draw, chain, ...]`; what the pilot says nothing of is none."""
     n_draws, _, n_chains = theta.shape
     flat = np.moveaxis(theta, 1, 0).reshape(theta.shape[1], -1)
