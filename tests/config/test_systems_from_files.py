@@ -52,6 +52,19 @@ def test_systems_that_are_drawn_bring_nothing() -> None:
     assert for_systems(choices, RATE) is not choices
 
 
+def test_systems_on_a_scale_have_raters_that_suit_them_unless_others_are_chosen() -> None:
+    typed = [said("systems", "gaussian", typed=True)]
+    assert with_raters({}, typed, RATE) == typed  # no raters are said: each cell has those of its systems
+    assert for_systems({"systems": "esa"}, RATE) == {"systems": "esa", "raters": "esa"}
+    assert for_systems({"systems": "esa", "raters": "gaussian"}, RATE) == {"systems": "esa", "raters": "gaussian"}
+    sweeps_own = declared(said("systems", "mqm"), said("raters", "expert_pool"))
+    assert with_raters(sweeps_own, typed, RATE) == [Setting("raters", ("gaussian",)), *typed]
+    meant = declared(said("systems", "gaussian"), said("raters", "esa"))
+    assert with_raters(meant, [], RATE) == []
+    chosen = [*typed, said("raters", "esa", typed=True)]
+    assert with_raters(sweeps_own, chosen, RATE) == chosen
+
+
 def test_where_some_cells_only_have_a_table_raters_are_left_to_each_cell() -> None:
     mixed = declared(said("systems", "recorded", "mqm"), said("raters", "expert_pool"))
     assert with_raters(mixed, [], RATE) == []
