@@ -500,11 +500,8 @@ def fit_metric(
         human_lower_is_better=human_lower_is_better,
         keep_order=keep_order,
     )
-    print(
-        fitted.answer(
-            file, metrics, references, options, out, form, _keeping(save), beside=_told(columns, better, scale, people)
-        )
-    )
+    beside = _told(columns, better, scale, people)
+    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save), beside=beside))
 
 
 @app.command(epilog="Example: simlab verify outputs/item_grouping")

@@ -80,12 +80,12 @@ class Checks:
         return sum(one.inside for one in self.traits)
 
 
-def checks(law: Law, fitted: Fitted, seed: int = 0, n_tables: int = TABLES) -> Checks:
+def checks(law: Law, fitted: Fitted, seed: int = 0, n_tables: int | None = None) -> Checks:
     """Simulate tables at the pilot's design, each from a draw of the parameters, and compare them with the real one."""
     rng, pilot = stream(seed, "fit", "checks"), fitted.ratings
     look = look_at(rng, pilot)
     tables = [pilot]
-    for k in range(n_tables):
+    for k in range(n_tables or TABLES):
         tables.append(with_scores(pilot, law.answer(rng, fitted.effects[k % len(fitted.effects)], pilot)))
     summaries = [traits(table, look) for table in tables]
     values = np.array([list(one.values()) for one in summaries])

@@ -35,7 +35,7 @@ COMPLETED = {
     "run --cfg ": ["job"],
     "query outputs/x --measure srp,srp_d": ["srp,srp_disjoint"],
     "query --format=j": ["--format=json"],
-    "fit --method n": ["nuts"],
+    "fit --law g": ["gaussian"],
     "show raters.leniency": ["raters.leniency", "raters.leniency_sd"],
     "show pears": ["pearson"],
     "query out": [],

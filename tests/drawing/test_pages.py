@@ -19,7 +19,6 @@ from simlab.drawing.text import (
     declarations,
     detection,
     fitted_metrics,
-    fitted_world,
     forecast,
     orders,
     pass_rates,
@@ -27,7 +26,6 @@ from simlab.drawing.text import (
 )
 from simlab.engine.purchases import Purchase
 from simlab.fitting.backtest.records import Record, averages, summary
-from simlab.fitting.report import SystemScore
 from simlab.mutt.pass_rates import by_kind
 from simlab.mutt.pass_rates import pass_rates as rates_of
 from simlab.mutt.scoring import ScorePairs
@@ -235,26 +233,6 @@ def test_a_backtest_is_drawn_measure_by_measure() -> None:
     titles = [axes.get_title() for axes in figure.axes]
     assert titles[0] == "SRP\nmean abs. error 0.050, 100% of 90 % intervals hold"
     assert titles[1].startswith("confirmed")
-
-
-def test_the_page_of_a_fit_says_what_stands_on_priors_and_what_is_doubtful() -> None:
-    pilot = SimpleNamespace(score=np.zeros(1200), n_systems=2, n_documents=3, document=np.zeros(4), n_raters=5)
-    check = SimpleNamespace(traits=[])
-    report: Any = SimpleNamespace(
-        fit=SimpleNamespace(pilot=pilot, method="nuts", diagnosis={"r_hat": 1.2}),
-        estimates={"noise_share": {"estimate": 0.5, "low": 0.25, "high": 0.75}},
-        systems=[SystemScore("a", 1.0, 0.5, 2.0)],
-        checks=check,
-        speeds={"anna": {"segments": 12, "median_seconds": 3.25, "log_sd": 0.5}},
-        not_identified=["one rater: ..."],
-        doubts=["R-hat is 1.20"],
-    )
-    text = fitted_world.page(report, Path("w.yaml"))
-    assert text.splitlines()[0].startswith("1,200 ratings of 2 systems on 3 documents (4 segments) by 5 raters")
-    assert "noise_share" in text
-    assert "Not identified; priors stand in:\n  one rater: ..." in text
-    assert "Chains: r hat 1.2\n  R-hat is 1.20" in text
-    assert text.endswith("next: simlab sweep item_grouping systems=fitted systems.path=w.yaml analysis.test=by_rater")
 
 
 def test_values_and_axes_are_worded_for_readers() -> None:

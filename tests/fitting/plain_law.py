@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from pilots import Pilot, Truth, pilot
 
 from simlab.fitting.laws import Fitted, Law
 from simlab.tables.held import Ratings
 from simlab.types import Floats
 from simlab.world.laws.scales import Scale, ScaleEffects, answer_flat
-from tests.pilots import Pilot, Truth, pilot
 
 TRUTH = Truth()
 UNBOUNDED = Scale("gaussian", -np.inf, np.inf, 0.0, np.inf, np.zeros(0), np.zeros(0))

@@ -37,6 +37,9 @@ MEASURES = {
 }
 """What a study would report of the conclusions that are checked."""
 COEFFICIENTS = {"e_rho2": "E rho^2, differences", "phi": "Phi, scores as they stand"}
+UNTOLD = (
+    "more documents or more ratings each: not known; this pilot cannot tell noise from what raters of an output share"
+)
 SHOWN_EACH = (1, 2, 3, 5, 10, 20)
 MOST_FAILED, MOST_SENTENCES = 4, 4
 SMALL, LIKELY, SURE = 0.03, 0.8, 0.95
@@ -49,7 +52,7 @@ def page(report: Report, understood: str, written: Path | None, following: str) 
         "\n".join([line("Read", understood), *_law(report), *_checks(report.checks, report.law.name)]),
         _components(report.listed),
         _coefficients(report),
-        *([_trade(report.trade)] if report.trade is not None else []),
+        _trade(report.trade) if report.trade is not None else UNTOLD,
         unknown(report.not_identified),
         "\n".join([*([f"written to {written}"] if written else []), *([following] if following else [])]),
     ]

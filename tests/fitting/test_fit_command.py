@@ -1,0 +1,99 @@
+"""The command fit: what it answers, writes and leaves with, for a world that passes and one that does not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from pilots import pilot, write
+from plain_law import TRUTH, law
+
+import simlab
+from simlab.cli import answer
+from simlab.fitting import checks, laws, report
+from simlab.world.files.fitted_checks import failed_checks
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(autouse=True)
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a pilot, and offer a law that knows its spreads and one that takes noise for five times as large."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(checks, "TABLES", 60)
+    monkeypatch.setattr(report, "DRAWS", 40)
+    noisy = law(replace(TRUTH, residual=20.0), "ordinal")
+    refused = law(TRUTH, "binary")._replace(refused=lambda ratings: "yes and no need two scores")
+    monkeypatch.setattr(laws, "laws", lambda: (law(TRUTH), noisy, refused))
+    write(pilot(np.random.default_rng(1)), tmp_path / "pilot.csv")
+    return tmp_path / "pilot.csv"
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> str:
+    found = answer(["fit", "pilot.csv", *words])
+    out, err = capsys.readouterr()
+    assert found == code, err
+    return out if code != 2 else err
+
+
+def test_the_best_law_is_taken_checked_and_written(capsys: pytest.CaptureFixture[str]) -> None:
+    page = said(capsys, "--report", "p.svg", "--save", "kept.json", code=0)
+    lines = page.splitlines()
+    assert lines[0].startswith("Read     640 ratings of 8 systems, 40 documents, 3 raters; 0 to 100, higher is better")
+    assert "gaussian, predicts documents held out best" in page
+    assert lines[-1].endswith("sweep documents_or_ratings systems=fitted systems.path=fitted.yaml")
+    assert len(lines) <= 40
+    assert Path("p.svg").stat().st_size > 1000
+    kept: Any = json.loads(Path("kept.json").read_text())["answer"]
+    assert set(kept) >= {"read", "law", "compared", "checks", "components", "not_identified"}
+    assert kept["read"]["used"] == 640
+    assert [one["law"] for one in kept["compared"]] == ["gaussian", "ordinal"]
+    assert kept["compared"][1]["behind"] > 2 * kept["compared"][1]["se"]
+    assert kept["refused"] == {"binary": "yes and no need two scores"}
+    assert {"name", "sd", "low", "high"} <= set(kept["components"][0])
+    written = yaml.safe_load(Path("fitted.yaml").read_text())
+    assert written["law"] == "gaussian"
+    assert written["checks"] == {"passed": len(kept["checks"]["all"]), "failed": []}
+    assert written["about"]["compared"][0]["law"] == "gaussian"
+    assert failed_checks("fitted.yaml") == ()
+
+
+def test_a_world_that_fails_is_written_marked_and_left_with_3(capsys: pytest.CaptureFixture[str]) -> None:
+    page = " ".join(said(capsys, "--law", "ordinal", code=3).split())
+    assert "FAILED: do not trust what ordinal predicts" in page
+    assert "power under-predicted" in page
+    assert "the file is marked: run and sweep refuse it without --force" in page
+    assert "sd of scores" in [one.name for one in failed_checks("fitted.yaml")]
+    record: Any = json.loads(said(capsys, "--law", "ordinal", "--format", "json", code=3))
+    assert {"name", "real", "low", "high"} == set(record["checks"]["failed"][0])
+    assert record["compared"] == []
+    rows = said(capsys, "--law", "ordinal", "--format", "csv", code=3).splitlines()
+    assert rows[0].startswith("name,sd,low,high")
+
+
+def test_what_is_asked_wrongly_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--law binary: yes and no need two scores" in said(capsys, "--law", "binary", code=2)
+    assert "comparisons of two systems" in said(capsys, "--law", "preference", code=2)
+    assert "end the name with .yaml" in said(capsys, "--out", "world.txt", code=2)
+    assert not Path("fitted.yaml").exists()
+    assert answer(["fit", str(EXAMPLES / "preferences.csv"), "--law", "gaussian"]) == 2
+    assert "is a table of preferences" in capsys.readouterr().err
+
+
+def test_notebooks_get_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    world = simlab.fit("pilot.csv", law="gaussian", out="own.yaml")
+    assert world.law == "gaussian"
+    assert world.failed == ()
+    assert world.components["sd"].sel(component="residual").item() == pytest.approx(4.2, rel=0.1)
+    assert answer(["fit", "pilot.csv", "--law", "gaussian", "--out", "typed.yaml"]) == 0
+    assert Path("own.yaml").read_bytes() == Path("typed.yaml").read_bytes()
+
+
+def test_notebooks_are_warned_of_a_world_that_fails() -> None:
+    with pytest.warns(UserWarning, match="the world fails checks"):
+        assert simlab.fit("pilot.csv", law="ordinal").failed
