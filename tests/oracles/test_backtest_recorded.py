@@ -19,9 +19,9 @@ from simlab.fitting.backtest.sums import sums
 from simlab.fitting.mqm import MQM
 from simlab.measures.errors import significant_share
 from simlab.measures.stability import confirmed, kendall, srp
-from simlab.rng import stream
 from simlab.studies.blocks import run_block
 from simlab.types import World
+from simlab.world.recorded import table, world_of
 from simlab.world.recorded import table
 
 
