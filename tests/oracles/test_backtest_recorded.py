@@ -22,7 +22,6 @@ from simlab.measures.stability import confirmed, kendall, srp
 from simlab.studies.blocks import run_block
 from simlab.types import World
 from simlab.world.recorded import table, world_of
-from simlab.world.recorded import table
 
 
 @pytest.fixture(scope="module")

@@ -119,9 +119,7 @@ def _law(held: Pilot, drawn: np.ndarray) -> ScaleEffects:
     n_systems, n_raters = len(held.quality), len(held.leniency)
     system, leniency, taste = np.split(drawn, [n_systems, n_systems + n_raters])
     truth = law_of(held)
-    return replace(
-        truth, system=truth.mean + system, leniency=leniency, taste=taste.reshape(n_systems, n_raters)
-    )
+    return replace(truth, system=truth.mean + system, leniency=leniency, taste=taste.reshape(n_systems, n_raters))
 
 
 def only(held: Draws, table: int) -> Draws:
