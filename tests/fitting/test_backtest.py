@@ -13,13 +13,16 @@ from simlab.cli import answer
 from simlab.fitting.backtest import planning
 from simlab.fitting.backtest.campaigns import campaigns
 from simlab.fitting.backtest.carrying_out import NO_TRUTH, Plan, compare, observe, predict
+from simlab.fitting.backtest.choosing import chosen
 from simlab.fitting.backtest.designs import Design, dealt, designs, normalizations, repeatable
 from simlab.fitting.backtest.measuring import MEASURES, measured
 from simlab.fitting.backtest.planning import QUICK, Size, Source, Task, sources, tasks
 from simlab.fitting.backtest.records import Record, summary
 from simlab.fitting.backtest.splitting import part_of, ratings_of, split_documents
 from simlab.fitting.backtest.sums import sums
+from simlab.fitting.laws import laws
 from simlab.fitting.mqm import MQM
+from simlab.fitting.preferences.backtest import PreferenceRecord
 from simlab.rng import stream
 from simlab.types import RATE, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
@@ -173,3 +176,32 @@ def test_the_command_gives_records(
 def test_sizes_are_used(world: World) -> None:
     assert planning.steps(TINY, "fitted") == planning.A_FIT
     assert planning.steps(planning.FULL, "predicted") > planning.steps(QUICK, "predicted")
+
+
+def test_preferences_give_the_same_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The header of a table says that it holds preferences; what their own backtest finds is told as of ratings."""
+    one = PreferenceRecord(0, "held_out", "fit", "srp", "d", 5, 0.8, 0.7, 0.9, 0.85, 0.02, 0.6, 0.95)
+    monkeypatch.setattr("simlab.fitting.backtest.of_preferences.one_split", lambda *_: iter([one]))
+    lines = [f"i{item},A,B,{'ab'[item % 2]}" for item in range(40)]
+    (tmp_path / "p.csv").write_text("\n".join(["item,system_a,system_b,winner", *lines]) + "\n")
+    words = ["backtest", str(tmp_path / "p.csv"), "--splits", "1", "--jobs", "1", "--format", "json"]
+    assert answer(words) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["law"], row["documents"], row["measure"], row["observed"]) == ("preference", 5, "srp", 0.85)
+    assert row["repetition"] == "other documents"
+    assert answer([*words, "--law", "gaussian"]) == 2
+    assert "leave the law out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("law", "said"),
+    [("gausian", "did you mean gaussian"), ("binary", "exactly 2 different scores"), ("mqm", None), ("auto", None)],
+)
+def test_the_law_is_the_one_that_is_asked_for_or_the_first_that_the_table_allows(law: str, said: str | None) -> None:
+    if said is None:
+        assert chosen(laws(), table(None), law).name == "mqm"
+        return
+    with pytest.raises(InputError, match=said):
+        chosen(laws(), table(None), law)

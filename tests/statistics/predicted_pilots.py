@@ -6,7 +6,7 @@ All pilots have the same seats, so that their chains run side by side; what is s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Frame, World
 from simlab.world.laws.scales import ScaleEffects, world_on
-from tests.pilots import Pilot, law_of, pilot
+from tests.pilots import Pilot, Truth, law_of, pilot
 
 Effects = list[ScaleEffects]
 
@@ -82,6 +82,44 @@ def fitted(pilots: Sequence[Pilot], size: Size, seed: int) -> list[Effects]:
     rng = stream(seed, "others")
     each = (only(held, k) for k in range(len(pilots)))
     return [assembled(rng, model, one, scale, size.worlds, size.n_systems) for one in each]
+
+
+def known(pilots: Sequence[Pilot], size: Size, seed: int) -> list[Effects]:
+    """Draw from the exact posterior of systems and raters where all variances are known, and nothing is censored."""
+    first, truth, rng = pilots[0], Truth(), stream(seed, "exact")
+    own, prior = _own(first, truth)
+    covariance = (own * prior) @ own.T + _rest(first, truth)
+    gain = (prior[:, None] * own.T) @ np.linalg.inv(covariance)
+    root = np.linalg.cholesky(np.diag(prior) - gain @ own * prior + 1e-9 * np.eye(len(prior)))
+    found = []
+    for one in pilots:
+        mean = gain @ (one.score - truth.mean)
+        draws = mean + rng.standard_normal((size.worlds, len(mean))) @ root.T
+        found.append([_law(one, row) for row in draws])
+    return found
+
+
+def _own(held: Pilot, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
+    """Return who gets which effect of systems, raters and taste, `[rating, effect]`, and their prior variances."""
+    n_systems, n_raters = len(held.quality), len(held.leniency)
+    system, rater = np.eye(n_systems)[held.system], np.eye(n_raters)[held.rater]
+    taste = np.eye(n_systems * n_raters)[held.system * n_raters + held.rater]
+    spread = [truth.system] * n_systems + [truth.leniency] * n_raters + [truth.rater_system] * taste.shape[1]
+    return np.hstack([system, rater, taste]), np.array(spread) ** 2
+
+
+def _rest(held: Pilot, truth: Truth) -> np.ndarray:
+    """Return the covariance of ratings by documents, systems on documents, raters on documents, and noise."""
+    document, system, rater = (axis[:, None] == axis for axis in (held.document, held.system, held.rater))
+    shared = truth.document**2 * document + truth.system_document**2 * (document & system)
+    return np.asarray(shared + truth.rater_document**2 * (document & rater) + truth.residual**2 * np.eye(len(document)))
+
+
+def _law(held: Pilot, drawn: np.ndarray) -> ScaleEffects:
+    n_systems, n_raters = len(held.quality), len(held.leniency)
+    system, leniency, taste = np.split(drawn, [n_systems, n_systems + n_raters])
+    truth = law_of(held)
+    return replace(truth, system=truth.mean + system, leniency=leniency, taste=taste.reshape(n_systems, n_raters))
 
 
 def only(held: Draws, table: int) -> Draws:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import isnan
+from typing import Any
 
 from simlab.fitting.backtest.carrying_out import NOTHING_CLAIMED
 from simlab.fitting.backtest.records import Record
@@ -22,8 +24,7 @@ def _recorded(found: Iterator[PreferenceRecord]) -> Iterator[Record]:
     """Pairs of outputs are compared side by side: items are what a study counts, each compared once."""
     for one in found:
         law = LAW if one.method == "fit" else ""
-        design = "pairs", "none", one.items, 1, "other documents", one.measure
+        unknown = NOTHING_CLAIMED if isnan(one.observed) else ""
+        place: Sequence[Any] = one.split, one.target, one.method, law, "pairs", "none", one.items, 1, "other documents"
         judged = one.observed, one.observed_mcse, one.judged_low, one.judged_high
-        unknown = "" if one.observed == one.observed else NOTHING_CLAIMED
-        place = one.split, one.target, one.method, law
-        yield Record(*place, *design, one.predicted, one.low, one.high, *judged, unknown)
+        yield Record(*(*place, one.measure, one.predicted, one.low, one.high, *judged, unknown))
