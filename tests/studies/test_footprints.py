@@ -46,6 +46,8 @@ LONG = [
     "systems.n_systems=300 raters.pool_size=30 analysis.test=by_rater studies=1",
     "systems.n_systems=200 raters.pool_size=30 analysis.test=rater_flips studies=1",
     "systems.n_systems=100 raters.noise=potential studies=1",
+    "systems=gaussian systems.n_systems=200 systems.n_segments=1800 studies=1",
+    "systems=ordinal systems.n_systems=200 systems.n_segments=1800 raters.noise=potential studies=1",
     "systems.n_systems=60 raters.pool_size=84 studies=1",
     "systems.n_systems=100 raters.raters_per_bucket=7 design.ratings_per_item=7 design.documents=180 studies=1",
     "systems=fitted systems.n_documents=20000 studies=1",

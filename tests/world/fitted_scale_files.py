@@ -29,7 +29,7 @@ def held(law: str = "gaussian", n_draws: int = 3) -> dict[str, Any]:
         "sharpness_sd": [0.2] * n_draws,
         "tail": [None, 5.0, None][:n_draws],
         # Each draw its own list: YAML would write a reference to one that comes again.
-        "thresholds": [list(CUTS[law]) for _ in range(n_draws) if CUTS[law]],
+        "thresholds": [list(CUTS[law]) for _ in range(n_draws)],
     }
     draws["system"] = [[draws["mean"][0] + value for value in row] for row in draws["system"]]
     points = law == "gaussian"
