@@ -13,7 +13,7 @@ from simlab.world.laws.scales import Scale
 PILED = 0.03
 """Share of ratings at the least, or largest, score from which it is taken for a floor, or ceiling."""
 
-COARSE = 0.2
+COARSE = 0.1
 """Steps from this share of the scores' spread count as rounding that has to be undone."""
 
 MOST_CATEGORIES = 20

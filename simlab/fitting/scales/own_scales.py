@@ -99,8 +99,8 @@ def _move(
     table = np.broadcast_to(np.arange(centre.shape[1]), category.shape)
     keep = below < model.n_thresholds
     place = below[keep] * centre.shape[1] + table[keep]
-    total = np.bincount(place, gain[keep], tried.size).reshape(tried.shape)
-    total = total + (state.thresholds**2 - tried**2) / (2 * model.priors.threshold_sd**2)
+    seen = np.bincount(place, gain[keep], tried.size).reshape(tried.shape)
+    total = seen + (state.thresholds**2 - tried**2) / (2 * model.priors.threshold_sd**2)
     padded = np.pad(state.thresholds, ((1, 1), (0, 0)), constant_values=((-np.inf, np.inf), (0, 0)))
     ordered = (tried > padded[:-2]) & (tried < padded[2:])
     taken = mine[:, None] & ordered & (np.log(rng.random(tried.shape)) < np.where(ordered, total, -np.inf))
