@@ -17,9 +17,9 @@ from simlab.fitting.scales import fitting as scales
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "examples"
 BLOCK = re.compile(r"```(console|python)\n(.*?)```", re.DOTALL)
-SHORTER: list[tuple[ModuleType, str, int]] = [
+SHORTER: list[tuple[ModuleType, str, object]] = [
     *((scales, name, n) for name, n in (("CHAINS", 2), ("WARMUP", 150), ("KEPT", 150), ("MOST_ROUNDS", 1))),
-    *((preferences, name, n) for name, n in (("CHAINS", 2), ("WARMUP", 150), ("KEPT", 100))),
+    (preferences, "USUAL", preferences.USUAL._replace(chains=2, warmup=150, kept=100)),
 ]
 SMALLER = ["worlds=2", "studies=4"]  # pages show commands that take seconds; here it matters that they work
 
