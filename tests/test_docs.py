@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from simlab.cli import answer
 from simlab.config import load_sweep
-from simlab.fitting.scales import fitting
+from simlab.fitting.preferences import fitting as preferences
+from simlab.fitting.scales import fitting as scales
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "examples"
 BLOCK = re.compile(r"```(console|python)\n(.*?)```", re.DOTALL)
-SHORTER = {"CHAINS": 2, "WARMUP": 150, "KEPT": 150, "MOST_ROUNDS": 1}
+SHORTER: list[tuple[ModuleType, str, object]] = [
+    *((scales, name, n) for name, n in (("CHAINS", 2), ("WARMUP", 150), ("KEPT", 150), ("MOST_ROUNDS", 1))),
+    (preferences, "USUAL", preferences.USUAL._replace(chains=2, warmup=150, kept=100)),
+]
 SMALLER = ["worlds=2", "studies=4"]  # pages show commands that take seconds; here it matters that they work
 
 
@@ -24,8 +29,8 @@ def test_a_page_does_as_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(EXAMPLES)
     # Chains as short as those that laws are compared by: here it matters that commands work.
-    for name, short in SHORTER.items():
-        monkeypatch.setattr(fitting, name, short)
+    for module, name, short in SHORTER:
+        monkeypatch.setattr(module, name, short)
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     assert blocks
     for language, text in blocks:

@@ -117,5 +117,6 @@ def following(found: Found, out: Path) -> str:
     """Return the next command: a sweep on the world, or another law where it failed its checks."""
     if found.failed:
         return "the file is marked: run and sweep refuse it without --force; another law: --law LAW"
-    sweep = "preference_protocol" if found.law == PREFERENCE else "documents_or_ratings"
+    # A scoring metric needs outputs with a latent quality, which compared ones have not.
+    sweep = "preference_protocol metric=none,mu_matrix,ideal" if found.law == PREFERENCE else "documents_or_ratings"
     return f"next: {program()} sweep {sweep} {found.option.format(path=out)}"
