@@ -26,7 +26,7 @@ from simlab.fitting.preferences.backtest import PreferenceRecord
 from simlab.rng import stream
 from simlab.types import RATE, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
-from simlab.world.recorded import table
+from simlab.world.recorded import table, world_of
 
 TINY = replace(QUICK, worlds=4, per_set=6, observed_per_set=10, own=True)
 
