@@ -35,7 +35,8 @@ def _measured(ratio: tuple[Floats, Floats], *, pairwise: bool) -> Measured:
     value = _divided(whole_top, whole_below)
     without = _divided(whole_top[:, None] - lost_top, whole_below[:, None] - lost_below)
     n = without.shape[1]
-    influence = np.where(np.isfinite(without), (n - 1) * (value[:, None] - without), 0.0)
+    influence = (n - 1) * np.where(np.isfinite(without), without, value[:, None])
+    influence = influence - influence.mean(1, keepdims=True)
     error = np.sqrt((influence**2).sum(1) / max(n * (n - 1), 1)) if n > 1 else np.full(len(value), np.nan)
     return Measured(value, np.where(np.isfinite(value), error, np.nan))
 
@@ -70,7 +71,7 @@ def _confirmed(held: Campaigns) -> tuple[Floats, Floats]:
 
 
 def _kendall(held: Campaigns) -> tuple[Floats, Floats]:
-    untied = np.sqrt(np.abs(held.direction).sum(3))
+    untied = np.sqrt(np.abs(held.direction).sum(3).astype(float))
     defined = untied[..., :, None] * untied[..., None, :]
     return _or_zero(held.direction @ held.direction.swapaxes(2, 3), defined), (defined > 0).astype(float)
 
