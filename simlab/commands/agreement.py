@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simlab.commands.understanding import ratings_of, where
+from simlab.commands.understanding import say, where
 from simlab.drawing.figures import agreement as figure
 from simlab.drawing.figures import files
 from simlab.drawing.text import agreement as text
 from simlab.drawing.text.tables import Form
 from simlab.fitting.agreement import Agreement, agreement_of
 from simlab.tables.held import NOTHING, Told
+from simlab.world.recorded import table
 
 
 def answer(file: Path, form: Form, plot: Path | None, told: Told = NOTHING) -> str:
@@ -25,7 +26,9 @@ def measured_on(file: Path | None, plot: Path | None, told: Told = NOTHING) -> A
     Raises InputError for a table that cannot be read, and for a figure's file that no format belongs to.
     """
     files.check_suffix(plot, "--plot")
-    measured = agreement_of(ratings_of(file, told), where(file))
+    ratings = table(file, told)
+    measured = agreement_of(ratings, where(file))
+    say(file, ratings)
     if plot is not None:
         files.save(figure.draw(measured), plot)
     return measured

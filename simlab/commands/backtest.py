@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.commands.notes import note
-from simlab.commands.understanding import ratings_of, where
+from simlab.commands.understanding import say, where
 from simlab.drawing.figures import backtest as figure
 from simlab.drawing.figures import files
 from simlab.drawing.text import backtest as text
@@ -72,13 +72,16 @@ def carry_out(
     """
     from joblib import Parallel, delayed
 
+    from simlab.world import recorded
     from simlab.world.recorded import holds_averages, world_of
 
-    world = world_of(ratings_of(table, told), where(table))
+    ratings = recorded.table(table, told)
+    world = world_of(ratings, where(table))
     if holds_averages(world):
         raise InputError(f"{table}: holds averaged scores without raters; give the table of ratings per rater")
     tasks = backtest.tasks(world, pilot_share, splits, backtest.QUICK if quick else backtest.FULL, seed)
     if not quiet:
+        say(table, ratings)
         note(f"{len(tasks)} tasks: {splits} splits, each predicted for all documents and for those held out")
     batches: Any = Parallel(n_jobs=jobs or -1)(delayed(backtest.carry_out)(task) for task in tasks)
     return [record for records in batches for record in records]

@@ -353,7 +353,7 @@ def test_the_command_writes_a_world_that_a_sweep_takes(
         ("system\tdocument\tsegment\trater\tscore\n", "no ratings"),
         ("system\tdocument\tsegment\trater\tscore\na\tb\tc\td\te\n", "is not a number"),
         ("system\tdocument\tsegment\trater\tscore\na\tb\tc\td\t0\n", "nothing to fit"),
-        ("system\tseg_id\tscore\na\tb\t0\n", "without a rater column"),
+        ("system\tseg_id\tscore\na\tb\t0\n", "higher scores are better"),
     ],
 )
 def test_malformed_tables_are_one_line(
