@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simlab.commands.understanding import ratings_of, where
+from simlab.commands.understanding import say, where
 from simlab.drawing.figures import agreement as figure
 from simlab.drawing.figures import files
 from simlab.drawing.text import agreement as text
@@ -12,13 +12,14 @@ from simlab.drawing.text.tables import Form
 from simlab.fitting.agreement import Agreement, agreement_of
 from simlab.tables import understood
 from simlab.tables.held import NOTHING, Ratings, Told
+from simlab.world.recorded import table
 
 
 def answer(file: Path, form: Form, plot: Path | None, told: Told = NOTHING) -> str:
     """Read a table of ratings and write how far its raters agree; draw their scores if a file for that is named."""
     files.check_suffix(plot, "--plot")
-    ratings = ratings_of(file, told)
-    measured = _measured(ratings, where(file), plot)
+    ratings = table(file, told)
+    measured = _measured(file, ratings, plot)
     if form == "table":
         return text.page(measured.tables(), measured.notes())
     return text.write(understood.record(ratings), measured.tables(), form)
@@ -30,11 +31,12 @@ def measured_on(file: Path | None, plot: Path | None, told: Told = NOTHING) -> A
     Raises InputError for a table that cannot be read, and for a figure's file that no format belongs to.
     """
     files.check_suffix(plot, "--plot")
-    return _measured(ratings_of(file, told), where(file), plot)
+    return _measured(file, table(file, told), plot)
 
 
-def _measured(ratings: Ratings, where: str, plot: Path | None) -> Agreement:
-    measured = agreement_of(ratings, where)
+def _measured(file: Path | None, ratings: Ratings, plot: Path | None) -> Agreement:
+    measured = agreement_of(ratings, where(file))
+    say(file, ratings)
     if plot is not None:
         files.save(figure.draw(measured), plot)
     return measured

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from simlab.commands.notes import note
-from simlab.commands.understanding import ratings_of, where
+from simlab.commands.understanding import say, where
 from simlab.drawing.figures import backtest as figure
 from simlab.drawing.figures import files
 from simlab.drawing.text import backtest as text
@@ -89,6 +89,7 @@ def _on_ratings(table: Path | None, asked: Asked, *, quiet: bool) -> list[Record
     wanted = tasks(plan.world, plan.pilot_share, asked.splits, plan.size)
     to_fit, to_observe = sources(wanted), list(dict.fromkeys(_observed(task) for task in wanted))
     if not quiet:
+        say(table, plan.ratings)
         note(f"{plan.law.name}: {len(to_fit)} fits and {len(wanted)} predictions, of {asked.splits} splits")
     fits: Part = (fitted, steps(plan.size, "fitted"), [(plan, one) for one in to_fit])
     studies: Part = (observe, steps(plan.size, "observed"), [(plan, *one) for one in to_observe])
@@ -142,9 +143,10 @@ def planned(table: Path | None, asked: Asked) -> Plan:
     """
     from simlab.fitting.backtest.choosing import chosen
     from simlab.fitting.laws import laws
+    from simlab.world import recorded
     from simlab.world.recorded import holds_averages, world_of
 
-    ratings = ratings_of(table, asked.told)
+    ratings = recorded.table(table, asked.told)
     world = world_of(ratings, where(table))
     if holds_averages(world):
         raise InputError(f"{table}: holds averaged scores without raters; give the table of ratings per rater")

@@ -51,22 +51,28 @@ def simulate(
     allow_version: bool = False,
 ) -> Launched:
     """Run what is missing of a sweep and return its finding; dry, run nothing and return what it would take."""
-    for line in understood(sweep.composed.values()):
-        note(line)
     if dry:
         from simlab.drawing.text.forecast import foreseen
         from simlab.engine.forecast import forecast
 
         with redirect_stdout(sys.stderr):
             foretold = forecast(sweep, folder, jobs, allow_version=allow_version)
+        _say_tables(sweep)
         return Launched(foreseen(foretold, folder))
     for line in carry_out(sweep, folder, jobs, allow_version=allow_version):
         note(line)
+    _say_tables(sweep)
     found = finding(folder, form, keep)
     if found.code == NOTHING and form == "table":
         # A table without a value would look like a result.
         return Launched("no campaign could be carried out", (), NOTHING)
     return found
+
+
+def _say_tables(sweep: Sweep) -> None:
+    """Say what was understood of recorded tables; what is refused is refused in a line of its own, before."""
+    for line in understood(sweep.composed.values()):
+        note(line)
 
 
 def carry_out(

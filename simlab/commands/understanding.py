@@ -1,4 +1,4 @@
-"""Read a table of ratings and say on stderr, in one line, what was understood of it."""
+"""Say on stderr, in one line, what was understood of a table of ratings."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from pathlib import Path
 from simlab.commands.notes import note
 from simlab.messages import legible
 from simlab.tables import understood
-from simlab.tables.held import NOTHING, Ratings, Told
-from simlab.world.recorded import table
+from simlab.tables.held import Ratings
 
 
-def ratings_of(file: Path | None, told: Told = NOTHING) -> Ratings:
-    """Read a table, the built-in one if None; raise InputError for what is not a table of ratings."""
-    ratings = table(file, told)
+def say(file: Path | None, ratings: Ratings) -> None:
+    """Say what was understood of a table, and what was left out; call it when nothing more of it can be refused."""
     note(f"{where(file)}: {understood.line(ratings)}")
     for line in ratings.notes:
         note(f"  {line}")
-    return ratings
 
 
 def where(file: Path | None) -> str:
