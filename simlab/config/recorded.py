@@ -84,9 +84,14 @@ def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
 def identify(config: dict[str, Any]) -> None:
     """Write the digests of the files that a study is read from into its config: an edited file is another study.
 
-    These are the table of recorded systems, and what a metric was fitted to. Of a table that does not say which scores
-    are better it is written down, too, unless it was always read so.
+    These are the table of recorded systems, and what systems or a metric were fitted to, the built-in fit among them,
+    which another simlab may have another of. Of a table that does not say which scores are better it is written down,
+    too, unless it was always read so.
     """
+    if config["systems"].get("_target_") == _FITTED_TARGET and config["systems"]["path"] is None:
+        from simlab.world.files.fitted_world import built_in_digest
+
+        config["systems"]["sha256"] = config["systems"]["sha256"] or built_in_digest()
     for section in (config["systems"], config.get("metric", {})):
         if section.get("path") is None or section.get("sha256", "") is not None:
             continue
@@ -173,6 +178,7 @@ def _read(file: Path, changed: int, names: str | None, better: Any, people: Path
     return Understood(line(ratings), ratings.layout, better, ratings.better_from)
 
 
+_FITTED_TARGET = "simlab.world.fitted.fitted"
 _REFUSED = {
     OPTION: "systems=recorded: a table of ratings cannot be judged anew; choose systems=alpha_optimal",
     FITTED: "systems=fitted: outputs of a fitted world are rated one by one; choose systems=preference",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from simlab.config import compose
 from simlab.config.overrides import Setting
 from simlab.config.recorded import for_systems, identify, one_world, understood, with_raters
 from simlab.studies.kinds import kind_asking
@@ -15,6 +16,7 @@ from simlab.tables.held import Told
 from simlab.tables.reading import read
 from simlab.types import InputError
 from simlab.world import recorded
+from simlab.world.files.fitted_world import built_in_digest, read_world
 
 RATE, COMPARE, JUDGE = map(kind_asking, ("rate", "compare", "judge"))
 
@@ -267,3 +269,11 @@ def test_who_is_one_person_is_part_of_the_digest(tmp_path: Path) -> None:
         digests.append(section["sha256"])
     assert len(set(digests)) == 3
     assert digests[2] == sha256((tmp_path / "t.csv").read_bytes()).hexdigest()
+
+
+def test_the_built_in_fit_is_named_by_its_digest_and_no_other_is_taken_for_it() -> None:
+    config = compose(["systems=fitted"])
+    assert config["systems"]["sha256"] == built_in_digest()
+    assert read_world(None, None) is read_world(None, built_in_digest())
+    with pytest.raises(InputError, match="the built-in fit has changed since the sweep began"):
+        read_world(None, "0" * 64)

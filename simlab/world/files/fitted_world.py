@@ -131,16 +131,28 @@ def read_world(path: str | None, sha256: str | None) -> FittedWorld | FittedScal
     Raises InputError, naming the file and what is wrong in it, for anything else than such a file, and where its
     digest is not `sha256` (None: any).
     """
-    chosen = chosen_file(
-        path, sha256, empty="give what `simlab fit` wrote, or null for the built-in fit", remedy=REMEDY
-    )
+    if path is None:
+        files.refuse_change(built_in_digest(), sha256, "the built-in fit")
+        return _built_in()
+    empty = "give what `simlab fit` wrote, or null for the built-in fit"
+    chosen = chosen_file(path, None, empty=empty, remedy=REMEDY)
     return _built_in() if chosen is None else _read(*chosen, sha256)
 
 
 @lru_cache(maxsize=1)
+def built_in_digest() -> str:
+    """Return the digest of the fit that is built in: another simlab may have another one."""
+    return digest_of(_content()).hexdigest()
+
+
+@lru_cache(maxsize=1)
 def _built_in() -> FittedWorld | FittedScales:
+    return _checked(_content(), "the built-in fit")
+
+
+def _content() -> bytes:
     with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as path:
-        return _checked(path.read_bytes(), "the built-in fit")
+        return path.read_bytes()
 
 
 @lru_cache(maxsize=4)
