@@ -46,6 +46,10 @@ PAIRS = (
 Mean products are ruled by high scores. What a study concludes hangs on how raters rank systems, so that is held, too.
 """
 
+NEXT = {1: (0,), 2: (0,), 3: (1, 2), 4: (0,), 5: (4, 1), 6: (4, 2), 7: (6, 5, 3), 9: (10,), 10: (4,), 11: (0,)}
+NEXT |= {12: (10,), 13: (12,), 14: (12,), 15: (10,), 16: (15,), 17: (15,)}
+"""Which kind of pairs shares a little less than another, the first that a table has; see `contrasts`."""
+
 ROUNDS, CLOSE = 30, 1e-5
 
 
@@ -152,7 +156,7 @@ def _taste(pilot: Pilot, fitted: Floats) -> Floats:
 def mean_products(pilot: Pilot, score: Floats, expected: Floats) -> Floats:
     """Return the logarithm of products of pairs of scores to those of what is expected of them, by kind; see PAIRS.
 
-    Pairs count as much is expected of them: strict raters and poor systems vary less in proportion than lenient raters
+    Pairs count as much as is expected of them: strict raters and poor systems vary less in proportion than lenient raters
     and good ones, and what a study concludes hangs on how far scores vary, not on how far they do in proportion.
     """
     expected = expected * (score.sum() / max(float(expected.sum()), 1e-12))
@@ -163,6 +167,20 @@ def mean_products(pilot: Pilot, score: Floats, expected: Floats) -> Floats:
     total = np.concatenate([(document - segment), segment, (every - document)[3:]])
     number = np.concatenate([(n_document - n_segment), n_segment, (n_every - n_document)[3:]])
     return _log_ratio(total, number)
+
+
+def contrasts(used: Bools) -> Floats:
+    """Return the matrix `[contrast, kind]` that takes from each of the used kinds of pairs the next one.
+
+    All products rise with a few high scores; what pairs that share more have beyond others hardly does, and that is
+    what tells the spreads.
+    """
+    matrix = np.eye(len(used))
+    for kind, others in NEXT.items():
+        held = [other for other in others if used[other]]
+        if held:
+            matrix[kind, held[0]] = -1.0
+    return np.asarray(matrix[np.ix_(used, used)])
 
 
 def kinds(pilot: Pilot) -> Floats:
