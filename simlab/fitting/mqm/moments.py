@@ -156,7 +156,7 @@ def _taste(pilot: Pilot, fitted: Floats) -> Floats:
 def mean_products(pilot: Pilot, score: Floats, expected: Floats) -> Floats:
     """Return the logarithm of products of pairs of scores to those of what is expected of them, by kind; see PAIRS.
 
-    Pairs count as much as is expected of them: strict raters and poor systems vary less in proportion than lenient raters
+    Pairs count as much as is expected of them: strict raters and poor systems vary less in proportion than lenient ones
     and good ones, and what a study concludes hangs on how far scores vary, not on how far they do in proportion.
     """
     expected = expected * (score.sum() / max(float(expected.sum()), 1e-12))
