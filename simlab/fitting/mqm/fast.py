@@ -107,8 +107,9 @@ def _posterior(
         return _prior(rng, 60 * 40)
     simulated = np.array([one.pairs[used] for one in tables])
     whole = np.isfinite(simulated).all(1)
-    surface = synthetic.regress(tried[whole], simulated[whole])
-    return synthetic.sample(rng, surface, observed.pairs[used], tried.mean(0))
+    contrasts = moments.contrasts(used)
+    surface = synthetic.regress(tried[whole], simulated[whole] @ contrasts.T)
+    return synthetic.sample(rng, surface, contrasts @ observed.pairs[used], tried.mean(0))
 
 
 def _prior(rng: np.random.Generator, n: int) -> Floats:

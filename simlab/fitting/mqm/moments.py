@@ -46,6 +46,10 @@ PAIRS = (
 Mean products are ruled by high scores. What a study concludes hangs on how raters rank systems, so that is held, too.
 """
 
+NEXT = {1: (0,), 2: (0,), 3: (1, 2), 4: (0,), 5: (4, 1), 6: (4, 2), 7: (6, 5, 3), 9: (10,), 10: (4,), 11: (0,)}
+NEXT |= {12: (10,), 13: (12,), 14: (12,), 15: (10,), 16: (15,), 17: (15,)}
+"""Which kind of pairs shares a little less than another, the first that a table has; see `contrasts`."""
+
 ROUNDS, CLOSE = 30, 1e-5
 
 
@@ -77,8 +81,7 @@ def margins(pilot: Pilot) -> Margins:
     x = np.log(by_system)
     sharpness, minor = _sharpness(pilot, x - x.mean(), fitted)
     sharper = fitted * np.exp((sharpness[pilot.rater] - 1) * (x - x.mean())[pilot.system])
-    relative = pilot.score / (by_system[pilot.system] * by_rater[pilot.rater])
-    products = mean_products(pilot, relative / max(float(relative.mean()), 1e-12))
+    products = mean_products(pilot, pilot.score, by_system[pilot.system] * by_rater[pilot.rater])
     pairs = np.concatenate([products, kinds(pilot), _zeros(pilot), [_mean_root(pilot)], agreement(pilot)])
     rater = np.log(by_rater) - centre
     return Margins(x + centre, rater, severity, sharpness, minor, punctuation, pairs, _taste(pilot, sharper))
@@ -150,10 +153,15 @@ def _taste(pilot: Pilot, fitted: Floats) -> Floats:
     return np.asarray(np.log((observed + small) / (expected + small))).reshape(pilot.n_systems, -1)
 
 
-def mean_products(pilot: Pilot, relative: Floats) -> Floats:
-    """Return the logarithm of the mean product of pairs of `relative` scores, by kind of pair; see PAIRS."""
+def mean_products(pilot: Pilot, score: Floats, expected: Floats) -> Floats:
+    """Return the logarithm of products of pairs of scores to those of what is expected of them, by kind; see PAIRS.
+
+    Pairs count as much as is expected of them: strict raters and poor systems vary less in proportion than lenient ones
+    and good ones, and what a study concludes hangs on how far scores vary, not on how far they do in proportion.
+    """
+    expected = expected * (score.sum() / max(float(expected.sum()), 1e-12))
     sharing = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
-    sums, numbers = zip(*(_by_sharing(pilot, shared, relative) for shared in sharing), strict=True)
+    sums, numbers = zip(*(_by_sharing(pilot, shared, score, expected) for shared in sharing), strict=True)
     every, document, segment = (np.array(row) for row in sums)
     n_every, n_document, n_segment = (np.array(row) for row in numbers)
     total = np.concatenate([(document - segment), segment, (every - document)[3:]])
@@ -161,32 +169,47 @@ def mean_products(pilot: Pilot, relative: Floats) -> Floats:
     return _log_ratio(total, number)
 
 
+def contrasts(used: Bools) -> Floats:
+    """Return the matrix `[contrast, kind]` that takes from each of the used kinds of pairs the next one.
+
+    All products rise with a few high scores; what pairs that share more have beyond others hardly does, and that is
+    what tells the spreads.
+    """
+    matrix = np.eye(len(used))
+    for kind, others in NEXT.items():
+        held = [other for other in others if used[other]]
+        if held:
+            matrix[kind, held[0]] = -1.0
+    return np.asarray(matrix[np.ix_(used, used)])
+
+
 def kinds(pilot: Pilot) -> Floats:
     """Return logarithms of mean products of numbers of minor and major errors; NaN where these are not told apart."""
     if not (pilot.counts[0].any() and pilot.counts[1].any()):
         return np.full(9, np.nan)
-    minor, major = (_relative(pilot, count.astype(float)) for count in pilot.counts[:2])
-    document = pilot.document[pilot.item]
-    rating, segment = float((minor * major).sum()), _cross(pilot.item, minor, major)
-    size = len(minor), _cross(pilot.item, np.ones_like(minor), np.ones_like(minor))
-    together = _cross(document, minor, major), _cross(document, np.ones_like(minor), np.ones_like(minor))
-    totals = [rating, segment - rating, together[0] - segment]
-    numbers = [size[0], size[1] - size[0], together[1] - size[1]]
-    for relative in minor, major:
-        total, number = _by_sharing(pilot, pilot.item, relative)
+    counts = [count.astype(float) for count in pilot.counts[:2]]
+    expected = [_expected(pilot, count) for count in counts]
+    totals, numbers = (_of_both(pilot, *pair) for pair in (counts, expected))
+    for count, mean in zip(counts, expected, strict=True):
+        total, number = _by_sharing(pilot, pilot.item, count, mean)
         totals += total[:3]
         numbers += number[:3]
     return _log_ratio(np.array(totals), np.array(numbers))
 
 
-def _relative(pilot: Pilot, count: Floats) -> Floats:
-    """Divide counts by what their system and their rater have on average."""
+def _of_both(pilot: Pilot, minor: Floats, major: Floats) -> list[float]:
+    """Add up products of the two kinds: of one rating, other ratings of its segment, other segments of its document."""
+    rating, segment = float((minor * major).sum()), _cross(pilot.item, minor, major)
+    return [rating, segment - rating, _cross(pilot.document[pilot.item], minor, major) - segment]
+
+
+def _expected(pilot: Pilot, count: Floats) -> Floats:
+    """Return the counts that the averages of their system and their rater let one expect; as many in all."""
     by_system, by_rater = (
         np.bincount(label, weights=count) / np.maximum(np.bincount(label), 1) for label in (pilot.system, pilot.rater)
     )
     expected = by_system[pilot.system] * by_rater[pilot.rater]
-    relative = np.divide(count, expected, out=np.zeros_like(count), where=expected > 0)
-    return np.asarray(relative / max(float(relative.mean()), 1e-12))
+    return np.asarray(expected * (count.sum() / max(float(expected.sum()), 1e-12)))
 
 
 def _zeros(pilot: Pilot) -> tuple[float, float]:
@@ -194,7 +217,7 @@ def _zeros(pilot: Pilot) -> tuple[float, float]:
     zero = (pilot.score < pilot.minor_weight - 1e-9).astype(float)
     n, sum_ = len(zero), zero.sum()
     odds = float(np.log((sum_ + 0.5) / (n - sum_ + 0.5)))
-    total, number = _by_sharing(pilot, pilot.item, zero)
+    total, number = _by_sharing(pilot, pilot.item, zero, np.ones(n))
     return odds, float(np.log((sum(total[:2]) + 0.5) / (sum(number[:2]) + 0.5)) - 2 * np.log((sum_ + 0.5) / (n + 0.5)))
 
 
@@ -203,8 +226,11 @@ def _mean_root(pilot: Pilot) -> float:
     return float(np.log(np.sqrt(pilot.score).mean() + 1e-12) - 0.5 * np.log(pilot.score.mean() + 1e-12))
 
 
-def _by_sharing(pilot: Pilot, shared: Ints, relative: Floats) -> tuple[list[float], list[float]]:
-    """Add up products over ordered pairs that share as much: other system and rater, same rater, same system, both."""
+def _by_sharing(pilot: Pilot, shared: Ints, score: Floats, expected: Floats) -> tuple[list[float], list[float]]:
+    """Add up products over ordered pairs that share as much: other system and rater, same rater, same system, both.
+
+    Returns the sums of what is found and of what is expected.
+    """
     n_systems, n_raters = pilot.n_systems, pilot.n_raters
     labels = (
         shared,
@@ -212,10 +238,9 @@ def _by_sharing(pilot: Pilot, shared: Ints, relative: Floats) -> tuple[list[floa
         shared * n_systems + pilot.system,
         (shared * n_systems + pilot.system) * n_raters + pilot.rater,
     )
-    one = np.ones_like(relative)
     return (
-        _exclusive([_cross(label, relative, relative) for label in labels]),
-        _exclusive([_cross(label, one, one) for label in labels]),
+        _exclusive([_cross(label, score, score) for label in labels]),
+        _exclusive([_cross(label, expected, expected) for label in labels]),
     )
 
 
@@ -238,6 +263,7 @@ def _log_ratio(total: Floats, number: Floats) -> Floats:
 def identified(pilot: Pilot) -> Bools:
     """Mark the kinds of pairs that a table has; those of mean products only."""
     sharing = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
-    numbers = [np.array(_by_sharing(pilot, shared, np.ones(len(pilot.score)))[1]) for shared in sharing]
+    one = np.ones(len(pilot.score))
+    numbers = [np.array(_by_sharing(pilot, shared, one, one)[1]) for shared in sharing]
     number = np.concatenate([numbers[1] - numbers[2], numbers[2], (numbers[0] - numbers[1])[3:]])
     return np.asarray(number > 0)
