@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-
 AGREE, DIFFER = 1.01, 1.05
 """Chains up to the first R-hat agree; above the second what they say is not to be relied on."""
 
