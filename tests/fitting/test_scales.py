@@ -222,6 +222,7 @@ def test_sharpness_has_median_1_in_files_worlds_and_other_raters() -> None:
     anew = with_raters(np.random.default_rng(1), one, n)
     put = other_raters(np.random.default_rng(2), one, {}, n)
     error = 0.5 / np.sqrt(n)
+    assert put is not None
     for found in (anew.sharpness, put.sharpness):
         assert abs(np.log(found).mean()) < 4 * error
         assert np.log(found).std() == pytest.approx(0.5, abs=4 * error)
