@@ -41,17 +41,22 @@ def answer(table: Path | None, told: Told, law: str, out: Path, plot: Path | Non
     for what is asked wrongly or malformed.
     """
     check_names(out, plot)
+    check_figure(table, told, plot)
     found = found_in(table, told, law, seed, note)
     document.write(out, found.world)
     if plot is not None:
         found.draw(plot)
-    code = RESERVED if found.failed else DONE
-    as_json = json.dumps({**found.record, "written": str(out)}, indent=1, allow_nan=False)
+    code = RESERVED if found.reserved else DONE
+    as_json = json.dumps(
+        {**found.record, "diagnosis": dict(found.diagnosis), "unmixed": list(found.unmixed), "written": str(out)},
+        indent=1,
+        allow_nan=False,
+    )
     if form == "json":
         return Answered(as_json, as_json, found.notes, code)
     if form == "csv":
         return Answered(tables.to_csv(found.components), as_json, found.notes, code)
-    return Answered(found.page(out, following(found, out)), as_json, found.notes, code)
+    return Answered(found.page(out, "\n".join([*found.unmixed, following(found, out)])), as_json, found.notes, code)
 
 
 def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say) -> Found:
@@ -106,6 +111,14 @@ def check_names(out: Path | None, plot: Path | None) -> None:
         raise InputError(f"--out {legible(out)}: a fitted world is YAML; end the name with .yaml")
     on_disk.check_writable(out, "--out")
     files.check_suffix(plot, "--report")
+
+
+def check_figure(table: Path | None, told: Told, plot: Path | None) -> None:
+    """Raise InputError for a figure of preferences, before they are fitted: there is none."""
+    from simlab.commands import fit_preferences
+
+    if plot is not None and table is not None and fit_preferences.holds(table, told):
+        raise InputError(f"--report {legible(plot)}: preferences have no figure; leave it out")
 
 
 def save_figure(found: Report, out: Path) -> None:

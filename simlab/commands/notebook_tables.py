@@ -52,15 +52,18 @@ def fit(
     from simlab.fitting.report import silent
 
     _from_zero("seed", seed)
-    told = Told(columns or {}, better, scale, _path(people))
+    told = _told(columns, better, scale, people)
     with mendable():
         fits.check_names(_path(out), _path(report))
+        fits.check_figure(_path(table), told, _path(report))
         found = fits.found_in(_path(table), told, law, seed, note if progress else silent)
         world = of_fit(found)
         if out is not None:
             world.write(out)
         if report is not None:
             found.draw(Path(report))
+    for line in found.unmixed:
+        warnings.warn(line, stacklevel=2)
     if world.failed:
         warnings.warn(f"the world fails checks against its pilot: {', '.join(world.failed)}", stacklevel=2)
     return world
@@ -78,11 +81,16 @@ def fit_metric(
     human_lower_is_better: bool = False,
     references: int | None = None,
     keep_order: bool = False,
+    columns: Mapping[str, str] | None = None,
+    better: Literal["higher", "lower"] | None = None,
+    scale: tuple[float, float] | None = None,
+    people: File | None = None,
     out: File | None = None,
 ) -> FittedMetrics:
     """Tell what metrics are worth from a table of outputs, of preferences, or of unit tests.
 
-    Options are those of `simlab fit-metric`; margins are in the units of the scores. Files for `metric=fitted_...` are
+    Options are those of `simlab fit-metric`; margins are in the units of the scores, `columns`, `better`, `scale` and
+    `people` those of `fit`. Files for `metric=fitted_...` are
     written only where `out` names a file or a folder. Raises InputError for a table or options that do not fit
     together, and where nothing can be learned.
 
@@ -102,7 +110,7 @@ def fit_metric(
     )
     names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
     with mendable():
-        said = learned_from(Path(table), names, references, options, _path(out))
+        said = learned_from(Path(table), names, references, options, _path(out), _told(columns, better, scale, people))
         if out is not None:
             said.write()
     paths = dict(said.paths) if out is not None else {}
@@ -117,6 +125,10 @@ def backtest(
     splits: int = 4,
     quick: bool = False,
     law: Literal["auto", "mqm", "gaussian", "ordinal", "binary", "preference"] = "auto",
+    columns: Mapping[str, str] | None = None,
+    better: Literal["higher", "lower"] | None = None,
+    scale: tuple[float, float] | None = None,
+    people: File | None = None,
     seed: int = 0,
     jobs: int | None = None,
     plot: File | None = None,
@@ -126,7 +138,8 @@ def backtest(
 
     Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: of SRP, the
     share confirmed, the significant share, power (never observed: NaN) and Kendall's tau. Coordinates say of which
-    measure, split, target, method and design. Raises InputError for a table that cannot be read or split.
+    measure, split, target, method and design. `columns`, `better`, `scale` and `people` are those of `fit`. Raises
+    InputError for a table that cannot be read or split.
 
     >>> table = simlab.backtest("ratings.tsv", quick=True).to_dataframe()  # doctest: +SKIP
     """
@@ -136,9 +149,10 @@ def backtest(
     _from_zero("seed", seed)
     if splits < 1:
         raise InputError(f"splits={shown(splits)} must be a whole number >= 1")
+    told = _told(columns, better, scale, people)
     with mendable():
         files.check_suffix(_path(plot))
-        asked = backtests.Asked(pilot_share, splits, quick, seed, checked_jobs(jobs), law)
+        asked = backtests.Asked(pilot_share, splits, quick, seed, checked_jobs(jobs), law, told)
         records = backtests.carry_out(_path(table), asked, quiet=not progress)
         if plot is not None:
             backtests.save_figure(records, Path(plot))
@@ -175,19 +189,28 @@ def detect(
     return of_grid(detection.told(given, difference, solve, costs, joint), given)
 
 
-def agreement(table: File | None = None, *, plot: File | None = None) -> Agreement:
+def agreement(
+    table: File | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    better: Literal["higher", "lower"] | None = None,
+    scale: tuple[float, float] | None = None,
+    people: File | None = None,
+    plot: File | None = None,
+) -> Agreement:
     """Tell how far the raters of a table agree (None: of the built-in one).
 
     Returns mean Kendall tau-b over single documents and over all shared ones (`single`, `shared`), over `pairs` of
     raters, and profiles of `raters`, scores in points; `.tables()` gives records for data frames, `.notes()` what the
-    numbers leave out. `plot` names the file of a figure. Raises InputError for a table that cannot be read.
+    numbers leave out. `columns`, `better`, `scale` and `people` are those of `fit`. `plot` names the file of a figure.
+    Raises InputError for a table that cannot be read.
 
     >>> simlab.agreement("ratings.tsv").single.kendall  # doctest: +SKIP
     """
     from simlab.commands.agreement import measured_on
 
     with mendable():
-        return measured_on(_path(table), _path(plot))
+        return measured_on(_path(table), _path(plot), _told(columns, better, scale, people))
 
 
 def _detect_words(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
@@ -201,6 +224,15 @@ def _detect_words(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
             values = value if isinstance(value, list | tuple) else [value]
             written.append(f"{key}={','.join('none' if one is None else str(one) for one in values)}")
     return written
+
+
+def _told(
+    columns: Mapping[str, str] | None,
+    better: Literal["higher", "lower"] | None,
+    scale: tuple[float, float] | None,
+    people: File | None,
+) -> Told:
+    return Told(columns or {}, better, scale, _path(people))
 
 
 def _path(file: File | None) -> Path | None:

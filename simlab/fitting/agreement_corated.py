@@ -19,7 +19,8 @@ class Corated:
 
     `leniency` is how much better than the others' mean their scores are [points], `sharpness` the slope of their scores
     on the others' mean; both over `shared` outputs of `shared_documents`, with 95 % intervals (documents are the
-    clusters). `seconds` is the median time of `timed` ratings. `failed` of `controls` control items were failed.
+    clusters). `seconds` is the median time of `timed` ratings, not known where that is 0
+    (scores of a document given in one go). `failed` of `controls` control items were failed.
     """
 
     rater: str
@@ -51,6 +52,12 @@ def corated(ratings: Ratings) -> tuple[Corated, ...]:
     return tuple(_one(ratings, rater, held, others, sign) for rater in there)
 
 
+def _usual_time(seconds: Floats) -> float:
+    middle = float(np.median(seconds)) if len(seconds) else 0.0
+    # Who scores a document in one go takes no time for most ratings: that says nothing of a single one.
+    return middle if middle > 0 else math.nan
+
+
 def _one(ratings: Ratings, rater: int, held: Rated, others: Floats, sign: int) -> Corated:
     own = held.rater == rater
     document = np.unique(held.document[held.output[own]], return_inverse=True)[1]
@@ -62,7 +69,7 @@ def _one(ratings: Ratings, rater: int, held: Rated, others: Floats, sign: int) -
         int(document.max(initial=-1)) + 1,
         *mean_by_cluster(sign * (held.score[own] - others[own]), document),
         *slope_by_cluster(others[own], held.score[own], document),
-        float(np.median(seconds)) if len(seconds) else math.nan,
+        _usual_time(seconds),
         len(seconds),
         *failures,
         *share_interval(*failures),

@@ -33,7 +33,7 @@ def _on_a_scale(rng: np.random.Generator, effects: ScaleEffects, n: int) -> Scal
     return replace(
         effects,
         leniency=effects.leniency_sd * _standard(rng, n),
-        sharpness=np.exp(effects.sharpness_sd * _standard(rng, n) - effects.sharpness_sd**2 / 2),
+        sharpness=np.exp(effects.sharpness_sd * _standard(rng, n)),
         taste=effects.rater_system_sd * scale * taste,
     )
 

@@ -15,7 +15,7 @@ from simlab.fitting.comparing_laws import Compared, chosen, compare
 from simlab.fitting.components import Component, Components, components
 from simlab.fitting.generalisability import Coefficient, Trade, coefficients, trade
 from simlab.fitting.laws import Fitted, Law
-from simlab.messages import or_nearest, shown
+from simlab.messages import legible, or_nearest, shown
 from simlab.tables.held import Ratings
 from simlab.types import InputError
 
@@ -69,12 +69,26 @@ class Report:
 def report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Say = silent) -> Report:
     """Choose a law by what it predicts of documents held out (or take the named one), fit it, and look at the fit.
 
-    Raises InputError for a law that is unknown or that the table does not allow, and where it allows none.
+    Raises InputError for a law that is unknown or that the table does not allow, where it allows none, and for a table
+    of one system or of one score.
     """
+    _check_comparable(ratings)
     refused = {law.name: why for law in laws if (why := law.refused(ratings)) is not None}
     law, compared = _chosen(ratings, laws, refused, name, seed, say)
     say(f"fitting {law.name}")
     return looked_at(law, law.fit(ratings, seed=seed, draws=DRAWS), compared, refused, seed, say)
+
+
+def _check_comparable(ratings: Ratings) -> None:
+    n, worth = len(ratings.score), ratings.score[:1]
+    if ratings.n_systems < 2:
+        only = legible(ratings.system_names[0], 60)
+        raise InputError(f"all {n:,} ratings are of one system, {only}; a world compares systems: rate at least two")
+    if (ratings.score == worth).all():
+        raise InputError(
+            f"all {n:,} ratings are {worth[0]:g}: nothing tells systems apart, and no law can be fitted;"
+            " is it the right column (--columns score=NAME)?"
+        )
 
 
 def looked_at(

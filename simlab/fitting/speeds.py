@@ -18,12 +18,15 @@ FEWEST = 5
 def speeds(ratings: Ratings) -> dict[str, dict[str, float | int]]:
     """Return each rater's speed: seconds per segment are taken to be lognormal, fitted by the moments of logarithms.
 
-    Ratings without a time, and with one of more than a day, are left out. A table without times gives {}.
+    Ratings without a time, and with one of more than a day, are left out, and so are raters who took no time
+    for half their ratings or more: they scored documents in one go. A table without times gives {}.
     """
     timed = (ratings.seconds > 0) & (ratings.seconds <= MAX_SECONDS)
     logs = np.log(ratings.seconds, where=timed, out=np.zeros(len(timed)))
     own = {name: logs[timed & (ratings.rater == rater)] for rater, name in enumerate(ratings.rater_names)}
-    return {name: _lognormal(own[name]) for name in sorted(own) if len(own[name]) >= FEWEST}
+    at_once = np.bincount(ratings.rater[ratings.seconds == 0], minlength=ratings.n_raters)
+    one_by_one = {name for rater, name in enumerate(ratings.rater_names) if at_once[rater] < len(own[name])}
+    return {name: _lognormal(own[name]) for name in sorted(one_by_one) if len(own[name]) >= FEWEST}
 
 
 def _lognormal(logs: Floats) -> dict[str, float | int]:

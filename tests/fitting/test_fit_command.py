@@ -97,3 +97,35 @@ def test_notebooks_get_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 def test_notebooks_are_warned_of_a_world_that_fails() -> None:
     with pytest.warns(UserWarning, match="the world fails checks"):
         assert simlab.fit("pilot.csv", law="ordinal").failed
+
+
+def test_what_can_tell_nothing_is_refused_before_it_is_fitted(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{system},d{k},{50 + k % 3}" for system in "AB" for k in range(6)]
+    Path("pilot.csv").write_text("\n".join(["system,document,score", *(row for row in rows if row[0] == "A")]))
+    assert "all 6 ratings are of one system, A" in said(capsys, code=2)
+    Path("pilot.csv").write_text("\n".join(["system,document,score", *(row[:-2] + "50" for row in rows)]))
+    assert "all 12 ratings are 50: nothing tells systems apart" in said(capsys, code=2)
+    assert not Path("fitted.yaml").exists()
+
+
+def test_a_figure_of_preferences_is_refused_before_they_are_fitted(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pilot.csv").write_bytes((EXAMPLES / "preferences.csv").read_bytes())
+    err = said(capsys, "--report", "p.png", code=2)
+    assert "preferences have no figure" in err
+    assert "fitting" not in err
+    assert not Path("fitted.yaml").exists()
+
+
+@pytest.mark.parametrize(("r_hat", "code", "words"), [(1.004, 0, None), (1.03, 0, "rough"), (1.2, 3, "do not rely")])
+def test_chains_that_disagree_are_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, r_hat: float, code: int, words: str | None
+) -> None:
+    usual = law(TRUTH)
+    run = usual._replace(fit=lambda *args, **keys: replace(usual.fit(*args, **keys), diagnosis={"r_hat": r_hat}))
+    monkeypatch.setattr(laws, "laws", lambda: (run,))
+    page = said(capsys, code=code)
+    assert ("R-hat" in page) == (words is not None)
+    assert words is None or words in page
+    record = json.loads(said(capsys, "--format", "json", code=code))
+    assert record["diagnosis"] == {"r_hat": r_hat}
+    assert bool(record["unmixed"]) == (words is not None)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from scipy.stats import norm, truncnorm
 
-from simlab.fitting.scales import BINARY, GAUSSIAN, ORDINAL, diagnosing, telling
-from simlab.fitting.scales.fitting import prepare, priors_of, scale_of
+from simlab.fitting.other_raters import other_raters
+from simlab.fitting.scales import BINARY, GAUSSIAN, ORDINAL, diagnosing, fitting, telling
+from simlab.fitting.scales.fitting import assembled, prepare, priors_of, scale_of
 from simlab.fitting.scales.latents import truncated_normal
 from simlab.fitting.scales.normal_effects import draw_effects
 from simlab.fitting.scales.observing import categories, gaussian_scale, seen_points
-from simlab.fitting.scales.sampling import begin, go_on
+from simlab.fitting.scales.sampling import Draws, begin, go_on
 from simlab.fitting.scales.terms import terms_of
 from simlab.fitting.scales.thinning import MOST_RATINGS, thinned
 from simlab.tables.held import Ratings
+from simlab.world.laws.scale_effects import ScaleEffects, thought, with_raters
 from tests.pilots import pilot
 from tests.statistics.scale_calibration import Size, design
 
@@ -209,3 +212,39 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     one, two = (go_on(begin(np.random.default_rng(3), model, seen, 5), 3) for _ in range(2))
     assert np.array_equal(one.effect["system"], two.effect["system"])
     assert np.array_equal(one.thresholds, two.thresholds)
+
+
+def test_sharpness_has_median_1_in_files_worlds_and_other_raters() -> None:
+    """Raters of a fit, drawn anew by a world or put in their place by a report, are spread about the same middle."""
+    fitted = ORDINAL.fit(scored(SMALL), seed=1, draws=20, rough=True)
+    one = replace(fitted.effects[0], sharpness_sd=0.5)
+    n = 20_000
+    anew = with_raters(np.random.default_rng(1), one, n)
+    put = other_raters(np.random.default_rng(2), one, {}, n)
+    error = 0.5 / np.sqrt(n)
+    assert put is not None
+    for found in (anew.sharpness, put.sharpness):
+        assert abs(np.log(found).mean()) < 4 * error
+        assert np.log(found).std() == pytest.approx(0.5, abs=4 * error)
+    assert abs(np.log(anew.sharpness / np.exp(0.5**2 / 2)).mean()) > 4 * error
+
+
+def test_raters_of_a_fit_score_in_its_world_as_its_chains_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A draw's latent mean of rater and system is `mean + sharpness system + leniency + taste`, nothing rescaled."""
+    kept: list[Draws] = []
+
+    def keeping(*args: Any) -> list[ScaleEffects]:
+        kept.append(args[2])
+        return assembled(*args)
+
+    monkeypatch.setattr(fitting, "assembled", keeping)
+    fitted = ORDINAL.fit(scored(SMALL), seed=1, draws=3, rough=True)
+    chains, rater, system = kept[0], np.arange(3)[None, :], np.arange(4)[:, None]
+    at = (0, 0)
+    taste = chains.effect["rater_system"][0, :, 0].reshape(3, 4).T
+    own, sharp = chains.effect["system"][0, :, 0][system], np.exp(chains.sharp[0, :, 0])[rater]
+    wanted = chains.mean[at] + sharp * own + chains.effect["leniency"][0, :, 0][rater] + taste
+    found = thought(fitted.effects[0], system, rater, np.zeros((4, 3)))
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    grown = replace(fitted.effects[0], sharpness=fitted.effects[0].sharpness * 1.05)
+    assert np.abs(thought(grown, system, rater, np.zeros((4, 3))) - wanted).max() > 1e-3

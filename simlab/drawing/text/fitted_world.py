@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 WORDS = {
-    "system": "systems",
+    "system": "systems (these)",
     "document": "documents",
     "segment": "segments of a document",
     "system_document": "system x document",
     "output": "system x segment",
-    "leniency": "raters (leniency)",
-    "rater_system": "rater x system",
-    "rater_document": "rater x document",
+    "leniency": "raters at large (leniency)",
+    "rater_system": "raters at large x system",
+    "rater_document": "raters at large x document",
     "residual": "a rating's own noise",
 }
 """What makes scores differ, by the names of the file."""

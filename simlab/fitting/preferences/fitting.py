@@ -90,7 +90,7 @@ def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS, effort: Effort | Non
     at = density.layout
     sampled = sample(rng, density, density.scale(), at.n_shared, chains=chains, warmup=warmup, draws=kept)
     held = parameters_of(at, sampled.theta, pilot)
-    diagnosis = {"accepted": sampled.accepted, "largest_rhat": _largest_rhat(held)}
+    diagnosis = {"accepted": sampled.accepted, "r_hat": _largest_rhat(held)}
     every = {name: np.concatenate(np.moveaxis(value, 1, 0)) for name, value in held.items()}
     chosen = {name: value[_spaced(len(value), draws)] for name, value in every.items()}
     spreads = {name: chosen.pop(name) for name in SPREADS}

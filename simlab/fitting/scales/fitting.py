@@ -138,24 +138,18 @@ def _effects(
     single = {name: value[at[0], :, at[1]] for name, value in held.effect.items()}
     mean = float(held.mean[at]) + model.priors.mean
     sharp, sharp_sd = _sharpness(rng, model, held, at)
-    # At large the mean of sharpness is 1; here its median was.
-    grow = float(np.exp(sharp_sd**2 / 2))
     absent = dict.fromkeys(("segment_sd", "output_sd"), 0.0)
-    shared = ("system_sd", "document_sd", "segment_sd", "system_document_sd", "output_sd")
-    sd = absent | sd
-    sd |= {name: grow * sd[name] for name in shared}
-    sd["rater_system_sd"], sd["leniency_sd"] = sd["rater_system_sd"], sd["leniency_sd"]
     tail = model.priors.tails[int(held.tail[at])]
     cuts = held.thresholds[at[0], :, at[1]] if model.n_thresholds else np.zeros(0 if scale.law == "gaussian" else 1)
     return ScaleEffects(
         mean=mean,
-        system=mean + grow * single["system"],
+        system=mean + single["system"],
         leniency=single["leniency"],
-        sharpness=np.exp(sharp) / grow,
+        sharpness=np.exp(sharp),
         taste=single["rater_system"].reshape(model.n_raters, n_systems).T.copy(),
         sharpness_sd=sharp_sd,
         scale=replace(scale, tail=tail, thresholds=cuts),
-        **sd,
+        **(absent | sd),
     )
 
 
