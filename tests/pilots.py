@@ -32,7 +32,8 @@ class Truth:
 class Pilot:
     """Hold ratings, flat, and what is true (before censoring).
 
-    `quality[system]` are the systems' means, `leniency[rater]` and `taste[system, rater]` belong to the raters.
+    `quality[system]` are the systems' means, `leniency[rater]` and `taste[system, rater]` belong to the raters,
+    `seen[system, document]` is what documents bring, `truth` what all are drawn from.
     """
 
     system: Ints
@@ -42,6 +43,8 @@ class Pilot:
     quality: Floats
     leniency: Floats
     taste: Floats
+    seen: Floats
+    truth: Truth
 
 
 def pilot(
@@ -77,7 +80,7 @@ def pilot(
         + truth.residual * rng.standard_normal(len(system))
     )
     score = np.clip(np.rint(latent), truth.low, truth.high)
-    return Pilot(system, document, rater, score, quality, leniency, taste)
+    return Pilot(system, document, rater, score, quality, leniency, taste, at_document + at_both, truth)
 
 
 def law_of(held: Pilot, truth: Truth = Truth()) -> ScaleEffects:

@@ -5,7 +5,7 @@ All pilots have the same seats, so that their chains run side by side; what is s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import numpy as np
 from simlab.fitting.backtest.campaigns import Campaigns, campaigns
 from simlab.fitting.backtest.carrying_out import interval
 from simlab.fitting.backtest.designs import Design, dealt
-from simlab.fitting.backtest.measuring import Measured, measured
+from simlab.fitting.backtest.measuring import measured
 from simlab.fitting.backtest.sums import sums
 from simlab.fitting.scales.fitting import assembled, prepare, scale_of, seen_scores
 from simlab.fitting.scales.priors import for_points
@@ -153,11 +153,23 @@ def studied(worlds: Sequence[World], design: Design, seed: int, sets: int, per_s
 
 
 class Held(NamedTuple):
-    """Say for a measure whether intervals hold the truth `[pilot]`, their widths, and errors of the predictions."""
+    """Hold for a measure the intervals, the predictions and the truth, each `[pilot]`."""
 
-    held: np.ndarray
-    width: np.ndarray
-    error: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    mean: np.ndarray
+    truth: np.ndarray
+
+    @property
+    def held(self) -> np.ndarray:
+        """Tell whether intervals hold the truth."""
+        return np.asarray((self.low <= self.truth) & (self.truth <= self.high))
+
+    @property
+    def held_by_a_third(self) -> np.ndarray:
+        """Tell whether the middle third of the intervals does: what claims more than is known."""
+        third = (self.high - self.low) / 3
+        return np.asarray((self.low + third <= self.truth) & (self.truth <= self.high - third))
 
 
 def judged(
@@ -166,7 +178,6 @@ def judged(
     size: Size,
     design: Design,
     seed: int,
-    bounds: Callable[[str, Measured, float], tuple[float, float]] = interval,
 ) -> dict[str, Held]:
     """Predict studies of further documents by the pilot's raters, and hold that against those in a true world.
 
@@ -174,13 +185,12 @@ def judged(
     """
     frame = frame_of(size, max(2 * design.documents, size.n_documents))
     true = measured(studied(worlds_of([law_of(one) for one in pilots], frame, seed, "true"), design, seed, 10, 12))
-    found: dict[str, list[tuple[bool, float, float]]] = {name: [] for name in true}
+    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in true}
     for k, laws in enumerate(effects):
         worlds = worlds_of(laws, frame, seed, f"predicted {k}")
         for name, values in measured(studied(worlds, design, seed + 1, size.sets, size.per_set)).items():
             truth, error = float(true[name].value[k]), float(true[name].error[k])
-            low, high = bounds(name, values, error**2)
-            row = low <= truth <= high, high - low, float(np.nanmean(values.value)) - truth
+            row = (*interval(name, values, error**2), float(np.nanmean(values.value)), truth)
             found[name] += [row] if np.isfinite(truth) else []
     return {name: Held(*np.array(rows).T) for name, rows in found.items()}
 

@@ -12,7 +12,7 @@ from simlab.fitting.scales import diagnosing, telling
 from simlab.fitting.scales.chain import Model
 from simlab.fitting.scales.observing import Seen, categories, gaussian_scale, seen_points
 from simlab.fitting.scales.priors import Priors, for_latents, for_points
-from simlab.fitting.scales.sampling import Draws, begin, go_on, joined
+from simlab.fitting.scales.sampling import Chains, Draws, begin, go_on, joined
 from simlab.fitting.scales.terms import EFFECTS, terms_of
 from simlab.fitting.scales.thinning import thinned
 from simlab.rng import stream
@@ -96,7 +96,11 @@ def seen_scores(score: Floats, scale: Scale, priors: Priors) -> Seen:
 
 
 def _sampled(rng: np.random.Generator, model: Model, seen: Seen, rounds: int) -> tuple[Draws, dict[str, float]]:
-    chains = begin(rng, model, seen, WARMUP)
+    return settled(begin(rng, model, seen, WARMUP), rounds)
+
+
+def settled(chains: Chains, rounds: int = MOST_ROUNDS) -> tuple[Draws, dict[str, float]]:
+    """Run chains on until they agree, for at most so many rounds; their draws, and how it went."""
     held = [go_on(chains, KEPT)]
     diagnosis = diagnosed(held[0])
     while diagnosis["r_hat"] > CLOSE_ENOUGH and len(held) < rounds:
@@ -126,9 +130,14 @@ def assembled(
     rng: np.random.Generator, model: Model, held: Draws, scale: Scale, draws: int, n_systems: int
 ) -> list[ScaleEffects]:
     """Put evenly spaced draws together to laws."""
+    return [_effects(rng, model, held, scale, n_systems, at) for at in picked(held, draws)]
+
+
+def picked(held: Draws, draws: int) -> list[tuple[int, int]]:
+    """Pick evenly spaced draws: each its number and its table."""
     kept, tables = held.mean.shape
-    picked = np.linspace(0, kept * tables - 1, draws).round().astype(int)
-    return [_effects(rng, model, held, scale, n_systems, (int(one % kept), int(one // kept))) for one in picked]
+    each = np.linspace(0, kept * tables - 1, draws).round().astype(int)
+    return [(int(one % kept), int(one // kept)) for one in each]
 
 
 def _effects(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from simlab.fitting.scales.standard_deviations import (
     draw_shares,
 )
 from simlab.fitting.scales.tails import draw_tails
-from simlab.fitting.scales.terms import SINGLE
+from simlab.fitting.scales.terms import SHARED, SINGLE
 from simlab.types import Bools, Floats, Ints
 
 JOINTLY = 10
@@ -34,6 +34,7 @@ class Draws:
     """Hold draws, the draw first, the table last: standard deviations by name, single effects, what else there is.
 
     `effect[name]` are `[draw, unit, table]`; where two effects are not told apart their sum has been shared out.
+    Those of what is rated (documents, segments, outputs) are there where asked for, those in the noise by rating.
     """
 
     sd: dict[str, Floats]
@@ -65,13 +66,13 @@ def begin(rng: np.random.Generator, model: Model, seen: Seen, warmup: int) -> Ch
     return chains
 
 
-def go_on(chains: Chains, keep: int, every: int = 1) -> Draws:
-    """Run chains on and keep every so many-th draw."""
+def go_on(chains: Chains, keep: int, every: int = 1, *, rated: bool = False) -> Draws:
+    """Run chains on and keep every so many-th draw; `rated` keeps effects of documents and outputs, too: many."""
     kept = []
     for _ in range(keep):
         for _ in range(every):
             sweep(chains, tune=False)
-        kept.append(_record(chains))
+        kept.append(_record(chains, rated))
     return _stacked(kept)
 
 
@@ -104,12 +105,12 @@ def sweep(chains: Chains, tune: bool) -> None:
         draw_sharpness(rng, model, state)
 
 
-def _record(chains: Chains) -> Draws:
+def _record(chains: Chains, rated: bool) -> Draws:
     model, state = chains.model, chains.state
     values = effects(model, state)
     return Draws(
         sd=dict(zip(model.terms.names, state.sd.copy(), strict=True)),
-        effect=_joint(chains, values),
+        effect=_joint(chains, values, rated),
         mean=np.asarray(values[0] if not model.n_thresholds else np.zeros_like(values[0])),
         thresholds=state.thresholds.copy(),
         sharp=state.sharp.copy(),
@@ -124,19 +125,31 @@ def _unmixed(chains: Chains, values: Floats, name: str) -> Floats:
     return np.asarray(values[starts[k] : starts[k + 1]])
 
 
-def _joint(chains: Chains, values: Floats) -> dict[str, Floats]:
+def _joint(chains: Chains, values: Floats, rated: bool) -> dict[str, Floats]:
     """Share sums of effects that stand together out among their parts, at random as their spreads ask for."""
+    terms, found = chains.model.terms, dict[str, Floats]()
+    for term in terms.terms[1:]:
+        found |= _shared_out(chains, term.names, _unmixed(chains, values, term.names[0]))
+    if rated:
+        weight = 1.0 if chains.state.weight is None else chains.state.weight
+        found |= _shared_out(chains, (*terms.noise, "residual"), chains.state.error, weight)
+    wanted = (*SINGLE, *SHARED) if rated else SINGLE
+    return {name: value for name, value in found.items() if name in wanted}
+
+
+def _shared_out(
+    chains: Chains, names: Sequence[str], total: Floats, precise: Floats | float = 1.0
+) -> dict[str, Floats]:
+    """Share `total[unit, table]` out among its parts; `precise` divides the variance of all of them."""
     found: dict[str, Floats] = {}
     square = dict(zip(chains.model.terms.names, chains.state.sd**2, strict=True))
-    for term in chains.model.terms.terms[1:]:
-        total = _unmixed(chains, values, term.names[0])
-        for k, name in enumerate(term.names):
-            rest = sum((square[other] for other in term.names[k + 1 :]), np.zeros(total.shape[1]))
-            share = square[name] / (square[name] + rest)
-            noise = chains.rng.standard_normal(total.shape) * np.sqrt(square[name] * (1 - share))
-            found[name] = share * total + noise
-            total = total - found[name]
-    return {name: value for name, value in found.items() if name in SINGLE}
+    for k, name in enumerate(names):
+        rest = sum((square[other] for other in names[k + 1 :]), np.zeros(total.shape[1]))
+        share = square[name] / (square[name] + rest)
+        noise = chains.rng.standard_normal(total.shape) * np.sqrt(square[name] * (1 - share) / precise)
+        found[name] = share * total + noise
+        total = total - found[name]
+    return found
 
 
 def _stacked(parts: list[Draws], join: Callable[[list[Any]], Any] = np.stack) -> Draws:

@@ -67,6 +67,11 @@ class Terms:
         """List the effects that have a spread: those of the terms, those in the noise, the residual last."""
         return (*(name for term in self.terms[1:] for name in term.names), *self.noise, "residual")
 
+    def level_of(self, name: str) -> Ints:
+        """Return which effect of that name each rating gets; in the noise each has its own."""
+        held = [term.level for term in self.terms if name in term.names]
+        return held[0] if held else np.arange(len(self.terms[0].level))
+
     @cached_property
     def starts(self) -> Ints:
         """Return where each term's effects start among all effects, and their number at the end."""

@@ -1,0 +1,82 @@
+"""Say what a pilot tells of its own outputs, for a repetition by other people that is about the same ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.fitting.scales import fitting
+from simlab.fitting.scales.chain import Model
+from simlab.fitting.scales.sampling import Draws, begin, go_on
+from simlab.fitting.scales.terms import SHARED
+from simlab.fitting.scales.thinning import thinned
+from simlab.rng import stream
+from simlab.tables.held import Ratings
+from simlab.types import Floats, Ints
+from simlab.world.laws.scales import ScaleEffects
+
+APART = 5
+"""Draws of outputs are so many sweeps apart."""
+
+
+class OnOutputs(NamedTuple):
+    """Hold a draw of a law, and of what the pilot's documents bring: `seen[system, item]`, for `world_on`."""
+
+    effects: ScaleEffects
+    seen: Floats
+
+
+def on_outputs(law: fitting.LawName, ratings: Ratings, *, seed: int = 0, draws: int = fitting.DRAWS) -> list[OnOutputs]:
+    """Fit a law to a table, then let its chains run on and keep what they say of the table's own outputs.
+
+    Memory holds `draws` values of each rating. Documents that a large table is thinned by are drawn anew.
+    """
+    used, _ = thinned(stream(seed, "fit", law, "documents"), ratings)
+    scale = fitting.scale_of(law, used)
+    model, bounds = fitting.prepare(law, used, scale, fitting.priors_of(law, used), fitting.CHAINS)
+    chains = begin(stream(seed, "fit", law), model, bounds, fitting.WARMUP)
+    fitting.settled(chains)
+    held = go_on(chains, -(-draws // fitting.CHAINS), APART, rated=True)
+    rng = stream(seed, "fit", law, "others")
+    effects = fitting.assembled(rng, model, held, scale, draws, used.n_systems)
+    return with_outputs(rng, model, held, effects, used)
+
+
+def with_outputs(
+    rng: np.random.Generator, model: Model, held: Draws, effects: list[ScaleEffects], ratings: Ratings
+) -> list[OnOutputs]:
+    """Add to laws, assembled of such draws, what these say of outputs."""
+    places = fitting.picked(held, len(effects))
+    return [OnOutputs(one, _seen(rng, model, held, one, ratings, at)) for one, at in zip(effects, places, strict=True)]
+
+
+def _seen(
+    rng: np.random.Generator, model: Model, held: Draws, effects: ScaleEffects, ratings: Ratings, at: tuple[int, int]
+) -> Floats:
+    """Add up what documents bring, `[system, item]`: as drawn where it was rated, anew elsewhere."""
+    # Draws are on the scale of the median rater; laws are on that of the mean one (see `assembled`).
+    grow = np.exp(effects.sharpness_sd**2 / 2)
+    found = np.zeros((ratings.n_systems, len(ratings.item_names)))
+    for name, (unit, of) in _units(ratings).items():
+        sd = getattr(effects, f"{name}_sd")
+        values = sd * rng.standard_normal(int(unit.max()) + 1)
+        if name in held.effect:
+            drawn = held.effect[name][at[0], :, at[1]]
+            values[of] = grow * drawn[model.terms.level_of(name)]
+        found += values[unit]
+    return found
+
+
+def _units(ratings: Ratings) -> dict[str, tuple[Ints, Ints]]:
+    """Number the effects of what is rated, for each output `[system, item]` and for each rating."""
+    system, item = np.indices((ratings.n_systems, len(ratings.item_names)))
+    n_documents = ratings.n_documents
+    document = ratings.document[item]
+    of_outputs = {
+        "document": document,
+        "segment": item,
+        "system_document": system * n_documents + document,
+        "output": system * item.shape[1] + item,
+    }
+    return {name: (of_outputs[name], of_outputs[name][ratings.system, ratings.item]) for name in SHARED[1:]}
