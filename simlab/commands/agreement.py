@@ -20,6 +20,7 @@ def answer(file: Path, form: Form, plot: Path | None, told: Told = NOTHING) -> s
     files.check_suffix(plot, "--plot")
     ratings = table(file, told)
     measured = _measured(file, ratings, plot)
+    say(file, ratings)
     if form == "table":
         return text.page(measured.tables(), measured.notes())
     return text.write(understood.record(ratings), measured.tables(), form)
@@ -36,7 +37,6 @@ def measured_on(file: Path | None, plot: Path | None, told: Told = NOTHING) -> A
 
 def _measured(file: Path | None, ratings: Ratings, plot: Path | None) -> Agreement:
     measured = agreement_of(ratings, where(file))
-    say(file, ratings)
     if plot is not None:
         files.save(figure.draw(measured), plot)
     return measured

@@ -22,19 +22,25 @@ def test_an_unknown_form_is_refused_and_never_taken_for_another() -> None:
     with pytest.raises(InputError, match="--format table"):
         tables.write(RECORDS, "table")
     with pytest.raises(InputError, match="--format html"):
-        agreement.write({"agreement": RECORDS}, "html")
+        agreement.write({}, {"agreement": RECORDS}, "html")
 
 
 def test_a_form_is_added_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "FORMS", {**tables.FORMS, "count": lambda records: str(len(records))})
     assert tables.write(RECORDS, "count") == "1"
-    assert agreement.write({"agreement": RECORDS, "pairs": RECORDS}, "count") == "2"
+    assert agreement.write({}, {"agreement": RECORDS, "pairs": RECORDS}, "count") == "2"
 
 
 def test_tables_of_several_sorts_are_told_apart_in_csv_and_json() -> None:
     found = {"agreement": [{"kendall": 0.5}], "pairs": [{"first": "a", "single": float("nan")}]}
-    assert agreement.write(found, "csv").splitlines() == ["table,kendall,first,single", "agreement,0.5,,", "pairs,,a,"]
-    assert '"single": null' in agreement.write(found, "json")
+    assert agreement.write({"rows": 2}, found, "csv").splitlines() == [
+        "table,kendall,first,single",
+        "agreement,0.5,,",
+        "pairs,,a,",
+    ]
+    answer = agreement.write({"rows": 2}, found, "json")
+    assert '"single": null' in answer
+    assert '"rows": 2' in answer
 
 
 def test_bold_headings_take_no_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,8 @@ def test_what_a_metric_teaches_is_said_twice_alike() -> None:
     assert text.splitlines()[1].split("  ")[-1] == "219 outputs"
     assert ".769" in text
     assert text.splitlines()[-4:] == ["a note", "", "written: fits/b.yaml", "next: simlab run x"]
-    answer = json.loads(fitted_metrics.to_json(*said), parse_constant=pytest.fail)
+    answer = json.loads(fitted_metrics.to_json({"rows": 219}, *said), parse_constant=pytest.fail)
+    assert answer["read"] == {"rows": 219}
     assert answer["learned"] == [{**row, "high": None}]
     assert answer["files"] == {"bleu": "fits/b.yaml"}
 

@@ -22,7 +22,8 @@ from simlab.world.systems import mqm
 
 def {name}(rng: np.random.Generator, *, n_systems: int, spread: float{more}) -> Outputs:
     return mqm(rng, n_systems=n_systems, n_documents=42, n_segments=42, max_segments=3, mean_score=5.0,
-               system_sd=spread, document_sd=0.4, segment_sd=0.5, system_document_sd=0.3)
+               system_sd=spread, document_sd=0.4, segment_sd=0.5, system_document_sd=0.3,
+               segment_skew=0.0)
 """
 SMALL = ["worlds=2", "studies=5", "design.documents=10", "--jobs", "1", "--plugins", "growing"]
 
