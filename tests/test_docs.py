@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from simlab.cli import answer
+from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.config import load_sweep
 from simlab.fitting.preferences import fitting as preferences
 from simlab.fitting.scales import fitting as scales
@@ -43,4 +44,6 @@ def test_a_page_does_as_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.
             simulated = words[0] == "sweep" and not load_sweep(words[1]).calculation
             # In one process, what was compiled for one command serves the next.
             alone = ["--jobs", "1"] if words[0] in ("run", "sweep") else []
-            assert answer([*words, *(smaller if simulated else []), *alone]) == 0, line
+            # Chains as short as these may disagree, which is said and is a reservation.
+            fine = (DONE, RESERVED) if words[0] == "fit" else (DONE,)
+            assert answer([*words, *(smaller if simulated else []), *alone]) in fine, line

@@ -217,6 +217,7 @@ def test_numbers_and_lists_say_what_words_say() -> None:
 def test_agreement_is_as_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     table = recorded_table(Path("ratings.tsv"))
     said = typed(capsys, "agreement", table)
+    assert said.pop("read")["used"] == 72
     agreed = simlab.agreement(table)
     assert capsys.readouterr() == ("", "")
     assert {name: [finite(row) for row in rows] for name, rows in agreed.tables().items()} == said

@@ -71,7 +71,7 @@ def test_a_world_that_fails_says_what_and_which_way() -> None:
 def test_what_is_not_known_has_no_number() -> None:
     one_rater = replace(HELD, unknown=frozenset({"leniency", "rater_system"}), n_raters=1)
     page = text.page(report(held=one_rater), "640 ratings", None, "")
-    row = next(line for line in page.splitlines() if line.startswith("rater x system"))
+    row = next(line for line in page.splitlines() if line.startswith("raters at large x system"))
     assert "not known" in row
     assert "(assumed 1.00)" in row
     assert "other raters" not in page

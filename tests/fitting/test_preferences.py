@@ -86,7 +86,7 @@ def test_without_items_and_raters_strengths_are_those_of_maximum_likelihood() ->
     assert np.log(estimate.ties).mean() == pytest.approx(best[-1], abs=np.log(estimate.ties).std())
     assert (np.abs(estimate.strength.mean(0)[::-1] - likely) > 2 * error).any()  # the control
     assert estimate.unknown == {"output_sd", "item_sd", "sharpness_sd", "tie_sd", "taste_sd"}
-    assert estimate.diagnosis["largest_rhat"] < 1.05
+    assert estimate.diagnosis["r_hat"] < 1.05
 
 
 def test_the_same_seed_gives_the_same_draws(found: PreferenceFit) -> None:
