@@ -294,6 +294,71 @@ def order(
     _say(_with_csv(lambda form: orders.answer(*store, world, study, form)), form, save)
 
 
+@app.command(epilog="Example: simlab conclude ratings.csv --against baseline --figure order.png")
+def conclude(
+    words: Annotated[list[str] | None, typer.Argument(metavar="TABLE [TABLE] [KEY=VALUE]", hidden=True)] = None,
+    plan: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Follow this study file: its design, and its analysis.")
+    ] = None,
+    promise: Annotated[
+        Literal["fixed", "anytime"] | None,
+        typer.Option(help="fixed: at the plan's end; anytime: after every batch, of preferences.", show_default=False),
+    ] = None,
+    level: Annotated[
+        float | None, typer.Option(metavar="X", help="Let any claim be wrong with this probability; else .05.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(metavar="COLUMN[,COLUMN]", help="Hold these metrics, or judges, against humans.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="SYSTEM", help="Compare all systems with this one only.")
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option(metavar="X", help="Say what is equal, or not inferior, up to so much.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="RATER", help="Show the conclusion without this rater, too.")
+    ] = None,
+    adequate_from: Annotated[
+        float | None, typer.Option(metavar="X", help="Outputs are adequate from this human score.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(metavar="X", help="A metric says adequate above it; else the best.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw order, pairs and raters, as .png, .svg or .pdf.")
+    ] = None,
+    paragraph: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a paragraph for the paper, as .md or .txt.")
+    ] = None,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
+    """Conclude from a table: who is better, with a promise.
+
+    TABLE holds ratings, preferences, or outputs that humans and metrics scored. A second one holds scores of a metric
+    (with --metric), else another study of these systems. KEY=VALUE changes a key of the analysis. With DIR in place of
+    TABLE: a campaign of a store.
+    """
+    from simlab.commands import conclude as conclusions
+    from simlab.commands import saving
+    from simlab.commands.launch import Launched
+
+    keep = _keeping(save)
+    told = _told(columns, better, scale, people)
+    asked = conclusions.asked(
+        words or [], plan, promise, level, metric, against, margin, exclude or [], adequate_from, threshold, seed, told
+    )
+    answered = conclusions.answer(*asked, form, figure, paragraph)
+    unkept = saving.kept(keep, answered.json) if keep else []
+    _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
+
+
 @app.command(epilog="Example: simlab agreement ratings.tsv --plot agreement.png")
 def agreement(
     file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],

@@ -1,0 +1,123 @@
+"""Answer what may be concluded from a table that somebody collected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.commands.notes import note
+from simlab.concluding.concluding import conclude
+from simlab.concluding.conclusion import Conclusion, PromiseName
+from simlab.concluding.plans import read_plan
+from simlab.concluding.record import record
+from simlab.concluding.wanted import Wanted
+from simlab.drawing.figures import conclusion as figures
+from simlab.drawing.figures import files
+from simlab.drawing.text import conclusions as text
+from simlab.drawing.text import tables
+from simlab.drawing.text.tables import Form
+from simlab.files import check_writable
+from simlab.messages import legible
+from simlab.tables.held import Told
+from simlab.types import InputError
+
+
+class Answered(NamedTuple):
+    """Hold an answer in a form and as JSON, what is said beside it, and the exit code."""
+
+    text: str
+    json: str
+    notes: tuple[str, ...]
+    code: int
+
+
+def asked(
+    words: Sequence[str],
+    plan: Path | None,
+    promise: PromiseName | None,
+    level: float | None,
+    metric: str | None,
+    against: str | None,
+    margin: float | None,
+    exclude: Sequence[str],
+    adequate_from: float | None,
+    threshold: float | None,
+    seed: int,
+    told: Told,
+) -> tuple[Path, Wanted]:
+    """Tell tables from settings, and put what is asked together; raise InputError for what cannot be meant."""
+    tables_named = [Path(word) for word in words if "=" not in word or Path(word).exists()]
+    overrides = tuple(word for word in words if Path(word) not in tables_named)
+    if not 1 <= len(tables_named) <= 2:
+        raise InputError(f"{len(tables_named)} tables are named; conclude takes one, or two: TABLE [TABLE]")
+    if level is not None and not 0 < level < 1:
+        raise InputError(f"--level {level:g}: a probability of a wrong claim lies between 0 and 1; try .05")
+    if margin is not None and not (0 < margin < float("inf")):
+        raise InputError(f"--margin {margin:g}: a difference that does not matter is above 0")
+    metrics = tuple(dict.fromkeys(name.strip() for name in (metric or "").split(",") if name.strip()))
+    second = tables_named[1] if len(tables_named) > 1 else None
+    return tables_named[0], Wanted(
+        told=told,
+        plan=None if plan is None else read_plan(plan),
+        promise=promise,
+        level=level,
+        metrics=metrics,
+        second=second,
+        against=against,
+        margin=margin,
+        exclude=tuple(dict.fromkeys(exclude)),
+        overrides=overrides,
+        seed=seed,
+        adequate_from=adequate_from,
+        threshold=threshold,
+    )
+
+
+def answer(table: Path, wanted: Wanted, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
+    """Conclude from a table, draw it and write the paragraph where files for that are named.
+
+    Raises InputError before anything is estimated for what is asked wrongly or malformed; nothing is written then.
+    """
+    check_names(figure, paragraph)
+    found = conclude(table, wanted, note)
+    written = write(found, figure, paragraph)
+    code = DONE if found.promise.holds else RESERVED
+    as_json = to_json(found)
+    if form == "json":
+        return Answered(as_json, as_json, (), code)
+    if form == "csv":
+        return Answered(tables.to_csv([one._asdict() for one in found.systems]), as_json, (), code)
+    return Answered(text.page(found, table, written), as_json, (), code)
+
+
+def check_names(figure: Path | None, paragraph: Path | None) -> None:
+    """Raise InputError for files of a figure or a paragraph that end in something else, or cannot be written."""
+    files.check_suffix(figure, "--figure")
+    if paragraph is not None and paragraph.suffix.lower() not in (".md", ".txt"):
+        raise InputError(f"--paragraph {legible(paragraph)}: a paragraph is text; end the name with .md or .txt")
+    check_writable(paragraph, "--paragraph")
+
+
+def write(found: Conclusion, figure: Path | None, paragraph: Path | None) -> list[Path]:
+    """Write what is asked for beside the answer; return the files."""
+    if figure is not None:
+        files.write(lambda: figures.draw(found), figure)
+    if paragraph is not None:
+        paragraph.write_text(text.paragraph(found) + "\n", encoding="utf-8")
+    return [file for file in (figure, paragraph) if file is not None]
+
+
+def to_json(found: Conclusion) -> str:
+    """Write a conclusion as JSON; what is not a finite number is null."""
+    return json.dumps(_plain(record(found)), indent=1, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return tables.plain([{"value": value}])[0]["value"]
+    return [_plain(one) for one in value]

@@ -1,0 +1,1 @@
+"""Conclude from a table that somebody collected, by the analysis that was simulated, under a promise that was."""

@@ -1,0 +1,63 @@
+"""Conclude from a table, whatever it holds: what stands in it, or its plan, says which kind of study it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.wanted import Wanted
+from simlab.messages import legible
+from simlab.tables import judged, preferences
+from simlab.tables.cells import opened, renamed
+from simlab.types import COMPARE, JUDGE, RATE, InputError
+
+Say = Callable[[str], None]
+
+
+def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
+    """Conclude from a table what the kind of study allows; `say` is told what takes a while.
+
+    Raises InputError for what cannot be read or is asked wrongly, before anything is estimated.
+    """
+    found = _of_kind(table, wanted, say)
+    if not wanted.exclude:
+        return found
+    kept = replace(wanted, exclude=(), again=False)
+    return replace(_of_kind(table, kept, say), without={", ".join(wanted.exclude): found})
+
+
+def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
+    question = question_of(table, wanted)
+    if question == COMPARE:
+        from simlab.concluding.preferences.concluding import conclude as of_preferences
+
+        return of_preferences(table, wanted, say)
+    if question == JUDGE:
+        from simlab.concluding.judgements.concluding import conclude as of_judgements
+
+        return of_judgements(table, wanted, say)
+    if question == RATE:
+        from simlab.concluding.ratings.concluding import conclude as of_ratings
+
+        return of_ratings(table, wanted, say)
+    raise InputError(f"{legible(table)}: nothing is concluded from studies that ask to {question}")
+
+
+def question_of(table: Path, wanted: Wanted) -> str:
+    """Say which kind of study a table belongs to: as its plan says, else by its columns."""
+    if wanted.plan is not None:
+        return wanted.plan.question
+    if preferences.is_table(table, wanted.told):
+        return COMPARE
+    return JUDGE if wanted.metrics or _with_metrics(table, wanted) else RATE
+
+
+def _with_metrics(table: Path, wanted: Wanted) -> bool:
+    """Tell whether humans and metrics stand side by side in a table; one that cannot be read has none."""
+    try:
+        header = renamed(opened(table, judged.FORM), judged.USUAL, wanted.told.columns).header
+    except InputError:
+        return False
+    return judged.holds(header) and bool(judged.metric_columns(header, (), legible(table)))

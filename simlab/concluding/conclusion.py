@@ -1,0 +1,203 @@
+"""Hold what is concluded from a table: systems, pairs, raters, metrics, and what is promised of them.
+
+These records are all that commands, pages and figures know; whoever concludes fills them in, whatever was collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+PromiseName: TypeAlias = Literal["fixed", "anytime"]
+MetricVerdict: TypeAlias = Literal["trust", "correct", "leave_out"]
+WithinMargin: TypeAlias = Literal["better", "worse", "not_inferior", "not_superior", "equivalent", "open"]
+
+
+class Interval(NamedTuple):
+    """Hold a number and the bounds of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Promise(NamedTuple):
+    """Say what is promised of the claims.
+
+    `level` is the probability of any wrong claim (or as `multiplicity` has it); `holds` is False where the promise is
+    not one of this table, as at an interim look. `says` is the promise as a sentence, with what it takes as drawn and
+    what as given; `broken` says why it does not hold ("": it does).
+    """
+
+    name: PromiseName
+    level: float
+    multiplicity: str
+    holds: bool
+    says: str
+    broken: str = ""
+
+
+class System(NamedTuple):
+    """Hold what is concluded about a system: `n` answers, its estimate with an interval, the ranks it may have (1 =
+    best)."""
+
+    system: str
+    n: int
+    estimate: float
+    low: float
+    high: float
+    rank_low: int
+    rank_high: int
+
+
+class More(NamedTuple):
+    """Say how many more of a `unit` settle an open pair: middle and bounds over what its effect may be; inf: beyond
+    `limit`."""
+
+    unit: str
+    median: float
+    low: float
+    high: float
+    limit: float
+    per_unit: float = 1.0
+    answers: str = ""
+
+
+class Pair(NamedTuple):
+    """Hold what is concluded about two systems.
+
+    `difference` is first less second on the table's own scale, bounds are simultaneous with the claims; `direction` is
+    +1 where the first came out better, whichever way the scale goes, `verdict` the same where it is claimed, else 0.
+    NaN is not known (a pair that was never compared). `within` is the answer to `--margin`.
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    adjusted: float
+    direction: int
+    verdict: int
+    within: WithinMargin | None = None
+    more: More | None = None
+
+
+class Rater(NamedTuple):
+    """Hold a rater's answers, and how far above the others the rater scores the same outputs, with an interval."""
+
+    rater: str
+    n: int
+    leniency: float
+    low: float
+    high: float
+
+
+class Estimated(NamedTuple):
+    """Hold a system's mean by one way of using the metric: `human`, `ppi`, `joint`, `own`, `partial`."""
+
+    method: str
+    system: str
+    value: float
+    low: float
+    high: float
+
+
+class Rated(NamedTuple):
+    """Hold a system's rho + eta - 1 of a metric, or its correlation where labels are no yes and no."""
+
+    system: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Hold what a table says of a metric: a verdict with its reason, and what it rests on.
+
+    `quality_of` names what `quality` holds: `youden` or `correlation`; `spread` is how far systems differ in it.
+    `labels` counts further human labels that would settle the verdict. `width` is the corrected interval's width over
+    that of humans alone, `pairs` what is concluded with the metric corrected.
+    """
+
+    name: str
+    verdict: MetricVerdict
+    reason: str
+    labels: More | None
+    quality_of: str
+    quality: Sequence[Rated]
+    spread: Interval
+    width: float
+    estimates: Sequence[Estimated]
+    pairs: Sequence[Pair]
+
+
+class Repetition(NamedTuple):
+    """Hold the chance that a repetition confirms all that was claimed: same raters, and all new; `studies` simulated."""
+
+    srp: Interval
+    srp_new_study: Interval
+    studies: int
+    world: str
+
+
+class Control(NamedTuple):
+    """Hold how many of so many studies like this one claim something though systems are equal, with its mcse.
+
+    `uncorrected` is the same under t tests of segments, each by itself.
+    """
+
+    studies: int
+    some_claim: float
+    some_claim_mcse: float
+    promised: float
+    uncorrected: float
+    uncorrected_mcse: float
+    world: str
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Hold which plan was followed, and where the table leaves it; `look` counts looks, this one included."""
+
+    name: str
+    digest: str
+    planned: int
+    deviations: Sequence[str]
+    look: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """Hold all that is concluded from a table.
+
+    `question` is the kind of study; `read` and `line` say what was read, to a program and to people; `unit` is what
+    estimates are counted in. `family` are the pairs that the promise is about (all, or those with a baseline).
+    `detectable` is the smallest difference that such a table finds with 80 % probability, in `unit`. `order` names,
+    in groups, what nothing separates. `about` holds words and numbers for the paragraph. `notes` are sentences on what
+    was left out or taken for granted, `warnings` on what limits the conclusion.
+    """
+
+    question: str
+    read: Mapping[str, Any]
+    line: str
+    unit: str
+    lower_is_better: bool
+    promise: Promise
+    systems: Sequence[System]
+    pairs: Sequence[Pair]
+    raters: Sequence[Rater] = ()
+    metrics: Sequence[Metric] = ()
+    cycles: Sequence[Sequence[str]] = ()
+    detectable: float | None = None
+    repetition: Repetition | None = None
+    control: Control | None = None
+    plan: Followed | None = None
+    without: Mapping[str, Conclusion] = field(default_factory=dict)
+    lines: Sequence[str] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()

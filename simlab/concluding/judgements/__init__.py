@@ -1,0 +1,1 @@
+"""Conclude from tables of judgements."""

@@ -1,0 +1,76 @@
+"""Write a conclusion as a record for programs: the names are settled (JSON of `simlab conclude`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from simlab.concluding.conclusion import Conclusion, Metric, More, Pair, Promise
+
+
+def record(found: Conclusion) -> dict[str, Any]:
+    """Return all of a conclusion; what is not known is None, `beyond` stands where more than a limit is needed."""
+    return {
+        "question": found.question,
+        "read": dict(found.read),
+        "unit": found.unit,
+        "better": "lower" if found.lower_is_better else "higher",
+        "promise": _promise(found.promise),
+        "systems": [one._asdict() for one in found.systems],
+        "pairs": [_pair(one) for one in found.pairs],
+        "raters": [one._asdict() for one in found.raters],
+        "repetition": _repetition(found),
+        "control": None if found.control is None else found.control._asdict(),
+        "metric": _metric(found.metrics[0]) if found.metrics else None,
+        "metrics": [_metric(one) for one in found.metrics],
+        "detectable": found.detectable,
+        "cycles": [list(one) for one in found.cycles],
+        "plan": None if found.plan is None else asdict(found.plan),
+        "without": {names: record(one) for names, one in found.without.items()},
+        "about": dict(found.about),
+        "notes": list(found.notes),
+        "warnings": list(found.warnings),
+    }
+
+
+def _promise(promise: Promise) -> dict[str, Any]:
+    return promise._asdict()
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {**pair._asdict(), "more": None if pair.more is None else _more(pair.more)}
+
+
+def _more(more: More) -> dict[str, Any]:
+    return more._asdict()
+
+
+def _repetition(found: Conclusion) -> dict[str, Any] | None:
+    again = found.repetition
+    if again is None:
+        return None
+    return {
+        "srp": again.srp._asdict(),
+        "srp_new_study": again.srp_new_study._asdict(),
+        "studies": again.studies,
+        "world": again.world,
+    }
+
+
+def _metric(metric: Metric) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "verdict": metric.verdict,
+        "reason": metric.reason,
+        "labels": None if metric.labels is None else _more(metric.labels),
+        metric.quality_of: _records(metric.quality),
+        "spread": metric.spread._asdict(),
+        "width": metric.width,
+        "estimates": _records(metric.estimates),
+        "pairs": [_pair(one) for one in metric.pairs],
+    }
+
+
+def _records(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    return [row._asdict() for row in rows]

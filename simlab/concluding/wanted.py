@@ -1,0 +1,40 @@
+"""Name what a user asks of a conclusion beside the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simlab.tables.held import NOTHING, Told
+
+if TYPE_CHECKING:
+    from simlab.concluding.conclusion import PromiseName
+    from simlab.concluding.plans import Plan
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Hold what is asked: everything has a default, so that a table alone is enough.
+
+    `level` None: the plan's, else .05. `promise` None: the plan's, else `fixed`. `metrics` are columns (or metrics of
+    the second table); empty: those of the table. `against` names the baseline, `margin` is a difference that does not
+    matter, `exclude` are raters whose answers are also left out. `again` is False where no world is to be fitted.
+    """
+
+    told: Told = NOTHING
+    plan: Plan | None = None
+    promise: PromiseName | None = None
+    level: float | None = None
+    metrics: tuple[str, ...] = ()
+    second: Path | None = None
+    against: str | None = None
+    margin: float | None = None
+    exclude: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    seed: int = 0
+    again: bool = True
+    adequate_from: float | None = None
+    threshold: float | None = None
