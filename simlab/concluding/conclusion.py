@@ -39,8 +39,7 @@ class Promise(NamedTuple):
 
 
 class System(NamedTuple):
-    """Hold what is concluded about a system: `n` answers, its estimate with an interval, the ranks it may have (1 =
-    best)."""
+    """Hold what is concluded about a system: `n` answers, its estimate, the ranks it may have (1 = best)."""
 
     system: str
     n: int
@@ -52,8 +51,10 @@ class System(NamedTuple):
 
 
 class More(NamedTuple):
-    """Say how many more of a `unit` settle an open pair: middle and bounds over what its effect may be; inf: beyond
-    `limit`."""
+    """Say how many more of a `unit` settle an open pair, over what its effect may be; inf: beyond `limit`.
+
+    `answers` says what these cost in answers ("ratings of these two"), `per_unit` how many each.
+    """
 
     unit: str
     median: float
@@ -136,7 +137,7 @@ class Metric:
 
 
 class Repetition(NamedTuple):
-    """Hold the chance that a repetition confirms all that was claimed: same raters, and all new; `studies` simulated."""
+    """Hold the chance that a repetition confirms every claim, by the same raters and all new, from simulated ones."""
 
     srp: Interval
     srp_new_study: Interval
