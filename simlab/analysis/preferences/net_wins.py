@@ -67,7 +67,7 @@ def tested(rng: np.random.Generator, votes: Votes, way: Way, family: Bools, leve
     Votes that are independent are held to the exact sign test, with Holm; others to flips, with step-down max-T.
     """
     n = np.bincount(votes.pair, minlength=votes.n_pairs).astype(float)
-    total: Floats = np.bincount(votes.pair, votes.value.astype(float), minlength=votes.n_pairs)
+    total = np.asarray(np.bincount(votes.pair, votes.value, minlength=votes.n_pairs), float)
     held = family & (n > 0)
     spreads = spreads_of(votes, way)
     if way == "vote":

@@ -25,7 +25,8 @@ def limits(held: Held, found: Claims) -> Iterator[str]:
     yield from _of_raters(held, found)
     n_items = len(np.unique(held.votes.item))
     if held.items and n_items < FEWEST:
-        yield f"{several(n_items, 'item')}: claims are about {'it' if n_items == 1 else 'these'}, whatever else there is"
+        these = "it" if n_items == 1 else "these"
+        yield f"{several(n_items, 'item')}: claims are about {these}, whatever else there is"
 
 
 def _of_pairs(held: Held, found: Claims) -> Iterator[str]:
