@@ -154,8 +154,8 @@ def _by_flips(
     spreads: Sequence[Spread],
 ) -> tuple[Floats, Floats, float, float]:
     of = [summed(one, votes.pair, votes.value, votes.n_pairs)[:, held] for one in clusters(votes, way)]
-    spread = np.sqrt(np.maximum(largest(spreads, 0.0), SLACK))[held]
-    found = flipped(rng, of, np.abs(total)[held] / spread)
+    each = [one.a[held] for one in spreads]
+    found = flipped(rng, of, weights(each), np.abs(total)[held] / np.sqrt(np.maximum(np.maximum.reduce(each), SLACK)))
     p_value, adjusted = np.full((2, len(total)), np.nan)
     p_value[held], adjusted[held] = found.p_values(), found.max_t()
     open_ = adjusted[held] > level + SLACK
@@ -165,30 +165,49 @@ def _by_flips(
     return p_value, adjusted, critical, critical_open
 
 
-def flipped(
-    rng: np.random.Generator, of: Sequence[csr_matrix[Any]], observed: Floats, patterns: int = PATTERNS
-) -> Family:
-    """Hold statistics `observed[pair]` against those of flipped contributions `of[way][cluster, pair]`.
+def weights(each: Sequence[Floats]) -> list[Floats]:
+    """Return what flips of each way count, `[pair]`, so that all together spread by the largest of `each[way][pair]`.
 
-    Statistics are in units of the root of all squares, which flips leave as they are. Two ways: both are flipped, and
-    what they share counts twice, which errs to the safe side.
+    Two ways: the flips of the one that spreads more carry the noise of single votes, too; those of the other add what
+    it has beyond that. `each` is then of raters, of items, and of both.
     """
-    square = sum(np.asarray(one.multiply(one).sum(0)).ravel() for one in of)
-    scale = np.sqrt(np.maximum(square, SLACK))
-    every = len(of) == 1 and 2 ** of[0].shape[0] <= patterns if of[0].shape[0] < 60 else False
+    largest_of = np.maximum(np.maximum.reduce(each), SLACK)
+    if len(each) == 1:
+        return [1 / np.sqrt(largest_of)]
+    more = each[0] >= each[1]
+    left = np.sqrt((largest_of - np.maximum(each[0], each[1])) / np.maximum(np.minimum(each[0], each[1]), SLACK))
+    return [np.where(carries, 1.0, left) / np.sqrt(largest_of) for carries in (more, ~more)]
+
+
+def flipped(
+    rng: np.random.Generator,
+    of: Sequence[csr_matrix[Any]],
+    weight: Sequence[Floats],
+    observed: Floats,
+    patterns: int = PATTERNS,
+) -> Family:
+    """Hold statistics `observed[pair]` against those of flipped contributions `of[way][cluster, pair]`, weighted.
+
+    Flips leave squares as they are, so that statistics in units of their root need no new error for each pattern.
+    """
+    n = of[0].shape[0]
+    every = len(of) == 1 and n < 60 and 2**n <= patterns
     if every:
-        null = (of[0].T @ signs.every(of[0].shape[0]).T).T
+        null = np.asarray((of[0].T @ signs.every(n).T).T) * weight[0]
     else:
         null = np.zeros((patterns, len(observed)))
-        for one in of:
-            transposed = one.T.tocsr()
-            step = max(_AT_ONCE // max(one.shape[0], 1), 1)
-            for start in range(0, patterns, step):
-                rows = slice(start, min(start + step, patterns))
-                null[rows] += (transposed @ signs.drawn(rng, rows.stop - rows.start, one.shape[0]).T).T
-    null = np.abs(null, out=null)
-    null /= scale
-    return Family(observed, null, bool(every), SLACK**0.5)
+        for one, own in zip(of, weight, strict=True):
+            _add_flips(rng, null, one, own)
+    return Family(observed, np.abs(null, out=null), every, SLACK**0.5)
+
+
+def _add_flips(rng: np.random.Generator, null: Floats, of: csr_matrix[Any], weight: Floats) -> None:
+    """Add flips of contributions, some patterns at a time: where voters are many their signs take the memory."""
+    turned = of.T.tocsr()
+    step = max(_AT_ONCE // max(of.shape[0], 1), 1)
+    for start in range(0, len(null), step):
+        rows = slice(start, min(start + step, len(null)))
+        null[rows] += np.asarray(turned @ signs.drawn(rng, rows.stop - rows.start, of.shape[0]).T).T * weight
 
 
 def _roots(total: Floats, n: Floats, spread: Spread, critical: float) -> tuple[Floats, Floats]:
