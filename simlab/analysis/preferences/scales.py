@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.analysis.preferences.net_wins import spreads_of
-from simlab.analysis.preferences.strengths import Strengths, covariances, distances, errors_of, probabilities
+from simlab.analysis.preferences.strengths import Strengths, covariances, distances, effective, errors_of, probabilities
 from simlab.analysis.preferences.votes import Votes, Way, clusters
 from simlab.types import Array, Floats
 
@@ -47,7 +47,7 @@ def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, l
     """Return what strengths say of all pairs together at a level, votes clustered as `way` has it."""
     # Errors are no smaller than those of independent votes: near separation clusters hardly vary any more.
     covariance = [*covariances(votes, way, fitted), fitted.bread]
-    freedom = float(min(int(one.max(initial=0)) for one in clusters(votes, way)))
+    freedom = max(min(effective(one) for one in clusters(votes, way)) - 1, 1.0)
     contrasts = _contrasts(fitted.n_systems)
     together = np.equal(*(fitted.part[k] for k in np.triu_indices(fitted.n_systems, 1)))
     difference = np.where(together, distances(fitted.value), np.nan)

@@ -44,16 +44,16 @@ def detectable_difference(found: Claims) -> float | None:
     return size if size <= 1 else None
 
 
-def within(low: float, high: float, verdict: int, margin: float) -> WithinMargin:
-    """Answer what a difference is beside a margin that does not matter, from its simultaneous bounds.
+def within(low: float, high: float, margin: float) -> WithinMargin:
+    """Answer what a difference is beside a margin that does not matter; `better` is better by more than it.
 
-    >>> within(-0.05, 0.08, 0, 0.1), within(-0.05, 0.2, 0, 0.1), within(-0.3, 0.2, 0, 0.1)
-    ('equivalent', 'not_inferior', 'open')
+    >>> within(-0.05, 0.08, 0.1), within(-0.05, 0.2, 0.1), within(-0.3, 0.2, 0.1), within(0.11, 0.5, 0.1)
+    ('equivalent', 'not_inferior', 'open', 'better')
     """
-    if -margin < low and high < margin:
-        return "equivalent"
-    if verdict:
-        return "better" if verdict > 0 else "worse"
+    if low > margin:
+        return "better"
+    if high < -margin:
+        return "worse"
     if low > -margin:
-        return "not_inferior"
+        return "equivalent" if high < margin else "not_inferior"
     return "not_superior" if high < margin else "open"
