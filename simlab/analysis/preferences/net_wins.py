@@ -61,7 +61,9 @@ class Tested(NamedTuple):
     critical_open: float
 
 
-def tested(rng: np.random.Generator, votes: Votes, way: Way, family: Bools, level: float) -> Tested:
+def tested(
+    rng: np.random.Generator, votes: Votes, way: Way, family: Bools, level: float, n_patterns: int = PATTERNS
+) -> Tested:
     """Test the pairs `family[pair]` together at a level; what is independent is said by `way`.
 
     Votes that are independent are held to the exact sign test, with Holm; others to flips, with step-down max-T.
@@ -73,7 +75,7 @@ def tested(rng: np.random.Generator, votes: Votes, way: Way, family: Bools, leve
     if way == "vote":
         p_value, adjusted, critical, critical_open = _exactly(votes, held, level)
     else:
-        p_value, adjusted, critical, critical_open = _by_flips(rng, votes, way, held, level, total, spreads)
+        p_value, adjusted, critical, critical_open = _by_flips(rng, votes, way, held, level, total, spreads, n_patterns)
     claimed = held & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (total != 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = total / n
@@ -152,10 +154,12 @@ def _by_flips(
     level: float,
     total: Floats,
     spreads: Sequence[Spread],
+    patterns: int,
 ) -> tuple[Floats, Floats, float, float]:
     of = [summed(one, votes.pair, votes.value, votes.n_pairs)[:, held] for one in clusters(votes, way)]
     each = [one.a[held] for one in spreads]
-    found = flipped(rng, of, weights(each), np.abs(total)[held] / np.sqrt(np.maximum(np.maximum.reduce(each), SLACK)))
+    observed = np.abs(total)[held] / np.sqrt(np.maximum(np.maximum.reduce(each), SLACK))
+    found = flipped(rng, of, weights(each), observed, patterns)
     p_value, adjusted = np.full((2, len(total)), np.nan)
     p_value[held], adjusted[held] = found.p_values(), found.max_t()
     open_ = adjusted[held] > level + SLACK

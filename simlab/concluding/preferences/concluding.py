@@ -12,6 +12,7 @@ import numpy as np
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.concluding.conclusion import Conclusion, Followed, Pair
 from simlab.concluding.preferences import limits, settling, standing
+from simlab.concluding.preferences.again import MOST, STUDIES, Again, again
 from simlab.concluding.preferences.by_plan import as_complete, collected_of, n_planned, planned, promise_of, short_of
 from simlab.concluding.preferences.claims import Claims, claims
 from simlab.concluding.preferences.held import Held, named_pairs, of_collected, of_table, without_raters
@@ -84,6 +85,7 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
     level = found.promise.level
     stands = standing.standing(held, found, level, wanted.seed)
     order = partial_order(found.verdict, held.system_names)
+    repeated, noted = _again(held, found, stands, wanted, say)
     return Conclusion(
         question=COMPARE,
         read=held.read,
@@ -97,9 +99,25 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         detectable=settling.detectable_difference(found),
         lines=tuple(standing.lines(held, stands)),
         about=standing.about(held, stands, level) | {"difference": "share of wins less share of losses"},
-        notes=(*held.notes, *found.notes),
+        repetition=None if repeated is None else repeated.repetition,
+        control=None if repeated is None else repeated.control,
+        notes=(*held.notes, *found.notes, *noted),
         warnings=(*limits.limits(held, found), *standing.warnings(held, stands)),
     )
+
+
+def _again(
+    held: Held, found: Claims, stands: standing.Standing, wanted: Wanted, say: Callable[[str], None]
+) -> tuple[Again | None, list[str]]:
+    """Carry the study out again, where a table is not too large for that; else say so."""
+    if not wanted.again or stands.fitted is None or stands.scale is None:
+        return None, []
+    n = len(held.votes.pair)
+    if n > MOST:
+        return None, [f"not carried out again: {n:,} comparisons are more than {MOST:,}"]
+    say(f"carrying {STUDIES:,} studies like this one out again ...")
+    covariance = stands.scale.covariance[-2]
+    return again(held.votes, found, stands.fitted, covariance, wanted.seed, held.ordered), []
 
 
 def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
