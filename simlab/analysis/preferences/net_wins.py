@@ -41,7 +41,7 @@ class Spread(NamedTuple):
         return np.asarray(self.a - 2 * self.b * d + self.e * np.square(d))
 
 
-class Tested(NamedTuple):
+class Weighed(NamedTuple):
     """Hold what is known of each pair `[pair]`: votes, wins less losses, p-values, bounds; NaN was never compared.
 
     `difference` is the share of wins less that of losses, `sd` its standard error, `low` and `high` bound it for all
@@ -61,9 +61,9 @@ class Tested(NamedTuple):
     critical_open: float
 
 
-def tested(
+def weighed(
     rng: np.random.Generator, votes: Votes, way: Way, family: Bools, level: float, n_patterns: int = PATTERNS
-) -> Tested:
+) -> Weighed:
     """Test the pairs `family[pair]` together at a level; what is independent is said by `way`.
 
     Votes that are independent are held to the exact sign test, with Holm; others to flips, with step-down max-T.
@@ -84,7 +84,7 @@ def tested(
     unknown = n == 0
     for values in (low, high, p_value, adjusted):
         values[unknown] = np.nan
-    return Tested(n, difference, sd, low, high, p_value, adjusted, claimed, critical, critical_open)
+    return Weighed(n, difference, sd, low, high, p_value, adjusted, claimed, critical, critical_open)
 
 
 def spreads_of(votes: Votes, way: Way) -> list[Spread]:

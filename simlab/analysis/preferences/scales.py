@@ -121,7 +121,7 @@ def _critical(rng: np.random.Generator, contrasts: Floats, covariance: Floats, f
 def _unlimited(fitted: Strengths, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Take bounds away where nothing but a prior gives them: how far a system that won all is ahead."""
     first, second = np.triu_indices(fitted.n_systems, 1)
-    up, down = fitted.without_upper, fitted.without_lower
-    high = np.where((up[first] | down[second]) & ~np.isnan(high), np.inf, high)
-    low = np.where((down[first] | up[second]) & ~np.isnan(low), -np.inf, low)
+    bounded_above, bounded_below = fitted.reaches[second, first], fitted.reaches[first, second]
+    high = np.where(bounded_above | np.isnan(high), high, np.inf)
+    low = np.where(bounded_below | np.isnan(low), low, -np.inf)
     return low, high

@@ -15,7 +15,7 @@ import numpy as np
 from simlab.analysis import sign_test
 from simlab.analysis.preferences.families import holm_of_e_values
 from simlab.analysis.preferences.fresh import highest_evidence
-from simlab.analysis.preferences.net_wins import tested
+from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.strengths import Strengths
 from simlab.analysis.preferences.votes import FEWEST, Votes, drawn
 from simlab.concluding.conclusion import Control, Interval, Repetition
@@ -113,7 +113,8 @@ def _confirmed(
         held = [_directions(found.votes, own.vote(rng, found.votes))[claimed] for _ in range(EACH)]
         share[k] = np.mean([bool((one == found.verdict[claimed]).all()) for one in held])
     low, high = prediction_interval(share, np.sqrt(share * (1 - share) / (EACH - 1)))
-    return Interval(float(share.mean()), max(low, 0.0), min(high, 1.0))
+    value = float(share.mean())
+    return Interval(value, max(min(low, value), 0.0), min(max(high, value), 1.0))
 
 
 def _directions(votes: Votes, value: Array) -> Array:
@@ -162,7 +163,7 @@ def _claims(rng: np.random.Generator, found: Claims, study: Votes, ordered: bool
     if found.promise.name == "anytime":
         log_e, _ = highest_evidence(study, ordered)
         return bool(holm_of_e_values(log_e[found.family], level).any())
-    return bool(tested(rng, study, found.way, found.family, level, PATTERNS).claimed.any())
+    return bool(weighed(rng, study, found.way, found.family, level, PATTERNS).claimed.any())
 
 
 def watched(study: Votes, family: Bools, level: float, looks: int = LOOKS) -> bool:

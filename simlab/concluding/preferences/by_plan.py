@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from simlab.analysis import sign_test
 from simlab.analysis.multiplicity import holm
-from simlab.analysis.preferences.net_wins import Tested, bounds, compatible, largest, spreads_of
+from simlab.analysis.preferences.net_wins import Weighed, bounds, compatible, largest, spreads_of
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes, way_of
 from simlab.concluding.conclusion import Promise, PromiseName
@@ -93,7 +93,7 @@ def planned(config: Mapping[str, Any], collected: Collected, held: Held, short: 
     outcome = conclude(prepare(config), [collected])
     verdict, direction = outcome["verdict"][0], outcome["direction"][0]
     way = way_of(held.votes)
-    found = _tested(config, held.votes, verdict, direction, outcome["theta"][0])
+    found = _weighed(config, held.votes, verdict, direction, outcome["theta"][0])
     claims = Claims(
         tested=found,
         verdict=verdict,
@@ -106,7 +106,7 @@ def planned(config: Mapping[str, Any], collected: Collected, held: Held, short: 
     return Planned(claims, np.asarray(outcome["estimate"][0]))
 
 
-def _tested(config: Mapping[str, Any], votes: Votes, verdict: Array, direction: Array, theta: Floats) -> Tested:
+def _weighed(config: Mapping[str, Any], votes: Votes, verdict: Array, direction: Array, theta: Floats) -> Weighed:
     """Return p-values and bounds beside the verdicts: what the rule itself has, and bounds at the rule's level."""
     decision, counts = config["decision"], votes.counts()
     n, total = counts.sum(1).astype(float), (counts[:, 0] - counts[:, 2]).astype(float)
@@ -124,7 +124,7 @@ def _tested(config: Mapping[str, Any], votes: Votes, verdict: Array, direction: 
     adjusted = p_value.copy()
     if family and np.isfinite(p_value[n > 0]).all():
         adjusted[n > 0] = holm(p_value[n > 0])
-    return Tested(n, difference, sd, low, high, p_value, adjusted, verdict != 0, critical, critical)
+    return Weighed(n, difference, sd, low, high, p_value, adjusted, verdict != 0, critical, critical)
 
 
 def _p_value(config: Mapping[str, Any], counts: Array, theta: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from simlab.analysis.preferences.assurance import boundary, detectable, settle, settle_anytime
 from simlab.analysis.preferences.fresh import CONCENTRATION
@@ -25,7 +26,9 @@ def more(found: Claims, k: int) -> More | None:
         decided = (float(np.count_nonzero(found.votes.value[found.votes.pair == k])) + 1) / (n + 1)
         needed = settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
     else:
-        needed = settle(difference, sd, n, of.critical_open, LIMIT)
+        # Flips of few clusters reach less far than those of the many that more comparisons bring.
+        least = float(ndtri(1 - found.promise.level / 2))
+        needed = settle(difference, sd, n, max(of.critical_open, least), LIMIT)
     return More("comparisons", needed.median, needed.low, needed.high, LIMIT, 1.0, "comparisons of these two")
 
 
