@@ -76,6 +76,12 @@ def document_totals(prepared: Prepared, collected: Collected) -> Floats:
     return _totals(prepared, collected, scored(prepared, collected))
 
 
+def direction_of(prepared: Prepared, collected: Collected) -> Array:
+    """Say which of each two systems came out better, `[pair]`, +1, 0 or -1; nothing is tested."""
+    total = document_totals(prepared, collected)
+    return _direction(total, lower_is_better=collected.frame.lower_is_better)
+
+
 def scored(prepared: Prepared, collected: Collected) -> Seen:
     """Normalise ratings and correct them by the metric.
 
