@@ -46,7 +46,8 @@ def concluded(
     if prepared.multiplicity == "max_t" and prepared.family is None:
         raise InputError(
             "decision.multiplicity=max_t needs a test by flips, and "
-            f"analysis.test={name_of(config['analysis']['test'])} has none; choose decision.multiplicity=holm, or analysis.test=rater_flips, crossed_flips or permutation"
+            f"analysis.test={name_of(config['analysis']['test'])} has none; choose "
+            "decision.multiplicity=holm, or analysis.test=rater_flips, crossed_flips or permutation"
         )
     names = collected.frame.system_names
     family = _family_of(names, wanted.against)

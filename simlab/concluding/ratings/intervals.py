@@ -85,7 +85,7 @@ def _per_document(rated: Rated) -> Floats:
     both, ratings = came.T @ came, count.T @ came
     shared = both[first, second]
     answers = (ratings + ratings.T)[first, second]
-    return np.divide(answers, shared, out=np.full(len(shared), np.nan), where=shared > 0)
+    return np.asarray(np.divide(answers, shared, out=np.full(len(shared), np.nan), where=shared > 0))
 
 
 def _by_t(freedom: Floats, level: float) -> Floats:

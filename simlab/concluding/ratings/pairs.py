@@ -19,7 +19,7 @@ MOST_DOCUMENTS, MOST_RATERS = 100_000, 1_000
 
 
 class Verdicts(NamedTuple):
-    """Hold of each pair its p-value, the one adjusted for its family, which system came out better, and what is claimed.
+    """Hold of each pair its p-value, the one adjusted for its family, the direction and the verdict.
 
     `family` marks the pairs that the promise is about; of others the adjusted p-value is not known.
     """
