@@ -73,8 +73,15 @@ def _bar(test: str, of: Uncertainty, family: Family | None, level: float) -> Flo
         return _by_t(of.freedom, level)
     critical = largest(family, level)
     if test == "crossed_flips":
-        return np.full(len(of.means), of_share(critical))
-    return of_root(critical, of.raters if test == "rater_flips" else of.documents)
+        # Documents decide how flips of all raters the same way come out: every other time as seen.
+        return _reached(np.full(len(of.means), of_share(critical)), of.raters + 1, level)
+    n = of.raters if test == "rater_flips" else of.documents
+    return _reached(of_root(critical, n), n, level)
+
+
+def _reached(bar: Floats, n: Floats, level: float) -> Floats:
+    """Put the bar out of reach where flips of n have no p-value as small as the level."""
+    return np.where(2.0 ** (1 - n) > level, np.inf, bar)
 
 
 def _per_document(rated: Rated) -> Floats:

@@ -76,17 +76,21 @@ def within(low: float, high: float, margin: float, *, lower: bool) -> WithinMarg
 
 
 def _more(told: Spans, k: int) -> More:
-    """Say how many more documents settle an open pair; where these would not do, how many raters."""
+    """Say how many more documents settle an open pair, or raters, each as busy as now, where that takes fewer ratings.
+
+    Raters who stay the same leave a part of the variance that documents do not shrink.
+    """
     of = told.of
     value, variance, lasting = float(of.centre[k]), float(of.variance[k]), float(of.lasting[k])
     bar, documents, raters = float(told.bar[k]), float(of.documents[k]), float(of.raters[k])
+    each = float(told.per_document[k])
     found = needed(Seen(value, variance - lasting, lasting, bar, documents), MOST_DOCUMENTS)
-    if np.isfinite(found.median) or lasting == 0:
-        return More("documents", *found, limit=MOST_DOCUMENTS, per_unit=told.per_document[k], answers=ANSWERS)
+    by_documents = More("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)
+    if lasting == 0:
+        return by_documents
     others = needed(Seen(value, variance, 0.0, bar, raters), MOST_RATERS)
-    return More(
-        "raters", *others, limit=MOST_RATERS, per_unit=told.per_document[k] * documents / raters, answers=ANSWERS
-    )
+    by_raters = More("raters", *others, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
+    return min(by_documents, by_raters, key=lambda one: one.median * one.per_unit)
 
 
 ANSWERS = "ratings of these two"
