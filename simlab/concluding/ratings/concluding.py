@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.ratings.choosing import config_of, layout_of
-from simlab.concluding.ratings.collecting import collected, in_whole, without
+from simlab.concluding.ratings.collecting import Kept, collected, in_whole, without
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.ratings.second import with_second
 from simlab.concluding.wanted import Wanted
@@ -51,11 +51,13 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     kept, left_out = without(ratings, wanted.exclude, where)
     if kept.n_systems < 2:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")
-    whole, incomplete = in_whole(kept)
+    # As planned means as planned: a segment that is missing then costs its document.
+    whole, incomplete = Kept(kept, ()) if wanted.plan else in_whole(kept)
     layout = layout_of(whole)
+    config = wanted.plan.config if wanted.plan else config_of(layout, wanted)
     said = Table(understood.record(ratings), understood.line(ratings), layout.named, _lone_segments(whole))
     notes = (*ratings.notes, *left_out, *incomplete)
-    return Study(whole, config_of(layout, wanted), collected(whole, wanted.seed), said, notes)
+    return Study(whole, config, collected(whole, wanted.seed), said, notes)
 
 
 def _of(study: Study, wanted: Wanted) -> Conclusion:

@@ -127,13 +127,10 @@ def _verdicts(
 
 
 def _spans(config: Mapping[str, Any], prepared: Prepared, collected: Collected, rated: Rated, family: Bools) -> Spans:
-    """Return the uncertainty of differences, by the very flips of the test where it has them."""
-    test, level = config["analysis"]["test"], prepared.level
-    if prepared.multiplicity == "max_t" and prepared.family is not None:
-        of = prepared.family(collected.streams("test"), rated)
-        return spans(test, rated, of_pairs(of, family), level)
-    shared = level / max(int(family.sum()), 1) if prepared.multiplicity == "holm" else level
-    return spans(test, rated, None, shared)
+    """Return the uncertainty of differences: all at once, where that is what is promised of claims."""
+    at_once = prepared.multiplicity not in ("none", "bh")
+    rng = collected.streams("intervals") if at_once else None
+    return spans(config["analysis"]["test"], rated, family, prepared.level, rng)
 
 
 def _detectable(told: Spans, family: Bools) -> float | None:
