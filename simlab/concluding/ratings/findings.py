@@ -84,9 +84,15 @@ def concluded(
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
         detectable=_detectable(told, family),
         about=_about(config, wanted, drawn, systems, found.verdict, names),
-        notes=tuple(notes),
+        notes=(*notes, *_left_of_leniency(config)),
         warnings=(*_alone(table), *warnings_of(collected, told, prepared, drawn, found)),
     )
+
+
+def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:
+    name = name_of(config["analysis"]["normalization"])
+    said = f"raters' leniency is what the normalization {name} leaves of it"
+    return () if name == "none" else (said,)
 
 
 def _alone(table: Table) -> tuple[str, ...]:
@@ -134,7 +140,7 @@ def _spans(config: Mapping[str, Any], prepared: Prepared, collected: Collected, 
 
 
 def _detectable(told: Spans, family: Bools) -> float | None:
-    known = family & np.isfinite(told.bar) & np.isfinite(told.of.variance) & np.isfinite(told.of.means)
+    known = family & told.within_reach
     if not known.any():
         return None
     return detectable(float(np.median(told.bar[known])), float(np.median(told.error[known])))

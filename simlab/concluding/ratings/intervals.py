@@ -51,9 +51,14 @@ class Spans(NamedTuple):
         """Return standard errors; infinite where nothing is known."""
         return np.asarray(np.sqrt(self.of.variance))
 
+    @property
+    def within_reach(self) -> Bools:
+        """Tell which differences could be claimed if they were large enough."""
+        return np.isfinite(self.bar) & np.isfinite(self.of.variance) & np.isfinite(self.of.means)
+
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the bounds of all differences at once."""
-        known = np.isfinite(self.bar) & np.isfinite(self.of.variance) & np.isfinite(self.of.means)
+        known = self.within_reach
         reach = np.where(known, np.where(known, self.bar, 0.0) * np.where(known, self.error, 0.0), np.inf)
         return self.of.centre - reach, self.of.centre + reach
 
