@@ -97,7 +97,11 @@ def _explain(figure: Figure, explained: Iterable[str]) -> None:
     handles = [
         Line2D([], [], linestyle="-", label=name, **looks) for name, looks in rows.LOOKS.items() if name in explained
     ]
-    lines = {order.BETTER: (order.GREY, "-"), order.NEAREST: (order.GREY, "-"), order.CIRCLE: (order.VERMILION, "--")}
+    lines: dict[str, tuple[str, Any]] = {
+        order.BETTER: (order.GREY, "-"),
+        order.NEAREST: (order.GREY, "-"),
+        order.CIRCLE: (order.VERMILION, "--"),
+    }
     handles += [
         Line2D([], [], color=color, linestyle=dash, marker=">", markersize=3.5, label=name)
         for name, (color, dash) in lines.items()

@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, System
 from simlab.drawing.figures import styles
-from simlab.drawing.text.conclusion_numbers import rank
+from simlab.drawing.text.conclusion_numbers import measure, rank
 from simlab.drawing.text.conclusion_pairs import beaten
 from simlab.drawing.text.conclusion_systems import confidence
 from simlab.types import Bools, Floats
@@ -122,9 +122,10 @@ def _label(axes: Axes, found: Conclusion, systems: Sequence[System]) -> None:
         axes.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=7.5, color="#444444")
     axes.annotate("ranks", (1.01, 1.0), xycoords="axes fraction", va="bottom", fontsize=7.5, color="#444444")
     axes.set_ylim(len(systems) - 0.4, -0.6)
-    noun, better = found.about.get("estimate", "mean"), "lower" if found.lower_is_better else "higher"
-    unit = f", {found.unit}" if found.unit else ""
-    axes.set_xlabel(f"{noun}{unit} ({better} is better; {confidence(found)} intervals)")
+    better = "lower" if found.lower_is_better else "higher"
+    axes.set_xlabel(
+        f"{', '.join(one for one in measure(found) if one)} ({better} is better; {confidence(found)} intervals)"
+    )
     axes.grid(axis="x")
     axes.grid(visible=False, axis="y")
     axes.set_title("Order", fontsize=10, loc="left")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from simlab.concluding.conclusion import Conclusion, Metric, Pair, Rater
 from simlab.drawing.figures import styles
 from simlab.drawing.figures.conclusion_order import BLUE, GREY, VERMILION, short
 from simlab.drawing.text.conclusion_metrics import QUALITIES, VERDICTS
-from simlab.drawing.text.conclusion_pairs import is_compared, open_pairs
+from simlab.drawing.text.conclusion_numbers import measure
+from simlab.drawing.text.conclusion_pairs import is_compared, open_pairs, oriented
 from simlab.drawing.text.conclusion_systems import METHODS
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_METRICS, MOST_SYSTEMS = 30, 8, 12
 MOST_LETTERS = 16
-LOOKS = {
+LOOKS: Mapping[str, Mapping[str, Any]] = {
     "claimed": {"color": BLUE, "marker": "o", "markerfacecolor": BLUE},
     "open (not: equal)": {"color": VERMILION, "marker": "s", "markerfacecolor": "white"},
     "never compared": {"color": GREY, "marker": "x", "markerfacecolor": GREY},
@@ -31,13 +32,13 @@ LOOKS = {
 def shown_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that are drawn: all, or those that are nearest to the line between claimed and open."""
     if len(pairs) <= MOST_ROWS:
-        return list(pairs)
+        return [oriented(one) for one in pairs]
     left = open_pairs(pairs)
     claimed = sorted((one for one in pairs if one.verdict), key=lambda one: _edge(one))
     kept = left[: max(MOST_ROWS // 2, MOST_ROWS - len(claimed))]
     kept += claimed[: MOST_ROWS - len(kept)]
-    names = {(one.first, one.second) for one in kept}
-    return [one for one in pairs if (one.first, one.second) in names]
+    names = {frozenset((one.first, one.second)) for one in kept}
+    return [oriented(one) for one in pairs if frozenset((one.first, one.second)) in names]
 
 
 def _edge(pair: Pair) -> float:
@@ -58,9 +59,9 @@ def draw_pairs(axes: Axes, found: Conclusion, pairs: Sequence[Pair]) -> set[str]
         if is_compared(one):
             axes.hlines(row, one.low, one.high, color=looks["color"], linewidth=1.4)
         at = one.difference if is_compared(one) else 0.0
-        axes.plot(at, row, linestyle="", markersize=5, zorder=4, **looks)  # type: ignore[arg-type]
-    unit = f", {found.unit}" if found.unit else ""
-    _rows(axes, [_named(one) for one in pairs], f"difference{unit} (simultaneous intervals)")
+        axes.plot(at, row, linestyle="", markersize=5, zorder=4, **looks)
+    what = found.about.get("difference", f"difference, {found.unit}" if found.unit else "difference")
+    _rows(axes, [_named(one) for one in pairs], f"{what} (simultaneous intervals)")
     cut = f" ({len(pairs)} of {len(found.pairs):,}, the hardest to tell apart)" if len(pairs) < len(found.pairs) else ""
     axes.set_title(f"Pairs{cut}", fontsize=10, loc="left")
     return set(states)
@@ -123,7 +124,7 @@ def draw_means(axes: Axes, found: Conclusion, metric: Metric, order: Sequence[st
         looks = styles.style(k, METHODS[way])
         axes.hlines(at, [one.low for one in held], [one.high for one in held], color=looks["color"], linewidth=1.1)
         axes.plot([one.value for one in held], at, linestyle="", markersize=3.8, zorder=4, **looks)
-    _rows(axes, [short(one, MOST_LETTERS) for one in order], f"mean{f', {found.unit}' if found.unit else ''}")
+    _rows(axes, [short(one, MOST_LETTERS) for one in order], ", ".join(one for one in measure(found) if one))
     axes.set_title(f"With {metric.name}", fontsize=10, loc="left")
     return ways
 

@@ -22,7 +22,7 @@ def table(metrics: Sequence[Metric]) -> Iterator[str]:
         return
     shown = metrics[:MOST_METRICS]
     quality = "/".join(dict.fromkeys(QUALITIES.get(one.quality_of, one.quality_of) for one in shown))
-    header = ["metric", "verdict", f"{quality} of systems", "they differ by", "width", "more labels settle it"]
+    header = ["metric", "verdict", f"{quality} of systems", "they differ by", "width", "more human labels settle it"]
     lines = tables.aligned(header, [_row(one) for one in shown], left=2, last_left=True).splitlines()
     yield lines[0]
     for one, line in zip(shown, lines[1:], strict=True):
@@ -36,7 +36,8 @@ def table(metrics: Sequence[Metric]) -> Iterator[str]:
 
 def _row(one: Metric) -> list[str]:
     spread = numbers.interval(one.spread)
-    labels = "-" if one.labels is None else numbers.more(one.labels)
+    labels = "-" if one.labels is None else numbers.more(one.labels._replace(answers=""))
+    labels = labels.replace(" more human labels", "")
     return [one.name, VERDICTS[one.verdict], _range(one.quality), spread, number(one.width, 2), labels]
 
 

@@ -31,6 +31,22 @@ def decimals_of(halves: Iterable[float]) -> int:
     return min(max(1 - math.floor(math.log10(median(known))), 0), MOST_DECIMALS) if known else 2
 
 
+def measure(found: Conclusion) -> tuple[str, str]:
+    """Name what is estimated of each system, and what it is counted in ("": it is a share, which its name says)."""
+    if found.unit.startswith("share"):
+        return found.unit, ""
+    return str(found.about.get("estimate", "mean")), found.unit
+
+
+def amount(value: str, unit: str) -> str:
+    """Write a number with its unit.
+
+    >>> amount("2.4", "points"), amount(".21", "share adequate")
+    ('2.4 points', '.21 (share adequate)')
+    """
+    return f"{value} ({unit})" if " " in unit else f"{value} {unit}".rstrip()
+
+
 def span(low: float, high: float, digits: int) -> str:
     """Write the bounds of an interval.
 

@@ -44,14 +44,9 @@ def table(found: Conclusion, digits: int) -> str:
 
 
 def ordered(found: Conclusion) -> list[System]:
-    """Return the systems, best first: by the ranks they may have, then as estimated; what is not known is last."""
+    """Return the systems as estimated, best first; what is not known is last."""
     sign = 1 if found.lower_is_better else -1
-
-    def key(one: System) -> tuple[bool, float, float]:
-        unknown = not math.isfinite(one.estimate)
-        return unknown, one.rank_low + one.rank_high, 0.0 if unknown else sign * one.estimate
-
-    return sorted(found.systems, key=key)
+    return sorted(found.systems, key=lambda one: sign * one.estimate if math.isfinite(one.estimate) else math.inf)
 
 
 def _shown(systems: Sequence[System]) -> tuple[list[System], list[System]]:
@@ -71,8 +66,7 @@ def _columns(found: Conclusion, shown: Sequence[System], digits: int) -> tuple[l
         rows = [[*row, f"{one.n:,}"] for row, one in zip(rows, shown, strict=True)]
     if metric := estimated_with(found.metrics):
         return _side_by_side(metric, header, rows, digits)
-    noun = str(found.about.get("estimate", "mean"))
-    header += [f"{noun}, {found.unit}" if found.unit else noun, f"{confidence(found)} interval"]
+    header += [", ".join(one for one in numbers.measure(found) if one), f"{confidence(found)} interval"]
     values = [[number(one.estimate, digits), numbers.span(one.low, one.high, digits)] for one in shown]
     return header, [[*row, *value] for row, value in zip(rows, values, strict=True)]
 

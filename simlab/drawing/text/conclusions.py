@@ -111,10 +111,9 @@ def _again(found: Conclusion, brief: bool) -> Iterator[str]:
         yield "No claim, so that there is nothing that a repetition could confirm."
         return
     what = f"all {claimed:,} claims" if claimed > 1 else "the claim"
-    yield numbers.filled(
-        f"A repetition confirms {what}: {numbers.interval(again.srp)} same raters, "
-        f"{numbers.interval(again.srp_new_study)} all new ({_after(again, brief)})."
-    )
+    held = [(again.srp, "same raters"), (again.srp_new_study, "all new")]
+    said = ", ".join(f"{numbers.interval(one)} {who}" for one, who in held if math.isfinite(one.value))
+    yield numbers.filled(f"A repetition confirms {what}: {said or 'not known'} ({_after(again, brief)}).")
 
 
 def _after(again: Repetition, brief: bool) -> str:

@@ -135,11 +135,10 @@ def _first(found: Conclusion, digits: int) -> Iterator[str]:
     systems = ordered(found)
     if not systems or not math.isfinite(systems[0].estimate):
         return
-    best, noun = systems[0], found.about.get("estimate", "mean")
+    best, (noun, unit) = systems[0], numbers.measure(found)
     value, span = number(best.estimate, digits), numbers.span(best.low, best.high, digits)
-    unit = f"{found.unit}; " if found.unit else ""
     rank = "rank 1" if best.rank_high == 1 else f"its rank may be {numbers.rank(best.rank_low, best.rank_high)}"
-    within = f"{unit}{confidence(found)} interval {span}"
+    within = "; ".join([*([unit] if unit else []), f"{confidence(found)} interval {span}"])
     yield f"{best.system} came out first ({rank}), with a {noun} of {value} ({within})."
 
 
