@@ -57,6 +57,9 @@ def asked(
     overrides = tuple(word for word in words if Path(word) not in tables_named)
     if not (1 if plan is None else 0) <= len(tables_named) <= 2:
         raise InputError(f"{len(tables_named)} tables are named; conclude takes one, or two: TABLE [TABLE]")
+    if plan is not None and (overrides or level is not None):
+        said = overrides[0] if overrides else f"--level {level:g}"
+        raise InputError(f"{said}: the plan {legible(plan)} fixes the analysis; leave it out, or leave --plan out")
     if level is not None and not 0 < level < 1:
         raise InputError(f"--level {level:g}: a probability of a wrong claim lies between 0 and 1; try .05")
     if margin is not None and not (0 < margin < float("inf")):
