@@ -27,11 +27,15 @@ from simlab.types import Array, Bools, Collected, InputError, Rated
 
 
 class Table(NamedTuple):
-    """Hold what was read, to a program and to people, and whether raters are named."""
+    """Hold what was read, to a program and to people, and whether raters are named.
+
+    `lone_segments`: nothing says which segments belong to one document, so that each is one of its own.
+    """
 
     read: Mapping[str, Any]
     line: str
     raters_named: bool = True
+    lone_segments: bool = False
 
 
 def concluded(
@@ -81,8 +85,13 @@ def concluded(
         detectable=_detectable(told, family),
         about=_about(config, wanted, drawn, systems, found.verdict, names),
         notes=tuple(notes),
-        warnings=warnings_of(collected, told, prepared, drawn, found),
+        warnings=(*_alone(table), *warnings_of(collected, told, prepared, drawn, found)),
     )
+
+
+def _alone(table: Table) -> tuple[str, ...]:
+    said = "the table does not say which segments belong to one document; where these are alike, claims are too many"
+    return (said,) if table.lone_segments else ()
 
 
 def _family_of(names: Sequence[str], against: str | None) -> Bools:
