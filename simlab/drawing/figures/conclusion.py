@@ -9,7 +9,9 @@ from simlab.concluding.conclusion import Conclusion
 from simlab.drawing.figures import conclusion_order as order
 from simlab.drawing.figures import conclusion_panels as rows
 from simlab.drawing.figures import panels
-from simlab.drawing.text.conclusion_systems import estimated_with, ordered
+from simlab.drawing.text.conclusion_numbers import read
+from simlab.drawing.text.conclusion_pairs import ordered
+from simlab.drawing.text.conclusion_systems import estimated_with
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +29,7 @@ def draw(found: Conclusion) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    systems, pairs = ordered(found), rows.shown_pairs(found.pairs)
+    systems, pairs = ordered(found), rows.shown_pairs(found)
     beside = _beside(found)
     columns = ["order", *(["pairs"] if pairs else []), *(["beside"] if beside else [])]
     count = max(len(systems), len(pairs), sum(height for _, height in beside))
@@ -51,7 +53,7 @@ def caption(found: Conclusion) -> str:
     promise = found.promise
     says = (promise.says[:1].upper() + promise.says[1:]).replace(" below", "")
     held = f"{says}." if promise.holds else f"The promise does not hold here: {promise.broken}. ({says}.)"
-    return f"{found.line}. {held} Open is not equal."
+    return f"{read(found)}. {held} Open is not equal."
 
 
 def _beside(found: Conclusion) -> list[tuple[str, float]]:

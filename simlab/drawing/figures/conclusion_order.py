@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ MOST_EDGES = 80
 """Of more edges each system keeps only the one to the nearest that it is better than: all others hide the systems."""
 MANY, BENT, BENT_MORE = 20, 0.22, 0.45
 """Where rows are many they lie close, and edges must bend further to be seen beside the points."""
-MOST_LETTERS = 26
+MOST_LETTERS, WIDE = 26, 52
 BETTER, NEAREST = "claimed better (what follows is left out)", "claimed better (the nearest only)"
 CIRCLE = "claims in a cycle"
 
@@ -123,9 +124,8 @@ def _label(axes: Axes, found: Conclusion, systems: Sequence[System]) -> None:
     axes.annotate("ranks", (1.01, 1.0), xycoords="axes fraction", va="bottom", fontsize=7.5, color="#444444")
     axes.set_ylim(len(systems) - 0.4, -0.6)
     better = "lower" if found.lower_is_better else "higher"
-    axes.set_xlabel(
-        f"{', '.join(one for one in measure(found) if one)} ({better} is better; {confidence(found)} intervals)"
-    )
+    what = ", ".join(one for one in measure(found) if one)
+    axes.set_xlabel(textwrap.fill(f"{what} ({better} is better; {confidence(found)} intervals)", WIDE))
     axes.grid(axis="x")
     axes.grid(visible=False, axis="y")
     axes.set_title("Order", fontsize=10, loc="left")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,14 @@ from simlab.drawing.figures import styles
 from simlab.drawing.figures.conclusion_order import BLUE, GREY, VERMILION, short
 from simlab.drawing.text.conclusion_metrics import QUALITIES, VERDICTS
 from simlab.drawing.text.conclusion_numbers import measure
-from simlab.drawing.text.conclusion_pairs import is_compared, open_pairs, oriented
+from simlab.drawing.text.conclusion_pairs import is_compared, open_pairs, ordered, oriented
 from simlab.drawing.text.conclusion_systems import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_ROWS, MOST_METRICS, MOST_SYSTEMS = 30, 8, 12
-MOST_LETTERS = 16
+MOST_LETTERS, WIDE = 16, 42
 LOOKS: Mapping[str, Mapping[str, Any]] = {
     "claimed": {"color": BLUE, "marker": "o", "markerfacecolor": BLUE},
     "open (not: equal)": {"color": VERMILION, "marker": "s", "markerfacecolor": "white"},
@@ -29,16 +30,18 @@ LOOKS: Mapping[str, Mapping[str, Any]] = {
 """How pairs look, beyond their colour, by what is concluded about them."""
 
 
-def shown_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+def shown_pairs(found: Conclusion) -> list[Pair]:
     """Return the pairs that are drawn: all, or those that are nearest to the line between claimed and open."""
+    place = {one.system: k for k, one in enumerate(ordered(found))}
+    pairs = sorted(map(oriented, found.pairs), key=lambda one: (place[one.first], place[one.second]))
     if len(pairs) <= MOST_ROWS:
-        return [oriented(one) for one in pairs]
+        return pairs
     left = open_pairs(pairs)
     claimed = sorted((one for one in pairs if one.verdict), key=lambda one: _edge(one))
     kept = left[: max(MOST_ROWS // 2, MOST_ROWS - len(claimed))]
     kept += claimed[: MOST_ROWS - len(kept)]
-    names = {frozenset((one.first, one.second)) for one in kept}
-    return [oriented(one) for one in pairs if frozenset((one.first, one.second)) in names]
+    names = {(one.first, one.second) for one in kept}
+    return [one for one in pairs if (one.first, one.second) in names]
 
 
 def _edge(pair: Pair) -> float:
@@ -61,7 +64,7 @@ def draw_pairs(axes: Axes, found: Conclusion, pairs: Sequence[Pair]) -> set[str]
         at = one.difference if is_compared(one) else 0.0
         axes.plot(at, row, linestyle="", markersize=5, zorder=4, **looks)
     what = found.about.get("difference", f"difference, {found.unit}" if found.unit else "difference")
-    _rows(axes, [_named(one) for one in pairs], f"{what} (simultaneous intervals)")
+    _rows(axes, [_named(one) for one in pairs], textwrap.fill(f"{what} (simultaneous intervals)", WIDE))
     cut = f" ({len(pairs)} of {len(found.pairs):,}, the hardest to tell apart)" if len(pairs) < len(found.pairs) else ""
     axes.set_title(f"Pairs{cut}", fontsize=10, loc="left")
     return set(states)

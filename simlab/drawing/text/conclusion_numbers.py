@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from statistics import median
@@ -36,6 +37,16 @@ def measure(found: Conclusion) -> tuple[str, str]:
     if found.unit.startswith("share"):
         return found.unit, ""
     return str(found.about.get("estimate", "mean")), found.unit
+
+
+def unit_of_differences(found: Conclusion) -> str:
+    """Name what differences of pairs are counted in."""
+    return str(found.about.get("difference", found.unit))
+
+
+def read(found: Conclusion) -> str:
+    """Write what was read without what could be typed to read it otherwise."""
+    return re.sub(r" \(--[^)]*\)", "", found.line)
 
 
 def amount(value: str, unit: str) -> str:
@@ -111,6 +122,8 @@ def more(held: More) -> str:
     if not math.isfinite(held.low):
         return f"beyond {rough(held.limit)} more {held.unit}"
     # Counts of whole things: a first one that is already too few is never written as part of one.
+    if held.answers.startswith(held.unit):
+        held = held._replace(unit=held.answers, answers="")
     low = max(held.low, 1.0)
     high = rough(max(math.ceil(held.high), 1.0)) if math.isfinite(held.high) else f"beyond {rough(held.limit)}"
     least = rough(math.ceil(low))

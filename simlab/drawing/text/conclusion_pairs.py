@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from simlab.concluding.conclusion import Conclusion, More, Pair, WithinMargin
+from simlab.concluding.conclusion import Conclusion, More, Pair, System, WithinMargin
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text.tables import number
 from simlab.messages import several
@@ -26,6 +26,12 @@ WITHIN = {
     "not_superior": "not better by more",
     "equivalent": "equivalent",
 }
+
+
+def ordered(found: Conclusion) -> list[System]:
+    """Return the systems as estimated, best first; what is not known is last."""
+    sign = 1 if found.lower_is_better else -1
+    return sorted(found.systems, key=lambda one: sign * one.estimate if math.isfinite(one.estimate) else math.inf)
 
 
 def open_pairs(pairs: Sequence[Pair]) -> list[Pair]:
@@ -81,7 +87,7 @@ def claims(found: Conclusion, digits: int, *, brief: bool = False) -> Iterator[s
         said += f" ({several(len(grouped) - MOST_GROUPS, 'group')} more)" if len(grouped) > MOST_GROUPS else ""
     said += f". Open is not equal: {difference(left[0], digits)}." if left else "."
     if found.detectable is not None and math.isfinite(found.detectable):
-        least = numbers.amount(number(found.detectable, digits), found.unit)
+        least = numbers.amount(number(found.detectable, digits), numbers.unit_of_differences(found))
         said += f" Such a table finds a difference of {least} with 80 %."
     yield numbers.filled(said)
 
@@ -125,7 +131,7 @@ def groups(found: Conclusion) -> list[list[str]]:
 
     A system may be in several. Source: Bron and Kerbosch 1973, with a pivot.
     """
-    names = [one.system for one in found.systems]
+    names = [one.system for one in ordered(found)]
     if len(names) > MOST_GROUPED:
         return []
     near: dict[str, set[str]] = {name: set() for name in names}
@@ -156,7 +162,11 @@ def within(found: Conclusion) -> Iterator[str]:
     said = [f"{WITHIN[word]}: {_shown(of)}" for word, of in by.items() if of]
     left = sum(one.within == "open" for one in answered)
     margin = found.about.get("margin")
-    head = "Up to the margin" if margin is None else f"Up to {numbers.amount(f'{margin:g}', found.unit)}"
+    head = (
+        "Up to the margin"
+        if margin is None
+        else f"Up to {numbers.amount(f'{margin:g}', numbers.unit_of_differences(found))}"
+    )
     yield numbers.filled(f"{head}: {'; '.join([*said, *([f'{left:,} open'] if left else [])])}.")
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence, Set
 
 from simlab.concluding.conclusion import Conclusion, Estimated, Metric, System
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import tables
-from simlab.drawing.text.conclusion_pairs import beaten
+from simlab.drawing.text.conclusion_pairs import beaten, ordered
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
 
@@ -41,12 +40,6 @@ def table(found: Conclusion, digits: int) -> str:
         text = f"... {len(cut):,} systems between, ranks {_ranks(cut)}: --format json has all"
         lines.insert(1 + FIRST, text)
     return "\n".join(lines)
-
-
-def ordered(found: Conclusion) -> list[System]:
-    """Return the systems as estimated, best first; what is not known is last."""
-    sign = 1 if found.lower_is_better else -1
-    return sorted(found.systems, key=lambda one: sign * one.estimate if math.isfinite(one.estimate) else math.inf)
 
 
 def _shown(systems: Sequence[System]) -> tuple[list[System], list[System]]:

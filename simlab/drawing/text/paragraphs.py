@@ -13,8 +13,8 @@ from typing import Any
 from simlab.concluding.conclusion import Conclusion, Metric
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import references
-from simlab.drawing.text.conclusion_pairs import beaten, difference, is_compared, open_pairs
-from simlab.drawing.text.conclusion_systems import confidence, ordered
+from simlab.drawing.text.conclusion_pairs import beaten, difference, is_compared, open_pairs, ordered
+from simlab.drawing.text.conclusion_systems import confidence
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
 from simlab.messages import several
@@ -64,7 +64,7 @@ def of_plan(config: Mapping[str, Any], digest: str) -> str:
 
 def methods(found: Conclusion) -> list[str]:
     """Name the methods that a conclusion rests on; those of its records are known without being told."""
-    names = list(found.about.get("methods", ()))
+    names = list(found.about.get("methods", [found.about.get("test", "")]))
     names += [found.promise.multiplicity] if found.promise.multiplicity not in names else []
     used = {one.method for metric in found.metrics for one in metric.estimates}
     names += ["ppi"] if "ppi" in used else []
@@ -96,7 +96,7 @@ def _design(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _collected(found: Conclusion) -> Iterator[str]:
-    yield f"We collected {found.line}."
+    yield f"We collected {numbers.read(found)}."
     if found.plan is None:
         yield "Design and analysis were not registered with simlab beforehand."
         return
@@ -155,7 +155,7 @@ def _named(found: Conclusion) -> str:
 
 
 def _of_metric(metric: Metric) -> str:
-    reason = f", since {metric.reason}" if metric.reason else ""
+    reason = f" ({metric.reason})" if metric.reason else ""
     return f"The metric {metric.name} {OF_USE[metric.verdict]}{reason}."
 
 
