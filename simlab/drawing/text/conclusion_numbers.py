@@ -14,6 +14,7 @@ from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
 
 MOST_DECIMALS = 4
+HELD = "\N{NO-BREAK SPACE}"
 
 
 def decimals(found: Conclusion) -> int:
@@ -127,7 +128,8 @@ def more(held: More) -> str:
     low = max(held.low, 1.0)
     high = rough(max(math.ceil(held.high), 1.0)) if math.isfinite(held.high) else f"beyond {rough(held.limit)}"
     least = rough(math.ceil(low))
-    said = f"{least} more {held.unit}" if least == high else f"{least} to {high} more {held.unit}"
+    unit = held.unit.removesuffix("s") if least == high == "1" else held.unit
+    said = f"{least} more {unit}" if least == high else f"{least} to {high} more {unit}"
     if not held.answers or not math.isfinite(held.high):
         return said
     costs = [rough(math.ceil(each * held.per_unit)) for each in (low, held.high)]
@@ -157,15 +159,16 @@ def share(value: float) -> str:
 def percent(value: float, mcse: float) -> str:
     """Write a share as percent with its Monte-Carlo standard error.
 
-    >>> percent(0.044, 0.0065), percent(0.61, 0.015), percent(0.61, float("nan"))
-    ('4.4 ± .7 %', '61 ± 2 %', '61 ± ? %')
+    >>> percent(0.044, 0.0065), percent(0.61, 0.015), percent(0.992, 0.003), percent(0.61, float("nan"))
+    ('4.4 ± .7 %', '61 ± 2 %', '99.2 ± .3 %', '61 ± ? %')
     """
     if not math.isfinite(value):
         return "not known"
-    digits = 1 if value < 0.0995 else 0
+    digits = 1 if value < 0.0995 or mcse < 0.005 else 0
     return f"{tables.measured(100 * value, 100 * mcse, digits)} %"
 
 
 def filled(text: str, indent: int = 7) -> str:
-    """Break a sentence to the width of a page, further lines moved in."""
-    return textwrap.fill(text, WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
+    """Break a sentence to the width of a page, further lines moved in; pairs and intervals stay in one piece."""
+    held = re.sub(r"\([^()]{1,24}\)", lambda found: found[0].replace(" ", HELD), text.replace(" - ", f"{HELD}-{HELD}"))
+    return textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False).replace(HELD, " ")

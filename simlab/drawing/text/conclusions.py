@@ -119,7 +119,7 @@ def _again(found: Conclusion, brief: bool) -> Iterator[str]:
 def _after(again: Repetition, brief: bool) -> str:
     if brief:
         return "after the fact"
-    return f"after the fact: {again.studies:,} studies of the world {again.world}, fitted to this table"
+    return f"after the fact, 90 % intervals; {again.studies:,} studies in worlds fitted to this table: {again.world}"
 
 
 def _checked(held: Control | None) -> Iterator[str]:

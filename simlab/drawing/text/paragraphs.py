@@ -163,10 +163,11 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
     """Say what a repetition would confirm, and what studies of equal systems claim: simulated, after the fact."""
     claimed = any(one.verdict for one in found.pairs)
     if (again := found.repetition) is not None and claimed:
+        ways = [(again.srp, "by the same raters"), (again.srp_new_study, "where raters and documents are new")]
+        said = [f"in {numbers.interval(one)} {who}" for one, who in ways if math.isfinite(one.value)]
         yield (
-            f"In {again.studies:,} simulated repetitions (law {again.world}, fitted to these data after the fact) "
-            f"every claim is confirmed in {numbers.interval(again.srp)} by the same raters, and in "
-            f"{numbers.interval(again.srp_new_study)} where raters and documents are new."
+            f"Of {again.studies:,} repetitions, simulated after the fact in worlds fitted to these data "
+            f"({again.world}), every claim is confirmed {' and '.join(said)} (90 % intervals)."
         )
     if (held := found.control) is not None:
         some = numbers.percent(held.some_claim, held.some_claim_mcse)
