@@ -129,6 +129,13 @@ def many(n: int, apart: float = 1.1) -> Conclusion:
     return rated(means, line=line, promise=DRAWN._replace(says=DRAWN.says.replace("all 28", f"all {pairs}")))
 
 
+def long_named() -> Conclusion:
+    """Make up a conclusion about systems and raters with long names."""
+    means = {f"somebody/a-language-model-{k}-instruct": 80.0 - 0.9 * k for k in range(9)}
+    raters = [one._replace(rater=f"annotator-number-{k:04d}") for k, one in enumerate(raters_of(30))]
+    return rated(means, raters=raters)
+
+
 def planned(**more: Any) -> Conclusion:
     """Make up a conclusion that left its plan."""
     deviations = ["r5 was replaced by r7", "9 of 1,040 planned ratings are missing"]

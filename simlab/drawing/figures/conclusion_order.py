@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,19 +105,39 @@ def _limit(axes: Axes, low: Floats, high: Floats) -> None:
         axes.set_xlim(ends.min() - room, ends.max() + room)
 
 
-def short(name: str, most: int) -> str:
-    """Cut a name that is too long for its place.
+def short(names: Sequence[str], most: int) -> dict[str, str]:
+    """Cut names that are too long for their place, so that they stay different: at the end, else within.
 
-    >>> short("a-very-long-name", 10), short("short", 10)
-    ('a-very-lo…', 'short')
+    >>> short(["a-very-long-name", "short"], 10)
+    {'a-very-long-name': 'a-very-lo…', 'short': 'short'}
+    >>> list(short(["some-model-1-chat", "some-model-2-chat"], 9).values())
+    ['…1…', '…2…']
     """
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    first = _shared(names)
+    last = _shared([name[first:][::-1] for name in names])
+    half = (most - 1) // 2
+    ways: list[Callable[[str], str]] = [
+        lambda name: f"{name[: most - 1]}…",
+        lambda name: f"{name[:half]}…{name[-half:]}",
+        lambda name: f"{'…' * (first > 0)}{name[first : len(name) - last]}{'…' * (last > 0)}",
+    ]
+    for way in ways:
+        cut = {name: name if len(name) <= most else way(name) for name in names}
+        if len(set(cut.values())) == len(cut) and max(map(len, cut.values()), default=0) <= most:
+            return cut
+    return {name: name for name in names}
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Count the letters with which all names begin."""
+    alike = [len(set(letters)) == 1 for letters in zip(*names, strict=False)]
+    return (*alike, False).index(False)
 
 
 def _label(axes: Axes, found: Conclusion, systems: Sequence[System]) -> None:
     """Write systems and their possible ranks beside the rows, and what is measured below."""
     rows = range(len(systems))
-    axes.set_yticks(rows, [short(one.system, MOST_LETTERS) for one in systems])
+    axes.set_yticks(rows, list(short([one.system for one in systems], MOST_LETTERS).values()))
     for row, one in zip(rows, systems, strict=True):
         text = rank(one.rank_low, one.rank_high) + ("" if np.isfinite(one.estimate) else ": not known")
         axes.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=7.5, color="#444444")

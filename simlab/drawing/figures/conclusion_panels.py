@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_ROWS, MOST_METRICS, MOST_SYSTEMS = 30, 8, 12
-MOST_LETTERS, WIDE = 16, 42
+MOST_LETTERS, WIDE = 16, 46
 LOOKS: Mapping[str, Mapping[str, Any]] = {
     "claimed": {"color": BLUE, "marker": "o", "markerfacecolor": BLUE},
     "open (not: equal)": {"color": VERMILION, "marker": "s", "markerfacecolor": "white"},
@@ -64,14 +64,16 @@ def draw_pairs(axes: Axes, found: Conclusion, pairs: Sequence[Pair]) -> set[str]
         at = one.difference if is_compared(one) else 0.0
         axes.plot(at, row, linestyle="", markersize=5, zorder=4, **looks)
     what = found.about.get("difference", f"difference, {found.unit}" if found.unit else "difference")
-    _rows(axes, [_named(one) for one in pairs], textwrap.fill(f"{what} (simultaneous intervals)", WIDE))
+    _rows(axes, named(pairs), textwrap.fill(f"{what} (simultaneous intervals)", WIDE))
     cut = f" ({len(pairs)} of {len(found.pairs):,}, the hardest to tell apart)" if len(pairs) < len(found.pairs) else ""
     axes.set_title(f"Pairs{cut}", fontsize=10, loc="left")
     return set(states)
 
 
-def _named(pair: Pair) -> str:
-    return f"{short(pair.first, MOST_LETTERS)} - {short(pair.second, MOST_LETTERS)}"
+def named(pairs: Sequence[Pair]) -> list[str]:
+    """Name pairs in their rows."""
+    names = short(list(dict.fromkeys(name for one in pairs for name in (one.first, one.second))), MOST_LETTERS)
+    return [f"{names[one.first]} - {names[one.second]}" for one in pairs]
 
 
 def _state(pair: Pair) -> str:
@@ -90,13 +92,13 @@ def shown_raters(raters: Sequence[Rater]) -> list[Rater]:
 def draw_raters(axes: Axes, found: Conclusion, raters: Sequence[Rater]) -> None:
     """Draw how far above the others raters score the same outputs."""
     axes.axvline(0, color="0.6", linewidth=1)
-    rows = range(len(raters))
+    rows, names = range(len(raters)), short([one.rater for one in raters], MOST_LETTERS)
     axes.hlines(rows, [one.low for one in raters], [one.high for one in raters], color=BLUE, linewidth=1.6, alpha=0.6)
     axes.plot([one.leniency for one in raters], rows, "o", color=BLUE, zorder=4)
     unit = f", {found.unit}" if found.unit else ""
-    _rows(axes, [f"{short(one.rater, MOST_LETTERS)} ({one.n:,})" for one in raters], f"leniency{unit}")
+    _rows(axes, [f"{names[one.rater]} ({one.n:,})" for one in raters], f"leniency{unit}")
     cut = f": {len(raters)} of {len(found.raters):,}" if len(raters) < len(found.raters) else ""
-    axes.set_title(f"Raters, on the same outputs{cut}", fontsize=10, loc="left")
+    axes.set_title(f"Raters{cut}", fontsize=10, loc="left")
 
 
 def draw_metrics(axes: Axes, metrics: Sequence[Metric], order: Sequence[str]) -> None:
@@ -108,17 +110,18 @@ def draw_metrics(axes: Axes, metrics: Sequence[Metric], order: Sequence[str]) ->
         color, marker = styles.COLOURS[row % len(styles.COLOURS)], styles.MARKERS[row % len(styles.MARKERS)]
         axes.hlines(at, [one.low for one in held], [one.high for one in held], color=color, linewidth=1.1, alpha=0.6)
         axes.plot([one.value for one in held], at, marker, color=color, markersize=3.5, zorder=4)
+    names = short([one.name for one in metrics], MOST_LETTERS)
     quality = "/".join(dict.fromkeys(QUALITIES.get(one.quality_of, one.quality_of) for one in metrics))
     _rows(
         axes,
-        [f"{short(one.name, MOST_LETTERS)}\n({VERDICTS[one.verdict]})" for one in metrics],
+        [f"{names[one.name]}\n({VERDICTS[one.verdict]})" for one in metrics],
         f"{quality}, systems best first",
     )
     axes.set_title("Metrics", fontsize=10, loc="left")
 
 
-def draw_means(axes: Axes, found: Conclusion, metric: Metric, order: Sequence[str]) -> list[str]:
-    """Draw the means of systems by humans alone and with a metric; return the names of the ways, in their order."""
+def draw_means(axes: Axes, found: Conclusion, metric: Metric, order: Sequence[str]) -> None:
+    """Draw the means of systems by humans alone and with a metric."""
     ways = [name for name in METHODS if any(one.method == name for one in metric.estimates)]
     place = {system: row for row, system in enumerate(order)}
     for k, way in enumerate(ways):
@@ -127,9 +130,8 @@ def draw_means(axes: Axes, found: Conclusion, metric: Metric, order: Sequence[st
         looks = styles.style(k, METHODS[way])
         axes.hlines(at, [one.low for one in held], [one.high for one in held], color=looks["color"], linewidth=1.1)
         axes.plot([one.value for one in held], at, linestyle="", markersize=3.8, zorder=4, **looks)
-    _rows(axes, [short(one, MOST_LETTERS) for one in order], ", ".join(one for one in measure(found) if one))
+    _rows(axes, list(short(order, MOST_LETTERS).values()), ", ".join(one for one in measure(found) if one))
     axes.set_title(f"With {metric.name}", fontsize=10, loc="left")
-    return ways
 
 
 def _rows(axes: Axes, names: Sequence[str], label: str) -> None:
