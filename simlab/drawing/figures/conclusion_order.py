@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, System
 from simlab.drawing.figures import styles
-from simlab.drawing.text.conclusion_numbers import measure, rank
+from simlab.drawing.text.conclusion_numbers import measure, rank, short
 from simlab.drawing.text.conclusion_pairs import beaten
 from simlab.drawing.text.conclusion_systems import confidence
 from simlab.types import Bools, Floats
@@ -103,35 +103,6 @@ def _limit(axes: Axes, low: Floats, high: Floats) -> None:
     if (ends := ends[np.isfinite(ends)]).size:
         room = 0.05 * max(float(np.ptp(ends)), 1e-9)
         axes.set_xlim(ends.min() - room, ends.max() + room)
-
-
-def short(names: Sequence[str], most: int) -> dict[str, str]:
-    """Cut names that are too long for their place, so that they stay different: at the end, else within.
-
-    >>> short(["a-very-long-name", "short"], 10)
-    {'a-very-long-name': 'a-very-lo…', 'short': 'short'}
-    >>> list(short(["some-model-1-chat", "some-model-2-chat"], 9).values())
-    ['…1…', '…2…']
-    """
-    first = _shared(names)
-    last = _shared([name[first:][::-1] for name in names])
-    half = (most - 1) // 2
-    ways: list[Callable[[str], str]] = [
-        lambda name: f"{name[: most - 1]}…",
-        lambda name: f"{name[:half]}…{name[-half:]}",
-        lambda name: f"{'…' * (first > 0)}{name[first : len(name) - last]}{'…' * (last > 0)}",
-    ]
-    for way in ways:
-        cut = {name: name if len(name) <= most else way(name) for name in names}
-        if len(set(cut.values())) == len(cut) and max(map(len, cut.values()), default=0) <= most:
-            return cut
-    return {name: name for name in names}
-
-
-def _shared(names: Sequence[str]) -> int:
-    """Count the letters with which all names begin."""
-    alike = [len(set(letters)) == 1 for letters in zip(*names, strict=False)]
-    return (*alike, False).index(False)
 
 
 def _label(axes: Axes, found: Conclusion, systems: Sequence[System]) -> None:

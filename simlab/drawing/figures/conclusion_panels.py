@@ -11,9 +11,9 @@ import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, Metric, Pair, Rater
 from simlab.drawing.figures import styles
-from simlab.drawing.figures.conclusion_order import BLUE, GREY, VERMILION, short
+from simlab.drawing.figures.conclusion_order import BLUE, GREY, VERMILION
 from simlab.drawing.text.conclusion_metrics import QUALITIES, VERDICTS
-from simlab.drawing.text.conclusion_numbers import measure
+from simlab.drawing.text.conclusion_numbers import measure, short
 from simlab.drawing.text.conclusion_pairs import is_compared, open_pairs, ordered, oriented
 from simlab.drawing.text.conclusion_systems import METHODS
 

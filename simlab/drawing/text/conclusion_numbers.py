@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
 from simlab.concluding.conclusion import Conclusion, Interval, More
@@ -144,6 +144,35 @@ def listed(names: Sequence[str], most: int) -> str:
     """
     said = ", ".join(names[:most])
     return f"{said} and {len(names) - most:,} more" if len(names) > most else said
+
+
+def short(names: Sequence[str], most: int) -> dict[str, str]:
+    """Cut names that are too long for their place, so that they stay different: at the end, else within.
+
+    >>> short(["a-very-long-name", "short"], 10)
+    {'a-very-long-name': 'a-very-lo…', 'short': 'short'}
+    >>> list(short(["some-model-1-chat", "some-model-2-chat"], 9).values())
+    ['…1…', '…2…']
+    """
+    first = _shared(names)
+    last = _shared([name[first:][::-1] for name in names])
+    half = (most - 1) // 2
+    ways: list[Callable[[str], str]] = [
+        lambda name: f"{name[: most - 1]}…",
+        lambda name: f"{name[:half]}…{name[-half:]}",
+        lambda name: f"{'…' * (first > 0)}{name[first : len(name) - last]}{'…' * (last > 0)}",
+    ]
+    for way in ways:
+        cut = {name: name if len(name) <= most else way(name) for name in names}
+        if len(set(cut.values())) == len(cut) and max(map(len, cut.values()), default=0) <= most:
+            return cut
+    return {name: name for name in names}
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Count the letters with which all names begin."""
+    alike = [len(set(letters)) == 1 for letters in zip(*names, strict=False)]
+    return (*alike, False).index(False)
 
 
 def share(value: float) -> str:
