@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from simlab.concluding.wanted import LEVEL, Wanted
 from simlab.tables import preferences
 from simlab.types import Bools
 
-UNIT = "share of wins against the average of the others, ties half"
+UNIT = "share of wins"
 
 
 def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
@@ -44,10 +45,17 @@ def of_held(held: Held, wanted: Wanted, say: Callable[[str], None]) -> Conclusio
         cycles=order.cycles,
         detectable=settling.detectable_difference(found),
         lines=tuple(standing.lines(held, stands)),
-        about=standing.about(held, stands, level) | {"difference": "share of wins less share of losses"},
+        about=standing.about(held, stands, level) | _named(found, stands),
         notes=(*held.notes, *found.notes, *_notes(wanted)),
         warnings=(*limits.limits(held, found), *standing.warnings(held, stands)),
     )
+
+
+def _named(found: Claims, stands: standing.Standing) -> dict[str, Any]:
+    """Name what differences are, and the methods that the conclusion rests on."""
+    test = "anytime" if found.promise.name == "anytime" else "fixed" if found.way == "vote" else "flips"
+    methods = [test, found.promise.multiplicity, *(["davidson"] if stands.fitted is not None else [])]
+    return {"difference": "share of wins less share of losses", "methods": methods}
 
 
 def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
