@@ -294,6 +294,33 @@ def order(
     _say(_with_csv(lambda form: orders.answer(*store, world, study, form)), form, save)
 
 
+@app.command(epilog="Example: simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")
+def export(
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Write .csv, with --as events .jsonl, and FILE.study.yaml.")
+    ],
+    where: Where = None,
+    world: Annotated[int, typer.Option(metavar="N", help="Index of the world.", min=0)] = 0,
+    pool: Annotated[int, typer.Option(metavar="N", help="Index of the pool of raters.", min=0)] = 0,
+    draw: Annotated[int, typer.Option(metavar="N", help="Index of the draw of documents.", min=0)] = 0,
+    study: Annotated[int, typer.Option(metavar="N", help="Index of the study in its world.", min=0)] = 0,
+    form: Annotated[
+        Literal["table", "events"], typer.Option("--as", help="One row, or one event, for each answer.")
+    ] = "table",
+    plugins: Plugins = None,
+) -> None:
+    """Export one campaign of a store as a table like anyone's.
+
+    AXIS=VALUE names its cell. FILE.study.yaml, beside the table, holds the study and what an analyst is told:
+    `simlab conclude FILE --plan FILE.study.yaml` concludes what the store does.
+    """
+    from simlab.commands import export as exports
+    from simlab.commands.launch import Launched
+    from simlab.types import Place
+
+    _end(Launched(*exports.answer(*_store(where), Place(world, pool, draw, study), out, form, plugins or [])))
+
+
 @app.command(epilog="Example: simlab conclude ratings.csv --against baseline --figure order.png")
 def conclude(
     words: Annotated[list[str] | None, typer.Argument(metavar="TABLE [TABLE] [KEY=VALUE]", hidden=True)] = None,
