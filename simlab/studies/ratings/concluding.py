@@ -76,6 +76,14 @@ def document_totals(prepared: Prepared, collected: Collected) -> Floats:
     return _totals(prepared, collected, scored(prepared, collected))
 
 
+def lead_of(prepared: Prepared, collected: Collected) -> Floats:
+    """Say by how much the first of each two systems came out better, summed over documents; nothing is tested.
+
+    `[pair]`, 0 where they differ by rounding only; a document counts for a pair if both systems came.
+    """
+    return _lead(document_totals(prepared, collected), lower_is_better=collected.frame.lower_is_better)
+
+
 def scored(prepared: Prepared, collected: Collected) -> Seen:
     """Normalise ratings and correct them by the metric.
 
@@ -148,11 +156,13 @@ def _segments(collected: Collected, total: Floats) -> Array:
 
 
 def _direction(total: Floats, *, lower_is_better: bool) -> Array:
-    """Say which of each two systems came out better; means that differ by rounding only are equal.
+    """Say which of each two systems came out better; means that differ by rounding only are equal."""
+    direction: Array = np.sign(_lead(total, lower_is_better=lower_is_better)).astype(np.int8)
+    return direction
 
-    A document counts for a pair if both systems came.
-    """
+
+def _lead(total: Floats, *, lower_is_better: bool) -> Floats:
+    """Sum up by how much the first of each two systems is better; a document counts for a pair if both systems came."""
     gap = np.nansum(differences(total), axis=0) if np.isnan(total).any() else differences(total.sum(0))
     gap[np.abs(gap) <= RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)] = 0.0
-    direction: Array = np.sign(-gap if lower_is_better else gap).astype(np.int8)
-    return direction
+    return np.asarray(-gap if lower_is_better else gap)
