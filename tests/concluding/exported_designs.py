@@ -79,7 +79,8 @@ def recorded(folder: Path) -> tuple[str, ...]:
 
 def ratings(folder: Path) -> st.SearchStrategy[Config]:
     table = recorded(folder)
-    decisions = _mapping(analysis__test=st.sampled_from(TESTS), decision__multiplicity=st.sampled_from(["none", "holm", "bh"]))  # fmt: skip
+    each = st.sampled_from(["none", "holm", "bh"])
+    decisions = _mapping(analysis__test=st.sampled_from(TESTS), decision__multiplicity=each)
     families = _mapping(analysis__test=st.sampled_from(FLIPPING), decision__multiplicity=st.just("max_t"))
     design = _mapping(
         design__documents=st.integers(6, 12),

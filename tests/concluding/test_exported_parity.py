@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exported_designs import Config, PARTIAL, judgements, preferences, ratings
+from exported_designs import PARTIAL, Config, judgements, preferences, ratings
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from simlab.concluding import exported
-from simlab.concluding.plans import read_plan
+from simlab.concluding.concluding import conclude
+from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.plans import Plan, read_plan
 from simlab.concluding.sheets import ENDINGS
 from simlab.concluding.sidecar import beside
+from simlab.concluding.wanted import Wanted
 from simlab.engine.exporting import collected
 from simlab.studies.blocks import run_block
 from simlab.studies.questions import kind_of
@@ -62,6 +65,26 @@ def alike(config: Config, place: Place, folder: Path) -> None:
         for name, values in concluded.items():
             np.testing.assert_array_equal(values[0], held[name][0], err_msg=name)
             assert values.dtype == held[name].dtype, name
+        said_as_stored(out, plan, held)
+
+
+def said_as_stored(table: Path, plan: Plan, held: Mapping[str, Array]) -> None:
+    """Conclude as `simlab conclude --plan` does."""
+    found = conclude(table, Wanted(plan=plan, again=False), lambda line: None)
+    assert found.plan is not None
+    assert (list(found.plan.deviations), found.plan.look) == ([], 1)
+    np.testing.assert_array_equal([one.estimate for one in found.systems], in_order(found, held["estimate"][0]))
+    verdict = np.where(held["significant"][0], held["verdict" if "verdict" in held else "direction"][0], 0)
+    assert [one.verdict for one in found.pairs] == verdict.tolist()
+    assert [one.direction for one in found.pairs] == held["direction"][0].tolist()
+    if "p_value" in held:
+        np.testing.assert_array_equal([one.p_value for one in found.pairs], held["p_value"][0])
+
+
+def in_order(found: Conclusion, estimate: Array) -> list[float]:
+    """Put estimates in the order of a conclusion, whose systems may stand by rank."""
+    names = list(dict.fromkeys([found.pairs[0].first, *(one.second for one in found.pairs)]))
+    return [estimate[names.index(one.system)] for one in found.systems]
 
 
 def places(config: Config) -> st.SearchStrategy[Place]:
