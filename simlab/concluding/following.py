@@ -40,8 +40,13 @@ def reading(table: Path, wanted: Wanted, plan: Plan) -> Read:
     """Take a table for what was collected by its plan; raise InputError where it contradicts it."""
     if plan.told is not None:
         return exported.read(table, plan.config, plan.told, wanted.told.columns)
-    read: Read = exported.planned(plan.config).of_plan(table, wanted, plan.config)
-    return read
+    if plan.question == RATE:
+        from simlab.concluding.ratings.by_plan import of_plan
+    elif plan.question == COMPARE:
+        from simlab.concluding.preferences.by_plan import of_plan
+    else:
+        from simlab.concluding.judgements.by_plan import of_plan
+    return of_plan(table, wanted, plan.config)
 
 
 def of_collected(collected: Collected, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
@@ -88,8 +93,10 @@ def _broken(promise: Promise, read: Read, looked: Looked, plan: Plan) -> str:
         return promise.broken
     n, planned = len(read.collected.seen.value), read.planned
     if looked.earlier:
-        looks = several(len(looked.earlier), "earlier look")
-        return f"the plan promises something of one look, at its end, and there were {looks}"
+        return (
+            "the plan promises something of one look, at its end, and this table was looked at before: "
+            f"{several(len(looked.earlier), 'earlier look')}"
+        )
     if (plan.question == COMPARE and n < planned) or n < (1 - LOST) * planned:
         return f"this is an interim look, at {n:,} of {planned:,} planned answers"
     return ""
