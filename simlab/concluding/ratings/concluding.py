@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.choosing import config_of, layout_of
 from simlab.concluding.ratings.collecting import collected, in_whole, without
 from simlab.concluding.ratings.findings import Table, concluded
@@ -32,4 +33,9 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     config = config_of(layout, wanted)
     read_as = Table(understood.record(ratings), understood.line(ratings), layout.named)
     notes = (*ratings.notes, *left_out, *incomplete)
-    return concluded(config, collected(whole, wanted.seed), wanted, read_as, notes)
+    campaign = collected(whole, wanted.seed)
+    found = concluded(config, campaign, wanted, read_as, notes)
+    if not wanted.again:
+        return found
+    say("carrying the study out again, in a world fitted to it")
+    return with_again(found, whole, config, campaign, wanted)

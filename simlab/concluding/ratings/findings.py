@@ -50,7 +50,7 @@ def concluded(
             "decision.multiplicity=holm, or analysis.test=rater_flips, crossed_flips or permutation"
         )
     names = collected.frame.system_names
-    family = _family_of(names, wanted.against)
+    family = family_of(names, wanted.against)
     scores = scored(prepared, collected)
     rated = rated_of(collected, scores, document_totals(prepared, collected))
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
@@ -85,7 +85,7 @@ def concluded(
     )
 
 
-def _family_of(names: Sequence[str], against: str | None) -> Bools:
+def family_of(names: Sequence[str], against: str | None) -> Bools:
     """Mark the pairs that the promise is about; raise InputError, naming the nearest, for no system of the table."""
     first, second = np.triu_indices(len(names), 1)
     if against is None:
@@ -97,6 +97,19 @@ def _family_of(names: Sequence[str], against: str | None) -> Bools:
         )
     baseline = list(names).index(against)
     return np.asarray((first == baseline) | (second == baseline))
+
+
+def claims_something(prepared: Prepared, collected: Collected, family: Bools) -> bool:
+    """Tell whether any pair of the family is claimed: by max-T that needs its largest statistic alone."""
+    if prepared.multiplicity == "max_t" and prepared.family is not None:
+        rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
+        of = of_pairs(prepared.family(collected.streams("test"), rated), family)
+        return bool(passes(of.max_t(), prepared.level).any())
+    outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
+    if family.all() or prepared.multiplicity == "none":
+        return bool((outcome["significant"] & family).any())
+    rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
+    return bool(_verdicts(prepared, collected, outcome, rated, family).verdict.any())
 
 
 def _verdicts(
@@ -164,4 +177,4 @@ def _about(
     }
 
 
-__all__ = ["Table", "concluded"]
+__all__ = ["Table", "claims_something", "concluded", "family_of"]
