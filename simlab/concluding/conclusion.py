@@ -137,12 +137,17 @@ class Metric:
 
 
 class Repetition(NamedTuple):
-    """Hold the chance that a repetition confirms every claim, by the same raters and all new, from simulated ones."""
+    """Hold the chance that a repetition confirms every claim, with a 90 % interval over what the world may be.
+
+    `srp`: nothing is new; `srp_new_documents`: the same raters on other documents; `srp_new_study`: other raters, too.
+    NaN is not known. `studies` of each were simulated in the `world`.
+    """
 
     srp: Interval
     srp_new_study: Interval
     studies: int
     world: str
+    srp_new_documents: Interval = Interval(float("nan"), float("nan"), float("nan"))
 
 
 class Control(NamedTuple):

@@ -73,6 +73,7 @@ VALUE_LABELS = {
     ("test", "by_rater"): "t by rater (other raters)",
     ("test", "two_way"): "two-way (other raters, documents)",
     ("test", "rater_flips"): "flips of raters (other raters)",
+    ("test", "crossed_flips"): "flips of raters, documents (others)",
     ("metric", "mu_matrix"): "mixture matrix",
     ("metric", "none"): "no metric",
     ("metric", "scalar"): "scalar scores",

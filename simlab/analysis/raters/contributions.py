@@ -83,6 +83,11 @@ def gathered(values: Floats, label: Ints) -> Floats:
     return np.asarray(np.add.reduceat(values[:, order], starts, axis=1))
 
 
+def added(values: Floats, label: Ints) -> Floats:
+    """Add up `values[cell, pair]` by label: `[label, pair]`, labels that occur in their order."""
+    return np.asarray(gathered(values[None], label)[0])
+
+
 def differ(rated: Rated, gap: Floats) -> Bools:
     """Tell which pairs differ by more than rounding."""
     size = np.abs(rated.value).max(initial=0.0)

@@ -33,32 +33,33 @@ def flipped(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
     Student's t is a growing function of it, the same for all pairs, and its denominator is the same for all patterns.
     """
     sides = by_pair(rated)
-    share, part = (gathered(values, sides.rater) for values in (sides.share, sides.part))
-    # What is left of a rating is what neither the rater's own level nor the mean of the two systems explains.
-    explained = _levels(rated)[np.unique(sides.rater)][:, None] + sides.mean.mean(0)
-    centred = part - share * explained
-    each = centred[0] - centred[1]
+    each = of_raters(rated, sides)
     length = np.sqrt(np.einsum("rp,rp->p", each, each))
     total, gap = each.sum(0), _gap(sides)
     each = np.divide(each, length, out=np.zeros_like(each), where=length > 0)
     counts = differ(rated, gap) & differ(rated, length) & (np.sign(total) == np.sign(gap))
     exact = len(each) < 63 and 2 ** (len(each) - 1) <= flips
-    pattern = _half(len(each)) if exact else signs.drawn(rng, flips, len(each))
+    pattern = signs.half(len(each)) if exact else signs.drawn(rng, flips, len(each))
     observed = np.where(counts, np.abs(each.sum(0)), 0.0)
     return Family(observed, np.abs(pattern @ each), exact, ROUNDING)
+
+
+def of_raters(rated: Rated, sides: Sides) -> Floats:
+    """Return what each rater contributes to differences, each rater's own level taken out, `[rater, pair]`.
+
+    What is left of a rating is what neither the rater's own level nor the mean of the two systems explains.
+    """
+    share, part = (gathered(values, sides.rater) for values in (sides.share, sides.part))
+    explained = levels(rated)[np.unique(sides.rater)][:, None] + sides.mean.mean(0)
+    centred = part - share * explained
+    return np.asarray(centred[0] - centred[1])
 
 
 def _gap(sides: Sides) -> Floats:
     return np.asarray(sides.mean[0] - sides.mean[1])
 
 
-def _half(n_raters: int) -> Floats:
-    """List the patterns that leave the first rater as is: a pattern and its opposite say the same."""
-    rest = signs.every(n_raters - 1)
-    return np.concatenate([np.ones((len(rest), 1)), rest], axis=1)
-
-
-def _levels(rated: Rated) -> Floats:
+def levels(rated: Rated) -> Floats:
     """Say how much each rater's ratings lie above those of others on the same systems, `[rater]`."""
     weight = np.bincount(rated.system, weights=rated.share, minlength=rated.n_systems)
     score = np.bincount(rated.system, weights=rated.share * rated.value, minlength=rated.n_systems)

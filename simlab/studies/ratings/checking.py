@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.normalization import error, mean
+from simlab.analysis.raters.crossed import crossed_flips
 from simlab.analysis.raters.flips import rater_flips
 from simlab.analysis.raters.t_tests import by_rater
 from simlab.analysis.significance import permutation
@@ -108,11 +109,11 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
         raise InputError(
             f"design.ratings_per_item={config['design']['ratings_per_item']}: analysis.test={name_of(test)} takes what "
             "raters contribute for independent, and raters who rate the same outputs share what these are like; choose "
-            "analysis.test=two_way"
+            "analysis.test=two_way or crossed_flips"
         )
-    if chosen(test, rater_flips, config.get("plugins", ())) and least > level:
+    if _flips_raters(test, config.get("plugins", ())) and least > level:
         raise InputError(
-            f"analysis.test=rater_flips: flips of {frame.n_raters} raters give no p-value below {least:.3g}, so "
+            f"analysis.test={name_of(test)}: flips of {frame.n_raters} raters give no p-value below {least:.3g}, so "
             f"nothing could be significant at decision.level={level:g}; ask at least "
             f"{math.ceil(1 - math.log2(level))} raters, raise decision.level or flips, "
             "or choose analysis.test=by_rater"
@@ -125,8 +126,8 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
     if prepared.multiplicity == "max_t" and prepared.family is None:
         raise InputError(
             "decision.multiplicity=max_t needs a test by flips, which are made for all pairs at once, and "
-            f"analysis.test={name_of(test)} has none; choose decision.multiplicity=holm, or analysis.test=rater_flips "
-            "or permutation"
+            f"analysis.test={name_of(test)} has none; choose decision.multiplicity=holm, or analysis.test="
+            "rater_flips, crossed_flips or permutation"
         )
     if prepared.multiplicity == "holm":
         _check_within_reach(name_of(test), least, frame.n_systems * (frame.n_systems - 1) // 2, level)
@@ -143,12 +144,16 @@ def _check_within_reach(test: str, least: float, n_pairs: int, level: float) -> 
 
 def _least_p_value(test: Mapping[str, Any], frame: Frame, documents: int, plugins: Sequence[str]) -> float:
     """Return the least p-value that flips can give; 0 where a test has no such bound."""
-    if chosen(test, rater_flips, plugins):
+    if _flips_raters(test, plugins):
         return max(float(2.0 ** (1 - frame.n_raters)), 1 / (1 + int(test["flips"])))
     if chosen(test, permutation, plugins):
         drawn = 1 / (1 + int(test["permutations"])) if test["p_value"] == "add_one" else 0.0
         return max(float(2.0 ** (1 - documents)), drawn)
     return 0.0
+
+
+def _flips_raters(test: Mapping[str, Any], plugins: Sequence[str]) -> bool:
+    return any(chosen(test, part, plugins) for part in (rater_flips, crossed_flips))
 
 
 def _check_normalization(normalization: Mapping[str, Any], world: World, plugins: Sequence[str]) -> None:

@@ -64,7 +64,7 @@ def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[
 def _by_rater(config: Mapping[str, Any], size: Extent, chosen: Size) -> list[Need]:
     """Count what tests lay out by pair: what each rater, or each rater on each document, says of either system."""
     test = name_of(config["analysis"].get("test", {}))
-    if test == "two_way":
+    if test in ("two_way", "crossed_flips"):
         return [need(120, size.pairs, chosen, size.seats)]
     return [need(130, size.pairs, size.pool)] if test in ("by_rater", "rater_flips") else []
 

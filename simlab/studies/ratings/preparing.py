@@ -10,12 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.analysis.multiplicity import Family, Multiplicity
+from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
 from simlab.analysis.significance import permutation, permuted
 from simlab.parts import bind, chosen, data_of
 from simlab.types import Array, Rated, Seen
 
-FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {permutation: permuted, rater_flips: flipped}
+FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
+    permutation: permuted,
+    rater_flips: flipped,
+    crossed_flips: crossed,
+}
 """Tests by flips, each with the function that says what its flips do to all pairs at once."""
 
 

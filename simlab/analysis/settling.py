@@ -1,0 +1,70 @@
+"""Say how many more settle what is open: averaged over what a difference may be, given what was seen of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.types import Floats
+
+POWER = 0.80
+DRAWS = 99
+STEPS = 160
+
+
+class Needed(NamedTuple):
+    """Hold the median and the middle half of the numbers that are needed; inf: beyond the limit."""
+
+    median: float
+    low: float
+    high: float
+
+
+class Seen(NamedTuple):
+    """Hold an estimate from `n` units: its `value`, the part `noise` of its variance that n shrinks, and what `lasts`.
+
+    `bar` is the number of standard errors by which an estimate must differ from 0 to be claimed.
+    """
+
+    value: float
+    noise: float
+    lasting: float
+    bar: float
+    n: float
+
+
+def needed(seen: Seen, limit: float) -> Needed:
+    """Return how many more units it takes until a claim, of whatever sign, is made with a probability of .80.
+
+    What n units without end would show has, given what was seen, the law N(value, noise). For each of its quantiles the
+    least number is found after which the estimate, of old and new units, is beyond the bar with that probability. Given
+    a draw from the law, and its number, that is so exactly if the noise is normal and the bar stays as it is.
+    """
+    from scipy.special import ndtr, ndtri
+
+    if not (np.isfinite(seen.bar) and np.isfinite(seen.noise) and seen.n > 0):
+        return Needed(np.inf, np.inf, np.inf)
+    more = np.unique(np.round(np.geomspace(1, limit, STEPS)))
+    end = seen.value + np.sqrt(seen.noise) * ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
+    whole = seen.n + more
+    mean = (seen.n * seen.value + end[:, None] * more) / whole
+    error = np.sqrt(seen.noise * seen.n * more) / whole
+    bar = seen.bar * np.sqrt(seen.lasting + seen.noise * seen.n / whole)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        claims = ndtr((mean - bar) / error) + ndtr((-mean - bar) / error)
+    settled = claims >= POWER
+    number = np.where(settled.any(1), more[settled.argmax(1)], np.inf)
+    return Needed(*(_quantile(number, share) for share in (0.5, 0.25, 0.75)))
+
+
+def _quantile(number: Floats, share: float) -> float:
+    """Return a quantile of numbers, some of which may be infinite."""
+    return float(np.sort(number)[int(share * len(number))])
+
+
+def detectable(bar: float, error: float) -> float:
+    """Return the least difference that is claimed with a probability of .80 at a standard error."""
+    from scipy.special import ndtri
+
+    return float((bar + ndtri(POWER)) * error)

@@ -1,0 +1,123 @@
+"""Put a table of ratings in the place of a campaign: what was collected, as an analyst has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.messages import legible, or_nearest, several
+from simlab.tables.held import Ratings
+from simlab.types import Asked, Bools, Collected, Frame, InputError, Ints, Seen, Streams
+
+
+class Kept(NamedTuple):
+    """Hold the ratings that are concluded from, and sentences on those that are not."""
+
+    ratings: Ratings
+    notes: tuple[str, ...]
+
+
+def collected(ratings: Ratings, seed: int) -> Collected:
+    """Hand on ratings as a campaign that nobody dealt: who was asked is not known, what came is.
+
+    The frame says of raters their names only. Random numbers of the analysis are found at the address `conclude`.
+    """
+    frame = Frame(
+        document=ratings.document,
+        bucket=np.zeros(ratings.n_documents, np.int64),
+        rater=np.full((ratings.n_systems, len(ratings.document), 0), -1, np.int64),
+        system_names=ratings.system_names,
+        document_names=ratings.document_names,
+        rater_names=ratings.rater_names,
+        lower_is_better=ratings.lower_is_better,
+    )
+    # Nobody having been asked, what came is never taken for all that was: segments may have any number of ratings.
+    asked = Asked(np.full((ratings.n_systems, ratings.n_documents, 0), -1, np.int64))
+    seen = Seen(ratings.system, ratings.item, ratings.rater, ratings.score, ratings.errors)
+    paid = {"ratings": float(len(ratings.score)), "cost": 0.0}
+    return Collected(frame, None, asked, seen, None, {}, paid, Streams(seed, ("conclude",)))
+
+
+def without(ratings: Ratings, raters: Sequence[str], where: str) -> Kept:
+    """Leave out raters, and what only they rated; raise InputError, naming the nearest, for one who is not there."""
+    for name in raters:
+        if name not in ratings.rater_names or not ratings.rater_known:
+            known = ratings.rater_names if ratings.rater_known else ()
+            hint = or_nearest(name, known, "it has", 300) if known else "raters are not named there"
+            raise InputError(f"--exclude {legible(name, 60)}: {where} has no such rater; {hint}")
+    if not raters:
+        return Kept(ratings, ())
+    out = np.isin(ratings.rater, [ratings.rater_names.index(name) for name in raters])
+    if out.all():
+        raise InputError(f"--exclude {legible(', '.join(raters), 100)}: nobody else rated; leave somebody in")
+    kept = of_ratings(ratings, ~out)
+    lost = [name for name in ratings.system_names if name not in kept.system_names]
+    notes = [f"left out: {several(int(out.sum()), 'rating')} by {', '.join(raters)}"]
+    if lost:
+        notes.append(f"left out: {', '.join(lost)}, which nobody else rated")
+    return Kept(kept, tuple(notes))
+
+
+def in_whole(ratings: Ratings) -> Kept:
+    """Leave out segments that some systems lack where that loses no more ratings than leaving out those systems there.
+
+    A document counts for a system if all of its segments were rated, since segments differ. Where a system lacks a few
+    segments of a document, these are better left out for all.
+    """
+    n_systems, n_items = ratings.n_systems, len(ratings.document)
+    count = np.bincount(ratings.item * n_systems + ratings.system, minlength=n_items * n_systems)
+    count = count.reshape(n_items, n_systems)
+    by_document = np.zeros((ratings.n_documents, n_systems), np.int64)
+    np.add.at(by_document, ratings.document, (count > 0).astype(np.int64))
+    size = np.bincount(ratings.document, minlength=ratings.n_documents)
+    present, complete = by_document > 0, by_document == size[:, None]
+    if bool((present == complete).all()):
+        return Kept(ratings, ())
+    lacking = ((count == 0) & present[ratings.document]).any(1)
+    of_segments, of_systems = np.zeros(ratings.n_documents), np.zeros(ratings.n_documents)
+    np.add.at(of_segments, ratings.document, np.where(lacking, count.sum(1), 0))
+    np.add.at(of_systems, ratings.document, (count * ~complete[ratings.document]).sum(1))
+    drop = lacking & (of_segments <= of_systems)[ratings.document]
+    if not drop.any():
+        return Kept(ratings, ())
+    kept = of_ratings(ratings, ~drop[ratings.item])
+    lost = len(ratings.score) - len(kept.score)
+    return Kept(kept, (f"left out: {several(lost, 'rating')} of segments that were not rated for every system there",))
+
+
+def of_ratings(ratings: Ratings, keep: Bools) -> Ratings:
+    """Keep some ratings, `keep[rating]`, and number anew the systems, segments, documents and raters that are left."""
+    systems, system = _left(ratings.system, keep, ratings.n_systems)
+    items, item = _left(ratings.item, keep, len(ratings.document))
+    raters, rater = _left(ratings.rater, keep, ratings.n_raters)
+    documents, document = _left(ratings.document, items, ratings.n_documents)
+    return replace(
+        ratings,
+        system=system,
+        item=item,
+        rater=rater,
+        document=document,
+        score=ratings.score[keep],
+        errors=ratings.errors[keep],
+        seconds=ratings.seconds[keep],
+        system_names=_chosen(ratings.system_names, systems),
+        item_names=_chosen(ratings.item_names, items),
+        rater_names=_chosen(ratings.rater_names, raters),
+        document_names=_chosen(ratings.document_names, documents),
+        criteria={name: values[keep] for name, values in ratings.criteria.items()},
+        controls=None,
+    )
+
+
+def _left(label: Ints, keep: Bools, n: int) -> tuple[Bools, Ints]:
+    """Say which labels are left, and number them anew."""
+    there = np.zeros(n, bool)
+    there[label[keep]] = True
+    return there, (np.cumsum(there) - 1)[label[keep]]
+
+
+def _chosen(names: tuple[str, ...], there: Bools) -> tuple[str, ...]:
+    return tuple(name for name, kept in zip(names, there.tolist(), strict=True) if kept)

@@ -1,0 +1,120 @@
+"""Say how uncertain differences are, in step with the test that claims them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.analysis.multiplicity import Family
+from simlab.analysis.raters.uncertainty import Uncertainty, of_both, of_documents, of_raters, of_t_tests
+from simlab.analysis.simultaneous import bar
+from simlab.parts import name_of
+from simlab.types import Bools, Floats, Rated
+
+DOCUMENTS, RATERS, BOTH = frozenset({"documents"}), frozenset({"raters"}), frozenset({"raters", "documents"})
+DRAWN: Mapping[str, frozenset[str]] = {
+    "permutation": DOCUMENTS,
+    "normal": DOCUMENTS,
+    "rater_flips": RATERS,
+    "by_rater": RATERS,
+    "crossed_flips": BOTH,
+    "two_way": BOTH,
+}
+"""What each test takes for a sample of more; a test that is not known takes documents for one."""
+
+_OF: Mapping[str, Callable[[Rated], Uncertainty]] = {
+    "rater_flips": of_raters,
+    "crossed_flips": of_both,
+    "by_rater": lambda rated: of_t_tests(rated, crossed=False),
+    "two_way": lambda rated: of_t_tests(rated, crossed=True),
+}
+
+
+FLIPS = 2000
+"""Patterns of flips that intervals rest on."""
+
+
+class Spans(NamedTuple):
+    """Hold the uncertainty of differences, and by how many standard errors each must differ from 0: its `bar`.
+
+    `per_document` are the ratings of the two systems on a document that both have.
+    """
+
+    of: Uncertainty
+    bar: Floats
+    per_document: Floats
+
+    @property
+    def error(self) -> Floats:
+        """Return standard errors; infinite where nothing is known."""
+        return np.asarray(np.sqrt(self.of.variance))
+
+    @property
+    def within_reach(self) -> Bools:
+        """Tell which differences could be claimed if they were large enough."""
+        return np.isfinite(self.bar) & np.isfinite(self.of.variance) & np.isfinite(self.of.means)
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Return the bounds of all differences at once."""
+        known = self.within_reach
+        reach = np.where(known, np.where(known, self.bar, 0.0) * np.where(known, self.error, 0.0), np.inf)
+        return self.of.centre - reach, self.of.centre + reach
+
+
+def drawn_by(test: Mapping[str, Any]) -> frozenset[str]:
+    """Say what a test takes as drawn from more like it."""
+    return DRAWN.get(name_of(test), DOCUMENTS)
+
+
+def uncertainty(test: Mapping[str, Any], rated: Rated) -> Uncertainty:
+    """Say how uncertain differences are, by what the test takes as drawn."""
+    return _OF.get(name_of(test), of_documents)(rated)
+
+
+def spans(test: Mapping[str, Any], rated: Rated, family: Bools, level: float, rng: np.random.Generator | None) -> Spans:
+    """Return the uncertainty of all differences of a family of pairs at once; with no `rng`, of each by itself.
+
+    The bar is that of flips, or of Bonferroni's t where that is lower: with few raters, or pairs of few documents among
+    others of many, flips alone would leave everything without bounds. Tests without flips have t only.
+    """
+    of = uncertainty(test, rated)
+    if rng is None:
+        return Spans(of, _by_t(of.freedom, level), _per_document(rated))
+    reach = _by_t(of.freedom, level / max(int(family.sum()), 1))
+    met = family & (of.documents > 0)
+    if of.parts and met.any():
+        reach = np.fmin(reach, bar(rng, of.parts, met, level, FLIPS))
+    return Spans(of, np.where(_enough(test, of, level), reach, np.inf), _per_document(rated))
+
+
+def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
+    """Tell which pairs have so many units that flips of them may have a p-value as small as the level."""
+    # Documents decide how flips of all raters the same way come out: every other time as seen.
+    n = {"rater_flips": of.raters, "crossed_flips": of.raters + 1, "permutation": of.documents}.get(name_of(test))
+    return np.ones(len(of.means), bool) if n is None else 2.0 ** (1 - n) <= level
+
+
+def _per_document(rated: Rated) -> Floats:
+    n, k = rated.n_documents, rated.n_systems
+    came = (~np.isnan(rated.total)).astype(float)
+    count = np.bincount(rated.document * k + rated.system, minlength=n * k).reshape(n, k) * came
+    first, second = np.triu_indices(k, 1)
+    both, ratings = came.T @ came, count.T @ came
+    shared = both[first, second]
+    answers = (ratings + ratings.T)[first, second]
+    return np.asarray(np.divide(answers, shared, out=np.full(len(shared), np.nan), where=shared > 0))
+
+
+def _by_t(freedom: Floats, level: float) -> Floats:
+    from scipy.special import stdtrit
+
+    known = freedom > 0
+    return np.where(known, stdtrit(np.where(known, freedom, 1.0), 1 - level / 2), np.inf)
+
+
+def of_pairs(family: Family, keep: Bools) -> Family:
+    """Keep some pairs of a family."""
+    slack = family.slack[keep] if isinstance(family.slack, np.ndarray) else family.slack
+    return family._replace(observed=family.observed[keep], null=family.null[:, keep], slack=slack)

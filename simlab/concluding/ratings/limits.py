@@ -1,0 +1,71 @@
+"""Say what limits a conclusion from ratings: what is not known, and what could not have been found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from simlab.concluding.ratings.intervals import Spans
+from simlab.concluding.ratings.pairs import Verdicts
+from simlab.messages import legible, several
+from simlab.studies.ratings.preparing import Prepared
+from simlab.types import Collected
+
+MOST_NAMES = 3
+
+
+def warnings_of(
+    collected: Collected, told: Spans, prepared: Prepared, drawn: frozenset[str], found: Verdicts
+) -> tuple[str, ...]:
+    """Return sentences on what limits a conclusion, in a fixed order."""
+    return (
+        *_never_met(collected, told, found),
+        *_out_of_reach(told, prepared, drawn, found),
+        *_people(collected),
+    )
+
+
+def _never_met(collected: Collected, told: Spans, found: Verdicts) -> Iterator[str]:
+    names = collected.frame.system_names
+    first, second = np.triu_indices(len(names), 1)
+    apart = np.flatnonzero(np.isnan(told.of.means) & found.family)
+    if len(apart):
+        said = [f"{names[first[k]]} and {names[second[k]]}" for k in apart[:MOST_NAMES]]
+        rest = f" and {several(len(apart) - MOST_NAMES, 'pair')} more" if len(apart) > MOST_NAMES else ""
+        yield (
+            f"no document was rated in full for both of {legible('; '.join(said), 200)}{rest}: "
+            "nothing is known of their difference"
+        )
+
+
+def _out_of_reach(told: Spans, prepared: Prepared, drawn: frozenset[str], found: Verdicts) -> Iterator[str]:
+    """Say that nothing could be claimed, whatever the ratings, where documents or raters are too few."""
+    met = found.family & ~np.isnan(told.of.means)
+    out = met & ~told.within_reach
+    if not met.any() or not out.any():
+        return
+    if (met & told.within_reach).any():
+        yield f"{several(int(out.sum()), 'pair')} share too few documents or raters for any claim"
+        return
+    documents, raters = int(told.of.documents[met].max()), int(told.of.raters[met].max())
+    few = several(raters, "rater") if "raters" in drawn and raters < documents else several(documents, "document")
+    yield (
+        f"with {few} no difference, however large, could be claimed at {prepared.level:g}: "
+        "that nothing is claimed says nothing"
+    )
+
+
+def _people(collected: Collected) -> Iterator[str]:
+    names = collected.frame.rater_names
+    seen = collected.seen
+    n = np.bincount(seen.rater, minlength=len(names))
+    low, high = np.full(len(names), np.inf), np.full(len(names), -np.inf)
+    np.minimum.at(low, seen.rater, seen.value)
+    np.maximum.at(high, seen.rater, seen.value)
+    if n.sum() and low.min() == high.max():
+        yield f"all ratings are {low.min():g}: systems cannot be told apart"
+        return
+    for k in np.flatnonzero((n > 1) & (low == high) & (len(names) > 1)):
+        outputs = several(int(n[k]), "output")
+        yield f"{legible(names[k], 60)} gave {low[k]:g} to all of {outputs}, which tells no systems apart"

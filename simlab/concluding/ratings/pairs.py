@@ -1,0 +1,96 @@
+"""Lay out what is concluded about pairs of systems: differences, claims, margins, and what would settle the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.analysis.settling import Seen, needed
+from simlab.analysis.simultaneous import consistent
+from simlab.concluding.conclusion import More, Pair, WithinMargin
+from simlab.concluding.ratings.intervals import Spans
+from simlab.concluding.wanted import Wanted
+from simlab.types import Array, Bools, Floats
+
+MOST_DOCUMENTS, MOST_RATERS = 100_000, 1_000
+"""Beyond so many more nothing is foreseen."""
+
+
+class Verdicts(NamedTuple):
+    """Hold of each pair its p-value, the one adjusted for its family, the direction and the verdict.
+
+    `family` marks the pairs that the promise is about; of others the adjusted p-value is not known.
+    """
+
+    p_value: Floats
+    adjusted: Floats
+    direction: Array
+    verdict: Array
+    family: Bools
+
+
+def pairs_of(
+    names: Sequence[str], found: Verdicts, told: Spans, wanted: Wanted, *, lower_is_better: bool
+) -> tuple[Pair, ...]:
+    """Return the pairs of the family, in the order of the systems' names."""
+    first, second = np.triu_indices(len(names), 1)
+    means = told.of.means
+    low, high = consistent(means, *told.bounds(), found.verdict != 0)
+    unknown = np.isnan(means)
+    low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
+    return tuple(
+        Pair(
+            first=names[first[k]],
+            second=names[second[k]],
+            difference=float(means[k]),
+            low=float(low[k]),
+            high=float(high[k]),
+            p_value=float(found.p_value[k]),
+            adjusted=float(found.adjusted[k]),
+            direction=int(found.direction[k]),
+            verdict=int(found.verdict[k]),
+            within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
+            more=None if found.verdict[k] or unknown[k] else _more(told, int(k)),
+        )
+        for k in np.flatnonzero(found.family)
+    )
+
+
+def within(low: float, high: float, margin: float, *, lower: bool) -> WithinMargin:
+    """Say what an interval of a difference says of a margin; `better` is better by more than it.
+
+    >>> within(-1, 1, 2, lower=False), within(2.5, 4, 2, lower=True), within(-1, 3, 2, lower=False)
+    ('equivalent', 'worse', 'not_inferior')
+    """
+    if lower:
+        low, high = -high, -low
+    if low > margin:
+        return "better"
+    if high < -margin:
+        return "worse"
+    if low > -margin:
+        return "equivalent" if high < margin else "not_inferior"
+    return "not_superior" if high < margin else "open"
+
+
+def _more(told: Spans, k: int) -> More:
+    """Say how many more documents settle an open pair, or raters, each as busy as now, where that takes fewer ratings.
+
+    Raters who stay the same leave a part of the variance that documents do not shrink.
+    """
+    of = told.of
+    value, variance, lasting = float(of.centre[k]), float(of.variance[k]), float(of.lasting[k])
+    bar, documents, raters = float(told.bar[k]), float(of.documents[k]), float(of.raters[k])
+    each = float(told.per_document[k])
+    found = needed(Seen(value, variance - lasting, lasting, bar, documents), MOST_DOCUMENTS)
+    by_documents = More("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)
+    if lasting == 0:
+        return by_documents
+    others = needed(Seen(value, variance, 0.0, bar, raters), MOST_RATERS)
+    by_raters = More("raters", *others, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
+    return min(by_documents, by_raters, key=lambda one: one.median * one.per_unit)
+
+
+ANSWERS = "ratings of these two"

@@ -1,0 +1,58 @@
+"""Write what is promised of claims about ratings, what is taken as drawn for it and what as given."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simlab.concluding.conclusion import Promise
+from simlab.messages import legible, several
+
+
+class Basis(NamedTuple):
+    """Hold what a promise rests on: the pairs of its family, what the test takes as drawn, and who rated."""
+
+    level: float
+    multiplicity: str
+    n_pairs: int
+    against: str | None
+    drawn: frozenset[str]
+    n_raters: int
+    raters_named: bool
+
+
+TECHNIQUE = {"max_t": "max-T", "holm": "Holm", "bh": "Benjamini and Hochberg"}
+
+
+def promise(basis: Basis) -> Promise:
+    """State the promise of an analysis as a sentence."""
+    technique = f" ({TECHNIQUE[basis.multiplicity]})" if basis.multiplicity in TECHNIQUE else ""
+    says = f"{_of_claims(basis)}, {_drawn(basis)}{technique}"
+    return Promise("fixed", basis.level, basis.multiplicity, True, says)
+
+
+def _of_claims(basis: Basis) -> str:
+    sure, pairs = f"{100 * (1 - basis.level):g} %", _pairs(basis)
+    if basis.multiplicity == "none":
+        return (
+            f"a pair of equal systems is claimed to differ with at most {100 * basis.level:g} % probability, each pair "
+            f"by itself; of {pairs} together nothing is promised"
+        )
+    if basis.multiplicity == "bh":
+        return f"of the claims below at most {100 * basis.level:g} % are wrong on average, among {pairs}"
+    return f"with {sure} probability no claim below is wrong: {pairs} at once"
+
+
+def _pairs(basis: Basis) -> str:
+    said = "the one pair" if basis.n_pairs == 1 else f"all {several(basis.n_pairs, 'pair')}"
+    return said if basis.against is None else f"{said} with {legible(basis.against, 60)}"
+
+
+def _drawn(basis: Basis) -> str:
+    if basis.drawn == {"raters", "documents"}:
+        return "documents and raters taken as drawn from more like them"
+    if basis.drawn == {"raters"}:
+        return "raters taken as drawn from more like them, with their documents"
+    if not basis.raters_named:
+        return "documents taken as drawn from more like them, raters, who are not named, as given"
+    given = "the one rater" if basis.n_raters == 1 else f"these {basis.n_raters} raters"
+    return f"documents taken as drawn from more like them, {given} as given: others may judge differently"

@@ -1,0 +1,44 @@
+"""Lay out what is concluded about systems: estimates with intervals, each by itself, and the ranks they may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from simlab.analysis.raters.marginal import means
+from simlab.concluding.conclusion import System
+from simlab.concluding.standing import ranks_of
+from simlab.types import Array, Collected, Rated
+
+
+def systems_of(
+    collected: Collected,
+    outcome: Mapping[str, Array],
+    rated: Rated,
+    verdict: Array,
+    raters_drawn: bool,
+    level: float,
+) -> tuple[System, ...]:
+    """Return the systems, best first; an interval without bounds where nothing is known of the spread."""
+    from scipy.special import stdtrit
+
+    names, estimate = collected.frame.system_names, outcome["estimate"]
+    found = means(rated, raters_drawn=raters_drawn)
+    known = (found.freedom > 0) & np.isfinite(found.error)
+    reach = stdtrit(np.where(known, found.freedom, 1.0), 1 - level / 2) * np.where(known, found.error, 0.0)
+    reach = np.where(known, reach, np.inf)
+    best, worst = ranks_of(verdict, len(names))
+    order = np.argsort(estimate if collected.frame.lower_is_better else -estimate, kind="stable")
+    return tuple(
+        System(
+            names[k],
+            int(outcome["human_count"][k]),
+            float(estimate[k]),
+            float(estimate[k] - reach[k]),
+            float(estimate[k] + reach[k]),
+            int(best[k]),
+            int(worst[k]),
+        )
+        for k in order.tolist()
+    )

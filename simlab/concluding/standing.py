@@ -1,0 +1,53 @@
+"""Say from verdicts on pairs where each system may stand, and what nothing separates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlab.types import Array, Ints
+
+
+def ranks_of(verdict: Array, n_systems: int) -> tuple[Ints, Ints]:
+    """Return the best and the worst rank that each system may have, 1 being the best.
+
+    `verdict[pair]` is +1 where the first of a pair was claimed to be better, -1 where the second was, else 0; pairs
+    i < j in the order of `np.triu_indices`. A system stands behind all that are claimed better and before all that are
+    claimed worse; if no claim is wrong, neither is a set of ranks. Source: Mogstad et al. 2024, section 3.
+
+    >>> low, high = ranks_of(np.array([1, 1, 0]), 3)
+    >>> low.tolist(), high.tolist()
+    ([1, 2, 2], [1, 3, 3])
+    """
+    above = beats(verdict, n_systems)
+    return 1 + np.count_nonzero(above, axis=0), n_systems - np.count_nonzero(above, axis=1)
+
+
+def beats(verdict: Array, n_systems: int) -> Array:
+    """Lay verdicts out as a matrix: `[i, j]` tells whether i was claimed to be better than j."""
+    first, second = np.triu_indices(n_systems, 1)
+    better = np.zeros((n_systems, n_systems), bool)
+    better[first, second] = np.asarray(verdict) > 0
+    better[second, first] = np.asarray(verdict) < 0
+    return better
+
+
+def groups_of(verdict: Array, order: Sequence[int]) -> list[list[int]]:
+    """List the longest runs of an order of systems in which no two were claimed to differ, of two or more.
+
+    Runs may overlap: that nothing separates A from B, nor B from C, does not say that A and C are alike.
+
+    >>> groups_of(np.array([0, 1, 0]), [0, 1, 2])
+    [[0, 1], [1, 2]]
+    """
+    better = beats(verdict, len(order))
+    apart = (better | better.T)[np.ix_(order, order)]
+    runs: list[list[int]] = []
+    end = 0
+    for start in range(len(order)):
+        reached = next((j for j in range(start + 1, len(order)) if apart[start:j, j].any()), len(order))
+        if reached > end and reached - start > 1:
+            runs.append([order[k] for k in range(start, reached)])
+        end = max(end, reached)
+    return runs
