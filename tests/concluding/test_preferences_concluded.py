@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,10 @@ from vote_worlds import World, draw
 
 from simlab.commands.conclude import to_json
 from simlab.concluding.conclusion import Conclusion
-from simlab.concluding.preferences.concluding import conclude, concluded
+from simlab.concluding.following import conclude as as_planned
+from simlab.concluding.plans import Plan
+from simlab.concluding.preferences.concluding import conclude
+from simlab.concluding.preferences.ruled import concluded
 from simlab.concluding.wanted import Wanted
 from simlab.studies.questions import kind_of
 from simlab.studies.worlds import draw_world
@@ -142,8 +144,9 @@ def test_systems_are_named_not_numbered(table: Callable[[Sequence[Row]], Path]) 
     )
 
 
-def plan(config: dict[str, Any]) -> Any:
-    return SimpleNamespace(config=config, told=None, digest="0" * 6, path=Path("plan.yaml"), question="compare")
+def plan(config: dict[str, Any], folder: Path) -> Plan:
+    file = folder / "plan.yaml"
+    return Plan(file, "compare", config, "0" * 6, None, file)
 
 
 def fixed_plan(**budget: Any) -> dict[str, Any]:
@@ -154,35 +157,31 @@ def fixed_plan(**budget: Any) -> dict[str, Any]:
         "unit": "output",
         "multiplicity": "holm",
     }
-    return preference_study(**budget) | {"decision": decision}
+    return preference_study(**budget) | {"decision": decision, "metric": {}}
 
 
-def test_a_table_short_of_its_plan_is_an_interim_look() -> None:
-    found = told(EXAMPLE, replace(QUIET, plan=plan(fixed_plan(annotations_per_pair=100))))
+def test_a_table_short_of_its_plan_is_an_interim_look(tmp_path: Path) -> None:
+    short = plan(fixed_plan(annotations_per_pair=100), tmp_path)
+    found = as_planned(EXAMPLE, replace(QUIET, plan=short), short, lambda words: None)
     assert not found.promise.holds
-    assert "an interim look: 15 pairs of 15 have fewer than the 100" in found.promise.broken
-    anytime = told(EXAMPLE, replace(QUIET, promise="anytime", plan=plan(fixed_plan(annotations_per_pair=100))))
-    assert anytime.promise.holds
-    done = told(EXAMPLE, replace(QUIET, plan=plan(fixed_plan(annotations_per_pair=80))))
-    assert done.promise.holds
-    assert done.plan is not None
-    assert done.plan.planned == 15 * 80
+    assert "an interim look, at 1,200 of 1,500" in found.promise.broken
+    done = replace(short, config=fixed_plan(annotations_per_pair=80), file=tmp_path / "done.yaml")
+    whole = as_planned(EXAMPLE, replace(QUIET, plan=done), done, lambda words: None)
+    assert whole.promise.holds
+    assert whole.plan is not None
+    assert whole.plan.planned == 15 * 80
+    assert [one.verdict for one in whole.pairs] == [one.verdict for one in told(EXAMPLE).pairs]
 
 
-def test_more_than_was_planned_is_left_out_and_said() -> None:
-    found = told(EXAMPLE, replace(QUIET, plan=plan(fixed_plan(annotations_per_pair=60))))
-    assert found.plan is not None
-    assert "300 comparisons beyond the planned 60 of a pair are left out" in found.plan.deviations[0]
-
-
-def test_a_plan_that_promises_nothing_says_so() -> None:
-    found = told(EXAMPLE, replace(QUIET, overrides=("decision=bayes",)))
-    assert not found.promise.holds
-    assert "promises no error rate" in found.promise.broken
+def test_a_rule_that_is_named_decides() -> None:
+    found = told(EXAMPLE, replace(QUIET, overrides=("decision=fixed", "decision.multiplicity=none")))
+    assert "each by itself" in found.promise.says
+    assert sum(one.verdict != 0 for one in found.pairs) > 8
 
 
 @pytest.mark.parametrize("config", [preference_study(), fixed_plan(), preference_study(annotations=100)])
 def test_campaigns_are_concluded_as_they_were_simulated(config: dict[str, Any]) -> None:
+    config = config | {"metric": preference_study()["metric"]}
     kind, at = kind_of(config), places(1, 3)
     world, prepared = draw_world(config, 1), kind.prepare(config)
     laid = kind.lay(prepared, world, at[0])
