@@ -127,8 +127,12 @@ def _checked(held: Control | None) -> Iterator[str]:
     if held is None:
         return
     some = numbers.percent(held.some_claim, held.some_claim_mcse)
-    uncorrected = numbers.percent(held.uncorrected, held.uncorrected_mcse)
+    plain = "t tests over segments" if held.watched is None else "sign tests of pairs"
+    uncorrected = f"{plain}: in {numbers.percent(held.uncorrected, held.uncorrected_mcse)}"
+    if held.watched is not None and held.watched_mcse is not None:
+        often = numbers.percent(held.watched, held.watched_mcse)
+        uncorrected += f", in {often} if watched through 300 looks"
     yield numbers.filled(
         f"Check: {held.studies:,} studies like this one, simulated with equal systems: some claim in {some} "
-        f"(promised {numbers.share(held.promised)}); uncorrected t tests over segments: in {uncorrected}."
+        f"(promised {numbers.share(held.promised)}); uncorrected {uncorrected}."
     )
