@@ -33,7 +33,7 @@ def said(found: Conclusion) -> str:
         made.many(60),
         made.long_named(),
     ],
-    ids=["ratings", "plan", "interim", "preferences", "judge", "15", "60", "long"],
+    ids=["ratings", "plan", "interim", "preferences", "judge", "15", "60"],
 )
 def test_a_page_is_short_and_ends_with_what_to_do_next(found: Conclusion) -> None:
     lines = page(found, (), NEXT).splitlines()
@@ -99,6 +99,13 @@ def test_of_many_systems_the_first_and_the_last_are_shown_and_the_cut_is_counted
     text = page(made.many(60), (), NEXT)
     assert "... 44 systems between, ranks 11 to 58: --format json has all" in text
     assert "all from system-4 down" in text
+
+
+def test_long_names_are_cut_and_stay_different() -> None:
+    lines = page(made.long_named(), (), NEXT).splitlines()
+    assert max(map(len, lines)) <= 100
+    named = [line.split()[3] for line in lines if "95 %" not in line and "…" in line]
+    assert len(named) == len(set(named)) == 9
 
 
 def test_without_a_rater_what_changes_is_said() -> None:

@@ -124,4 +124,4 @@ def _beats(below: Set[str], name: str, names: Sequence[str], room: int) -> str:
     if fitting:
         return min(fitting, key=len)
     counted = f"{first} and {len(below) - 1:,} more"
-    return counted if 1 < len(below) and len(counted) <= room else several(len(below), "system")
+    return counted if len(below) > 1 and len(counted) <= room else several(len(below), "system")
