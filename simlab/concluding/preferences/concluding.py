@@ -2,39 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
-from simlab.concluding.conclusion import Conclusion, Pair
+from simlab.concluding.conclusion import Conclusion, Followed, Pair
 from simlab.concluding.preferences import limits, settling, standing
+from simlab.concluding.preferences.again import MOST, STUDIES, Again, again
+from simlab.concluding.preferences.by_plan import as_complete, collected_of, n_planned, planned, promise_of, short_of
 from simlab.concluding.preferences.claims import Claims, claims
-from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
+from simlab.concluding.preferences.held import Held, named_pairs, of_collected, of_table, without_raters
 from simlab.concluding.wanted import LEVEL, Wanted
+from simlab.parts import name_of
 from simlab.tables import preferences
-from simlab.types import Bools
+from simlab.types import COMPARE, Bools, Collected
 
 UNIT = "share of wins"
+PLANNED_UNIT = "share of wins over all opponents"
 
 
 def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
     """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
     held = without_raters(of_table(preferences.read(table, wanted.told)), wanted)
-    return of_held(held, wanted, say)
+    config = _config(held, wanted)
+    if config is None:
+        return of_held(held, wanted, say)
+    collected, beyond = collected_of(held, config, wanted.seed)
+    return concluded(config, collected, wanted, say, held=held, deviations=beyond)
 
 
-def of_held(held: Held, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
-    """Conclude from votes; `say` is told what takes a while."""
+def concluded(
+    config: Mapping[str, Any],
+    collected: Collected,
+    wanted: Wanted,
+    say: Callable[[str], None],
+    *,
+    held: Held | None = None,
+    deviations: Sequence[str] = (),
+    complete: bool = False,
+) -> Conclusion:
+    """Conclude from what was collected by a plan: verdicts, estimates, directions are those of the plan's own rule.
+
+    `held` are the votes with the raters' names, where a table has them. `complete`: all that was planned has come, as
+    far as it could. A promise that the plan does not make (`wanted.promise`) is answered by its own rule.
+    """
+    held = held or of_collected(collected)
+    short = "" if complete else short_of(held, config)
+    if wanted.promise not in (None, promise_of(config)):
+        found = of_held(held, wanted, say, broken=short, noted=False)
+        changed = f"--promise {wanted.promise} is not the rule of the plan (decision={name_of(config['decision'])})"
+        return replace(found, plan=_followed(wanted, config, held, (*deviations, changed)))
+    done = planned(config, collected, held, short)
+    claims_made = replace(done.claims, family=_family(held, wanted))
+    found = of_claims(held, claims_made, wanted, say)
+    rows = [
+        one._replace(
+            estimate=float(value),
+            low=float(value) - one.estimate + one.low,
+            high=float(value) - one.estimate + one.high,
+        )
+        for one, value in zip(found.systems, done.estimate, strict=True)
+    ]
+    return replace(found, systems=rows, unit=PLANNED_UNIT, plan=_followed(wanted, config, held, deviations))
+
+
+def of_held(
+    held: Held, wanted: Wanted, say: Callable[[str], None], *, broken: str = "", noted: bool = True
+) -> Conclusion:
+    """Conclude from votes; `say` is told what takes a while. `broken` says why a fixed promise does not hold."""
     level = wanted.level or LEVEL
-    family = _family(held, wanted)
-    found = claims(held, wanted.promise or "fixed", family, level, wanted.seed, "")
+    found = claims(held, wanted.promise or "fixed", _family(held, wanted), level, wanted.seed, broken)
+    concluded = of_claims(held, found, wanted, say)
+    return replace(concluded, notes=(*concluded.notes, *_notes(wanted))) if noted else concluded
+
+
+def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+    """Put together what follows from claims, and what strengths say beside them."""
+    level = found.promise.level
     stands = standing.standing(held, found, level, wanted.seed)
     order = partial_order(found.verdict, held.system_names)
+    repeated, noted = _again(held, found, stands, wanted, say)
     return Conclusion(
-        question="compare",
+        question=COMPARE,
         read=held.read,
         line=held.line,
         unit=UNIT,
@@ -46,7 +99,9 @@ def of_held(held: Held, wanted: Wanted, say: Callable[[str], None]) -> Conclusio
         detectable=settling.detectable_difference(found),
         lines=tuple(standing.lines(held, stands)),
         about=standing.about(held, stands, level) | _named(found, stands),
-        notes=(*held.notes, *found.notes, *_notes(wanted)),
+        repetition=None if repeated is None else repeated.repetition,
+        control=None if repeated is None else repeated.control,
+        notes=(*held.notes, *found.notes, *noted),
         warnings=(*limits.limits(held, found), *standing.warnings(held, stands)),
     )
 
@@ -56,6 +111,20 @@ def _named(found: Claims, stands: standing.Standing) -> dict[str, Any]:
     test = "anytime" if found.promise.name == "anytime" else "fixed" if found.way == "vote" else "flips"
     methods = [test, found.promise.multiplicity, *(["davidson"] if stands.fitted is not None else [])]
     return {"difference": "share of wins less share of losses", "methods": methods}
+
+
+def _again(
+    held: Held, found: Claims, stands: standing.Standing, wanted: Wanted, say: Callable[[str], None]
+) -> tuple[Again | None, list[str]]:
+    """Carry the study out again, where a table is not too large for that; else say so."""
+    if not wanted.again or stands.fitted is None or stands.scale is None:
+        return None, []
+    n = len(held.votes.pair)
+    if n > MOST:
+        return None, [f"not carried out again: {n:,} comparisons are more than {MOST:,}"]
+    say(f"carrying {STUDIES:,} studies like this one out again ...")
+    covariance = stands.scale.covariance[-2]
+    return again(held.votes, found, stands.fitted, covariance, wanted.seed, held.ordered), []
 
 
 def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
@@ -77,9 +146,28 @@ def _pair(first: str, second: str, k: int, found: Claims, margin: float | None) 
         adjusted=float(of.adjusted[k]),
         direction=int(found.direction[k]),
         verdict=verdict,
-        within=None if margin is None else settling.within(low, high, verdict, margin),
+        within=None if margin is None else settling.within(low, high, margin),
         more=settling.more(found, k),
     )
+
+
+def _config(held: Held, wanted: Wanted) -> Mapping[str, Any] | None:
+    """Return the study that a table is concluded by; None where nothing is said of one."""
+    if wanted.plan is not None:
+        return wanted.plan.config
+    if not wanted.overrides:
+        return None
+    from simlab.config import compose
+
+    usual = () if any(word.startswith("decision=") for word in wanted.overrides) else ("decision=fixed",)
+    return as_complete(compose((f"question={COMPARE}", *usual, *wanted.overrides)), held)
+
+
+def _followed(wanted: Wanted, config: Mapping[str, Any], held: Held, deviations: Sequence[str]) -> Followed | None:
+    if wanted.plan is None:
+        return None
+    n = n_planned(config, held.votes.n_pairs)
+    return Followed(wanted.plan.path.name, wanted.plan.digest, n, tuple(deviations), 1)
 
 
 def _family(held: Held, wanted: Wanted) -> Bools:
