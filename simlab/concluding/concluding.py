@@ -21,11 +21,10 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
 
     Raises InputError for what cannot be read or is asked wrongly, before anything is estimated.
     """
-    found = _of_kind(table, wanted, say)
     if not wanted.exclude:
-        return found
-    kept = replace(wanted, exclude=(), again=False)
-    return replace(_of_kind(table, kept, say), without={", ".join(wanted.exclude): found})
+        return _of_kind(table, wanted, say)
+    without = _of_kind(table, replace(wanted, again=False), say)
+    return replace(_of_kind(table, replace(wanted, exclude=()), say), without={", ".join(wanted.exclude): without})
 
 
 def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:

@@ -22,7 +22,7 @@ from simlab.tables import preferences
 from simlab.types import COMPARE, Bools, Collected
 
 UNIT = "share of wins"
-PLANNED_UNIT = "share of wins over all opponents"
+PLANNED_UNIT = "mean share of wins over opponents"
 
 
 def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:

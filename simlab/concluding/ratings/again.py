@@ -6,22 +6,27 @@ table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from simlab.analysis.segment_t import segment_t
-from simlab.concluding.conclusion import Control, Interval, Repetition
+from simlab.concluding.conclusion import Conclusion, Control, Interval, Repetition
+from simlab.concluding.ratings.findings import claims_something, family_of
+from simlab.concluding.wanted import Wanted
 from simlab.fitting.repetitions import TableWorld, table_world
 from simlab.fitting.report import INTERVAL
+from simlab.parts import name_of
 from simlab.rng import stream
-from simlab.studies.ratings.concluding import conclude, lead_of
-from simlab.studies.ratings.preparing import Prepared
+from simlab.studies.ratings.concluding import lead_of
+from simlab.studies.ratings.preparing import Prepared, prepare
 from simlab.tables.held import Ratings
-from simlab.types import Array, Bools, Collected, Floats, Streams
+from simlab.types import Array, Bools, Collected, Floats, InputError, Streams
 
 STUDIES = 1_000
+FLIPS = 500
 DRAWS, EACH = 100, 10
 """Draws of what the world may be, and repetitions carried out in each."""
 
@@ -42,13 +47,46 @@ class Study:
     level: float
 
 
-def again(study: Study, seed: int) -> tuple[Repetition | None, Control]:
-    """Return how far a repetition confirms all claims (None: there are none), and what equal systems are taken for.
+def with_again(
+    found: Conclusion, ratings: Ratings, config: Mapping[str, Any], collected: Collected, wanted: Wanted
+) -> Conclusion:
+    """Add to a conclusion how a repetition would come out, and what its analysis claims about equal systems.
 
-    Raises InputError where no law fits such a table.
+    Where no law fits such a table, a note says so.
     """
-    world = table_world(study.ratings, seed, DRAWS)
-    return repetition(study, world, seed), control(study, world, seed)
+    if name_of(config["analysis"]["normalization"]) == "error":
+        return _unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
+    prepared = prepare(_with_fewer_flips(config))
+    verdict = np.array([pair.verdict for pair in found.pairs])
+    family = family_of(collected.frame.system_names, wanted.against)
+    drawn = "raters" in found.about["drawn"]
+    study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level)
+    try:
+        world = table_world(ratings, wanted.seed, DRAWS)
+    except InputError as error:
+        return _unrepeated(found, str(error))
+    return replace(
+        found,
+        repetition=repetition(study, world, wanted.seed),
+        control=control(study, world, wanted.seed),
+        warnings=(*found.warnings, *_lies(world)),
+    )
+
+
+def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Let the many studies of the check flip less often: tests by flips keep their level whatever the number."""
+    analysis = config["analysis"]
+    fewer = {key: min(analysis["test"][key], FLIPS) for key in ("permutations", "flips") if key in analysis["test"]}
+    return {**config, "analysis": {**analysis, "test": {**analysis["test"], **fewer}}}
+
+
+def _unrepeated(found: Conclusion, why: str) -> Conclusion:
+    return replace(found, notes=(*found.notes, f"no repetition is simulated: {why}"))
+
+
+def _lies(world: TableWorld) -> Iterator[str]:
+    if world.failed:
+        yield f"the world of repetition and check is rough: {world.name}"
 
 
 def repetition(study: Study, world: TableWorld, seed: int) -> Repetition | None:
@@ -120,10 +158,10 @@ def _nulls(study: Study, world: TableWorld, seed: int, studies: int) -> Iterator
     for k in range(studies):
         rng = stream(seed, "conclude", "control", k)
         score = world.equal(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
-        outcome = conclude(study.prepared, [_drawn(with_scores(study, score), seed, k)])
+        some = claims_something(study.prepared, _drawn(with_scores(study, score), seed, k), study.family)
         p_value = segment_t(score, study.ratings.system, study.ratings.item, study.ratings.n_systems)
         yield (
-            bool(outcome["significant"][0][study.family].any()),
+            some,
             bool((p_value[study.family] <= study.level).any()),
         )
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.choosing import config_of, layout_of
-from simlab.concluding.ratings.collecting import collected, in_whole, without
+from simlab.concluding.ratings.collecting import Kept, collected, in_whole, without
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.ratings.second import with_second
 from simlab.concluding.wanted import Wanted
@@ -36,12 +37,12 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     Raises InputError for a table that holds no ratings, or ratings of one system, and for what is asked of raters,
     systems or keys that are not there.
     """
-    found = _of(study_of(table, wanted), wanted)
+    found = _of(study_of(table, wanted), wanted, say)
     if wanted.second is None:
         return found
     # Who is left out of one table need not be in the other.
     other = replace(wanted, exclude=(), again=False)
-    return with_second(found, _of(study_of(wanted.second, other), other), wanted.second)
+    return with_second(found, _of(study_of(wanted.second, other), other, say), wanted.second)
 
 
 def study_of(table: Path, wanted: Wanted) -> Study:
@@ -51,15 +52,21 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     kept, left_out = without(ratings, wanted.exclude, where)
     if kept.n_systems < 2:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")
-    whole, incomplete = in_whole(kept)
+    # As planned means as planned: a segment that is missing then costs its document.
+    whole, incomplete = Kept(kept, ()) if wanted.plan else in_whole(kept)
     layout = layout_of(whole)
+    config = wanted.plan.config if wanted.plan else config_of(layout, wanted)
     said = Table(understood.record(ratings), understood.line(ratings), layout.named, _lone_segments(whole))
     notes = (*ratings.notes, *left_out, *incomplete)
-    return Study(whole, config_of(layout, wanted), collected(whole, wanted.seed), said, notes)
+    return Study(whole, config, collected(whole, wanted.seed), said, notes)
 
 
-def _of(study: Study, wanted: Wanted) -> Conclusion:
-    return concluded(study.config, study.collected, wanted, study.table, study.notes)
+def _of(study: Study, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+    found = concluded(study.config, study.collected, wanted, study.table, study.notes)
+    if not wanted.again:
+        return found
+    say("carrying the study out again, in a world fitted to it")
+    return with_again(found, study.ratings, study.config, study.collected, wanted)
 
 
 def _lone_segments(ratings: Ratings) -> bool:

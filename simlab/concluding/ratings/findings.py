@@ -54,7 +54,7 @@ def concluded(
             "decision.multiplicity=holm, or analysis.test=rater_flips, crossed_flips or permutation"
         )
     names = collected.frame.system_names
-    family = _family_of(names, wanted.against)
+    family = family_of(names, wanted.against)
     scores = scored(prepared, collected)
     rated = rated_of(collected, scores, document_totals(prepared, collected))
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
@@ -84,9 +84,15 @@ def concluded(
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
         detectable=_detectable(told, family),
         about=_about(config, wanted, drawn, systems, found.verdict, names),
-        notes=tuple(notes),
+        notes=(*notes, *_left_of_leniency(config)),
         warnings=(*_alone(table), *warnings_of(collected, told, prepared, drawn, found)),
     )
+
+
+def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:
+    name = name_of(config["analysis"]["normalization"])
+    said = f"raters' leniency is what the normalization {name} leaves of it"
+    return () if name == "none" else (said,)
 
 
 def _alone(table: Table) -> tuple[str, ...]:
@@ -94,7 +100,7 @@ def _alone(table: Table) -> tuple[str, ...]:
     return (said,) if table.lone_segments else ()
 
 
-def _family_of(names: Sequence[str], against: str | None) -> Bools:
+def family_of(names: Sequence[str], against: str | None) -> Bools:
     """Mark the pairs that the promise is about; raise InputError, naming the nearest, for no system of the table."""
     first, second = np.triu_indices(len(names), 1)
     if against is None:
@@ -106,6 +112,19 @@ def _family_of(names: Sequence[str], against: str | None) -> Bools:
         )
     baseline = list(names).index(against)
     return np.asarray((first == baseline) | (second == baseline))
+
+
+def claims_something(prepared: Prepared, collected: Collected, family: Bools) -> bool:
+    """Tell whether any pair of the family is claimed: by max-T that needs its largest statistic alone."""
+    if prepared.multiplicity == "max_t" and prepared.family is not None:
+        rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
+        of = of_pairs(prepared.family(collected.streams("test"), rated), family)
+        return bool(passes(of.max_t(), prepared.level).any())
+    outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
+    if family.all() or prepared.multiplicity == "none":
+        return bool((outcome["significant"] & family).any())
+    rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
+    return bool(_verdicts(prepared, collected, outcome, rated, family).verdict.any())
 
 
 def _verdicts(
@@ -127,17 +146,14 @@ def _verdicts(
 
 
 def _spans(config: Mapping[str, Any], prepared: Prepared, collected: Collected, rated: Rated, family: Bools) -> Spans:
-    """Return the uncertainty of differences, by the very flips of the test where it has them."""
-    test, level = config["analysis"]["test"], prepared.level
-    if prepared.multiplicity == "max_t" and prepared.family is not None:
-        of = prepared.family(collected.streams("test"), rated)
-        return spans(test, rated, of_pairs(of, family), level)
-    shared = level / max(int(family.sum()), 1) if prepared.multiplicity == "holm" else level
-    return spans(test, rated, None, shared)
+    """Return the uncertainty of differences: all at once, where that is what is promised of claims."""
+    at_once = prepared.multiplicity not in ("none", "bh")
+    rng = collected.streams("intervals") if at_once else None
+    return spans(config["analysis"]["test"], rated, family, prepared.level, rng)
 
 
 def _detectable(told: Spans, family: Bools) -> float | None:
-    known = family & np.isfinite(told.bar) & np.isfinite(told.of.variance) & np.isfinite(told.of.means)
+    known = family & told.within_reach
     if not known.any():
         return None
     return detectable(float(np.median(told.bar[known])), float(np.median(told.error[known])))
@@ -173,4 +189,4 @@ def _about(
     }
 
 
-__all__ = ["Table", "concluded"]
+__all__ = ["Table", "claims_something", "concluded", "family_of"]
