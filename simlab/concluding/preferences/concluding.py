@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,64 +10,37 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
-from simlab.concluding.conclusion import Conclusion, Followed, Pair
+from simlab.concluding.conclusion import Conclusion, Pair
 from simlab.concluding.preferences import limits, settling, standing
 from simlab.concluding.preferences.again import MOST, STUDIES, Again, again
-from simlab.concluding.preferences.by_plan import as_complete, collected_of, n_planned, planned, promise_of, short_of
 from simlab.concluding.preferences.claims import Claims, claims
-from simlab.concluding.preferences.held import Held, named_pairs, of_collected, of_table, without_raters
+from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
 from simlab.concluding.wanted import LEVEL, Wanted
-from simlab.parts import name_of
 from simlab.tables import preferences
-from simlab.types import COMPARE, Bools, Collected
+from simlab.types import COMPARE, Bools, InputError
 
 UNIT = "share of wins"
-PLANNED_UNIT = "mean share of wins over opponents"
 
 
 def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
     """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
     held = without_raters(of_table(preferences.read(table, wanted.told)), wanted)
-    config = _config(held, wanted)
-    if config is None:
-        return of_held(held, wanted, say)
-    collected, beyond = collected_of(held, config, wanted.seed)
-    return concluded(config, collected, wanted, say, held=held, deviations=beyond)
+    return _by_rule(table, held, wanted, say) if wanted.overrides else of_held(held, wanted, say)
 
 
-def concluded(
-    config: Mapping[str, Any],
-    collected: Collected,
-    wanted: Wanted,
-    say: Callable[[str], None],
-    *,
-    held: Held | None = None,
-    deviations: Sequence[str] = (),
-    complete: bool = False,
-) -> Conclusion:
-    """Conclude from what was collected by a plan: verdicts, estimates, directions are those of the plan's own rule.
+def _by_rule(table: Path, held: Held, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+    """Conclude by a rule that is named, the comparisons that there are being taken for the planned ones."""
+    from simlab.concluding.preferences.by_plan import of_plan
+    from simlab.concluding.preferences.ruled import concluded
+    from simlab.config import compose
 
-    `held` are the votes with the raters' names, where a table has them. `complete`: all that was planned has come, as
-    far as it could. A promise that the plan does not make (`wanted.promise`) is answered by its own rule.
-    """
-    held = held or of_collected(collected)
-    short = "" if complete else short_of(held, config)
-    if wanted.promise not in (None, promise_of(config)):
-        found = of_held(held, wanted, say, broken=short, noted=False)
-        changed = f"--promise {wanted.promise} is not the rule of the plan (decision={name_of(config['decision'])})"
-        return replace(found, plan=_followed(wanted, config, held, (*deviations, changed)))
-    done = planned(config, collected, held, short)
-    claims_made = replace(done.claims, family=_family(held, wanted))
-    found = of_claims(held, claims_made, wanted, say)
-    rows = [
-        one._replace(
-            estimate=float(value),
-            low=float(value) - one.estimate + one.low,
-            high=float(value) - one.estimate + one.high,
-        )
-        for one, value in zip(found.systems, done.estimate, strict=True)
-    ]
-    return replace(found, systems=rows, unit=PLANNED_UNIT, plan=_followed(wanted, config, held, deviations))
+    if wanted.exclude:
+        raise InputError(f"{wanted.overrides[0]}: goes with all raters of a table; leave --exclude out")
+    usual = () if any(word.startswith("decision=") for word in wanted.overrides) else ("decision=fixed",)
+    config = compose((f"question={COMPARE}", *usual, *wanted.overrides))
+    most = int(np.bincount(held.votes.pair).max())
+    config = {**config, "budget": {**config["budget"], "annotations_per_pair": most, "annotations": None}}
+    return concluded(config, of_plan(table, wanted, config).collected, wanted, say)
 
 
 def of_held(
@@ -149,25 +122,6 @@ def _pair(first: str, second: str, k: int, found: Claims, margin: float | None) 
         within=None if margin is None else settling.within(low, high, margin),
         more=settling.more(found, k),
     )
-
-
-def _config(held: Held, wanted: Wanted) -> Mapping[str, Any] | None:
-    """Return the study that a table is concluded by; None where nothing is said of one."""
-    if wanted.plan is not None:
-        return wanted.plan.config
-    if not wanted.overrides:
-        return None
-    from simlab.config import compose
-
-    usual = () if any(word.startswith("decision=") for word in wanted.overrides) else ("decision=fixed",)
-    return as_complete(compose((f"question={COMPARE}", *usual, *wanted.overrides)), held)
-
-
-def _followed(wanted: Wanted, config: Mapping[str, Any], held: Held, deviations: Sequence[str]) -> Followed | None:
-    if wanted.plan is None:
-        return None
-    n = n_planned(config, held.votes.n_pairs)
-    return Followed(wanted.plan.path.name, wanted.plan.digest, n, tuple(deviations), 1)
 
 
 def _family(held: Held, wanted: Wanted) -> Bools:
