@@ -76,8 +76,8 @@ METHODS = {
         ("Canay et al. 2017",),
     ),
     "crossed_flips": Method(
-        "each pair was compared by flipping the signs of whole raters and of whole documents, so that the test speaks of "
-        "raters and documents like these",
+        "each pair was compared by flipping the signs of whole raters and of whole documents, so that the test speaks "
+        "of raters and documents like these",
         ("Canay et al. 2017", "Cameron et al. 2011"),
     ),
     "flips": Method("signs of whole clusters of answers were flipped at random", ("Canay et al. 2017",)),
