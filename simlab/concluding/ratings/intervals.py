@@ -36,6 +36,10 @@ FLIPS = 2000
 """Patterns of flips that intervals rest on."""
 
 
+MUCH = 1.2
+"""Bounds of flips that exceed those of Bonferroni by this factor come from too few units."""
+
+
 class Spans(NamedTuple):
     """Hold the uncertainty of differences, and by how many standard errors each must differ from 0: its `bar`.
 
@@ -76,8 +80,8 @@ def uncertainty(test: Mapping[str, Any], rated: Rated) -> Uncertainty:
 def spans(test: Mapping[str, Any], rated: Rated, family: Bools, level: float, rng: np.random.Generator | None) -> Spans:
     """Return the uncertainty of all differences of a family of pairs at once; with no `rng`, of each by itself.
 
-    The bar is that of flips, or of Bonferroni's t where that is lower: with few raters, or pairs of few documents among
-    others of many, flips alone would leave everything without bounds. Tests without flips have t only.
+    The bar is that of flips, or of Bonferroni's t where that is much lower: with few raters, or pairs of few documents
+    among others of many, flips alone would leave everything without bounds. Tests without flips have t only.
     """
     of = uncertainty(test, rated)
     if rng is None:
@@ -85,7 +89,8 @@ def spans(test: Mapping[str, Any], rated: Rated, family: Bools, level: float, rn
     reach = _by_t(of.freedom, level / max(int(family.sum()), 1))
     met = family & (of.documents > 0)
     if of.parts and met.any():
-        reach = np.fmin(reach, bar(rng, of.parts, met, level, FLIPS))
+        of_flips = bar(rng, of.parts, met, level, FLIPS)
+        reach = np.where(of_flips <= MUCH * reach, of_flips, reach)
     return Spans(of, np.where(_enough(test, of, level), reach, np.inf), _per_document(rated))
 
 
