@@ -36,8 +36,8 @@ FLIPS = 2000
 """Patterns of flips that intervals rest on."""
 
 
-MUCH = 1.2
-"""Bounds of flips that exceed those of Bonferroni by this factor come from too few units."""
+FEW, MUCH = 12, 1.2
+"""Below so many units intervals are of Bonferroni's t; bounds of flips beyond it by this factor come from few units."""
 
 
 class Spans(NamedTuple):
@@ -80,8 +80,8 @@ def uncertainty(test: Mapping[str, Any], rated: Rated) -> Uncertainty:
 def spans(test: Mapping[str, Any], rated: Rated, family: Bools, level: float, rng: np.random.Generator | None) -> Spans:
     """Return the uncertainty of all differences of a family of pairs at once; with no `rng`, of each by itself.
 
-    The bar is that of flips, or of Bonferroni's t where that is much lower: with few raters, or pairs of few documents
-    among others of many, flips alone would leave everything without bounds. Tests without flips have t only.
+    The bar is that of flips; Bonferroni's t where units are few, whose flips vary too little, and where it is much
+    lower: pairs of few documents among others of many would else leave all without bounds. Tests without flips have t.
     """
     of = uncertainty(test, rated)
     if rng is None:
@@ -90,7 +90,8 @@ def spans(test: Mapping[str, Any], rated: Rated, family: Bools, level: float, rn
     met = family & (of.documents > 0)
     if of.parts and met.any():
         of_flips = bar(rng, of.parts, met, level, FLIPS)
-        reach = np.where(of_flips <= MUCH * reach, of_flips, reach)
+        many = np.min([part.n for part in of.parts], axis=0) >= FEW
+        reach = np.where(many & (of_flips <= MUCH * reach), of_flips, reach)
     return Spans(of, np.where(_enough(test, of, level), reach, np.inf), _per_document(rated))
 
 
