@@ -14,7 +14,7 @@ import numpy as np
 
 from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Repetition
-from simlab.concluding.ratings.findings import claims_something, family_of
+from simlab.concluding.ratings.judging import claims_something, family_of
 from simlab.concluding.wanted import Wanted
 from simlab.fitting.repetitions import TableWorld, table_world
 from simlab.fitting.report import INTERVAL
