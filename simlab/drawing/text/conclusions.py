@@ -130,7 +130,7 @@ def _checked(found: Conclusion) -> Iterator[str]:
     plain = numbers.percent(held.uncorrected, held.uncorrected_mcse)
     said = f"uncorrected {numbers.uncorrected(found.question)}: in {plain}"
     if held.watched is not None:
-        said += f", watched while votes come: in {numbers.percent(held.watched, held.watched_mcse or math.nan)}"
+        said += f", watched through 300 looks: in {numbers.percent(held.watched, held.watched_mcse or math.nan)}"
     yield numbers.filled(
         f"Check: {held.studies:,} studies like this one, simulated with equal systems: some claim in {some} "
         f"(promised {numbers.share(held.promised)}); {said}."
