@@ -11,7 +11,9 @@ from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import Compared, Influence, compared, influence, intervals
 from simlab.analysis.means.documents import Totals
+from simlab.analysis.means.intervals import too_skewed
 from simlab.concluding.conclusion import Conclusion, Estimated, Metric, Pair, Promise
+from simlab.concluding.judgements import again
 from simlab.concluding.judgements.gathering import Evidence, gather
 from simlab.concluding.judgements.posteriors import posteriors
 from simlab.concluding.judgements.quality import binary, correlations, youden
@@ -78,6 +80,14 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
         if len(evidence.metrics) == 1 and metric.verdict != "leave_out":
             used = way
     way = alone if used is None else used
+    repeated, control = None, None
+    if wanted.again:
+        say("carrying the study out again, with its documents drawn anew")
+        corrected = used is not None
+        repeated = again.repetition(evidence, systems, way.means, asked.places, way.pairs, asked.seed)
+        control = again.control(
+            evidence, systems, way.of, asked.places, corrected=corrected, level=asked.level, seed=asked.seed
+        )
     return Conclusion(
         question=JUDGE,
         read=evidence.read,
@@ -89,10 +99,12 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
         pairs=way.pairs,
         metrics=metrics,
         detectable=_detectable(way.found),
+        repetition=repeated,
+        control=control,
         lines=_lines(metrics, used is not None),
         about=_about(evidence, asked, metrics, used is not None),
         notes=notes,
-        warnings=_warnings(evidence, of, asked),
+        warnings=_warnings(evidence, of, asked, way),
     )
 
 
@@ -142,7 +154,7 @@ def _metric(
 ) -> tuple[Metric, _Way, Sequence[str]]:
     """Say what a table tells of a metric, and what follows with it."""
     of = laid(evidence, name)[1]
-    few = int((of.n > 0).any(0).sum()) < FEWEST
+    few = int((of.n > 0).sum(1).min()) < FEWEST
     way = alone if few else _way(asked, of, corrected=True)
     labels = binary(evidence, name, wanted.threshold) if evidence.labels else None
     found = verdict(
@@ -213,16 +225,22 @@ def _about(evidence: Evidence, asked: _Asked, metrics: Sequence[Metric], used: b
     }
 
 
-def _warnings(evidence: Evidence, of: Totals, asked: _Asked) -> list[str]:
+def _warnings(evidence: Evidence, of: Totals, asked: _Asked, way: _Way) -> list[str]:
     said = []
     unseen = [name for name in evidence.system_names if name not in asked.names]
     if unseen:
         said.append(
-            f"no human rated {', '.join(unseen)}: nothing is claimed about {'it' if len(unseen) == 1 else 'them'}; the "
-            "joint posterior extrapolates, taking the metric to be as good there as elsewhere"
+            f"no human rated {', '.join(unseen)}: nothing is claimed about {'it' if len(unseen) == 1 else 'them'}"
+            + ("; the joint posterior extrapolates, as if the metric were as good there" if evidence.labels else "")
         )
     if np.isfinite(evidence.human).any() and np.ptp(evidence.human[evidence.rated]) == 0:
         said.append("humans gave all outputs the same score: nothing can be told apart")
+    skewed = too_skewed(way.means.part, of.n > 0)
+    if skewed.any():
+        names = ", ".join(name for name, bent in zip(asked.names, skewed, strict=True) if bent)
+        said.append(
+            f"ratings of {names} are too skewed for so few documents: intervals of means hold less than they say"
+        )
     documents = int((of.n > 0).any(0).sum())
     if documents < 6:
         said.append(f"humans rated {documents} documents: with fewer than 6 no difference can be claimed at .05")

@@ -62,10 +62,10 @@ def verdict(
 ) -> Verdict:
     """Judge a metric; `widths` are pairs by humans alone and by the corrected metric, `says` its labels if any."""
     alone, corrected = widths
-    n_documents, labels = int((of.n > 0).any(0).sum()), int(evidence.rated.sum())
+    n_documents, labels = int((of.n > 0).sum(1).min()), int(evidence.rated.sum())
     bound = _margin(evidence, alone, margin)
     if n_documents < FEWEST:
-        few = f"humans rated {n_documents} documents, and fewer than {FEWEST} do not show what it is worth"
+        few = f"humans rated {n_documents} documents of a system, and fewer than {FEWEST} do not show what it is worth"
         return Verdict(
             "leave_out", few, _labels([_per_document(labels, n_documents) * (FEWEST - n_documents)] * 3), bound
         )
@@ -75,7 +75,12 @@ def verdict(
     if told.p_value > level or not width < 1:
         reason = f"that it follows humans from system to system is not shown (p = {told.p_value:.2g})"
         if told.p_value <= level:
-            reason = f"it follows humans, but intervals with it are no narrower ({width:.2f} times as wide)"
+            alone_seen = 1 - labels / max(int(np.isfinite(evidence.metrics[name]).sum()), 1)
+            reason = (
+                f"it follows humans, but intervals of differences with it are {width:.2f} times as wide: humans rated "
+                f"all but {100 * max(alone_seen, 0):.0f} % of the outputs that it scored"
+            )
+            return Verdict("leave_out", reason, None, bound)
         return Verdict("leave_out", reason, _to_show(told, labels, level), bound)
     bias = _bias(rng, evidence, name, says, places, level=level, flips=flips)
     worst = float(np.max(np.maximum(np.abs(bias.low), np.abs(bias.high))))
