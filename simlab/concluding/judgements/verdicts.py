@@ -1,7 +1,8 @@
 """Say of a metric whether to trust it, to correct it or to leave it out, and what that rests on.
 
 leave_out: mixing it in is not shown to pay: what it says of differences between systems is not shown to go with what
-humans say (flips of whole documents, two-sided, at the level), or its intervals of differences are not narrower.
+humans say (flips of whole documents, two-sided, at half the level, so that one that says nothing is left out nearly
+always), or its intervals of differences are no narrower.
 trust: its own means would do: for every pair at once, what its own difference misses of the humans' is shown to lie
 within the margin. correct: all between; it pays, and its own means are biased or may be.
 """
@@ -72,9 +73,9 @@ def verdict(
     if not _says_something(evidence, name):
         return Verdict("leave_out", "it says the same of all outputs", None, bound)
     told, width = gain(rng, of, flips=flips), width_of(alone, corrected)
-    if told.p_value > level or not width < 1:
+    if told.p_value > level / 2 or not width < 1:
         reason = f"that it follows humans from system to system is not shown (p = {told.p_value:.2g})"
-        if told.p_value <= level:
+        if told.p_value <= level / 2:
             alone_seen = 1 - labels / max(int(np.isfinite(evidence.metrics[name]).sum()), 1)
             reason = (
                 f"it follows humans, but intervals of differences with it are {width:.2f} times as wide: humans rated "
@@ -185,7 +186,7 @@ def _to_show(told: Gain, labels: int, level: float) -> More:
     """Count further labels that show with 80 % that the metric follows humans: its t grows as their root."""
     draws = np.abs(told.t + ndtri((np.arange(2000) + 0.5) / 2000))
     t = np.quantile(draws, QUARTERS)
-    needed = labels * (((ndtri(1 - level / 2) + ndtri(POWER)) / t) ** 2 - 1)
+    needed = labels * (((ndtri(1 - level / 4) + ndtri(POWER)) / t) ** 2 - 1)
     return _labels(np.maximum(needed, 1.0).tolist())
 
 
