@@ -28,6 +28,10 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
 
 
 def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
+    if wanted.plan is not None:
+        from simlab.concluding.following import conclude as as_planned
+
+        return as_planned(table, wanted, wanted.plan, say)
     question = question_of(table, wanted)
     if question == COMPARE:
         from simlab.concluding.preferences.concluding import conclude as of_preferences
@@ -45,9 +49,7 @@ def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
 
 
 def question_of(table: Path, wanted: Wanted) -> str:
-    """Say which kind of study a table belongs to: as its plan says, else by its columns."""
-    if wanted.plan is not None:
-        return wanted.plan.question
+    """Say which kind of study a table belongs to, by its columns."""
     if preferences.is_table(table, wanted.told):
         return COMPARE
     return JUDGE if wanted.metrics or _with_metrics(table, wanted) else RATE

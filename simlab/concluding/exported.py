@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from simlab.concluding import campaigns, sheets, sidecar
+from simlab.concluding.looks import record_of
 from simlab.concluding.sheets import ENDINGS, As, Read
 from simlab.files import check_writable
 from simlab.messages import legible
@@ -53,6 +54,9 @@ def export(
         out: sheets.text(sheet, form),
         beside: sidecar.text(config, sidecar.address(config, cell, place), told, out.name),
     }
+    # Looks at the campaign that stood here before are none at another.
+    if not beside.exists() or beside.read_bytes() != texts[beside].encode():
+        record_of(beside).unlink(missing_ok=True)
     _write(texts)
     return list(texts)
 

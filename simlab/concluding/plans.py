@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from simlab.concluding.campaigns import Told
+from simlab.concluding.conclusion import Followed
+from simlab.concluding.looks import Looked
 from simlab.concluding.sidecar import campaign_of, digest
 from simlab.messages import legible
 from simlab.studies.questions import kind_of
@@ -21,8 +23,8 @@ FOLDER_FILE = "study.yaml"
 class Plan:
     """Hold a plan: the composed `config`, its `digest`, and `told`, what an exported campaign says beside its table.
 
-    `told` is None for a plan alone, made before anything was collected. `changed` are keys of the analysis that are
-    not those of the plan any more.
+    `told` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`, or in
+    the folder that this is.
     """
 
     path: Path
@@ -30,13 +32,14 @@ class Plan:
     config: Mapping[str, Any]
     digest: str
     told: Told | None
-    changed: tuple[str, ...] = ()
+    file: Path
 
 
-def read_plan(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Plan:
+def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     """Read a study file, the sidecar of an exported campaign, or a folder that holds a study.
 
-    `overrides` change keys of the analysis, which is then not the planned one. Raises InputError for what is no plan.
+    A study is composed as `simlab run FILE` does it; the sidecar of a campaign is held against its digest, and nothing
+    that it names needs to be at hand. Raises InputError for what is no plan.
     """
     from simlab.config.plain_yaml import apart
     from simlab.config.studyfile import taken
@@ -44,23 +47,23 @@ def read_plan(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str] 
     file = path / FOLDER_FILE if path.is_dir() else path
     content, line = apart(file)
     where = f"--plan {legible(path)}"
-    if line is None:
-        config = composed(file, overrides, plugins)
-        return Plan(path, kind_of(config).question, config, digest(config), None, tuple(overrides))
     try:
-        config = taken(content, plugins)
+        config = _composed(file, plugins) if line is None else taken(content, plugins)
     except InputError as error:
-        raise InputError(f"{where}: {error}") from error
-    campaign, own = campaign_of(line, config, where), digest(config)
-    if overrides:
-        config = composed(file, overrides, plugins)
-    return Plan(path, kind_of(config).question, config, own, campaign.told, tuple(overrides))
+        raise InputError(f"{where}: {str(error).removeprefix(f'{legible(file, 200)}: ')}") from error
+    told = None if line is None else campaign_of(line, config, where).told
+    return Plan(path, kind_of(config).question, config, digest(config), told, file)
 
 
-def composed(file: Path, overrides: Sequence[str], plugins: Sequence[str]) -> Mapping[str, Any]:
-    """Compose the study of a file, as `simlab run FILE` does."""
+def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
     from simlab.config import compose_sweep
     from simlab.config.studyfile import load_study
 
-    sweep = compose_sweep(load_study(file, overrides, plugins), overrides, plugins=plugins)
-    return next(sweep.cells()).config
+    return next(compose_sweep(load_study(file, (), plugins), (), plugins=plugins).cells()).config
+
+
+def followed(plan: Plan, planned: int, deviations: Sequence[str], looked: Looked) -> Followed:
+    """Say which plan was followed, where a table leaves it, and how often it was looked at."""
+    earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
+    said = [*deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
+    return Followed(plan.path.name, plan.digest, planned, said, len(looked.earlier) + 1)

@@ -47,12 +47,13 @@ class Sheet(NamedTuple):
 class Rows:
     """Hold the cells of a table, or of events, as texts: `cells[column][k]`, "" = empty; `lines[k]` is where k stands.
 
-    Columns have our names.
+    Columns have our names. `events` leave out what is empty.
     """
 
     where: str
     cells: Mapping[str, list[str]]
     lines: Sequence[int]
+    events: bool = False
 
     def at(self, k: int) -> str:
         """Name the line of a row in a message."""
@@ -117,7 +118,7 @@ def _read_events(path: Path) -> Rows:
             lines.append(line)
     names = dict.fromkeys(name for event in events for name in event if name != "order")
     columns = {name: [event.get(name, "") for event in events] for name in names}
-    return Rows(where, {"order" if name == TURN else name: cells for name, cells in columns.items()}, lines)
+    return Rows(where, {"order" if name == TURN else name: cells for name, cells in columns.items()}, lines, True)
 
 
 def _event(written: str, where: str) -> dict[str, str]:
@@ -132,6 +133,8 @@ def _event(written: str, where: str) -> dict[str, str]:
 
 def column(rows: Rows, name: str) -> list[str]:
     """Return the cells of a column; raise InputError where it is not there."""
+    if rows.events and name not in rows.cells:
+        return [""] * len(rows)
     if name not in rows.cells:
         raise InputError(
             f"{rows.where}: has no column {name}, and its plan needs one; {or_nearest(name, rows.cells, 'it has')}"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from simlab.concluding.campaigns import Told, in_type, untold
+from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.ratings.findings import Table
+from simlab.concluding.ratings.findings import concluded as of_ratings
 from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
+from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
 from simlab.tables.numbers import missing
 from simlab.types import Asked, Collected, Frame, InputError, Ints, Seen
@@ -144,3 +148,25 @@ def _deviations(told: Told, frame: Frame, position: Ints, n: int) -> list[str]:
         who = f", of which {several(new, 'rater')} that the plan does not have" if new else ""
         said.append(f"{several(others, 'rating')} by other raters than planned{who}")
     return said
+
+
+def concluded(
+    config: Mapping[str, Any], collected: Collected, wanted: Wanted, say: Callable[[str], None]
+) -> Conclusion:
+    """Conclude from the ratings of a plan."""
+    frame, seen = collected.frame, collected.seen
+    documents = frame.n_documents if collected.documents is None else int(collected.documents.sum())
+    raters = len(np.unique(seen.rater))
+    n, systems = len(seen.value), frame.n_systems
+    line = f"{several(n, 'rating')} of {several(systems, 'system')}, {several(documents, 'document')}, "
+    read: dict[str, Any] = {
+        "rows": n,
+        "used": n,
+        "gaps": 0,
+        "systems": systems,
+        "documents": documents,
+        "raters": raters,
+    }
+    read |= {"better": "lower" if frame.lower_is_better else "higher", "scale": None}
+    better = f"; {read['better']} is better"
+    return of_ratings(config, collected, wanted, Table(read, f"{line}{several(raters, 'rater')}{better}"))

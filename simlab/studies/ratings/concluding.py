@@ -47,7 +47,7 @@ def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Gen
     family = _adjusted(prepared, p_value, again, rated)
     direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
     return {
-        "estimate": np.nansum(total, axis=0) / _segments(collected, total),
+        "estimate": _means(collected, total),
         "direction": direction,
         "significant": passes(family.get("adjusted_p_value", p_value), prepared.level) & (direction != 0),
         "p_value": p_value,
@@ -146,6 +146,12 @@ def _planned(collected: Collected, per_item: int) -> int:
 
 def _documents(collected: Collected) -> Array:
     return np.ones(collected.frame.n_documents, bool) if collected.documents is None else collected.documents
+
+
+def _means(collected: Collected, total: Floats) -> Floats:
+    """Return the mean score of a segment for each system; NaN of one that no document was rated in whole for."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(total, axis=0) / _segments(collected, total), float)
 
 
 def _segments(collected: Collected, total: Floats) -> Array:
