@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from judge_worlds import World, drawn
 
-from simlab.analysis.means.document_pairs import compared, influence
+from simlab.concluding.judgements.asking import asked_of, way_of
 from simlab.concluding.judgements.quality import binary
 from simlab.concluding.judgements.totals import laid
 from simlab.concluding.judgements.verdicts import verdict
+from simlab.concluding.wanted import Wanted
 from simlab.rng import stream
 
 SHARES, SCORES = np.array([0.8, 0.7, 0.7, 0.6]), np.array([0.0, 0.2, 0.2, 0.5])
@@ -19,22 +21,16 @@ SHARES, SCORES = np.array([0.8, 0.7, 0.7, 0.6]), np.array([0.0, 0.2, 0.2, 0.5])
 
 def _verdicts(world: World, tables: int, word: str) -> Counter[str]:
     """Judge the metric of several tables."""
-    rng, places = stream(1, "verdicts", word), np.triu_indices(len(world.means), 1)
-    found: Counter[str] = Counter()
-    for _ in range(tables):
+    rng, found = stream(1, "verdicts", word), Counter[str]()
+    for table in range(tables):
         evidence = drawn(rng, world)
+        asked = asked_of(evidence, np.arange(len(world.means)), Wanted(seed=table))
+        asked = replace(asked, flips=499)
         of = laid(evidence, "judge")[1]
-        alone, with_it = (
-            compared(rng, influence(of, corrected=corrected), places, level=0.05, flips=499)
-            for corrected in (False, True)
-        )
+        alone, with_it = (way_of(asked, of, corrected=corrected) for corrected in (False, True))
         labels = binary(evidence, "judge", None) if evidence.labels else None
         says = None if labels is None else labels.says
-        found[
-            verdict(
-                rng, evidence, "judge", says, of, places, (alone, with_it), level=0.05, margin=None, flips=499
-            ).verdict
-        ] += 1  # fmt: skip
+        found[verdict(asked, evidence, "judge", says, alone, with_it).verdict] += 1
     return found
 
 
