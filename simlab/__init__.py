@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from simlab.commands.notebook import compare, plot, query, run, sweep
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
+    from simlab.commands.notebook_campaigns import export
     from simlab.commands.notebook_tables import agreement, backtest, detect, fit, fit_metric
     from simlab.store.opening import config_of, open_results
     from simlab.types import InputError
@@ -31,6 +32,7 @@ __all__ = [
     "compare",
     "config_of",
     "detect",
+    "export",
     "fit",
     "fit_metric",
     "open_results",
@@ -44,6 +46,7 @@ _HOME = {
     **dict.fromkeys(("compare", "plot", "query", "run", "sweep"), "simlab.commands.notebook"),
     **dict.fromkeys(("FittedMetrics", "FittedWorld"), "simlab.commands.notebook_answers"),
     **dict.fromkeys(("agreement", "backtest", "detect", "fit", "fit_metric"), "simlab.commands.notebook_tables"),
+    "export": "simlab.commands.notebook_campaigns",
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),
     "InputError": "simlab.types",
 }
