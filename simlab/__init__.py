@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simlab.commands.notebook import compare, plot, query, run, sweep
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
     from simlab.commands.notebook_campaigns import export
+    from simlab.commands.notebook_conclusion import Concluded, conclude
     from simlab.commands.notebook_tables import agreement, backtest, detect, fit, fit_metric
     from simlab.store.opening import config_of, open_results
     from simlab.types import InputError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Concluded",
     "FittedMetrics",
     "FittedWorld",
     "InputError",
@@ -30,6 +32,7 @@ __all__ = [
     "agreement",
     "backtest",
     "compare",
+    "conclude",
     "config_of",
     "detect",
     "export",
@@ -45,6 +48,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("compare", "plot", "query", "run", "sweep"), "simlab.commands.notebook"),
     **dict.fromkeys(("FittedMetrics", "FittedWorld"), "simlab.commands.notebook_answers"),
+    **dict.fromkeys(("Concluded", "conclude"), "simlab.commands.notebook_conclusion"),
     **dict.fromkeys(("agreement", "backtest", "detect", "fit", "fit_metric"), "simlab.commands.notebook_tables"),
     "export": "simlab.commands.notebook_campaigns",
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),

@@ -332,7 +332,7 @@ def conclude(
     study: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the study.", min=0)] = None,
     plugins: Plugins = None,
     plan: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Follow this study file: its design, and its analysis.")
+        Path | None, typer.Option(metavar="FILE", help="Follow this study file; without TABLE: say what is planned.")
     ] = None,
     promise: Annotated[
         Literal["fixed", "anytime"] | None,
@@ -348,7 +348,7 @@ def conclude(
         str | None, typer.Option(metavar="SYSTEM", help="Compare all systems with this one only.")
     ] = None,
     margin: Annotated[
-        float | None, typer.Option(metavar="X", help="Say what is equal, or not inferior, up to so much.")
+        float | None, typer.Option(metavar="X", help="Say which pairs are equivalent, or not inferior, up to X.")
     ] = None,
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="RATER", help="Show the conclusion without this rater, too.")
@@ -361,7 +361,7 @@ def conclude(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw order, pairs and raters, as .png, .svg or .pdf.")
+        Path | None, typer.Option(metavar="FILE", help="Draw order, pairs, raters and metrics, as .png, .svg or .pdf.")
     ] = None,
     paragraph: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a paragraph for the paper, as .md or .txt.")

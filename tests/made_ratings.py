@@ -19,12 +19,12 @@ class Plan(NamedTuple):
     """
 
     systems: int = 4
-    documents: int = 40
+    documents: int = 30
     raters: int = 7
     per_output: int = 1
-    segments: int = 1
+    segments: int = 4
     grouped: bool = True
-    taste: float = 0.2
+    taste: float = 0.25
     document: float = 0.4
     noise: float = 1.0
     leniency: float = 0.5

@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
-from simlab.analysis.multiplicity import Family
-from simlab.types import Array, Floats
+from simlab.analysis import signs
+from simlab.analysis.raters.uncertainty import ONE, Part
+from simlab.types import Array, Bools, Floats
 
 
-def largest(family: Family, level: float) -> float:
-    """Return what the largest statistic of a family exceeds with a probability of at most `level`; inf: nothing does.
+def bar(rng: np.random.Generator, parts: Sequence[Part], keep: Bools, level: float, flips: int) -> float:
+    """Return by how many standard errors some difference among the kept pairs is off with a probability of `level`.
 
-    A pair whose statistic exceeds it is found by the first step of `max_t`, and the other way round.
+    Signs of centred contributions are flipped, unit by unit, and the largest |t| of all pairs is taken under each
+    pattern, its variance estimated anew. Contributions must be centred: those to large differences would all go the
+    same way under a pattern, and pairs would seem more alike than errors are. t is that of as many units as loads
+    amount to. Infinite where units are too few.
     """
-    n = len(family.null)
-    exact = family.every or not family.add_one
-    may = int(np.floor(level * n + 1e-9)) if exact else int(np.floor(level * (n + 1) + 1e-9)) - 1
-    if may < 0:
-        return np.inf
-    top = -np.sort(-family.null.max(axis=1))
-    return float(top[may]) if may < n else 0.0
-
-
-def of_root(critical: float, n: Floats) -> Floats:
-    """Turn a bound of `|sum u| / sqrt(sum u^2)`, of n contributions u, into one of Student's t.
-
-    At a bound of the root of n or more nothing is known of the difference.
-
-    >>> of_root(2.0, np.array([4.0, 16.0])).round(3).tolist()
-    [inf, 2.236]
-    """
-    left = n - critical**2
-    known = left > 1e-9 * n
-    return np.where(known, critical * np.sqrt(np.maximum(n - 1, 0) / np.where(known, left, 1.0)), np.inf)
-
-
-def of_share(critical: float) -> float:
-    """Turn a bound of `|t| / sqrt(1 + t^2)` into one of t.
-
-    >>> of_share(0.6)
-    0.75
-    """
-    return np.inf if critical >= 1 - 1e-9 else float(critical / np.sqrt(1 - critical**2))
+    total: Floats = np.zeros((flips, int(keep.sum())))
+    variance = np.zeros_like(total)
+    for part in parts:
+        each, n = part.contribution[:, keep], np.maximum(part.n[keep], ONE)
+        flipped = signs.drawn(rng, flips, len(each)) @ each
+        left = np.maximum(np.einsum("up,up->p", each, each) - flipped**2 / n, 0.0)
+        total += flipped
+        variance += left * n / (n - 1)
+    size = np.sqrt(total**2 + variance)
+    share = np.divide(np.abs(total), size, out=np.zeros_like(size), where=size > 0).max(axis=1, initial=0.0)
+    reached = float(np.sort(share)[min(math.ceil((1 - level) * (flips + 1)), flips) - 1])
+    return math.inf if reached >= 1 - 1e-9 else reached / math.sqrt(1 - reached**2)
 
 
 def consistent(value: Floats, low: Floats, high: Floats, claimed: Array) -> tuple[Floats, Floats]:

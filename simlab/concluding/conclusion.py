@@ -153,7 +153,8 @@ class Repetition(NamedTuple):
 class Control(NamedTuple):
     """Hold how many of so many studies like this one claim something though systems are equal, with its mcse.
 
-    `uncorrected` is the same under t tests of segments, each by itself.
+    `uncorrected` is the same under t tests of segments (of comparisons: sign tests), each by itself. `watched` is the
+    same under sign tests of each pair at every one of many looks while votes come (None: not of this kind of study).
     """
 
     studies: int
@@ -163,6 +164,8 @@ class Control(NamedTuple):
     uncorrected: float
     uncorrected_mcse: float
     world: str
+    watched: float | None = None
+    watched_mcse: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from simlab.drawing.figures import conclusion, conclusion_order, files
 
 FEW = {"one": 80.0, "two": 70.0, "three": 69.0}
 ALL: list[Any] = [made.rated(FEW), made.rated(), made.compared(), made.judged(), made.many(15), made.many(60, 0.3)]
-NAMES = ["3", "8", "preferences", "judge", "15", "60"]
+ALL.append(made.long_named())
+NAMES = ["3", "8", "preferences", "judge", "15", "60", "long"]
 
 
 def drawn(found: Conclusion) -> Any:
@@ -67,7 +68,7 @@ def test_what_is_cut_is_said() -> None:
     assert figure.axes[1].get_title(loc="left") == "Pairs (30 of 1,770, the hardest to tell apart)"
     assert "claimed better (the nearest only)" in {text.get_text() for text in figure.legends[0].get_texts()}
     raters = drawn(made.rated(raters=made.raters_of(80))).axes[2]
-    assert raters.get_title(loc="left") == "Raters, on the same outputs: 30 of 80"
+    assert raters.get_title(loc="left") == "Raters: 30 of 80"
 
 
 def test_metrics_and_the_means_they_give_have_panels() -> None:

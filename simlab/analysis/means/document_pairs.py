@@ -13,8 +13,7 @@ from scipy.special import stdtrit
 
 from simlab.analysis import signs
 from simlab.analysis.means.documents import LEAST_LEFT, Apart, Totals, apart, freedom_of
-from simlab.analysis.multiplicity import Family
-from simlab.types import Floats, Ints
+from simlab.types import Array, Floats, Ints
 
 ROUNDING = 1e-9
 """Statistics lie between 0 and the root of the number of documents; those this close count as equal."""
@@ -87,50 +86,98 @@ def intervals(of: Influence, level: float) -> tuple[Floats, Floats]:
 def compared(
     rng: np.random.Generator, of: Influence, pairs: tuple[Ints, Ints], *, level: float, flips: int
 ) -> Compared:
-    """Test pairs by flipping whole documents, all pairs of a document together; the largest statistic sets the bar.
+    """Test pairs by flipping whole documents, all pairs of a document together; the largest t sets the bar for all.
 
-    The statistic of a pair is `|sum u| / sqrt(sum u^2)`, u by document under the hypothesis; bounds are the differences
-    that would not be rejected (a quadratic in the difference), so that what is claimed and what an interval leaves out
-    are the same. All `2^(documents - 1)` patterns are enumerated where they are at most `flips`. Source: Canay, Romano
-    and Shaikh 2017; Romano and Wolf 2005 (in one step).
+    Were two systems equal, their common mean would be halfway between both, and what a document holds of either might
+    as well lie on the other side of it. Flipped documents are estimated anew: both means, and from what is left of them
+    the error. Were they as far apart as found, the same holds about their own means; skewed documents have longer tails
+    then. The larger of both bars is the bar, so that bounds, the bar times the standard error about the difference,
+    leave out what is claimed and nothing else. All `2^(documents - 1)` patterns are enumerated where they are at most
+    `flips`. Source: Canay, Romano and Shaikh 2017; Cameron, Gelbach and Miller 2008; Romano and Wolf 2005 (in one
+    step); CR3 of Bell and McCaffrey 2002 for the error.
     """
-    first, second = pairs
-    apart_, weight = of.part[first] - of.part[second], (of.share[first] + of.share[second]) / 2
-    gap = of.value[first] - of.value[second]
-    each = apart_ + weight * gap[:, None]
-    length = np.sqrt(np.einsum("pd,pd->p", each, each))
-    each = np.divide(each, length[:, None], out=np.zeros_like(each), where=length[:, None] > 0)
-    family = _flipped(rng, each, flips)
-    bar = _bar(family, level)
-    low, high = _bounds(gap, apart_, weight, bar)
-    se = np.sqrt(np.einsum("pd,pd->p", apart_, apart_))
-    largest = Family(family.observed, np.repeat(family.null.max(1, keepdims=True), len(gap), 1), family.every, ROUNDING)
-    reach = np.divide(np.maximum(high - gap, gap - low), se, out=np.full(len(gap), np.inf), where=se > 0)
-    return Compared(gap, se, family.p_values(), largest.p_values(), low, high, reach)
+    gap = of.value[pairs[0]] - of.value[pairs[1]]
+    stretch = 1 / np.maximum(1 - np.maximum(of.share[pairs[0]], of.share[pairs[1]]), LEAST_LEFT)
+    part = (of.part[pairs[0]] - of.part[pairs[1]]) * stretch
+    se = np.sqrt(np.einsum("pd,pd->p", part, part))
+    observed = ratio(np.abs(gap), se, np.abs(gap))
+    told = of.part.any(0)
+    n_documents = int(told.sum())
+    every = n_documents < 63 and 2 ** max(n_documents - 1, 0) <= flips
+    pattern = signs.half(max(n_documents, 1))[:, :n_documents] if every else signs.drawn(rng, flips, n_documents)
+    own, adjusted, bar = np.zeros(len(gap)), np.zeros(len(gap)), 0.0
+    for apart_by in (gap, np.zeros(len(gap))):
+        reached, largest = _flipped(_sides(of, pairs, apart_by, stretch, told), pattern, observed)
+        beyond = len(largest) - np.searchsorted(np.sort(largest), _reached_from(observed))
+        own, adjusted = (
+            np.maximum(p, count / len(pattern) if every else (count + 1) / (len(pattern) + 1))
+            for p, count in ((own, reached), (adjusted, beyond))
+        )
+        bar = max(bar, _bar(largest, level, every=every))
+    half = np.where(se > 0, bar * se, 0.0) if np.isfinite(bar) else np.full(len(gap), np.inf)
+    return Compared(gap, se, own, adjusted, gap - half, gap + half, np.full(len(gap), bar))
 
 
-def _flipped(rng: np.random.Generator, each: Floats, flips: int) -> Family:
-    """Return the statistic of each pair as it is, and under each pattern of signs, of parts `each[pair, document]`."""
-    told = each[:, each.any(0)]
-    n_documents = told.shape[1]
-    exact = 0 < n_documents < 63 and 2 ** (n_documents - 1) <= flips
-    pattern = signs.half(n_documents) if exact else signs.drawn(rng, flips, n_documents)
-    return Family(np.abs(told.sum(1)), np.abs(pattern @ told.T), exact, ROUNDING)
+class _Sides(NamedTuple):
+    """Hold what documents bring to both means of each pair under a hypothesis, and how they count in the error.
+
+    `sums` are laid out `[document, pair]`: both sides, and the squares of their difference times each weight; `own` are
+    sums over documents, of the difference squared and of products of weights.
+    """
+
+    sums: tuple[Floats, ...]
+    own: tuple[Floats, ...]
 
 
-def _bar(family: Family, level: float) -> float:
-    """Return what a statistic has to exceed so that at most the `level` of patterns reach it, in any pair."""
-    largest, n = np.sort(family.null.max(1))[::-1], len(family.null)
-    beyond = int(level * n + ROUNDING) if family.every else int(level * (n + 1) + ROUNDING) - 1
-    return float(largest[beyond] + ROUNDING) if beyond >= 0 else np.inf
+def _sides(of: Influence, pairs: tuple[Ints, Ints], gap: Floats, stretch: Floats, told: Array) -> _Sides:
+    """Lay documents out about means that lie `gap` nearer to each other than found."""
+    nearer, stretch = gap[:, None] / 2, stretch[:, told]
+    one, two = (
+        of.part[system][:, told] + sign * of.share[system][:, told] * nearer
+        for system, sign in zip(pairs, (1, -1), strict=True)
+    )
+    first, second = (of.share[system][:, told] * stretch for system in pairs)
+    each = (one - two) * stretch
+    products = ((each, each), (first, first), (second, second), (first, second))
+    sums = tuple(np.ascontiguousarray(x.T) for x in (one, two, each * first, each * second))
+    return _Sides(sums, tuple(np.einsum("pd,pd->p", a, b) for a, b in products))
 
 
-def _bounds(gap: Floats, part: Floats, weight: Floats, bar: float) -> tuple[Floats, Floats]:
-    """Return the differences at which no pair's statistic passes the bar; infinite where none would."""
-    v, k, w = (np.einsum("pd,pd->p", a, b) for a, b in ((part, part), (part, weight), (weight, weight)))
-    low, high = np.full(len(gap), -np.inf), np.full(len(gap), np.inf)
-    bounded = bar**2 * w < 1 - ROUNDING if np.isfinite(bar) else np.zeros(len(gap), bool)
-    a, b, c = 1 - bar**2 * w[bounded], bar**2 * k[bounded], bar**2 * v[bounded]
-    reach = np.sqrt(b**2 + a * c)
-    low[bounded], high[bounded] = gap[bounded] - (b + reach) / a, gap[bounded] - (b - reach) / a
-    return low, high
+def _flipped(sides: _Sides, pattern: Floats, observed: Floats) -> tuple[Ints, Floats]:
+    """Count the patterns in which each pair's t reaches what was observed; return the largest t of each pattern."""
+    reached, largest = np.zeros(len(observed), np.int64), np.zeros(len(pattern))
+    step, least = max(1, STEP // max(len(observed), 1)), _reached_from(observed)
+    for start in range(0, len(pattern), step):
+        some = slice(start, start + step)
+        t = _t(*(pattern[some] @ x for x in sides.sums), sides.own)
+        reached += (t >= least).sum(0)
+        largest[some] = t.max(1, initial=0.0)
+    return reached, largest
+
+
+def _t(first: Floats, second: Floats, by_first: Floats, by_second: Floats, own: tuple[Floats, ...]) -> Floats:
+    """Return `t[pattern, pair]` of flipped documents from sums over them."""
+    each, one, other, both = own
+    square = each + first**2 * one + second**2 * other - 2 * first * second * both
+    square -= 2 * (first * by_first - second * by_second)
+    top = np.abs(first - second)
+    # What is left of documents that all say the same is rounding.
+    return ratio(top, np.sqrt(np.maximum(square, 0.0)), np.broadcast_to(np.sqrt(each), top.shape))
+
+
+def ratio(top: Floats, error: Floats, scale: Floats) -> Floats:
+    """Divide by an error; where that is nothing beside `scale`, a difference is infinite, and none is 0."""
+    tiny = ROUNDING * np.maximum(scale, 1e-300)
+    return np.divide(top, error, out=np.where(top > tiny, np.inf, 0.0), where=error > tiny)
+
+
+def _reached_from(t: Floats) -> Floats:
+    """Return what counts as reaching a t: those this close are equal."""
+    return np.asarray(t - ROUNDING * (1 + np.where(np.isfinite(t), t, 0.0)))
+
+
+def _bar(largest: Floats, level: float, *, every: bool) -> float:
+    """Return what a t has to exceed so that at most the `level` of patterns reach it in any pair."""
+    ordered, n = np.sort(largest)[::-1], len(largest)
+    beyond = int(level * n + ROUNDING) if every else int(level * (n + 1) + ROUNDING) - 1
+    return float(ordered[beyond]) * (1 + ROUNDING) + ROUNDING if 0 <= beyond < n else np.inf

@@ -35,7 +35,7 @@ def settle(difference: float, sd: float, n: float, critical: float, limit: float
     A claim needs `critical` standard errors, which shrink with the root of the number of comparisons.
 
     >>> settle(0.2, 1e-6, 100.0, 2.0, 1e6).median
-    0.0
+    1.0
     """
     effect = _effects(difference, sd)
     with np.errstate(divide="ignore", over="ignore"):
@@ -72,7 +72,7 @@ def _effects(difference: float, sd: float) -> Floats:
 
 
 def _summed(more: Floats, limit: float) -> Needed:
-    more = np.ceil(np.maximum(more, 0.0))
+    more = np.ceil(np.maximum(more, 1.0))
     more = np.where(more > limit, np.inf, more)
     low, median, high = (float(np.quantile(more, q, method="higher")) for q in (0.25, 0.5, 0.75))
     return Needed(median, low, high)

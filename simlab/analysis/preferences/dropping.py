@@ -36,11 +36,11 @@ def drop(counts: Array, fitted: Strengths) -> Dropped | None:
     """
     largest = np.bincount(fitted.part).argmax()
     inside = np.flatnonzero(fitted.part == largest)
-    if len(inside) < 2:
+    limit = int(SHARE * counts.sum())
+    if len(inside) < 2 or not limit:
         return None
     order = inside[np.argsort(-fitted.value[inside], kind="stable")]
     top, rivals = int(order[0]), order[1 : 1 + _RIVALS]
-    limit = int(SHARE * counts.sum())
     best = Dropped(top, int(rivals[0]), np.inf, limit)
     for rival in rivals.tolist():
         n = _fewest(counts, fitted, top, rival, int(min(best.n - 1, limit)))

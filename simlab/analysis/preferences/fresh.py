@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from simlab.analysis.multiplicity import holm
-from simlab.analysis.preferences.net_wins import Tested, compatible
+from simlab.analysis.preferences.net_wins import Weighed, compatible
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes, own_number
 from simlab.formulas import SLACK
@@ -66,7 +66,7 @@ def highest_evidence(votes: Votes, ordered: bool) -> tuple[Floats, Array]:
     return best, ahead
 
 
-def tested_anytime(votes: Votes, family: Bools, level: float, ordered: bool) -> tuple[Tested, Array]:
+def weighed_anytime(votes: Votes, family: Bools, level: float, ordered: bool) -> tuple[Weighed, Array]:
     """Test the pairs `family[pair]` by what their fresh votes have reached so far; also return who was ahead there.
 
     Bounds hold at all times together: of a mixture over all (p>, p=, p<), projected on p> - p<. Source: Robbins 1970.
@@ -88,7 +88,7 @@ def tested_anytime(votes: Votes, family: Bools, level: float, ordered: bool) -> 
     low, high = compatible(low, high, np.where(claimed, ahead, np.sign(total)), claimed)
     p_value[~some] = low[~some] = high[~some] = np.nan
     needed = np.log(m / level), np.log(max(m - int(claimed.sum()), 1) / level)
-    return Tested(n, difference, sd, low, high, p_value, adjusted, claimed, *map(float, needed)), ahead
+    return Weighed(n, difference, sd, low, high, p_value, adjusted, claimed, *map(float, needed)), ahead
 
 
 def always(counts: Ints, log_needed: float) -> tuple[Floats, Floats]:

@@ -41,7 +41,7 @@ class Spread(NamedTuple):
         return np.asarray(self.a - 2 * self.b * d + self.e * np.square(d))
 
 
-class Tested(NamedTuple):
+class Weighed(NamedTuple):
     """Hold what is known of each pair `[pair]`: votes, wins less losses, p-values, bounds; NaN was never compared.
 
     `difference` is the share of wins less that of losses, `sd` its standard error, `low` and `high` bound it for all
@@ -61,19 +61,21 @@ class Tested(NamedTuple):
     critical_open: float
 
 
-def tested(rng: np.random.Generator, votes: Votes, way: Way, family: Bools, level: float) -> Tested:
+def weighed(
+    rng: np.random.Generator, votes: Votes, way: Way, family: Bools, level: float, n_patterns: int = PATTERNS
+) -> Weighed:
     """Test the pairs `family[pair]` together at a level; what is independent is said by `way`.
 
     Votes that are independent are held to the exact sign test, with Holm; others to flips, with step-down max-T.
     """
     n = np.bincount(votes.pair, minlength=votes.n_pairs).astype(float)
-    total: Floats = np.bincount(votes.pair, votes.value.astype(float), minlength=votes.n_pairs)
+    total = np.asarray(np.bincount(votes.pair, votes.value, minlength=votes.n_pairs), float)
     held = family & (n > 0)
     spreads = spreads_of(votes, way)
     if way == "vote":
         p_value, adjusted, critical, critical_open = _exactly(votes, held, level)
     else:
-        p_value, adjusted, critical, critical_open = _by_flips(rng, votes, way, held, level, total, spreads)
+        p_value, adjusted, critical, critical_open = _by_flips(rng, votes, way, held, level, total, spreads, n_patterns)
     claimed = held & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (total != 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = total / n
@@ -82,7 +84,7 @@ def tested(rng: np.random.Generator, votes: Votes, way: Way, family: Bools, leve
     unknown = n == 0
     for values in (low, high, p_value, adjusted):
         values[unknown] = np.nan
-    return Tested(n, difference, sd, low, high, p_value, adjusted, claimed, critical, critical_open)
+    return Weighed(n, difference, sd, low, high, p_value, adjusted, claimed, critical, critical_open)
 
 
 def spreads_of(votes: Votes, way: Way) -> list[Spread]:
@@ -152,10 +154,12 @@ def _by_flips(
     level: float,
     total: Floats,
     spreads: Sequence[Spread],
+    patterns: int,
 ) -> tuple[Floats, Floats, float, float]:
     of = [summed(one, votes.pair, votes.value, votes.n_pairs)[:, held] for one in clusters(votes, way)]
-    spread = np.sqrt(np.maximum(largest(spreads, 0.0), SLACK))[held]
-    found = flipped(rng, of, np.abs(total)[held] / spread)
+    each = [one.a[held] for one in spreads]
+    observed = np.abs(total)[held] / np.sqrt(np.maximum(np.maximum.reduce(each), SLACK))
+    found = flipped(rng, of, weights(each), observed, patterns)
     p_value, adjusted = np.full((2, len(total)), np.nan)
     p_value[held], adjusted[held] = found.p_values(), found.max_t()
     open_ = adjusted[held] > level + SLACK
@@ -165,30 +169,49 @@ def _by_flips(
     return p_value, adjusted, critical, critical_open
 
 
-def flipped(
-    rng: np.random.Generator, of: Sequence[csr_matrix[Any]], observed: Floats, patterns: int = PATTERNS
-) -> Family:
-    """Hold statistics `observed[pair]` against those of flipped contributions `of[way][cluster, pair]`.
+def weights(each: Sequence[Floats]) -> list[Floats]:
+    """Return what flips of each way count, `[pair]`, so that all together spread by the largest of `each[way][pair]`.
 
-    Statistics are in units of the root of all squares, which flips leave as they are. Two ways: both are flipped, and
-    what they share counts twice, which errs to the safe side.
+    Two ways: the flips of the one that spreads more carry the noise of single votes, too; those of the other add what
+    it has beyond that. `each` is then of raters, of items, and of both.
     """
-    square = sum(np.asarray(one.multiply(one).sum(0)).ravel() for one in of)
-    scale = np.sqrt(np.maximum(square, SLACK))
-    every = len(of) == 1 and 2 ** of[0].shape[0] <= patterns if of[0].shape[0] < 60 else False
+    largest_of = np.maximum(np.maximum.reduce(each), SLACK)
+    if len(each) == 1:
+        return [1 / np.sqrt(largest_of)]
+    more = each[0] >= each[1]
+    left = np.sqrt((largest_of - np.maximum(each[0], each[1])) / np.maximum(np.minimum(each[0], each[1]), SLACK))
+    return [np.where(carries, 1.0, left) / np.sqrt(largest_of) for carries in (more, ~more)]
+
+
+def flipped(
+    rng: np.random.Generator,
+    of: Sequence[csr_matrix[Any]],
+    weight: Sequence[Floats],
+    observed: Floats,
+    patterns: int = PATTERNS,
+) -> Family:
+    """Hold statistics `observed[pair]` against those of flipped contributions `of[way][cluster, pair]`, weighted.
+
+    Flips leave squares as they are, so that statistics in units of their root need no new error for each pattern.
+    """
+    n = of[0].shape[0]
+    every = len(of) == 1 and n < 60 and 2**n <= patterns
     if every:
-        null = (of[0].T @ signs.every(of[0].shape[0]).T).T
+        null = np.asarray((of[0].T @ signs.every(n).T).T) * weight[0]
     else:
         null = np.zeros((patterns, len(observed)))
-        for one in of:
-            transposed = one.T.tocsr()
-            step = max(_AT_ONCE // max(one.shape[0], 1), 1)
-            for start in range(0, patterns, step):
-                rows = slice(start, min(start + step, patterns))
-                null[rows] += (transposed @ signs.drawn(rng, rows.stop - rows.start, one.shape[0]).T).T
-    null = np.abs(null, out=null)
-    null /= scale
-    return Family(observed, null, bool(every), SLACK**0.5)
+        for one, own in zip(of, weight, strict=True):
+            _add_flips(rng, null, one, own)
+    return Family(observed, np.abs(null, out=null), every, SLACK**0.5)
+
+
+def _add_flips(rng: np.random.Generator, null: Floats, of: csr_matrix[Any], weight: Floats) -> None:
+    """Add flips of contributions, some patterns at a time: where voters are many their signs take the memory."""
+    turned = of.T.tocsr()
+    step = max(_AT_ONCE // max(of.shape[0], 1), 1)
+    for start in range(0, len(null), step):
+        rows = slice(start, min(start + step, len(null)))
+        null[rows] += np.asarray(turned @ signs.drawn(rng, rows.stop - rows.start, of.shape[0]).T).T * weight
 
 
 def _roots(total: Floats, n: Floats, spread: Spread, critical: float) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.analysis.preferences.net_wins import spreads_of
-from simlab.analysis.preferences.strengths import Strengths, covariances, distances, errors_of, probabilities
+from simlab.analysis.preferences.strengths import Strengths, covariances, distances, effective, errors_of, probabilities
 from simlab.analysis.preferences.votes import Votes, Way, clusters
 from simlab.types import Array, Floats
 
@@ -47,7 +47,7 @@ def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, l
     """Return what strengths say of all pairs together at a level, votes clustered as `way` has it."""
     # Errors are no smaller than those of independent votes: near separation clusters hardly vary any more.
     covariance = [*covariances(votes, way, fitted), fitted.bread]
-    freedom = float(min(int(one.max(initial=0)) for one in clusters(votes, way)))
+    freedom = max(min(effective(one) for one in clusters(votes, way)) - 1, 1.0)
     contrasts = _contrasts(fitted.n_systems)
     together = np.equal(*(fitted.part[k] for k in np.triu_indices(fitted.n_systems, 1)))
     difference = np.where(together, distances(fitted.value), np.nan)
@@ -121,7 +121,7 @@ def _critical(rng: np.random.Generator, contrasts: Floats, covariance: Floats, f
 def _unlimited(fitted: Strengths, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Take bounds away where nothing but a prior gives them: how far a system that won all is ahead."""
     first, second = np.triu_indices(fitted.n_systems, 1)
-    up, down = fitted.without_upper, fitted.without_lower
-    high = np.where((up[first] | down[second]) & ~np.isnan(high), np.inf, high)
-    low = np.where((down[first] | up[second]) & ~np.isnan(low), -np.inf, low)
+    bounded_above, bounded_below = fitted.reaches[second, first], fitted.reaches[first, second]
+    high = np.where(bounded_above | np.isnan(high), high, np.inf)
+    low = np.where(bounded_below | np.isnan(low), low, -np.inf)
     return low, high

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simlab.analysis.preferences.partial_order import closure
 from simlab.analysis.preferences.votes import Votes, Way, cells, clusters
 from simlab.types import Array, Bools, Floats, InputError, Ints
 
@@ -31,7 +32,8 @@ class Strengths:
 
     `part[system]` numbers what comparisons hold together: no scale holds two parts. `without_upper[system]` and
     `without_lower[system]` mark systems that won (lost) all against the others of their part, alone or in a group, so
-    that nothing but a weak prior bounds their distance. `bread` is the inverse information `[parameter, parameter]`,
+    that nothing but a weak prior bounds their distance. `reaches[i, j]`: wins or ties lead from i to j, so that they
+    bound how far j is above i. `bread` is the inverse information `[parameter, parameter]`,
     strengths first, the logarithm of ties last.
     """
 
@@ -40,6 +42,7 @@ class Strengths:
     part: Ints
     without_upper: Bools
     without_lower: Bools
+    reaches: Bools
     bread: Floats
 
     @property
@@ -87,7 +90,7 @@ def fit(counts: Array, n_systems: int) -> Strengths:
     bread = np.linalg.inv(curve + anchor) - _anchored(part)
     if not ties:
         bread[-1], bread[:, -1] = 0.0, 0.0
-    return Strengths(value, float(theta[-1]), part, upper, lower, bread)
+    return Strengths(value, float(theta[-1]), part, upper, lower, closure(beats), bread)
 
 
 def probabilities(d: Floats, log_ties: float) -> Floats:
@@ -189,13 +192,27 @@ def _slopes(chance: Floats) -> tuple[Floats, Floats]:
 
 
 def _meat(scores: csr_matrix[Any], cluster: Ints) -> Floats:
-    """Sum up squares of the clusters' scores, with the usual correction for their number."""
+    """Sum up squares of the clusters' scores, corrected for their number, which unequal loads make smaller.
+
+    Twice: scores of clusters that draw the fit towards themselves are too small, as a jackknife (CR3) knows.
+    """
     from scipy.sparse import csr_matrix
 
     n = int(cluster.max(initial=-1)) + 1
     one = csr_matrix((np.ones(len(cluster)), (cluster, np.arange(len(cluster)))), shape=(n, len(cluster)))
     total = one @ scores
-    return np.asarray((total.T @ total).toarray() * (n / max(n - 1, 1)))
+    few = effective(cluster)
+    return np.asarray((total.T @ total).toarray() * (few / max(few - 1, 0.5)) ** 2)
+
+
+def effective(cluster: Ints) -> float:
+    """Return how many clusters of equal size are worth those that there are. Source: Carter et al. 2017.
+
+    >>> effective(np.array([0, 0, 1, 1])), effective(np.array([0, 0, 0, 1])) < 2
+    (2.0, True)
+    """
+    size = np.bincount(cluster).astype(float)
+    return float(size.sum() ** 2 / (size**2).sum())
 
 
 def _joined(beats: Bools, *, directed: bool) -> Ints:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Way: TypeAlias = Literal["vote", "rater", "item", "both"]
-"""What is independent: every vote, what a rater says of a pair, what is said of an item, or raters and items crossed."""
+"""What is independent: each vote, what a rater says of a pair, what is said of an item, or raters and items crossed."""
 
 FEWEST = 6
 """Clusters of a pair below which no flips of them can reach .05: the least p-value is 2^(1 - n)."""
@@ -73,7 +73,7 @@ def way_of(votes: Votes) -> Way:
     raters, items = _clusters(votes, votes.rater), _clusters(votes, votes.item)
     both = _distinct(votes.pair, own_number(votes.rater), own_number(votes.item))
     by_rater = raters < len(votes.pair) and _enough(votes, votes.rater)
-    by_item = items < len(votes.pair) and (_enough(votes, votes.item) or not by_rater)
+    by_item = items < len(votes.pair) and (_enough(votes, votes.item) or not drawn(votes, votes.rater))
     if by_rater and by_item:
         return "rater" if both == items else "item" if both == raters else "both"
     return "rater" if by_rater else "item" if by_item else "vote"
@@ -129,10 +129,8 @@ def _distinct(*columns: Ints) -> int:
 
 
 def _enough(votes: Votes, of: Ints) -> bool:
-    """Say whether a typical pair has raters (or items) enough to take them as drawn."""
-    there = np.bincount(votes.pair, minlength=votes.n_pairs) > 0
-    known = np.flatnonzero(of >= 0)
-    if not len(known):
-        return True
-    found = per_pair(votes, of)[there]
-    return bool(np.median(found) >= FEWEST)
+    """Say whether a typical pair has raters (or items) enough to take them as drawn; of pairs with votes enough."""
+    if len(np.unique(own_number(of))) < FEWEST:
+        return False
+    there = np.bincount(votes.pair, np.abs(votes.value), votes.n_pairs) >= FEWEST
+    return not there.any() or bool(np.median(per_pair(votes, of)[there]) >= FEWEST)

@@ -10,7 +10,7 @@ from simlab.analysis import signs
 from simlab.analysis.multiplicity import Family
 from simlab.analysis.raters.contributions import Sides, added, by_pair, differ
 from simlab.analysis.raters.flips import ROUNDING, levels
-from simlab.types import Floats, Rated
+from simlab.types import Floats, Ints, Rated
 from simlab.types.bounds import Count
 
 CAUTION = 0.5
@@ -30,12 +30,15 @@ class Crossed(NamedTuple):
     @property
     def n_raters(self) -> Floats:
         """Count who contributes to each pair."""
-        return np.asarray(np.count_nonzero(self.raters, axis=0), float)
+        return self._count(self.sides.rater)
 
     @property
     def n_documents(self) -> Floats:
         """Count the documents that each pair has in common."""
-        return np.asarray(np.count_nonzero(self.documents, axis=0), float)
+        return self._count(self.sides.document)
+
+    def _count(self, label: Ints) -> Floats:
+        return np.asarray(np.count_nonzero(added(self.sides.share.sum(0), label), axis=0), float)
 
 
 def crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Floats:

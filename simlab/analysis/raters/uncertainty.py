@@ -15,13 +15,33 @@ from simlab.analysis.raters.crossed import contributed
 from simlab.analysis.raters.flips import levels
 from simlab.types import Floats, Ints, Rated
 
+ONE = 1 + 1e-6
+"""Loads that amount to no more than this are those of one unit."""
+
+
+class Part(NamedTuple):
+    """Hold what units contribute to differences, `[unit, pair]`, each pair's adding up to 0; units are as many as `n`.
+
+    `n[pair]` is what loads amount to, `1 / sum w^2`, and `inflation[pair]` makes the sum of squares a variance.
+    """
+
+    contribution: Floats
+    n: Floats
+    inflation: Floats
+
+    @property
+    def variance(self) -> Floats:
+        """Return the variance that these units make; infinite where there is but one."""
+        squares = np.einsum("up,up->p", self.contribution, self.contribution)
+        return np.where(self.n > ONE, squares * self.inflation, np.inf)
+
 
 class Uncertainty(NamedTuple):
     """Hold of each pair the difference of `means` of documents that both have, and of what is tested: its `centre`.
 
-    The two differ where raters' own levels are taken out. `variance` is that of the centre, `lasting` what part of it
-    more documents do not shrink, because raters stay the same. `freedom` goes with t; infinite: with a normal law.
-    `raters` and `documents` count whom and what each pair rests on.
+    The two differ where raters' own levels are taken out. `variance` is that of the centre, the sum over `parts` where
+    there are any, and `lasting` what of it more documents do not shrink, because raters stay the same. `freedom` goes
+    with t. `raters` and `documents` count whom and what each pair rests on.
     """
 
     means: Floats
@@ -31,39 +51,30 @@ class Uncertainty(NamedTuple):
     freedom: Floats
     raters: Floats
     documents: Floats
+    parts: tuple[Part, ...] = ()
 
 
 def of_documents(rated: Rated) -> Uncertainty:
     """Take documents for a sample, and the raters as they are."""
     sides = by_pair(rated, documents=True)
     gap, weight = _apart(sides), sides.share.mean(0)
-    by_document = added(gap, sides.document) - added(weight, sides.document) * gap.sum(0)
-    raters, n = _counted(weight, sides.rater), _counted(weight, sides.document)
-    variance = _squares(by_document, n)
-    none = np.zeros_like(variance)
-    return Uncertainty(_means(sides), gap.sum(0), variance, none, np.maximum(n - 1, 0), raters, n)
+    part = _part(added(gap, sides.document), added(weight, sides.document))
+    return _of_parts(sides, gap, weight, (part,), lasting=False)
 
 
 def of_raters(rated: Rated) -> Uncertainty:
     """Take raters for a sample, and their documents with them."""
     sides, cells, weight = _centred(rated)
-    raters, n = _counted(weight, sides.rater), _counted(weight, sides.document)
-    variance = _squares(added(cells, sides.rater) - added(weight, sides.rater) * cells.sum(0), raters)
-    lasting = np.maximum(variance - _within(sides, cells, weight), 0.0)
-    return Uncertainty(_means(sides), cells.sum(0), variance, lasting, np.maximum(raters - 1, 0), raters, n)
+    part = _part(added(cells, sides.rater), added(weight, sides.rater))
+    return _of_parts(sides, cells, weight, (part,), lasting=True)
 
 
 def of_both(rated: Rated) -> Uncertainty:
     """Take raters and documents for samples that cross; what raters of a document share is as in `crossed`."""
     sides, cells, weight = _centred(rated)
-    raters, n = _counted(weight, sides.rater), _counted(weight, sides.document)
-    total = cells.sum(0)
-    by_rater = _squares(added(cells, sides.rater) - added(weight, sides.rater) * total, raters)
-    documents = contributed(rated).documents
-    shared = _squares(documents - added(weight, sides.document) * documents.sum(0), n)
-    lasting = np.maximum(by_rater + shared - _within(sides, cells, weight), 0.0)
-    freedom = np.maximum(np.minimum(raters, n) - 1, 0)
-    return Uncertainty(_means(sides), total, by_rater + shared, lasting, freedom, raters, n)
+    by_rater = _part(added(cells, sides.rater), added(weight, sides.rater))
+    by_document = _part(contributed(rated).documents, added(weight, sides.document))
+    return _of_parts(sides, cells, weight, (by_rater, by_document), lasting=True)
 
 
 def of_t_tests(rated: Rated, *, crossed: bool) -> Uncertainty:
@@ -77,9 +88,45 @@ def of_t_tests(rated: Rated, *, crossed: bool) -> Uncertainty:
         variance = np.maximum(np.maximum(of.variance, documents.variance), both)
         freedom = np.minimum(of.df, documents.df)
     gap, weight = _apart(sides), sides.share.mean(0)
-    lasting = np.maximum(variance - _within(sides, gap, weight), 0.0)
-    raters, n = _counted(weight, sides.rater), _counted(weight, sides.document)
-    return Uncertainty(_means(sides), gap.sum(0), variance, lasting, np.nan_to_num(freedom), raters, n)
+    variance = np.where(np.isnan(variance), np.inf, variance)
+    return _summed(sides, gap, weight, variance, np.nan_to_num(freedom), lasting=True)
+
+
+def _of_parts(sides: Sides, cells: Floats, weight: Floats, parts: tuple[Part, ...], *, lasting: bool) -> Uncertainty:
+    """Add up the variances of parts; the degrees of freedom are Satterthwaite's."""
+    each = np.stack([part.variance for part in parts])
+    variance = each.sum(0)
+    spare = np.stack([np.maximum(part.n - 1, 1e-9) for part in parts])
+    known = np.isfinite(variance)
+    squares = (np.where(known, each, 0.0) ** 2 / spare).sum(0)
+    freedom = np.divide(np.where(known, variance, 0.0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+    # A variance of 0 is estimated, too.
+    freedom = np.where(known & (squares == 0), spare.min(0), freedom)
+    return _summed(sides, cells, weight, variance, freedom, lasting=lasting)._replace(parts=parts)
+
+
+def _summed(
+    sides: Sides, cells: Floats, weight: Floats, variance: Floats, freedom: Floats, *, lasting: bool
+) -> Uncertainty:
+    within = _within(sides, cells, weight) if lasting else variance
+    known = np.isfinite(variance)
+    lasts = np.where(known, np.maximum(np.where(known, variance, 0.0) - np.where(known, within, 0.0), 0.0), 0.0)
+    raters, documents = _counted(weight, sides.rater), _counted(weight, sides.document)
+    return Uncertainty(_means(sides), cells.sum(0), variance, lasts, freedom, raters, documents)
+
+
+def _part(contribution: Floats, weight: Floats) -> Part:
+    """Centre contributions by their weights, and correct their squares for what centring takes away.
+
+    With loads w it takes a share `sum w^2` where variances go with loads, as those of means of documents do, and
+    `2 sum w^3 / sum w^2 - sum w^2` where they go with the squares of loads, as tastes do; the larger counts.
+    """
+    squares, cubes = (weight**2).sum(0), (weight**3).sum(0)
+    there = squares > 0
+    taste = np.divide(2 * cubes, squares, out=np.ones_like(squares), where=there) - squares
+    left = 1 - np.minimum(np.maximum(squares, taste), 1 - 1e-9)
+    n = np.divide(1.0, squares, out=np.zeros_like(squares), where=there)
+    return Part(contribution - weight * contribution.sum(0), n, 1 / left)
 
 
 def _means(sides: Sides) -> Floats:
@@ -101,13 +148,6 @@ def _centred(rated: Rated) -> tuple[Sides, Floats, Floats]:
 
 def _counted(weight: Floats, label: Ints) -> Floats:
     return np.asarray(np.count_nonzero(added(weight, label), axis=0), float)
-
-
-def _squares(contribution: Floats, n: Floats) -> Floats:
-    """Add up squares of contributions that add up to 0; of fewer than two nothing is known (infinite)."""
-    few = n < 2
-    squares = np.einsum("up,up->p", contribution, contribution) * n / np.where(few, 1.0, n - 1)
-    return np.where(few, np.inf, squares)
 
 
 def _within(sides: Sides, cells: Floats, weight: Floats) -> Floats:

@@ -129,7 +129,7 @@ def _way(asked: _Asked, of: Totals, *, corrected: bool) -> _Way:
     means = influence(of, corrected=corrected)
     found = compared(asked.stream("flips"), means, asked.places, level=asked.level, flips=FLIPS)
     judged = of.n[:, (of.n > 0).any(0)]
-    more = more_documents(found, means, asked.places, f"ratings of these two, {2 * judged.mean():.2g} a document")
+    more = more_documents(found, means, asked.places, 2 * float(judged.mean()))
     pairs = pairs_of(
         asked.names, asked.places, found,
         level=asked.level, lower_is_better=asked.lower_is_better, margin=asked.margin, more=more,

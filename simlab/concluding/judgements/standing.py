@@ -79,12 +79,12 @@ def within(low: float, high: float, margin: float) -> WithinMargin:
     return "not_superior" if high < margin else "open"
 
 
-def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], answers: str) -> list[More]:
-    """Count the further rated documents that settle each pair with 80 %, over what its difference may be.
+def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], each: float) -> list[More]:
+    """Count the further rated documents, of so many ratings each, that settle each pair with 80 %.
 
-    The difference is normal about what was found, as without any prior; the middle half of that is what `low` and
-    `high` show. What judged documents add to the variance falls with their number; what only the metric has seen falls
-    once more documents are judged than it has seen.
+    That is over what its difference may be, which is normal about what was found, as without any prior; the middle half
+    of that is what `low` and `high` show. What judged documents add to the variance falls with their number; what only
+    the metric has seen falls once more documents are judged than it has seen.
     """
     judged: Bools = np.asarray((of.share > 0).any(0))
     n_judged, n_all = int(judged.sum()), of.share.shape[1]
@@ -99,7 +99,7 @@ def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], an
         effects = _middle(float(found.difference[k]), float(found.se[k]))
         target = (effects / (reach + ndtri(POWER))) ** 2
         needed.append([_documents(t, float(own[k]), float(rest[k]), n_judged, n_all) for t in target])
-    return [More("documents", row[1], row[2], row[0], LIMIT, answers=answers) for row in needed]
+    return [More("documents", row[1], row[2], row[0], LIMIT, each, "ratings of these two") for row in needed]
 
 
 def _middle(gap: float, se: float) -> Floats:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.analysis.preferences.fresh import CONCENTRATION, fresh, tested_anytime
-from simlab.analysis.preferences.net_wins import Tested, tested
+from simlab.analysis.preferences.fresh import CONCENTRATION, fresh, weighed_anytime
+from simlab.analysis.preferences.net_wins import Weighed, weighed
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import FEWEST, Votes, Way, drawn, per_pair, way_of
 from simlab.concluding.conclusion import Promise, PromiseName
@@ -24,7 +24,7 @@ class Claims:
     is about. `notes` say what was left out.
     """
 
-    tested: Tested
+    tested: Weighed
     verdict: Array
     direction: Array
     family: Bools
@@ -53,7 +53,7 @@ def taken(held: Held, *, raters_drawn: bool, items_drawn: bool) -> str:
 
 def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> Claims:
     votes, way = held.votes, way_of(held.votes)
-    found = tested(stream(seed, "conclude", "flips"), votes, way, family, level)
+    found = weighed(stream(seed, "conclude", "flips"), votes, way, family, level)
     raters, items = drawn(votes, votes.rater), drawn(votes, votes.item)
     test = {"vote": "exact sign tests, Holm", "both": "flips of raters and of items, max-T"}.get(
         way, f"flips of {way}s, max-T"
@@ -77,7 +77,7 @@ def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) ->
     many = not held.rater_names or held.n_raters >= FEWEST
     kept = fresh(held.votes, many)
     votes = held.votes.where(kept)
-    found, ahead = tested_anytime(votes, family, level, held.ordered)
+    found, ahead = weighed_anytime(votes, family, level, held.ordered)
     says = (
         f"with {_percent(1 - level)} probability no claim below is wrong, however often one looks while votes come: "
         f"{_pairs(family)}; {taken(held, raters_drawn=many, items_drawn=True)} (e-processes, Holm)"

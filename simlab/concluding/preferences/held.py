@@ -43,9 +43,8 @@ class Held:
     def number_of(self, system: str, option: str) -> int:
         """Return the number of a system; raise InputError for one that is not there."""
         if system not in self.system_names:
-            raise InputError(
-                f"{option} {legible(system, 60)}: no such system; {or_nearest(system, self.system_names, 'it has', 300)}"
-            )
+            advice = or_nearest(system, self.system_names, "it has", 300)
+            raise InputError(f"{option} {legible(system, 60)}: no such system; {advice}")
         return self.system_names.index(system)
 
 

@@ -15,6 +15,9 @@ from simlab.tables.winners import TIE
 OFTEN = 10
 """Votes from which on a rater who says the same each time is worth a word."""
 
+UNLIKELY = 0.001
+"""Chance of the same answer so often, were it as frequent as among all, below which it is worth a word."""
+
 LOAD = 0.2
 """Share of all votes above which one rater carries a table that takes raters as drawn."""
 
@@ -25,7 +28,8 @@ def limits(held: Held, found: Claims) -> Iterator[str]:
     yield from _of_raters(held, found)
     n_items = len(np.unique(held.votes.item))
     if held.items and n_items < FEWEST:
-        yield f"{several(n_items, 'item')}: claims are about {'it' if n_items == 1 else 'these'}, whatever else there is"
+        these = "it" if n_items == 1 else "these"
+        yield f"{several(n_items, 'item')}: claims are about {these}, whatever else there is"
 
 
 def _of_pairs(held: Held, found: Claims) -> Iterator[str]:
@@ -33,7 +37,7 @@ def _of_pairs(held: Held, found: Claims) -> Iterator[str]:
     if len(never):
         named = named_pairs(held.system_names)
         which = ", ".join(" - ".join(named[k]) for k in never[:3]) + (", ..." if len(never) > 3 else "")
-        yield f"{several(len(never), 'pair')} never compared ({legible(which, 120)}): nothing is claimed of them"
+        yield f"{several(len(never), 'pair')} never compared ({legible(which, 120)}): nothing is claimed there"
     few = found.family & thin(found)
     few[never] = False
     if n := int(few.sum()):
@@ -57,7 +61,8 @@ def _of_raters(held: Held, found: Claims) -> Iterator[str]:
             f"{legible(held.rater_names[most], 40)} gave {share:.0%} of all votes: raters are taken as drawn, and "
             "with one who counts so much little can be claimed"
         )
-    yield from _alike(held)
+    if (held.placed != TIE).any():
+        yield from _alike(held)
 
 
 def _alike(held: Held) -> Iterator[str]:
@@ -65,7 +70,9 @@ def _alike(held: Held) -> Iterator[str]:
     known = held.votes.rater >= 0
     by = np.zeros((len(held.rater_names), 3), np.int64)
     np.add.at(by, (held.votes.rater[known], held.placed[known]), 1)
-    always = np.flatnonzero((by.sum(1) >= OFTEN) & (by.max(1) == by.sum(1)))
+    usual = by.sum(0) / by.sum()
+    chance = usual[by.argmax(1)] ** by.sum(1)
+    always = np.flatnonzero((by.sum(1) >= OFTEN) & (by.max(1) == by.sum(1)) & (chance < UNLIKELY))
     for rater in always[:3].tolist():
         said = int(by[rater].argmax())
         what = "a tie" if said == TIE else "the first of the row" if said == 0 else "the second of the row"

@@ -23,7 +23,7 @@ from simlab.types import Array, Collected, InputError
 
 ANYTIME = ("anytime", "betting")
 OF_PRIOR = ("bayes", "human_only")
-UNIT = "share of wins against the average of the others, ties half"
+UNIT = "mean share of wins"
 
 
 def concluded(
@@ -31,8 +31,9 @@ def concluded(
 ) -> Conclusion:
     """Conclude by the plan's rule: verdicts, directions and estimates are those of the kind of study.
 
-    A rule bounds no difference, so that intervals are not known; strengths, what would settle a pair and what is large
-    enough to be found rest on the same comparisons beside it. Raises InputError for a promise that is not the plan's.
+    A rule bounds no difference: intervals, strengths, what would settle a pair and what is large enough to be found
+    are those of the test for tables without a plan, as far as they go with the rule's verdicts. Raises InputError for a
+    promise that is not the plan's.
     """
     promise = _promise(config["decision"], collected.frame.n_systems)
     if wanted.promise not in (None, promise.name):
@@ -92,13 +93,7 @@ def _with_strengths(
         # What the plan's rule says stands, whatever else cannot be told.
         return replace(found, line=of_collected(collected).line, notes=(f"strengths are not known: {error}",))
     by_pair = {(one.first, one.second): one for one in beside.pairs}
-    pairs = [
-        one._replace(
-            more=None if one.verdict or other is None else other.more, within=None if other is None else other.within
-        )
-        for one in found.pairs
-        for other in [by_pair.get((one.first, one.second))]
-    ]
+    pairs = [_bounded(one, by_pair.get((one.first, one.second))) for one in found.pairs]
     return replace(
         found,
         read=beside.read,
@@ -109,6 +104,21 @@ def _with_strengths(
         notes=tuple(one for one in beside.notes if not one.startswith("no plan")),
         warnings=(*found.warnings, *beside.warnings),
     )
+
+
+def _bounded(one: Pair, other: Pair | None) -> Pair:
+    """Take bounds from the test beside the rule, as far as they go with its verdict; what settles a pair that is open.
+
+    A claimed difference is not 0, one that is open may be.
+    """
+    if other is None:
+        return one
+    low, high = other.low, other.high
+    if one.verdict:
+        low, high = (max(low, 0.0), high) if one.verdict > 0 else (low, min(high, 0.0))
+    else:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return one._replace(low=low, high=high, within=other.within, more=None if one.verdict else other.more)
 
 
 def _about(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from simlab.analysis.preferences.assurance import boundary, detectable, settle, settle_anytime
 from simlab.analysis.preferences.fresh import CONCENTRATION
@@ -25,7 +26,9 @@ def more(found: Claims, k: int) -> More | None:
         decided = (float(np.count_nonzero(found.votes.value[found.votes.pair == k])) + 1) / (n + 1)
         needed = settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
     else:
-        needed = settle(difference, sd, n, of.critical_open, LIMIT)
+        # Flips of few clusters reach less far than those of the many that more comparisons bring.
+        least = float(ndtri(1 - found.promise.level / 2))
+        needed = settle(difference, sd, n, max(of.critical_open, least), LIMIT)
     return More("comparisons", needed.median, needed.low, needed.high, LIMIT, 1.0, "comparisons of these two")
 
 
@@ -44,16 +47,16 @@ def detectable_difference(found: Claims) -> float | None:
     return size if size <= 1 else None
 
 
-def within(low: float, high: float, verdict: int, margin: float) -> WithinMargin:
-    """Answer what a difference is beside a margin that does not matter, from its simultaneous bounds.
+def within(low: float, high: float, margin: float) -> WithinMargin:
+    """Answer what a difference is beside a margin that does not matter; `better` is better by more than it.
 
-    >>> within(-0.05, 0.08, 0, 0.1), within(-0.05, 0.2, 0, 0.1), within(-0.3, 0.2, 0, 0.1)
-    ('equivalent', 'not_inferior', 'open')
+    >>> within(-0.05, 0.08, 0.1), within(-0.05, 0.2, 0.1), within(-0.3, 0.2, 0.1), within(0.11, 0.5, 0.1)
+    ('equivalent', 'not_inferior', 'open', 'better')
     """
-    if -margin < low and high < margin:
-        return "equivalent"
-    if verdict:
-        return "better" if verdict > 0 else "worse"
+    if low > margin:
+        return "better"
+    if high < -margin:
+        return "worse"
     if low > -margin:
-        return "not_inferior"
+        return "equivalent" if high < margin else "not_inferior"
     return "not_superior" if high < margin else "open"

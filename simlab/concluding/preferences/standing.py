@@ -124,7 +124,10 @@ def lines(held: Held, stands: Standing) -> Iterator[str]:
             f"system explains the comparisons{_tested(stands.explained)}."
         )
     elif stands.fitted is not None:
-        yield f"Estimates follow from one strength for each system{_tested(stands.explained)}; claims do not."
+        yield (
+            "Shares of wins are against the average of the others, ties half, and follow from one strength for each "
+            f"system{_tested(stands.explained)}; claims do not."
+        )
     if stands.dropped is not None:
         yield _dropped(stands.dropped, names, len(held.votes.pair))
 

@@ -62,7 +62,7 @@ def without(ratings: Ratings, raters: Sequence[str], where: str) -> Kept:
 
 
 def in_whole(ratings: Ratings) -> Kept:
-    """Leave out segments that some systems lack where that loses fewer ratings than leaving out those systems there.
+    """Leave out segments that some systems lack where that loses no more ratings than leaving out those systems there.
 
     A document counts for a system if all of its segments were rated, since segments differ. Where a system lacks a few
     segments of a document, these are better left out for all.
@@ -80,7 +80,7 @@ def in_whole(ratings: Ratings) -> Kept:
     of_segments, of_systems = np.zeros(ratings.n_documents), np.zeros(ratings.n_documents)
     np.add.at(of_segments, ratings.document, np.where(lacking, count.sum(1), 0))
     np.add.at(of_systems, ratings.document, (count * ~complete[ratings.document]).sum(1))
-    drop = lacking & (of_segments < of_systems)[ratings.document]
+    drop = lacking & (of_segments <= of_systems)[ratings.document]
     if not drop.any():
         return Kept(ratings, ())
     kept = of_ratings(ratings, ~drop[ratings.item])

@@ -27,11 +27,15 @@ from simlab.types import Array, Bools, Collected, InputError, Rated
 
 
 class Table(NamedTuple):
-    """Hold what was read, to a program and to people, and whether raters are named."""
+    """Hold what was read, to a program and to people, and whether raters are named.
+
+    `lone_segments`: nothing says which segments belong to one document, so that each is one of its own.
+    """
 
     read: Mapping[str, Any]
     line: str
     raters_named: bool = True
+    lone_segments: bool = False
 
 
 def concluded(
@@ -80,9 +84,20 @@ def concluded(
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
         detectable=_detectable(told, family),
         about=_about(config, wanted, drawn, systems, found.verdict, names),
-        notes=tuple(notes),
-        warnings=warnings_of(collected, told, prepared, drawn, found),
+        notes=(*notes, *_left_of_leniency(config)),
+        warnings=(*_alone(table), *warnings_of(collected, told, prepared, drawn, found)),
     )
+
+
+def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:
+    name = name_of(config["analysis"]["normalization"])
+    said = f"raters' leniency is what the normalization {name} leaves of it"
+    return () if name == "none" else (said,)
+
+
+def _alone(table: Table) -> tuple[str, ...]:
+    said = "the table does not say which segments belong to one document; where these are alike, claims are too many"
+    return (said,) if table.lone_segments else ()
 
 
 def family_of(names: Sequence[str], against: str | None) -> Bools:
@@ -131,17 +146,14 @@ def _verdicts(
 
 
 def _spans(config: Mapping[str, Any], prepared: Prepared, collected: Collected, rated: Rated, family: Bools) -> Spans:
-    """Return the uncertainty of differences, by the very flips of the test where it has them."""
-    test, level = config["analysis"]["test"], prepared.level
-    if prepared.multiplicity == "max_t" and prepared.family is not None:
-        of = prepared.family(collected.streams("test"), rated)
-        return spans(test, rated, of_pairs(of, family), level)
-    shared = level / max(int(family.sum()), 1) if prepared.multiplicity == "holm" else level
-    return spans(test, rated, None, shared)
+    """Return the uncertainty of differences: all at once, where that is what is promised of claims."""
+    at_once = prepared.multiplicity not in ("none", "bh")
+    rng = collected.streams("intervals") if at_once else None
+    return spans(config["analysis"]["test"], rated, family, prepared.level, rng)
 
 
 def _detectable(told: Spans, family: Bools) -> float | None:
-    known = family & np.isfinite(told.bar) & np.isfinite(told.of.variance) & np.isfinite(told.of.means)
+    known = family & told.within_reach
     if not known.any():
         return None
     return detectable(float(np.median(told.bar[known])), float(np.median(told.error[known])))

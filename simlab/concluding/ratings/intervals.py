@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.analysis.multiplicity import Family
 from simlab.analysis.raters.uncertainty import Uncertainty, of_both, of_documents, of_raters, of_t_tests
-from simlab.analysis.simultaneous import largest, of_root, of_share
+from simlab.analysis.simultaneous import bar
 from simlab.parts import name_of
 from simlab.types import Bools, Floats, Rated
 
@@ -32,6 +32,10 @@ _OF: Mapping[str, Callable[[Rated], Uncertainty]] = {
 }
 
 
+FLIPS = 2000
+"""Patterns of flips that intervals rest on."""
+
+
 class Spans(NamedTuple):
     """Hold the uncertainty of differences, and by how many standard errors each must differ from 0: its `bar`.
 
@@ -47,9 +51,14 @@ class Spans(NamedTuple):
         """Return standard errors; infinite where nothing is known."""
         return np.asarray(np.sqrt(self.of.variance))
 
+    @property
+    def within_reach(self) -> Bools:
+        """Tell which differences could be claimed if they were large enough."""
+        return np.isfinite(self.bar) & np.isfinite(self.of.variance) & np.isfinite(self.of.means)
+
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the bounds of all differences at once."""
-        known = np.isfinite(self.bar) & np.isfinite(self.of.variance) & np.isfinite(self.of.means)
+        known = self.within_reach
         reach = np.where(known, np.where(known, self.bar, 0.0) * np.where(known, self.error, 0.0), np.inf)
         return self.of.centre - reach, self.of.centre + reach
 
@@ -59,29 +68,32 @@ def drawn_by(test: Mapping[str, Any]) -> frozenset[str]:
     return DRAWN.get(name_of(test), DOCUMENTS)
 
 
-def spans(test: Mapping[str, Any], rated: Rated, family: Family | None, level: float) -> Spans:
-    """Return the uncertainty of all differences; a `family` of pairs bounds all at once, else each is by itself.
+def uncertainty(test: Mapping[str, Any], rated: Rated) -> Uncertainty:
+    """Say how uncertain differences are, by what the test takes as drawn."""
+    return _OF.get(name_of(test), of_documents)(rated)
 
-    `level` is already shared out among pairs where there is no family.
+
+def spans(test: Mapping[str, Any], rated: Rated, family: Bools, level: float, rng: np.random.Generator | None) -> Spans:
+    """Return the uncertainty of all differences of a family of pairs at once; with no `rng`, of each by itself.
+
+    The bar is that of flips, or of Bonferroni's t where that is lower: with few raters, or pairs of few documents among
+    others of many, flips alone would leave everything without bounds. Tests without flips have t only.
     """
-    of = _OF.get(name_of(test), of_documents)(rated)
-    return Spans(of, _bar(name_of(test), of, family, level), _per_document(rated))
+    of = uncertainty(test, rated)
+    if rng is None:
+        return Spans(of, _by_t(of.freedom, level), _per_document(rated))
+    reach = _by_t(of.freedom, level / max(int(family.sum()), 1))
+    met = family & (of.documents > 0)
+    if of.parts and met.any():
+        reach = np.fmin(reach, bar(rng, of.parts, met, level, FLIPS))
+    return Spans(of, np.where(_enough(test, of, level), reach, np.inf), _per_document(rated))
 
 
-def _bar(test: str, of: Uncertainty, family: Family | None, level: float) -> Floats:
-    if family is None:
-        return _by_t(of.freedom, level)
-    critical = largest(family, level)
-    if test == "crossed_flips":
-        # Documents decide how flips of all raters the same way come out: every other time as seen.
-        return _reached(np.full(len(of.means), of_share(critical)), of.raters + 1, level)
-    n = of.raters if test == "rater_flips" else of.documents
-    return _reached(of_root(critical, n), n, level)
-
-
-def _reached(bar: Floats, n: Floats, level: float) -> Floats:
-    """Put the bar out of reach where flips of n have no p-value as small as the level."""
-    return np.where(2.0 ** (1 - n) > level, np.inf, bar)
+def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
+    """Tell which pairs have so many units that flips of them may have a p-value as small as the level."""
+    # Documents decide how flips of all raters the same way come out: every other time as seen.
+    n = {"rater_flips": of.raters, "crossed_flips": of.raters + 1, "permutation": of.documents}.get(name_of(test))
+    return np.ones(len(of.means), bool) if n is None else 2.0 ** (1 - n) <= level
 
 
 def _per_document(rated: Rated) -> Floats:

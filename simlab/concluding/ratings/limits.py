@@ -42,17 +42,18 @@ def _never_met(collected: Collected, told: Spans, found: Verdicts) -> Iterator[s
 def _out_of_reach(told: Spans, prepared: Prepared, drawn: frozenset[str], found: Verdicts) -> Iterator[str]:
     """Say that nothing could be claimed, whatever the ratings, where documents or raters are too few."""
     met = found.family & ~np.isnan(told.of.means)
-    if not met.any():
+    out = met & ~told.within_reach
+    if not met.any() or not out.any():
         return
-    if not np.isfinite(told.bar[met]).any():
-        documents, raters = int(told.of.documents[met].max()), int(told.of.raters[met].max())
-        few = several(raters, "rater") if "raters" in drawn and raters < documents else several(documents, "document")
-        yield (
-            f"with {few} no difference, however large, could be claimed at {prepared.level:g}: "
-            "that nothing is claimed says nothing"
-        )
-    elif out := int((~np.isfinite(told.bar[met])).sum()):
-        yield f"{several(out, 'pair')} share too few documents or raters for any claim"
+    if (met & told.within_reach).any():
+        yield f"{several(int(out.sum()), 'pair')} share too few documents or raters for any claim"
+        return
+    documents, raters = int(told.of.documents[met].max()), int(told.of.raters[met].max())
+    few = several(raters, "rater") if "raters" in drawn and raters < documents else several(documents, "document")
+    yield (
+        f"with {few} no difference, however large, could be claimed at {prepared.level:g}: "
+        "that nothing is claimed says nothing"
+    )
 
 
 def _people(collected: Collected) -> Iterator[str]:

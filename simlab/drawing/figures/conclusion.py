@@ -9,15 +9,20 @@ from simlab.concluding.conclusion import Conclusion
 from simlab.drawing.figures import conclusion_order as order
 from simlab.drawing.figures import conclusion_panels as rows
 from simlab.drawing.figures import panels
-from simlab.drawing.text.conclusion_systems import estimated_with, ordered
+from simlab.drawing.text.conclusion_numbers import read
+from simlab.drawing.text.conclusion_pairs import ordered
+from simlab.drawing.text.conclusion_systems import METHODS, estimated_with
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ROW, LEAST_HEIGHT, MARGINS = 0.22, 3.0, 1.5
 """Inches of a row, of the least panel, and of all that is not rows."""
-WIDTHS = {"order": 5.0, "pairs": 4.2, "beside": 3.6}
+WIDTHS = {"order": 4.4, "pairs": 3.1, "beside": 3.0}
+LETTER, MOST_BESIDE = 0.062, 5
+"""Inches of a letter of the names beside rows, for which columns are widened; marks that are explained on a line."""
 
 
 def draw(found: Conclusion) -> Figure:
@@ -27,13 +32,19 @@ def draw(found: Conclusion) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    systems, pairs = ordered(found), rows.shown_pairs(found.pairs)
+    systems, pairs = ordered(found), rows.shown_pairs(found)
     beside = _beside(found)
     columns = ["order", *(["pairs"] if pairs else []), *(["beside"] if beside else [])]
     count = max(len(systems), len(pairs), sum(height for _, height in beside))
     height = max(LEAST_HEIGHT, ROW * count)
-    figure = Figure(figsize=(sum(WIDTHS[name] for name in columns), height + MARGINS), layout="constrained")
-    grid = figure.add_gridspec(1, len(columns), width_ratios=[WIDTHS[name] for name in columns])
+    longest = {"order": _longest([one.system for one in systems], order.MOST_LETTERS)}
+    longest["pairs"] = max(map(len, rows.named(pairs)), default=0)
+    longest["beside"] = _longest(
+        [one.rater for one in found.raters] + [one.system for one in systems], rows.MOST_LETTERS
+    )
+    widths = [WIDTHS[name] + LETTER * longest[name] for name in columns]
+    figure = Figure(figsize=(sum(widths), height + MARGINS), layout="constrained")
+    grid = figure.add_gridspec(1, len(columns), width_ratios=widths)
     explained = order.draw(figure.add_subplot(grid[0]), found, systems)
     if pairs:
         explained |= rows.draw_pairs(figure.add_subplot(grid[1]), found, pairs)
@@ -46,12 +57,17 @@ def draw(found: Conclusion) -> Figure:
     return figure
 
 
+def _longest(names: Sequence[str], most: int) -> int:
+    return min(max(map(len, names), default=0), most)
+
+
 def caption(found: Conclusion) -> str:
     """Say what is promised, or that it is not, and what the marks do not say."""
     promise = found.promise
     says = (promise.says[:1].upper() + promise.says[1:]).replace(" below", "")
     held = f"{says}." if promise.holds else f"The promise does not hold here: {promise.broken}. ({says}.)"
-    return f"{found.line}. {held} Open is not equal."
+    lenient = " Leniency: how far above the others a rater scores the same outputs." if found.raters else ""
+    return f"{read(found)}. {held} Open is not equal.{lenient}"
 
 
 def _beside(found: Conclusion) -> list[tuple[str, float]]:
@@ -87,20 +103,26 @@ def _panel(axes: Axes, name: str, found: Conclusion) -> None:
         rows.draw_metrics(axes, found.metrics[: rows.MOST_METRICS], names)
     elif (metric := estimated_with(found.metrics)) is not None:
         rows.draw_means(axes, found, metric, names[: rows.MOST_SYSTEMS])
-        axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.22), ncols=2, fontsize=7, handlelength=1)
 
 
 def _explain(figure: Figure, explained: Iterable[str]) -> None:
     """Explain marks and lines above the panels."""
     from matplotlib.lines import Line2D
 
-    handles = [
+    handles: list[Artist] = [
         Line2D([], [], linestyle="-", label=name, **looks) for name, looks in rows.LOOKS.items() if name in explained
     ]
-    lines = {order.BETTER: (order.GREY, "-"), order.NEAREST: (order.GREY, "-"), order.CIRCLE: (order.VERMILION, "--")}
+    lines: dict[str, tuple[str, Any]] = {
+        order.BETTER: (order.GREY, "-"),
+        order.NEAREST: (order.GREY, "-"),
+        order.CIRCLE: (order.VERMILION, "--"),
+    }
     handles += [
         Line2D([], [], color=color, linestyle=dash, marker=">", markersize=3.5, label=name)
         for name, (color, dash) in lines.items()
         if name in explained
     ]
-    figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), fontsize=8)
+    ways = [axes.get_legend_handles_labels()[0] for axes in figure.axes]
+    handles += [handle for of in ways for handle in of if handle.get_label() in METHODS.values()]
+    lines_of = -(-len(handles) // MOST_BESIDE)
+    figure.legend(handles=handles, loc="outside upper left", ncols=-(-len(handles) // lines_of), fontsize=8)

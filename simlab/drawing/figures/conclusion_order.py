@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, System
 from simlab.drawing.figures import styles
-from simlab.drawing.text.conclusion_numbers import rank
+from simlab.drawing.text.conclusion_numbers import measure, rank, short
 from simlab.drawing.text.conclusion_pairs import beaten
 from simlab.drawing.text.conclusion_systems import confidence
 from simlab.types import Bools, Floats
@@ -22,7 +23,7 @@ MOST_EDGES = 80
 """Of more edges each system keeps only the one to the nearest that it is better than: all others hide the systems."""
 MANY, BENT, BENT_MORE = 20, 0.22, 0.45
 """Where rows are many they lie close, and edges must bend further to be seen beside the points."""
-MOST_LETTERS = 26
+MOST_LETTERS, WIDE = 26, 52
 BETTER, NEAREST = "claimed better (what follows is left out)", "claimed better (the nearest only)"
 CIRCLE = "claims in a cycle"
 
@@ -104,27 +105,18 @@ def _limit(axes: Axes, low: Floats, high: Floats) -> None:
         axes.set_xlim(ends.min() - room, ends.max() + room)
 
 
-def short(name: str, most: int) -> str:
-    """Cut a name that is too long for its place.
-
-    >>> short("a-very-long-name", 10), short("short", 10)
-    ('a-very-lo…', 'short')
-    """
-    return name if len(name) <= most else f"{name[: most - 1]}…"
-
-
 def _label(axes: Axes, found: Conclusion, systems: Sequence[System]) -> None:
     """Write systems and their possible ranks beside the rows, and what is measured below."""
     rows = range(len(systems))
-    axes.set_yticks(rows, [short(one.system, MOST_LETTERS) for one in systems])
+    axes.set_yticks(rows, list(short([one.system for one in systems], MOST_LETTERS).values()))
     for row, one in zip(rows, systems, strict=True):
         text = rank(one.rank_low, one.rank_high) + ("" if np.isfinite(one.estimate) else ": not known")
         axes.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=7.5, color="#444444")
     axes.annotate("ranks", (1.01, 1.0), xycoords="axes fraction", va="bottom", fontsize=7.5, color="#444444")
     axes.set_ylim(len(systems) - 0.4, -0.6)
-    noun, better = found.about.get("estimate", "mean"), "lower" if found.lower_is_better else "higher"
-    unit = f", {found.unit}" if found.unit else ""
-    axes.set_xlabel(f"{noun}{unit} ({better} is better; {confidence(found)} intervals)")
+    better = "lower" if found.lower_is_better else "higher"
+    what = ", ".join(one for one in measure(found) if one)
+    axes.set_xlabel(textwrap.fill(f"{what} ({better} is better; {confidence(found)} intervals)", WIDE))
     axes.grid(axis="x")
     axes.grid(visible=False, axis="y")
     axes.set_title("Order", fontsize=10, loc="left")

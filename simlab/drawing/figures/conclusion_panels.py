@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, Metric, Pair, Rater
 from simlab.drawing.figures import styles
-from simlab.drawing.figures.conclusion_order import BLUE, GREY, VERMILION, short
+from simlab.drawing.figures.conclusion_order import BLUE, GREY, VERMILION
 from simlab.drawing.text.conclusion_metrics import QUALITIES, VERDICTS
-from simlab.drawing.text.conclusion_pairs import is_compared, open_pairs
+from simlab.drawing.text.conclusion_numbers import measure, short
+from simlab.drawing.text.conclusion_pairs import is_compared, open_pairs, ordered, oriented
 from simlab.drawing.text.conclusion_systems import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_ROWS, MOST_METRICS, MOST_SYSTEMS = 30, 8, 12
-MOST_LETTERS = 16
-LOOKS = {
+MOST_LETTERS, WIDE = 16, 46
+LOOKS: Mapping[str, Mapping[str, Any]] = {
     "claimed": {"color": BLUE, "marker": "o", "markerfacecolor": BLUE},
     "open (not: equal)": {"color": VERMILION, "marker": "s", "markerfacecolor": "white"},
     "never compared": {"color": GREY, "marker": "x", "markerfacecolor": GREY},
@@ -28,10 +30,12 @@ LOOKS = {
 """How pairs look, beyond their colour, by what is concluded about them."""
 
 
-def shown_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+def shown_pairs(found: Conclusion) -> list[Pair]:
     """Return the pairs that are drawn: all, or those that are nearest to the line between claimed and open."""
+    place = {one.system: k for k, one in enumerate(ordered(found))}
+    pairs = sorted(map(oriented, found.pairs), key=lambda one: (place[one.first], place[one.second]))
     if len(pairs) <= MOST_ROWS:
-        return list(pairs)
+        return pairs
     left = open_pairs(pairs)
     claimed = sorted((one for one in pairs if one.verdict), key=lambda one: _edge(one))
     kept = left[: max(MOST_ROWS // 2, MOST_ROWS - len(claimed))]
@@ -58,16 +62,18 @@ def draw_pairs(axes: Axes, found: Conclusion, pairs: Sequence[Pair]) -> set[str]
         if is_compared(one):
             axes.hlines(row, one.low, one.high, color=looks["color"], linewidth=1.4)
         at = one.difference if is_compared(one) else 0.0
-        axes.plot(at, row, linestyle="", markersize=5, zorder=4, **looks)  # type: ignore[arg-type]
-    unit = f", {found.unit}" if found.unit else ""
-    _rows(axes, [_named(one) for one in pairs], f"difference{unit} (simultaneous intervals)")
+        axes.plot(at, row, linestyle="", markersize=5, zorder=4, **looks)
+    what = found.about.get("difference", f"difference, {found.unit}" if found.unit else "difference")
+    _rows(axes, named(pairs), textwrap.fill(f"{what} (simultaneous intervals)", WIDE))
     cut = f" ({len(pairs)} of {len(found.pairs):,}, the hardest to tell apart)" if len(pairs) < len(found.pairs) else ""
     axes.set_title(f"Pairs{cut}", fontsize=10, loc="left")
     return set(states)
 
 
-def _named(pair: Pair) -> str:
-    return f"{short(pair.first, MOST_LETTERS)} - {short(pair.second, MOST_LETTERS)}"
+def named(pairs: Sequence[Pair]) -> list[str]:
+    """Name pairs in their rows."""
+    names = short(list(dict.fromkeys(name for one in pairs for name in (one.first, one.second))), MOST_LETTERS)
+    return [f"{names[one.first]} - {names[one.second]}" for one in pairs]
 
 
 def _state(pair: Pair) -> str:
@@ -86,13 +92,13 @@ def shown_raters(raters: Sequence[Rater]) -> list[Rater]:
 def draw_raters(axes: Axes, found: Conclusion, raters: Sequence[Rater]) -> None:
     """Draw how far above the others raters score the same outputs."""
     axes.axvline(0, color="0.6", linewidth=1)
-    rows = range(len(raters))
+    rows, names = range(len(raters)), short([one.rater for one in raters], MOST_LETTERS)
     axes.hlines(rows, [one.low for one in raters], [one.high for one in raters], color=BLUE, linewidth=1.6, alpha=0.6)
     axes.plot([one.leniency for one in raters], rows, "o", color=BLUE, zorder=4)
     unit = f", {found.unit}" if found.unit else ""
-    _rows(axes, [f"{short(one.rater, MOST_LETTERS)} ({one.n:,})" for one in raters], f"leniency{unit}")
+    _rows(axes, [f"{names[one.rater]} ({one.n:,})" for one in raters], f"leniency{unit}")
     cut = f": {len(raters)} of {len(found.raters):,}" if len(raters) < len(found.raters) else ""
-    axes.set_title(f"Raters, on the same outputs{cut}", fontsize=10, loc="left")
+    axes.set_title(f"Raters{cut}", fontsize=10, loc="left")
 
 
 def draw_metrics(axes: Axes, metrics: Sequence[Metric], order: Sequence[str]) -> None:
@@ -104,17 +110,18 @@ def draw_metrics(axes: Axes, metrics: Sequence[Metric], order: Sequence[str]) ->
         color, marker = styles.COLOURS[row % len(styles.COLOURS)], styles.MARKERS[row % len(styles.MARKERS)]
         axes.hlines(at, [one.low for one in held], [one.high for one in held], color=color, linewidth=1.1, alpha=0.6)
         axes.plot([one.value for one in held], at, marker, color=color, markersize=3.5, zorder=4)
+    names = short([one.name for one in metrics], MOST_LETTERS)
     quality = "/".join(dict.fromkeys(QUALITIES.get(one.quality_of, one.quality_of) for one in metrics))
     _rows(
         axes,
-        [f"{short(one.name, MOST_LETTERS)}\n({VERDICTS[one.verdict]})" for one in metrics],
+        [f"{names[one.name]}\n({VERDICTS[one.verdict]})" for one in metrics],
         f"{quality}, systems best first",
     )
     axes.set_title("Metrics", fontsize=10, loc="left")
 
 
-def draw_means(axes: Axes, found: Conclusion, metric: Metric, order: Sequence[str]) -> list[str]:
-    """Draw the means of systems by humans alone and with a metric; return the names of the ways, in their order."""
+def draw_means(axes: Axes, found: Conclusion, metric: Metric, order: Sequence[str]) -> None:
+    """Draw the means of systems by humans alone and with a metric."""
     ways = [name for name in METHODS if any(one.method == name for one in metric.estimates)]
     place = {system: row for row, system in enumerate(order)}
     for k, way in enumerate(ways):
@@ -123,9 +130,8 @@ def draw_means(axes: Axes, found: Conclusion, metric: Metric, order: Sequence[st
         looks = styles.style(k, METHODS[way])
         axes.hlines(at, [one.low for one in held], [one.high for one in held], color=looks["color"], linewidth=1.1)
         axes.plot([one.value for one in held], at, linestyle="", markersize=3.8, zorder=4, **looks)
-    _rows(axes, [short(one, MOST_LETTERS) for one in order], f"mean{f', {found.unit}' if found.unit else ''}")
+    _rows(axes, list(short(order, MOST_LETTERS).values()), ", ".join(one for one in measure(found) if one))
     axes.set_title(f"With {metric.name}", fontsize=10, loc="left")
-    return ways
 
 
 def _rows(axes: Axes, names: Sequence[str], label: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
 from simlab.concluding.conclusion import Conclusion, Interval, More
@@ -13,6 +14,7 @@ from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
 
 MOST_DECIMALS = 4
+HELD = "\N{NO-BREAK SPACE}"
 
 
 def decimals(found: Conclusion) -> int:
@@ -29,6 +31,32 @@ def decimals_of(halves: Iterable[float]) -> int:
     """
     known = [half for half in halves if math.isfinite(half) and half > 0]
     return min(max(1 - math.floor(math.log10(median(known))), 0), MOST_DECIMALS) if known else 2
+
+
+def measure(found: Conclusion) -> tuple[str, str]:
+    """Name what is estimated of each system, and what it is counted in ("": it is a share, which its name says)."""
+    if found.unit.startswith("share"):
+        return found.unit, ""
+    return str(found.about.get("estimate", "mean")), found.unit
+
+
+def unit_of_differences(found: Conclusion) -> str:
+    """Name what differences of pairs are counted in."""
+    return str(found.about.get("difference", found.unit))
+
+
+def read(found: Conclusion) -> str:
+    """Write what was read without what could be typed to read it otherwise."""
+    return re.sub(r" \(--[^)]*\)", "", found.line)
+
+
+def amount(value: str, unit: str) -> str:
+    """Write a number with its unit.
+
+    >>> amount("2.4", "points"), amount(".21", "share adequate")
+    ('2.4 points', '.21 (share adequate)')
+    """
+    return f"{value} ({unit})" if " " in unit else f"{value} {unit}".rstrip()
 
 
 def span(low: float, high: float, digits: int) -> str:
@@ -95,10 +123,13 @@ def more(held: More) -> str:
     if not math.isfinite(held.low):
         return f"beyond {rough(held.limit)} more {held.unit}"
     # Counts of whole things: a first one that is already too few is never written as part of one.
+    if held.answers.startswith(held.unit):
+        held = held._replace(unit=held.answers, answers="")
     low = max(held.low, 1.0)
     high = rough(max(math.ceil(held.high), 1.0)) if math.isfinite(held.high) else f"beyond {rough(held.limit)}"
     least = rough(math.ceil(low))
-    said = f"{least} more {held.unit}" if least == high else f"{least} to {high} more {held.unit}"
+    unit = held.unit.removesuffix("s") if least == high == "1" else held.unit
+    said = f"{least} more {unit}" if least == high else f"{least} to {high} more {unit}"
     if not held.answers or not math.isfinite(held.high):
         return said
     costs = [rough(math.ceil(each * held.per_unit)) for each in (low, held.high)]
@@ -115,6 +146,35 @@ def listed(names: Sequence[str], most: int) -> str:
     return f"{said} and {len(names) - most:,} more" if len(names) > most else said
 
 
+def short(names: Sequence[str], most: int) -> dict[str, str]:
+    """Cut names that are too long for their place, so that they stay different: at the end, else within.
+
+    >>> short(["a-very-long-name", "short"], 10)
+    {'a-very-long-name': 'a-very-lo…', 'short': 'short'}
+    >>> list(short(["some-model-1-chat", "some-model-2-chat"], 9).values())
+    ['…1…', '…2…']
+    """
+    first = _shared(names)
+    last = _shared([name[first:][::-1] for name in names])
+    half = (most - 1) // 2
+    ways: list[Callable[[str], str]] = [
+        lambda name: f"{name[: most - 1]}…",
+        lambda name: f"{name[:half]}…{name[-half:]}",
+        lambda name: f"{'…' * (first > 0)}{name[first : len(name) - last]}{'…' * (last > 0)}",
+    ]
+    for way in ways:
+        cut = {name: name if len(name) <= most else way(name) for name in names}
+        if len(set(cut.values())) == len(cut) and max(map(len, cut.values()), default=0) <= most:
+            return cut
+    return {name: name for name in names}
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Count the letters with which all names begin."""
+    alike = [len(set(letters)) == 1 for letters in zip(*names, strict=False)]
+    return (*alike, False).index(False)
+
+
 def share(value: float) -> str:
     """Write a share as percent, with one decimal below ten.
 
@@ -128,15 +188,16 @@ def share(value: float) -> str:
 def percent(value: float, mcse: float) -> str:
     """Write a share as percent with its Monte-Carlo standard error.
 
-    >>> percent(0.044, 0.0065), percent(0.61, 0.015), percent(0.61, float("nan"))
-    ('4.4 ± .7 %', '61 ± 2 %', '61 ± ? %')
+    >>> percent(0.044, 0.0065), percent(0.61, 0.015), percent(0.992, 0.003), percent(0.61, float("nan"))
+    ('4.4 ± .7 %', '61 ± 2 %', '99.2 ± .3 %', '61 ± ? %')
     """
     if not math.isfinite(value):
         return "not known"
-    digits = 1 if value < 0.0995 else 0
+    digits = 1 if value < 0.0995 or mcse < 0.005 else 0
     return f"{tables.measured(100 * value, 100 * mcse, digits)} %"
 
 
 def filled(text: str, indent: int = 7) -> str:
-    """Break a sentence to the width of a page, further lines moved in."""
-    return textwrap.fill(text, WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
+    """Break a sentence to the width of a page, further lines moved in; pairs and intervals stay in one piece."""
+    held = re.sub(r"\([^()]{1,24}\)", lambda found: found[0].replace(" ", HELD), text.replace(" - ", f"{HELD}-{HELD}"))
+    return textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False).replace(HELD, " ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from simlab.concluding.conclusion import Conclusion, More, Pair
+from simlab.concluding.conclusion import Conclusion, More, Pair, System, WithinMargin
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text.tables import number
 from simlab.messages import several
@@ -13,6 +13,12 @@ from simlab.messages import several
 MOST_OPEN = 3
 MOST_GROUPED, MOST_GROUPS = 15, 5
 MOST_CHANGES = 4
+TURNED: Mapping[WithinMargin, WithinMargin] = {
+    "better": "worse",
+    "worse": "better",
+    "not_inferior": "not_superior",
+    "not_superior": "not_inferior",
+}
 WITHIN = {
     "better": "better by more",
     "worse": "worse by more",
@@ -22,9 +28,32 @@ WITHIN = {
 }
 
 
+def ordered(found: Conclusion) -> list[System]:
+    """Return the systems as estimated, best first; what is not known is last."""
+    sign = 1 if found.lower_is_better else -1
+    return sorted(found.systems, key=lambda one: sign * one.estimate if math.isfinite(one.estimate) else math.inf)
+
+
 def open_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return pairs that are compared and not claimed, the ones that least would settle first."""
-    return sorted((one for one in pairs if not one.verdict and is_compared(one)), key=_closeness)
+    """Return pairs that are compared and not claimed, the ones that least would settle first; the better one leads."""
+    return sorted((oriented(one) for one in pairs if not one.verdict and is_compared(one)), key=_closeness)
+
+
+def oriented(pair: Pair) -> Pair:
+    """Name the system first that came out better."""
+    if pair.direction >= 0:
+        return pair
+    within = None if pair.within is None else TURNED.get(pair.within, pair.within)
+    return pair._replace(
+        first=pair.second,
+        second=pair.first,
+        difference=-pair.difference,
+        low=-pair.high,
+        high=-pair.low,
+        direction=-pair.direction,
+        verdict=-pair.verdict,
+        within=within,
+    )
 
 
 def is_compared(pair: Pair) -> bool:
@@ -58,8 +87,8 @@ def claims(found: Conclusion, digits: int, *, brief: bool = False) -> Iterator[s
         said += f" ({several(len(grouped) - MOST_GROUPS, 'group')} more)" if len(grouped) > MOST_GROUPS else ""
     said += f". Open is not equal: {difference(left[0], digits)}." if left else "."
     if found.detectable is not None and math.isfinite(found.detectable):
-        unit = f" {found.unit}" if found.unit else ""
-        said += f" Such a table finds a difference of {number(found.detectable, digits)}{unit} with 80 %."
+        least = numbers.amount(number(found.detectable, digits), numbers.unit_of_differences(found))
+        said += f" Such a table finds a difference of {least} with 80 %."
     yield numbers.filled(said)
 
 
@@ -102,7 +131,7 @@ def groups(found: Conclusion) -> list[list[str]]:
 
     A system may be in several. Source: Bron and Kerbosch 1973, with a pivot.
     """
-    names = [one.system for one in found.systems]
+    names = [one.system for one in ordered(found)]
     if len(names) > MOST_GROUPED:
         return []
     near: dict[str, set[str]] = {name: set() for name in names}
@@ -126,14 +155,18 @@ def _cliques(inside: Set[str], may: Set[str], done: Set[str], near: Mapping[str,
 
 def within(found: Conclusion) -> Iterator[str]:
     """Say which pairs are equivalent, or not inferior, by the margin that was asked for."""
-    answered = [one for one in found.pairs if one.within is not None]
+    answered = [oriented(one) for one in found.pairs if one.within is not None]
     if not answered:
         return
     by = {word: [one for one in answered if one.within == word] for word in WITHIN}
     said = [f"{WITHIN[word]}: {_shown(of)}" for word, of in by.items() if of]
     left = sum(one.within == "open" for one in answered)
     margin = found.about.get("margin")
-    head = "Up to the margin" if margin is None else f"Up to {margin:g} {found.unit}".rstrip()
+    head = (
+        "Up to the margin"
+        if margin is None
+        else f"Up to {numbers.amount(f'{margin:g}', numbers.unit_of_differences(found))}"
+    )
     yield numbers.filled(f"{head}: {'; '.join([*said, *([f'{left:,} open'] if left else [])])}.")
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence, Set
 
 from simlab.concluding.conclusion import Conclusion, Estimated, Metric, System
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import tables
-from simlab.drawing.text.conclusion_pairs import beaten
+from simlab.drawing.text.conclusion_pairs import beaten, ordered
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
+from simlab.messages import several
 
 MOST_SYSTEMS, FIRST, LAST = 20, 12, 4
 """Of more systems than a page holds the first and the last are shown."""
-LEAST_ROOM = 12
+LEAST_ROOM, MOST_LETTERS = 12, 32
 UNEVEN = 1.25
 """Answers are counted system by system where the most are so many times the least."""
 METHODS = {
@@ -33,25 +33,19 @@ def table(found: Conclusion, digits: int) -> str:
     shown, cut = _shown(systems)
     header, columns = _columns(found, shown, digits)
     below, names = beaten(found.pairs), [one.system for one in systems]
+    brief = numbers.short(names, MOST_LETTERS)
+    columns = [[row[0], brief[row[1]], *row[2:]] for row in columns]
     room = WIDTH - sum(max(map(len, column)) + 2 for column in zip(header, *columns, strict=True))
-    beats = [_beats(below.get(one.system, set()), one.system, names, room) for one in shown]
+    beats = [
+        _beats({brief[name] for name in below.get(one.system, ())}, brief[one.system], list(brief.values()), room)
+        for one in shown
+    ]
     rows = [[*row, said] for row, said in zip(columns, beats, strict=True)]
     lines = tables.aligned([*header, "better than"], rows, left=2, last_left=True).splitlines()
     if cut:
         text = f"... {len(cut):,} systems between, ranks {_ranks(cut)}: --format json has all"
         lines.insert(1 + FIRST, text)
     return "\n".join(lines)
-
-
-def ordered(found: Conclusion) -> list[System]:
-    """Return the systems, best first: by the ranks they may have, then as estimated; what is not known is last."""
-    sign = 1 if found.lower_is_better else -1
-
-    def key(one: System) -> tuple[bool, float, float]:
-        unknown = not math.isfinite(one.estimate)
-        return unknown, one.rank_low + one.rank_high, 0.0 if unknown else sign * one.estimate
-
-    return sorted(found.systems, key=key)
 
 
 def _shown(systems: Sequence[System]) -> tuple[list[System], list[System]]:
@@ -71,8 +65,7 @@ def _columns(found: Conclusion, shown: Sequence[System], digits: int) -> tuple[l
         rows = [[*row, f"{one.n:,}"] for row, one in zip(rows, shown, strict=True)]
     if metric := estimated_with(found.metrics):
         return _side_by_side(metric, header, rows, digits)
-    noun = str(found.about.get("estimate", "mean"))
-    header += [f"{noun}, {found.unit}" if found.unit else noun, f"{confidence(found)} interval"]
+    header += [", ".join(one for one in numbers.measure(found) if one), f"{confidence(found)} interval"]
     values = [[number(one.estimate, digits), numbers.span(one.low, one.high, digits)] for one in shown]
     return header, [[*row, *value] for row, value in zip(rows, values, strict=True)]
 
@@ -128,5 +121,7 @@ def _beats(below: Set[str], name: str, names: Sequence[str], room: int) -> str:
     if below == set(names[names.index(first) :]):
         ways.append(f"all from {first} down")
     fitting = [said for said in ways if len(said) <= max(room, LEAST_ROOM)]
-    rest = len(below) - 1
-    return min(fitting, key=len) if fitting else f"{first} and {rest:,} more"
+    if fitting:
+        return min(fitting, key=len)
+    counted = f"{first} and {len(below) - 1:,} more"
+    return counted if len(below) > 1 and len(counted) <= room else several(len(below), "system")

@@ -111,16 +111,15 @@ def _again(found: Conclusion, brief: bool) -> Iterator[str]:
         yield "No claim, so that there is nothing that a repetition could confirm."
         return
     what = f"all {claimed:,} claims" if claimed > 1 else "the claim"
-    yield numbers.filled(
-        f"A repetition confirms {what}: {numbers.interval(again.srp)} same raters, "
-        f"{numbers.interval(again.srp_new_study)} all new ({_after(again, brief)})."
-    )
+    held = [(again.srp, "same raters"), (again.srp_new_study, "all new")]
+    said = ", ".join(f"{numbers.interval(one)} {who}" for one, who in held if math.isfinite(one.value))
+    yield numbers.filled(f"A repetition confirms {what}: {said or 'not known'} ({_after(again, brief)}).")
 
 
 def _after(again: Repetition, brief: bool) -> str:
     if brief:
         return "after the fact"
-    return f"after the fact: {again.studies:,} studies of the world {again.world}, fitted to this table"
+    return f"after the fact, 90 % intervals; {again.studies:,} studies in worlds fitted to this table: {again.world}"
 
 
 def _checked(held: Control | None) -> Iterator[str]:

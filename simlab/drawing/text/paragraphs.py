@@ -13,8 +13,8 @@ from typing import Any
 from simlab.concluding.conclusion import Conclusion, Metric
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import references
-from simlab.drawing.text.conclusion_pairs import beaten, difference, is_compared, open_pairs
-from simlab.drawing.text.conclusion_systems import confidence, ordered
+from simlab.drawing.text.conclusion_pairs import beaten, difference, is_compared, open_pairs, ordered
+from simlab.drawing.text.conclusion_systems import confidence
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
 from simlab.messages import several
@@ -64,7 +64,7 @@ def of_plan(config: Mapping[str, Any], digest: str) -> str:
 
 def methods(found: Conclusion) -> list[str]:
     """Name the methods that a conclusion rests on; those of its records are known without being told."""
-    names = list(found.about.get("methods", ()))
+    names = list(found.about.get("methods", [found.about.get("test", "")]))
     names += [found.promise.multiplicity] if found.promise.multiplicity not in names else []
     used = {one.method for metric in found.metrics for one in metric.estimates}
     names += ["ppi"] if "ppi" in used else []
@@ -96,7 +96,7 @@ def _design(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _collected(found: Conclusion) -> Iterator[str]:
-    yield f"We collected {found.line}."
+    yield f"We collected {numbers.read(found)}."
     if found.plan is None:
         yield "Design and analysis were not registered with simlab beforehand."
         return
@@ -135,11 +135,10 @@ def _first(found: Conclusion, digits: int) -> Iterator[str]:
     systems = ordered(found)
     if not systems or not math.isfinite(systems[0].estimate):
         return
-    best, noun = systems[0], found.about.get("estimate", "mean")
+    best, (noun, unit) = systems[0], numbers.measure(found)
     value, span = number(best.estimate, digits), numbers.span(best.low, best.high, digits)
-    unit = f"{found.unit}; " if found.unit else ""
     rank = "rank 1" if best.rank_high == 1 else f"its rank may be {numbers.rank(best.rank_low, best.rank_high)}"
-    within = f"{unit}{confidence(found)} interval {span}"
+    within = "; ".join([*([unit] if unit else []), f"{confidence(found)} interval {span}"])
     yield f"{best.system} came out first ({rank}), with a {noun} of {value} ({within})."
 
 
@@ -156,7 +155,7 @@ def _named(found: Conclusion) -> str:
 
 
 def _of_metric(metric: Metric) -> str:
-    reason = f", since {metric.reason}" if metric.reason else ""
+    reason = f" ({metric.reason})" if metric.reason else ""
     return f"The metric {metric.name} {OF_USE[metric.verdict]}{reason}."
 
 
@@ -164,10 +163,11 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
     """Say what a repetition would confirm, and what studies of equal systems claim: simulated, after the fact."""
     claimed = any(one.verdict for one in found.pairs)
     if (again := found.repetition) is not None and claimed:
+        ways = [(again.srp, "by the same raters"), (again.srp_new_study, "where raters and documents are new")]
+        said = [f"in {numbers.interval(one)} {who}" for one, who in ways if math.isfinite(one.value)]
         yield (
-            f"In {again.studies:,} simulated repetitions (law {again.world}, fitted to these data after the fact) "
-            f"every claim is confirmed in {numbers.interval(again.srp)} by the same raters, and in "
-            f"{numbers.interval(again.srp_new_study)} where raters and documents are new."
+            f"Of {again.studies:,} repetitions, simulated after the fact in worlds fitted to these data "
+            f"({again.world}), every claim is confirmed {' and '.join(said)} (90 % intervals)."
         )
     if (held := found.control) is not None:
         some = numbers.percent(held.some_claim, held.some_claim_mcse)

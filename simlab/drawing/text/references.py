@@ -75,6 +75,7 @@ METHODS = {
         "each pair was compared by flipping the signs of whole raters, so that the test speaks of raters like these",
         ("Canay et al. 2017",),
     ),
+    "flips": Method("signs of whole clusters of answers were flipped at random", ("Canay et al. 2017",)),
     "document_flips": Method(
         "each pair was compared by flipping the signs of whole documents, which takes these raters as given",
         ("Canay et al. 2017",),

@@ -1,0 +1,127 @@
+"""Hold what two tables say of the same systems against each other: which claims of one contradict the other's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simlab.concluding.conclusion import Conclusion, Pair
+from simlab.concluding.record import record
+from simlab.messages import legible, several
+from simlab.types import InputError
+
+_SEPARATED = re.compile(r"[./:_-]")
+MOST_NAMED = 3
+
+
+class Both(NamedTuple):
+    """Hold a pair that two tables compare, the first's way round."""
+
+    one: Pair
+    other: Pair
+    turned: bool
+
+    @property
+    def other_verdict(self) -> int:
+        """Return what the other table claims, the same way round."""
+        return -self.other.verdict if self.turned else self.other.verdict
+
+    @property
+    def contradicts(self) -> bool:
+        """Tell whether both claim, and opposite things."""
+        return self.one.verdict * self.other_verdict < 0
+
+
+def with_second(found: Conclusion, other: Conclusion, table: Path) -> Conclusion:
+    """Add what a second table says of the same pairs; raise InputError where the two share no two systems.
+
+    Systems are matched by name; a beginning that all names of a table share, such as `wmt23.`, is left aside where
+    names agree without it only.
+    """
+    names = matched([one.system for one in found.systems], [one.system for one in other.systems])
+    pairs = shared(found.pairs, other.pairs, names)
+    if not pairs:
+        raise InputError(
+            f"{legible(table)}: shares no two systems with the first table, so that nothing can be held against each "
+            "other; name systems alike"
+        )
+    against = [one for one in pairs if one.contradicts]
+    claimed = sum(bool(one.one.verdict and one.other.verdict) for one in pairs)
+    about: dict[str, Any] = {
+        "table": str(table),
+        "pairs": len(pairs),
+        "claimed_by_first": sum(bool(one.one.verdict) for one in pairs),
+        "claimed_by_second": sum(bool(one.other.verdict) for one in pairs),
+        "claimed_by_both": claimed,
+        "contradictions": [_contradiction(one) for one in against],
+        "conclusion": record(other),
+    }
+    lines = [*found.lines, _said(len(pairs), about, against)]
+    return replace(found, about={**found.about, "second": about}, lines=lines)
+
+
+def matched(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str]:
+    """Say which names of the others are which of the first.
+
+    >>> matched(["wmt23.A", "wmt23.B"], ["A", "B", "C"])
+    {'A': 'wmt23.A', 'B': 'wmt23.B'}
+    """
+    found = {name: name for name in others if name in set(names)}
+    for ours, theirs in ((names, shortened(others)), (shortened(names), others), (shortened(names), shortened(others))):
+        known = dict(zip(ours, names, strict=True))
+        tried = {name: known[short] for name, short in zip(others, theirs, strict=True) if short in known}
+        found = tried if len(tried) > len(found) else found
+    return found
+
+
+def shortened(names: Sequence[str]) -> list[str]:
+    """Leave aside a beginning that all of several names share, up to a mark such as a dot.
+
+    >>> shortened(["wmt23.A", "wmt23.B"]), shortened(["A", "B"])
+    (['A', 'B'], ['A', 'B'])
+    """
+    mark = _SEPARATED.search(names[0]) if len(names) > 1 else None
+    start = names[0][: mark.end()] if mark else ""
+    rest = [name.removeprefix(start) for name in names]
+    return rest if all(name.startswith(start) for name in names) and all(rest) else list(names)
+
+
+def shared(pairs: Sequence[Pair], others: Sequence[Pair], names: Mapping[str, str]) -> list[Both]:
+    """List the pairs that both compare."""
+    known = {(one.first, one.second): one for one in pairs}
+    found = []
+    for other in others:
+        first, second = names.get(other.first), names.get(other.second)
+        if first is None or second is None:
+            continue
+        if (first, second) in known:
+            found.append(Both(known[first, second], other, False))
+        elif (second, first) in known:
+            found.append(Both(known[second, first], other, True))
+    return found
+
+
+def _contradiction(of: Both) -> dict[str, Any]:
+    turn = -1 if of.turned else 1
+    return {
+        "first": of.one.first,
+        "second": of.one.second,
+        "difference": of.one.difference,
+        "other_difference": turn * of.other.difference,
+        "verdict": of.one.verdict,
+        "other_verdict": of.other_verdict,
+    }
+
+
+def _said(n: int, about: Mapping[str, Any], against: Sequence[Both]) -> str:
+    claims = f"of {several(n, 'pair')} in both tables, this one claims {about['claimed_by_first']:,}, the second "
+    claims += f"{about['claimed_by_second']:,}, both {about['claimed_by_both']:,}"
+    if not against:
+        return f"Second table: {claims}; no claim contradicts another."
+    named = ", ".join(f"{one.one.first} - {one.one.second}" for one in against[:MOST_NAMED])
+    rest = f" and {len(against) - MOST_NAMED:,} more" if len(against) > MOST_NAMED else ""
+    contradict = "1 contradicts" if len(against) == 1 else f"{len(against):,} contradict"
+    return f"Second table: {claims}; {contradict} each other: {legible(named, 200)}{rest}."

@@ -1,0 +1,172 @@
+"""Measure what is promised of conclusions from tables of ratings: each function yields a row for each promise.
+
+Tables are drawn as people have them (see `made_ratings`) and concluded from by the analysis that their layout gets, as
+`simlab conclude` does; each table is one unit. Where the analysis takes raters as given, those have no tastes, so that
+what is true of these raters is what is true.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from made_ratings import Plan, made
+from promise_rows import Row, Side
+
+from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.ratings.choosing import Layout, config_of, layout_of
+from simlab.concluding.ratings.collecting import collected, in_whole, of_ratings
+from simlab.concluding.ratings.findings import Table, concluded
+from simlab.concluding.wanted import Wanted
+from simlab.rng import stream
+from simlab.tables.held import Ratings
+
+GIVEN = Plan(raters=3, taste=0.0, leniency=0.0)
+TABLES: Mapping[str, Plan] = {
+    "7 raters, side by side": Plan(documents=40),
+    "15 raters, side by side, skewed": Plan(documents=60, raters=15, skewed=True),
+    "7 raters, ungrouped": Plan(documents=60, grouped=False),
+    "7 raters, two ratings": Plan(per_output=2),
+    "7 raters, two ratings, 10 % missing": Plan(per_output=2, segments=2, came=0.9),
+    "7 raters, three ratings, skewed, steps of 1": Plan(per_output=3, skewed=True, step=1.0),
+    "15 raters, two ratings, ungrouped, 20 documents, steps of 1": Plan(
+        raters=15, documents=20, per_output=2, grouped=False, step=1.0
+    ),
+    "6 raters, two ratings, uneven loads": Plan(raters=6, per_output=2, even=3.0),
+    "7 raters rate all of 12 documents": Plan(documents=12, per_output=7),
+    "15 raters rate all of 8 documents, skewed": Plan(raters=15, documents=8, per_output=15, skewed=True),
+    "3 raters": GIVEN,
+    "3 raters, 8 documents": GIVEN._replace(documents=8),
+    "3 raters, 12 documents, skewed": GIVEN._replace(documents=12, skewed=True),
+    "3 raters, two ratings, 20 documents": GIVEN._replace(documents=20, per_output=2),
+}
+FAR: Mapping[str, Plan] = {
+    "8 systems, 7 raters, side by side": Plan(systems=8),
+    "8 systems, 10 raters, two ratings": Plan(systems=8, raters=10, per_output=2),
+    "8 systems, 3 raters, 20 documents": GIVEN._replace(systems=8, documents=20),
+}
+QUALITY = np.array([0.0, 0.0, 0.5, 1.6])
+QUICK = ("7 raters, side by side", "7 raters, two ratings", "3 raters, 12 documents, skewed")
+
+
+def conclusion(ratings: Ratings, words: tuple[str, ...] = (), **asked: Any) -> Conclusion:
+    """Conclude from a table that was made, as from one that was read."""
+    whole = in_whole(of_ratings(ratings, np.ones(len(ratings.score), bool))).ratings
+    config = _config(layout_of(whole), words)
+    return concluded(config, collected(whole, 1), Wanted(overrides=words, **asked), Table({}, ""))
+
+
+@functools.cache
+def _config(layout: Layout, words: tuple[str, ...]) -> Mapping[str, Any]:
+    return config_of(layout, Wanted(overrides=words, seed=1))
+
+
+def row(name: str, setting: str, bound: float, values: list[float], side: Side = "at most") -> Row:
+    share = float(np.mean(values))
+    # Where none, or all, are counted, the error is that of one more.
+    held = min(max(share, 1 / (len(values) + 2)), 1 - 1 / (len(values) + 2))
+    spread = np.std(values, ddof=1) if set(values) - {0.0, 1.0} else np.sqrt(held * (1 - held))
+    return Row(name, setting, bound, share, float(spread / len(values) ** 0.5), len(values), side)
+
+
+def claims_of_equal_systems(n: int, tables: tuple[str, ...] = tuple(TABLES), level: float = 0.05) -> Iterator[Row]:
+    """Count tables of equal systems in which any pair is claimed to differ."""
+    for name in tables:
+        found = [conclusion(table) for table in _tables(name, TABLES[name], n)]
+        wrong = [float(any(pair.verdict for pair in one.pairs)) for one in found]
+        yield row("some claim, systems equal", f"{name} ({_tests(found)})", level, wrong)
+
+
+def segment_t_tests(n: int, tables: tuple[str, ...] = tuple(TABLES)) -> Iterator[Row]:
+    """Count what uncorrected t tests over segments find in equal systems: of pairs, and of tables (the control)."""
+    from scipy.stats import ttest_rel
+
+    for name in tables:
+        of_pairs, some = [], []
+        for table in _tables(name, TABLES[name], n):
+            score = _of_outputs(table)
+            apart = [(i, j) for i in range(score.shape[1]) for j in range(i)]
+            p = np.array([ttest_rel(score[:, i], score[:, j], nan_policy="omit").pvalue for i, j in apart])
+            of_pairs.append(float(np.mean(p <= 0.05)))
+            some.append(float(p.min() <= 0.05))
+        yield row("a pair, t over segments, uncorrected", name, 0.05, of_pairs, "control above")
+        yield row("some claim, t over segments, uncorrected", name, 0.05, some, "control above")
+
+
+def errors_and_coverage(n: int, tables: tuple[str, ...] = tuple(TABLES)) -> Iterator[Row]:
+    """Count tables with a wrong claim, tables whose intervals hold all differences, intervals of systems, and finds."""
+    for name in tables:
+        plan = {**TABLES, **FAR}[name]
+        quality = QUALITY if plan.systems == len(QUALITY) else 1.5 * np.arange(plan.systems)
+        found = [conclusion(table) for table in _tables(name, plan, n, quality)]
+        truth = {(f"s{i}", f"s{j}"): quality[i] - quality[j] for i in range(len(quality)) for j in range(len(quality))}
+        setting = f"{name} ({_tests(found)})"
+        yield row("some wrong claim", setting, 0.05, [float(_wrong(one, truth)) for one in found])
+        yield row("all differences in their intervals", setting, 0.95, [_held(one, truth) for one in found], "at least")
+        if not plan.skewed:
+            systems = [_held_alone(one, quality) for one in found]
+            yield row("a system's mean in its interval", setting, 0.95, systems, "at least")
+        if np.ptp(quality) < 2:
+            power = [float(np.mean([p.verdict != 0 for p in one.pairs if truth[p.first, p.second]])) for one in found]
+            yield row("differences found", setting, 0.1, power, "at least")
+
+
+def many_to_one(n: int, tables: tuple[str, ...] = QUICK) -> Iterator[Row]:
+    """Count claims against a baseline among equal systems: a family of its own."""
+    for name in tables:
+        found = [conclusion(table, against="s0") for table in _tables(name, TABLES[name], n)]
+        wrong = [float(any(pair.verdict for pair in one.pairs)) for one in found]
+        yield row("some claim against one baseline, systems equal", f"{name} ({_tests(found)})", 0.05, wrong)
+
+
+def within_a_margin(n: int, tables: tuple[str, ...] = QUICK) -> Iterator[Row]:
+    """Count tables in which a pair that differs by just the margin is called equivalent, or not inferior."""
+    for name in tables:
+        plan, quality = TABLES[name], np.array([0.0, 0.0, 0.5, 0.5])
+        found = [conclusion(table, margin=0.5) for table in _tables(name, plan, n, quality)]
+        wrong = [float(any(_at_margin(pair, one.lower_is_better) for pair in one.pairs)) for one in found]
+        yield row("some pair at the margin called inside", f"{name} ({_tests(found)})", 0.05, wrong)
+
+
+def _at_margin(pair: Any, lower: bool) -> bool:
+    """Tell whether a pair that differs by the margin is said not to: s0, s1 have 0, s2, s3 half a point."""
+    if (pair.first in ("s0", "s1")) == (pair.second in ("s0", "s1")):
+        return False
+    worse_first = not lower
+    return pair.within in ("equivalent", "not_inferior" if worse_first else "not_superior")
+
+
+def _tables(name: str, plan: Plan, n: int, quality: np.ndarray | None = None) -> Iterator[Ratings]:
+    return (made(stream(31, name, number), plan, quality) for number in range(n))
+
+
+def _tests(found: list[Conclusion]) -> str:
+    names = [str(one.about["test"]) for one in found]
+    return max(sorted(set(names)), key=names.count)
+
+
+def _of_outputs(table: Ratings) -> np.ndarray:
+    """Return mean scores of outputs, `[item, system]`."""
+    shape = len(table.document), table.n_systems
+    output = table.item * table.n_systems + table.system
+    count = np.bincount(output, minlength=shape[0] * shape[1])
+    total = np.bincount(output, weights=table.score, minlength=shape[0] * shape[1])
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(shape)
+
+
+Truth = Mapping[tuple[str, str], float]
+
+
+def _wrong(found: Conclusion, truth: Truth) -> bool:
+    better = -1 if found.lower_is_better else 1
+    return any(p.verdict and np.sign(truth[p.first, p.second]) * better != p.verdict for p in found.pairs)
+
+
+def _held(found: Conclusion, truth: Truth) -> float:
+    return float(all(p.low - 1e-9 <= truth[p.first, p.second] <= p.high + 1e-9 for p in found.pairs))
+
+
+def _held_alone(found: Conclusion, quality: np.ndarray) -> float:
+    return float(np.mean([one.low <= quality[int(one.system[1:])] <= one.high for one in found.systems]))

@@ -1,0 +1,57 @@
+"""Hold conclusions from tables of ratings to what they promise, on tables as people have them.
+
+Quick versions take few tables and allow five errors; long ones must hold within three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from promise_rows import Row
+from table_promises import (
+    FAR,
+    QUICK,
+    TABLES,
+    claims_of_equal_systems,
+    errors_and_coverage,
+    many_to_one,
+    some_segment_t_test,
+    within_a_margin,
+)
+
+
+def broken(rows: Iterable[Row], errors: float) -> list[Row]:
+    return [row for row in rows if not row.holds(errors)]
+
+
+def test_equal_systems_are_seldom_claimed_to_differ() -> None:
+    assert broken(claims_of_equal_systems(60, QUICK), 5) == []
+
+
+def test_t_tests_over_segments_claim_that_equal_systems_differ() -> None:
+    assert broken(some_segment_t_test(60, ("7 raters, two ratings, 10 % missing",)), 5) == []
+
+
+def test_intervals_hold_all_differences_and_claims_are_right() -> None:
+    assert broken(errors_and_coverage(60, QUICK), 5) == []
+
+
+@pytest.mark.long
+def test_equal_systems_are_seldom_claimed_to_differ_whatever_the_table() -> None:
+    assert broken(claims_of_equal_systems(1500), 3) == []
+
+
+@pytest.mark.long
+def test_intervals_hold_all_differences_and_claims_are_right_whatever_the_table() -> None:
+    assert broken(errors_and_coverage(1000, (*TABLES, *FAR)), 3) == []
+
+
+@pytest.mark.long
+def test_t_tests_over_segments_are_wrong_about_every_table() -> None:
+    assert broken(some_segment_t_test(300), 3) == []
+
+
+@pytest.mark.long
+def test_baselines_and_margins_keep_their_promise() -> None:
+    assert broken([*many_to_one(1000), *within_a_margin(1000)], 3) == []
