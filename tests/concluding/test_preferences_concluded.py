@@ -250,6 +250,20 @@ def test_limits_are_said(rows: list[Row], words: str, table: Callable[[Sequence[
     to_json(found)
 
 
+def test_a_metric_is_only_held_beside_humans() -> None:
+    found = told(EXAMPLE, replace(QUIET, metrics=("judge",)))
+    assert "judge is not used for claims" in said(found)
+    assert found.pairs == told(EXAMPLE).pairs
+    with pytest.raises(InputError, match="no such metric"):
+        told(EXAMPLE, replace(QUIET, metrics=("bleu",)))
+
+
+@pytest.mark.parametrize("asked", [{"second": EXAMPLE}, {"threshold": 0.5}, {"adequate_from": 1.0}, {"margin": 2.0}])
+def test_what_cannot_be_asked_of_comparisons_is_refused(asked: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        told(EXAMPLE, replace(QUIET, **asked))
+
+
 def test_nothing_is_concluded_from_nothing(table: Callable[[Sequence[Row]], Path]) -> None:
     with pytest.raises(InputError, match="no comparison says who won"):
         told(table([("i1", "A", "B", "", "r1")]))

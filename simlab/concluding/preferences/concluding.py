@@ -15,7 +15,9 @@ from simlab.concluding.preferences import limits, settling, standing
 from simlab.concluding.preferences.again import MOST, STUDIES, Again, again
 from simlab.concluding.preferences.claims import Claims, claims
 from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
+from simlab.concluding.preferences.metrics import agreement
 from simlab.concluding.wanted import LEVEL, Wanted
+from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.types import COMPARE, Bools, InputError
 
@@ -24,8 +26,22 @@ UNIT = "share of wins"
 
 def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
     """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
-    held = without_raters(of_table(preferences.read(table, wanted.told)), wanted)
+    _check(table, wanted)
+    read = preferences.read(table, wanted.told, list(wanted.metrics) or None)
+    held = of_table(read)
+    held = without_raters(replace(held, notes=(*held.notes, *agreement(read))), wanted)
     return _by_rule(table, held, wanted, say) if wanted.overrides else of_held(held, wanted, say)
+
+
+def _check(table: Path, wanted: Wanted) -> None:
+    """Raise InputError for what cannot be asked of comparisons."""
+    if wanted.second is not None:
+        raise InputError(f"{legible(wanted.second)}: comparisons are concluded from one table; put the rows together")
+    for option, value in (("--adequate-from", wanted.adequate_from), ("--threshold", wanted.threshold)):
+        if value is not None:
+            raise InputError(f"{option} is of scores, and {legible(table)} holds comparisons; leave it out")
+    if wanted.margin is not None and wanted.margin >= 1:
+        raise InputError(f"--margin {wanted.margin:g}: differences are shares of wins less losses; stay below 1")
 
 
 def _by_rule(table: Path, held: Held, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
