@@ -28,7 +28,7 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
     _check(table, wanted)
     read = preferences.read(table, wanted.told, list(wanted.metrics) or None)
-    held = of_table(read)
+    held = of_table(read, legible(table))
     held = without_raters(replace(held, notes=(*held.notes, *agreement(read))), wanted)
     return _by_rule(table, held, wanted, say) if wanted.overrides else of_held(held, wanted, say)
 

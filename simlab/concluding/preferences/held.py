@@ -48,10 +48,10 @@ class Held:
         return self.system_names.index(system)
 
 
-def of_table(table: Preferences) -> Held:
-    """Take the votes of humans from a table; raise InputError where there is none."""
+def of_table(table: Preferences, where: str) -> Held:
+    """Take the votes of humans from a table that is called `where`; raise InputError if there is none."""
     if not len(table.outcome):
-        raise InputError("no comparison says who won; fill in winner, or counts in a_wins, ties and b_wins")
+        raise InputError(f"{where}: no comparison says who won; fill in winner, or counts in a_wins, ties and b_wins")
     turned = table.first > table.second
     value = np.where(turned, table.outcome - 1, 1 - table.outcome)
     return Held(
