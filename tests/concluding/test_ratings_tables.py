@@ -315,3 +315,14 @@ def test_flips_too_few_for_the_level_are_said_to_be(words: tuple[str, ...]) -> N
     answer = found(EXAMPLE, overrides=words)
     assert not any(one.verdict for one in answer.pairs)
     assert any("could be claimed" in one for one in answer.warnings)
+
+
+@pytest.mark.parametrize("word", ["design.documents=3", "systems.n_systems=4", "question=compare"])
+def test_how_ratings_were_collected_is_not_asked(table: Path, word: str) -> None:
+    with pytest.raises(InputError, match="is seen in the table"):
+        found(table, overrides=(word,))
+
+
+def test_a_level_is_said_once(table: Path) -> None:
+    with pytest.raises(InputError, match=r"--level 0.1 and decision.level=.2: say it once"):
+        found(table, level=0.1, overrides=("decision.level=.2",))
