@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from simlab.commands.notebook import compare, plot, query, run, sweep
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
+    from simlab.commands.notebook_campaigns import export
+    from simlab.commands.notebook_conclusion import Concluded, conclude
     from simlab.commands.notebook_tables import agreement, backtest, detect, fit, fit_metric
     from simlab.store.opening import config_of, open_results
     from simlab.types import InputError
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Concluded",
     "FittedMetrics",
     "FittedWorld",
     "InputError",
@@ -29,8 +32,10 @@ __all__ = [
     "agreement",
     "backtest",
     "compare",
+    "conclude",
     "config_of",
     "detect",
+    "export",
     "fit",
     "fit_metric",
     "open_results",
@@ -43,7 +48,9 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("compare", "plot", "query", "run", "sweep"), "simlab.commands.notebook"),
     **dict.fromkeys(("FittedMetrics", "FittedWorld"), "simlab.commands.notebook_answers"),
+    **dict.fromkeys(("Concluded", "conclude"), "simlab.commands.notebook_conclusion"),
     **dict.fromkeys(("agreement", "backtest", "detect", "fit", "fit_metric"), "simlab.commands.notebook_tables"),
+    "export": "simlab.commands.notebook_campaigns",
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),
     "InputError": "simlab.types",
 }

@@ -294,11 +294,45 @@ def order(
     _say(_with_csv(lambda form: orders.answer(*store, world, study, form)), form, save)
 
 
+@app.command(epilog="Example: simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")
+def export(
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Write .csv, with --as events .jsonl, and FILE.study.yaml.")
+    ],
+    where: Where = None,
+    world: Annotated[int, typer.Option(metavar="N", help="Index of the world.", min=0)] = 0,
+    pool: Annotated[int, typer.Option(metavar="N", help="Index of the pool of raters.", min=0)] = 0,
+    draw: Annotated[int, typer.Option(metavar="N", help="Index of the draw of documents.", min=0)] = 0,
+    study: Annotated[int, typer.Option(metavar="N", help="Index of the study in its world.", min=0)] = 0,
+    form: Annotated[
+        Literal["table", "events"], typer.Option("--as", help="One row, or one event, for each answer.")
+    ] = "table",
+    plugins: Plugins = None,
+) -> None:
+    """Export one campaign of a store as a table like anyone's.
+
+    AXIS=VALUE names its cell. FILE.study.yaml, beside the table, holds the study and what an analyst is told:
+    `simlab conclude FILE --plan FILE.study.yaml` concludes what the store does.
+    """
+    from simlab.commands import export as exports
+    from simlab.commands.launch import Launched
+    from simlab.types import Place
+
+    _end(Launched(*exports.answer(*_store(where), Place(world, pool, draw, study), out, form, plugins or [])))
+
+
 @app.command(epilog="Example: simlab conclude ratings.csv --against baseline --figure order.png")
 def conclude(
     words: Annotated[list[str] | None, typer.Argument(metavar="TABLE [TABLE] [KEY=VALUE]", hidden=True)] = None,
+    world: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the world.", min=0)] = None,
+    pool: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the pool of raters.", min=0)] = None,
+    draw: Annotated[
+        int | None, typer.Option(metavar="N", help="With DIR: index of the documents' draw.", min=0)
+    ] = None,
+    study: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the study.", min=0)] = None,
+    plugins: Plugins = None,
     plan: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Follow this study file: its design, and its analysis.")
+        Path | None, typer.Option(metavar="FILE", help="Follow this study file; without TABLE: say what is planned.")
     ] = None,
     promise: Annotated[
         Literal["fixed", "anytime"] | None,
@@ -314,7 +348,7 @@ def conclude(
         str | None, typer.Option(metavar="SYSTEM", help="Compare all systems with this one only.")
     ] = None,
     margin: Annotated[
-        float | None, typer.Option(metavar="X", help="Say what is equal, or not inferior, up to so much.")
+        float | None, typer.Option(metavar="X", help="Say which pairs are equivalent, or not inferior, up to X.")
     ] = None,
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="RATER", help="Show the conclusion without this rater, too.")
@@ -327,7 +361,7 @@ def conclude(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw order, pairs and raters, as .png, .svg or .pdf.")
+        Path | None, typer.Option(metavar="FILE", help="Draw order, pairs, raters and metrics, as .png, .svg or .pdf.")
     ] = None,
     paragraph: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a paragraph for the paper, as .md or .txt.")
@@ -346,15 +380,32 @@ def conclude(
     TABLE: a campaign of a store.
     """
     from simlab.commands import conclude as conclusions
+    from simlab.commands import conclude_campaign as campaigns
     from simlab.commands import saving
     from simlab.commands.launch import Launched
 
     keep = _keeping(save)
     told = _told(columns, better, scale, people)
+    place = {"world": world, "pool": pool, "draw": draw, "study": study}
+    folder, conditions = campaigns.apart(words or [], place, plan)
     asked = conclusions.asked(
-        words or [], plan, promise, level, metric, against, margin, exclude or [], adequate_from, threshold, seed, told
+        [str(folder)] if folder else words or [],
+        plan,
+        promise,
+        level,
+        metric,
+        against,
+        margin,
+        exclude or [],
+        adequate_from,
+        threshold,
+        seed,
+        told,
     )
-    answered = conclusions.answer(*asked, form, figure, paragraph)
+    if folder:
+        answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])
+    else:
+        answered = conclusions.answer(*asked, form, figure, paragraph)
     unkept = saving.kept(keep, answered.json) if keep else []
     _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 

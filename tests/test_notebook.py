@@ -433,7 +433,19 @@ def test_type_checkers_see_what_there_is() -> None:
 
 
 def test_every_verb_says_what_it_gives_raises_and_shows() -> None:
-    for name in ("run", "sweep", "query", "compare", "plot", "fit", "fit_metric", "backtest", "detect", "agreement"):
+    for name in (
+        "run",
+        "sweep",
+        "query",
+        "compare",
+        "plot",
+        "fit",
+        "fit_metric",
+        "backtest",
+        "conclude",
+        "detect",
+        "agreement",
+    ):
         text = getattr(simlab, name).__doc__
         assert "InputError" in text, name
         assert ">>> " in text, name

@@ -13,6 +13,12 @@ def every(n: int) -> Floats:
     return np.asarray(1.0 - 2.0 * (patterns & 1), float)
 
 
+def half(n: int) -> Floats:
+    """List the patterns that leave the first as it is, `[2^(n - 1), n]`: a pattern and its opposite say the same."""
+    rest = every(n - 1)
+    return np.concatenate([np.ones((len(rest), 1)), rest], axis=1)
+
+
 def drawn(rng: np.random.Generator, n_patterns: int, n: int) -> Floats:
     """Draw patterns of n signs, `[pattern, n]`."""
     bits = np.unpackbits(np.frombuffer(rng.bytes((n_patterns * n + 7) // 8), np.uint8), count=n_patterns * n)

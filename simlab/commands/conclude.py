@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simlab.commands.conclude_next import following
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.notes import note
 from simlab.concluding.concluding import conclude
@@ -17,7 +18,7 @@ from simlab.concluding.wanted import Wanted
 from simlab.drawing.figures import conclusion as figures
 from simlab.drawing.figures import files
 from simlab.drawing.text import conclusions as text
-from simlab.drawing.text import tables
+from simlab.drawing.text import paragraphs, tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable
 from simlab.messages import legible
@@ -47,19 +48,25 @@ def asked(
     threshold: float | None,
     seed: int,
     told: Told,
-) -> tuple[Path, Wanted]:
-    """Tell tables from settings, and put what is asked together; raise InputError for what cannot be meant."""
+) -> tuple[Path | None, Wanted]:
+    """Tell tables from settings, and put what is asked together; raise InputError for what cannot be meant.
+
+    Without a table there is a plan, which says how it will be concluded.
+    """
     tables_named = [Path(word) for word in words if "=" not in word or Path(word).exists()]
     overrides = tuple(word for word in words if Path(word) not in tables_named)
-    if not 1 <= len(tables_named) <= 2:
+    if not (1 if plan is None else 0) <= len(tables_named) <= 2:
         raise InputError(f"{len(tables_named)} tables are named; conclude takes one, or two: TABLE [TABLE]")
+    if plan is not None and (overrides or level is not None):
+        said = overrides[0] if overrides else f"--level {level:g}"
+        raise InputError(f"{said}: the plan {legible(plan)} fixes the analysis; leave it out, or leave --plan out")
     if level is not None and not 0 < level < 1:
         raise InputError(f"--level {level:g}: a probability of a wrong claim lies between 0 and 1; try .05")
     if margin is not None and not (0 < margin < float("inf")):
         raise InputError(f"--margin {margin:g}: a difference that does not matter is above 0")
     metrics = tuple(dict.fromkeys(name.strip() for name in (metric or "").split(",") if name.strip()))
     second = tables_named[1] if len(tables_named) > 1 else None
-    return tables_named[0], Wanted(
+    return next(iter(tables_named), None), Wanted(
         told=told,
         plan=None if plan is None else read_plan(plan),
         promise=promise,
@@ -76,21 +83,47 @@ def asked(
     )
 
 
-def answer(table: Path, wanted: Wanted, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
+def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
     """Conclude from a table, draw it and write the paragraph where files for that are named.
 
-    Raises InputError before anything is estimated for what is asked wrongly or malformed; nothing is written then.
+    Without a table, answer with the paragraph on what is planned. Raises InputError before anything is estimated for
+    what is asked wrongly or malformed; nothing is written then.
     """
     check_names(figure, paragraph)
+    if table is None:
+        return _planned(wanted, form, figure, paragraph)
     found = conclude(table, wanted, note)
+    words = following(table, wanted, found.question, figure, paragraph)
+    return presented(found, words, form, figure, paragraph)
+
+
+def presented(found: Conclusion, words: str, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
+    """Write a conclusion in a form, with what is asked for beside it; `words` are the command that comes next."""
     written = write(found, figure, paragraph)
     code = DONE if found.promise.holds else RESERVED
     as_json = to_json(found)
     if form == "json":
-        return Answered(as_json, as_json, (), code)
+        return Answered(as_json, as_json, tuple(found.notes), code)
     if form == "csv":
-        return Answered(tables.to_csv([one._asdict() for one in found.systems]), as_json, (), code)
-    return Answered(text.page(found, table, written), as_json, (), code)
+        rows = [one._asdict() for one in found.systems]
+        return Answered(tables.to_csv(rows), as_json, (*found.notes, *found.warnings), code)
+    return Answered(text.page(found, written, words), as_json, tuple(found.notes), code)
+
+
+def _planned(wanted: Wanted, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
+    """Say how a study that is planned will be concluded, before anything is rated."""
+    plan = wanted.plan
+    if plan is None:
+        raise InputError(
+            "no table and no plan: conclude takes TABLE, or --plan FILE for a paragraph on what is planned"
+        )
+    if figure is not None:
+        raise InputError(f"--figure {legible(figure)}: nothing is drawn before there is a table; leave it out")
+    said = paragraphs.of_plan(plan.config, plan.digest)
+    as_json = json.dumps({"plan": str(plan.path), "digest": plan.digest, "paragraph": said}, indent=1)
+    if paragraph is not None:
+        paragraph.write_text(said + "\n", encoding="utf-8")
+    return Answered(as_json if form == "json" else said, as_json, (), DONE)
 
 
 def check_names(figure: Path | None, paragraph: Path | None) -> None:
@@ -106,7 +139,7 @@ def write(found: Conclusion, figure: Path | None, paragraph: Path | None) -> lis
     if figure is not None:
         files.write(lambda: figures.draw(found), figure)
     if paragraph is not None:
-        paragraph.write_text(text.paragraph(found) + "\n", encoding="utf-8")
+        paragraph.write_text(paragraphs.paragraph(found) + "\n", encoding="utf-8")
     return [file for file in (figure, paragraph) if file is not None]
 
 

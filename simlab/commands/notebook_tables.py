@@ -52,11 +52,11 @@ def fit(
     from simlab.fitting.report import silent
 
     _from_zero("seed", seed)
-    told = _told(columns, better, scale, people)
+    told = told_of(columns, better, scale, people)
     with mendable():
-        fits.check_names(_path(out), _path(report))
-        fits.check_figure(_path(table), told, _path(report))
-        found = fits.found_in(_path(table), told, law, seed, note if progress else silent)
+        fits.check_names(path_of(out), path_of(report))
+        fits.check_figure(path_of(table), told, path_of(report))
+        found = fits.found_in(path_of(table), told, law, seed, note if progress else silent)
         world = of_fit(found)
         if out is not None:
             world.write(out)
@@ -110,7 +110,9 @@ def fit_metric(
     )
     names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
     with mendable():
-        said = learned_from(Path(table), names, references, options, _path(out), _told(columns, better, scale, people))
+        said = learned_from(
+            Path(table), names, references, options, path_of(out), told_of(columns, better, scale, people)
+        )
         if out is not None:
             said.write()
     paths = dict(said.paths) if out is not None else {}
@@ -149,11 +151,11 @@ def backtest(
     _from_zero("seed", seed)
     if splits < 1:
         raise InputError(f"splits={shown(splits)} must be a whole number >= 1")
-    told = _told(columns, better, scale, people)
+    told = told_of(columns, better, scale, people)
     with mendable():
-        files.check_suffix(_path(plot))
+        files.check_suffix(path_of(plot))
         asked = backtests.Asked(pilot_share, splits, quick, seed, checked_jobs(jobs), law, told)
-        records = backtests.carry_out(_path(table), asked, quiet=not progress).records
+        records = backtests.carry_out(path_of(table), asked, quiet=not progress).records
         if plot is not None:
             backtests.save_figure(records, Path(plot))
     design = ("grouping", "normalization", "documents", "ratings_per_item", "repetition")
@@ -210,7 +212,7 @@ def agreement(
     from simlab.commands.agreement import measured_on
 
     with mendable():
-        return measured_on(_path(table), _path(plot), _told(columns, better, scale, people))
+        return measured_on(path_of(table), path_of(plot), told_of(columns, better, scale, people))
 
 
 def _detect_words(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
@@ -226,16 +228,18 @@ def _detect_words(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
     return written
 
 
-def _told(
+def told_of(
     columns: Mapping[str, str] | None,
     better: Literal["higher", "lower"] | None,
     scale: tuple[float, float] | None,
     people: File | None,
 ) -> Told:
-    return Told(columns or {}, better, scale, _path(people))
+    """Put together what is told of a table beside what it holds."""
+    return Told(columns or {}, better, scale, path_of(people))
 
 
-def _path(file: File | None) -> Path | None:
+def path_of(file: File | None) -> Path | None:
+    """Return the path of a file, None for none."""
     return None if file is None else Path(file)
 
 

@@ -49,12 +49,12 @@ def answer(folder: Path, words: str, *, plugins: Sequence[str], form: str, debug
     cell, world, pool, draw, study = parsed(words)
     with ledger.reading(folder) as book:
         entry = _entry(book, cell)
-        kept = Kept(entry, _name(book, entry), _block(book, entry, (world, pool, draw, study)))
+        kept = Kept(entry, _name(book, entry), block_of(book, entry, (world, pool, draw, study)))
     config = trusted(entry, plugins, f"{folder}, {words}")
     failed = kept.block is not None and kept.block.failed
     address = kept.block.address if failed and kept.block else Address(entry.cell, world, study, 1, pool, draw)
     began = time.monotonic()
-    fitting, limits = Fitting(study_block(), len(entry.systems)), _limits(entry)
+    fitting, limits = Fitting(study_block(), len(entry.systems)), block_limits(entry)
     entering(f"carrying out {words} (engine.block_seconds={limits.seconds})", plugins)
     finished = _debugged(fitting, config, address) if debug else _again(fitting, config, address, limits)
     said = _record(kept, finished, address, time.monotonic() - began)
@@ -136,7 +136,7 @@ def _name(book: Ledger, entry: Entry) -> str:
     return cell_names(book)[entry.cell]
 
 
-def _block(book: Ledger, entry: Entry, place: tuple[int, int, int, int]) -> Finished | None:
+def block_of(book: Ledger, entry: Entry, place: tuple[int, int, int, int]) -> Finished | None:
     """Find the block that holds a campaign; one that failed only where no other does."""
     world, pool, draw, study = place
     held = [
@@ -148,7 +148,7 @@ def _block(book: Ledger, entry: Entry, place: tuple[int, int, int, int]) -> Fini
     return min(held, key=lambda block: block.failed, default=None)
 
 
-def _limits(entry: Entry) -> Limits:
+def block_limits(entry: Entry) -> Limits:
     """Return how long a block of a cell may take; what a file says beside numbers is not believed."""
     from simlab.engine.limits import Limits
 

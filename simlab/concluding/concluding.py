@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.sheets import refuse_events
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible
 from simlab.tables import judged, preferences
@@ -21,14 +22,18 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
 
     Raises InputError for what cannot be read or is asked wrongly, before anything is estimated.
     """
-    found = _of_kind(table, wanted, say)
     if not wanted.exclude:
-        return found
-    kept = replace(wanted, exclude=(), again=False)
-    return replace(_of_kind(table, kept, say), without={", ".join(wanted.exclude): found})
+        return _of_kind(table, wanted, say)
+    without = _of_kind(table, replace(wanted, again=False), say)
+    return replace(_of_kind(table, replace(wanted, exclude=()), say), without={", ".join(wanted.exclude): without})
 
 
 def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
+    if wanted.plan is not None:
+        from simlab.concluding.following import conclude as as_planned
+
+        return as_planned(table, wanted, wanted.plan, say)
+    refuse_events(table)
     question = question_of(table, wanted)
     if question == COMPARE:
         from simlab.concluding.preferences.concluding import conclude as of_preferences
@@ -46,9 +51,7 @@ def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
 
 
 def question_of(table: Path, wanted: Wanted) -> str:
-    """Say which kind of study a table belongs to: as its plan says, else by its columns."""
-    if wanted.plan is not None:
-        return wanted.plan.question
+    """Say which kind of study a table belongs to, by its columns."""
     if preferences.is_table(table, wanted.told):
         return COMPARE
     return JUDGE if wanted.metrics or _with_metrics(table, wanted) else RATE

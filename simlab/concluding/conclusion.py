@@ -137,18 +137,24 @@ class Metric:
 
 
 class Repetition(NamedTuple):
-    """Hold the chance that a repetition confirms every claim, by the same raters and all new, from simulated ones."""
+    """Hold the chance that a repetition confirms every claim, with a 90 % interval over what the world may be.
+
+    `srp`: nothing is new; `srp_new_documents`: the same raters on other documents; `srp_new_study`: other raters, too.
+    NaN is not known. `studies` of each were simulated in the `world`.
+    """
 
     srp: Interval
     srp_new_study: Interval
     studies: int
     world: str
+    srp_new_documents: Interval = Interval(float("nan"), float("nan"), float("nan"))
 
 
 class Control(NamedTuple):
     """Hold how many of so many studies like this one claim something though systems are equal, with its mcse.
 
-    `uncorrected` is the same under t tests of segments, each by itself.
+    `uncorrected` is the same under t tests of segments (of comparisons: sign tests), each by itself. `watched` is the
+    same under sign tests of each pair at every one of many looks while votes come (None: not of this kind of study).
     """
 
     studies: int
@@ -158,6 +164,8 @@ class Control(NamedTuple):
     uncorrected: float
     uncorrected_mcse: float
     world: str
+    watched: float | None = None
+    watched_mcse: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from simlab.concluding.campaigns import Told
+from simlab.concluding.conclusion import Followed
+from simlab.concluding.looks import Looked
+from simlab.concluding.sidecar import campaign_of, digest
+from simlab.messages import legible
+from simlab.studies.questions import kind_of
+from simlab.types import InputError
+
+FOLDER_FILE = "study.yaml"
+"""The study in a folder that a study was assigned in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Hold a plan: the composed `config`, its `digest`, and `told`, what an exported campaign says beside its table.
 
-    `told` is None for a plan alone, made before anything was collected.
+    `told` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`, or in
+    the folder that this is.
     """
 
     path: Path
     question: str
     config: Mapping[str, Any]
     digest: str
-    told: Mapping[str, Any] | None
+    told: Told | None
+    file: Path
 
 
-def read_plan(path: Path) -> Plan:
-    """Read a study file, or the sidecar of an exported campaign; raise InputError for what is none."""
-    raise NotImplementedError
+def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
+    """Read a study file, the sidecar of an exported campaign, or a folder that holds a study.
+
+    A study is composed as `simlab run FILE` does it; the sidecar of a campaign is held against its digest, and nothing
+    that it names needs to be at hand. Raises InputError for what is no plan.
+    """
+    from simlab.config.plain_yaml import apart
+    from simlab.config.studyfile import taken
+
+    file = path / FOLDER_FILE if path.is_dir() else path
+    content, line = apart(file)
+    where = f"--plan {legible(path)}"
+    try:
+        config = _composed(file, plugins) if line is None else taken(content, plugins)
+    except InputError as error:
+        raise InputError(f"{where}: {str(error).removeprefix(f'{legible(file, 200)}: ')}") from error
+    told = None if line is None else campaign_of(line, config, where).told
+    return Plan(path, kind_of(config).question, config, digest(config), told, file)
+
+
+def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
+    from simlab.config import compose_sweep
+    from simlab.config.studyfile import load_study
+
+    return next(compose_sweep(load_study(file, (), plugins), (), plugins=plugins).cells()).config
+
+
+def followed(plan: Plan, planned: int, deviations: Sequence[str], looked: Looked) -> Followed:
+    """Say which plan was followed, where a table leaves it, and how often it was looked at."""
+    earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
+    said = [*deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
+    return Followed(plan.path.name, plan.digest, planned, said, len(looked.earlier) + 1)

@@ -52,6 +52,7 @@ def _repetition(found: Conclusion) -> dict[str, Any] | None:
         return None
     return {
         "srp": again.srp._asdict(),
+        "srp_new_documents": again.srp_new_documents._asdict(),
         "srp_new_study": again.srp_new_study._asdict(),
         "studies": again.studies,
         "world": again.world,

@@ -18,6 +18,10 @@ from simlab.messages import legible, shown
 from simlab.types import InputError
 
 MAX_BYTES = 1_000_000
+MAX_TOLD = 1 << 28
+"""So large may be what an exported campaign says beside its study."""
+CAMPAIGN = "campaign: "
+"""Begins the line behind a study that says, as JSON, which campaign of it was exported."""
 
 
 class Plain(str):
@@ -29,12 +33,24 @@ def content_of(path: Path) -> Any:
 
     Raises InputError, beginning with the path, for what is no such file.
     """
-    where = legible(path, 200)
-    text = files.text(files.content(path, where, most=MAX_BYTES, remedy="name a YAML file"), where)
+    return apart(path)[0]
+
+
+def apart(path: Path) -> tuple[Any, str | None]:
+    """Read a YAML file as `content_of` does; return beside it what its line of a campaign says (None: it has none).
+
+    Raises InputError, beginning with the path, for what is no such file.
+    """
+    where, remedy = legible(path, 200), "name a YAML file"
+    held = files.content(path, where, most=MAX_TOLD, remedy=remedy)
+    study, mark, told = held.partition(f"\n{CAMPAIGN}{{".encode())
+    if len(study) > MAX_BYTES:
+        raise InputError(f"{where}: is larger than {MAX_BYTES:,} bytes; {remedy}")
     try:
-        return _parse(text)
+        content = _parse(files.text(study, where))
     except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+        raise error if str(error).startswith(where) else InputError(f"{where}: {error}") from error
+    return content, "{" + files.text(told, where) if mark else None
 
 
 def _parse(text: str) -> Any:

@@ -18,6 +18,7 @@ from simlab.config.composing import compose_sweep
 from simlab.config.groups import Options, find_options, section_of
 from simlab.config.overrides import Setting
 from simlab.config.plain_yaml import content_of, value_of
+from simlab.config.sections import check
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import Declared
 from simlab.messages import or_nearest, shown
@@ -42,6 +43,24 @@ def plain_yaml(content: Mapping[str, Any]) -> str:
     return yaml.dump(
         content, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=2**16
     ).rstrip("\n")
+
+
+def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
+    """Take the content of a study file for the config that it was written from; nothing is composed.
+
+    So no file that the study reads needs to be at hand. Raises InputError for what is no study file, and for a key or a
+    value that no study has.
+    """
+    from simlab.studies.questions import implied, kind_of
+
+    study = _plain(_checked(content, plugins))
+    question = study.pop(QUESTION, None)
+    config = check(study | {"plugins": _value("plugins", content.get("plugins", []))}, plugins=plugins)
+    if question not in (None, implied(config).question):
+        config[QUESTION] = question
+    # An unknown question is refused here.
+    kind_of(config)
+    return config
 
 
 class _Dumper(yaml.SafeDumper):

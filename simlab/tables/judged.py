@@ -40,7 +40,8 @@ class Outputs:
     `human[output, repeat]` are ratings, NaN = a gap; `metrics[name][output]` are scores, NaN where there is none.
     `n_documents` and `rater_names` are what the table names of them, 0 and none where it does not. `rows` were read,
     `gaps` of their cells of humans are empty. `notes` are sentences on what a reader may not expect, `scale` is that
-    of human scores, as it was told.
+    of human scores, as it was told. `document[output]` is the document's number in the order of the table (-1: the
+    table does not say), `rater[output, repeat]` the place in `logins` of who gave the rating (-1: not said, or a gap).
     """
 
     system: Ints
@@ -55,6 +56,9 @@ class Outputs:
     gaps: int = 0
     notes: tuple[str, ...] = ()
     scale: tuple[float, float] | None = None
+    document: Ints | None = None
+    rater: Ints | None = None
+    logins: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -68,6 +72,7 @@ class _Gathered:
     outputs: Numbers = field(default_factory=Numbers)
     of: array[int] = field(default_factory=lambda: array("i"))
     rating: array[float] = field(default_factory=lambda: array("d"))
+    by: array[int] = field(default_factory=lambda: array("i"))
     lines: array[int] = field(default_factory=lambda: array("i"))
     scores: dict[str, array[float]] = field(default_factory=dict)
     rated_by: set[tuple[int, int]] = field(default_factory=set)
@@ -108,7 +113,7 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
     columns = metric_columns(table.header, wanted, table.where)
     found = _Gathered(scores={name: array("d") for name in columns})
     human = human_columns(table.header)
-    for line, cells, output in _rows(found, table):
+    for line, cells, output, rater in _rows(found, table):
         for k in human:
             value = number(cells[k], table.at(line), table.header[k])
             if math.isnan(value):
@@ -119,6 +124,7 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
             else:
                 found.of.append(output)
                 found.rating.append(value)
+                found.by.append(rater)
         for name, k in columns.items():
             _score(found, output, name, number(cells[k], table.at(line), name), table.at(line))
     check_systems(len(found.systems), table)
@@ -128,8 +134,8 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
     return _outputs(found, told)
 
 
-def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int]]:
-    """Number what rows name: yield the line, its cells, and the output."""
+def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int, int]]:
+    """Number what rows name: yield the line, its cells, the output and the rater (-1: not named)."""
     places = {name: table.column(name) for name in ("document", "rater") if name in table.header}
     for line, cells in table.rows:
         found.rows += 1
@@ -149,7 +155,7 @@ def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int]
             signed = found.raters[who], output
             found.again += signed in found.rated_by
             found.rated_by.add(signed)
-        yield line, cells, output
+        yield line, cells, output, found.raters[who] if who else -1
 
 
 def _score(found: _Gathered, output: int, name: str, value: float, where: str) -> None:
@@ -165,7 +171,8 @@ def _score(found: _Gathered, output: int, name: str, value: float, where: str) -
 
 def _outputs(found: _Gathered, told: Told) -> Outputs:
     at = np.array(list(found.outputs), np.int64)
-    human = _padded(np.array(found.of, np.int64), np.array(found.rating), len(at))
+    of = np.array(found.of, np.int64)
+    human = padded(of, np.array(found.rating), len(at))
     scores = {name: np.array(column) for name, column in found.scores.items()}
     return Outputs(
         at[:, 0],
@@ -180,10 +187,18 @@ def _outputs(found: _Gathered, told: Told) -> Outputs:
         found.gaps,
         tuple(_notes(found)),
         told.scale,
+        _documents(found)[at[:, 1]],
+        padded_places(of, np.array(found.by, np.int64), len(at)),
+        tuple(found.raters),
     )
 
 
-def _padded(output: Ints, rating: Floats, n: int) -> Floats:
+def _documents(found: _Gathered) -> Ints:
+    """Return the document of each item, by its number; -1 where the table does not say."""
+    return np.array([found.documents[document] if document else -1 for document, _ in found.items], np.int64)
+
+
+def padded(output: Ints, rating: Floats, n: int) -> Floats:
     """Lay ratings out as `[output, repeat]`, in the order in which they came, NaN behind the last."""
     order = np.argsort(output, kind="stable")
     counts = np.bincount(output, minlength=n)
@@ -191,6 +206,12 @@ def _padded(output: Ints, rating: Floats, n: int) -> Floats:
     padded = np.full((n, max(1, int(counts.max(initial=0)))), np.nan)
     padded[output[order], place] = rating[order]
     return padded
+
+
+def padded_places(output: Ints, place: Ints, n: int) -> Ints:
+    """Lay places, such as those of raters, out as `padded` does; -1 is a gap."""
+    laid = padded(output, place.astype(float), n)
+    return np.where(np.isfinite(laid), laid, -1).astype(np.int64)
 
 
 def _notes(found: _Gathered) -> Iterator[str]:

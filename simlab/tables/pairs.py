@@ -48,6 +48,11 @@ def told_of(header: Sequence[str]) -> bool:
     return bool(_human_columns(header)) or {"a_wins", "b_wins"} <= set(header)
 
 
+def one_by_one(header: Sequence[str]) -> bool:
+    """Say whether comparisons stand in a table one by one, and not in counts."""
+    return "source" in header or bool(_human_columns(header))
+
+
 def gathered(table: Table, metrics: Sequence[str] | None) -> Gathered:
     """Go through a table once; `metrics` as in `read`.
 

@@ -42,7 +42,8 @@ class Preferences:
     for a tie, 2 where the second is better. `item[k]` is the input, -1 where the table names none; `rater[k]` is who
     compared, -1 where the table does not say. `metrics[name]` holds a metric's comparisons in the same way; `line[k]`
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
-    sentences on what was left out or taken for granted.
+    sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
+    no order.
     """
 
     first: Ints
@@ -58,6 +59,7 @@ class Preferences:
     rows: int
     gaps: int
     notes: tuple[str, ...] = ()
+    counted: bool = False
 
     @property
     def n_systems(self) -> int:
@@ -133,7 +135,8 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     human = human._replace(rater=np.append(person, -1)[human.rater])
     names = tuple(found.systems), tuple(found.items), raters
     notes = *found.notes, *_notes(human)
-    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes)
+    counted = not pairs.one_by_one(table.header)
+    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted)
 
 
 def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:

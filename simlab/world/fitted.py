@@ -54,7 +54,7 @@ def fitted(
     effects = replace(held.effects[draw], system_mean=held.effects[draw].system_mean[kept])
     leniency_sd, severity_sd = held.leniency_sd[draw], held.severity_sd[draw]
     others = Others(
-        raters=partial(_other_raters, effects=effects, leniency_sd=leniency_sd, severity_sd=severity_sd),
+        raters=partial(new_raters, effects=effects, leniency_sd=leniency_sd, severity_sd=severity_sd),
         documents=frame,
     )
     return world_on(
@@ -101,7 +101,7 @@ def _kept(held: FittedWorld | FittedScales, names: Sequence[str] | None) -> Ints
     return np.array([held.system_names.index(name) for name in names])
 
 
-def _other_raters(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
+def new_raters(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
     """Draw raters anew; how sharp they are and how they mark punctuation is taken from the pilot's raters."""
     n = len(effects.leniency)
     like = rng.integers(n, size=n)

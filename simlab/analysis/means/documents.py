@@ -86,7 +86,7 @@ def document_mean(of: Totals, coefficient: ArrayLike | None = 0.0, finite: Finit
         int(judged.min()) < least,
         f"{judged.min()} documents with judgements are fewer than the {least} needed; judge outputs of more documents",
     )
-    n, parts = of.n.sum(1, keepdims=True), _apart(of)
+    n, parts = of.n.sum(1, keepdims=True), apart(of)
     share = of.n / n
     if coefficient is None:
         slope, others = _tuned(parts)
@@ -98,10 +98,10 @@ def document_mean(of: Totals, coefficient: ArrayLike | None = 0.0, finite: Finit
     if coefficient is None:
         residual = residual * _tuned_weights(parts, share)
     contribution = residual + slope[:, None] * parts.rest
-    return DocumentMean(value, _se(contribution, n[:, 0], finite), slope, contribution, _freedom(share))
+    return DocumentMean(value, _se(contribution, n[:, 0], finite), slope, contribution, freedom_of(share))
 
 
-class _Apart(NamedTuple):
+class Apart(NamedTuple):
     """Hold each document's part in the error of ybar (`y`), of gbar of the judged (`g`) and of all outputs (`rest`).
 
     `off` sums up to the difference of both gbars.
@@ -113,18 +113,19 @@ class _Apart(NamedTuple):
     off: Floats
 
 
-def _apart(of: Totals) -> _Apart:
+def apart(of: Totals) -> Apart:
+    """Take the errors of means apart by document."""
     n = of.n.sum(1, keepdims=True)
     y, g = ((total - of.n * total.sum(1, keepdims=True) / n) / n for total in (of.y, of.g))
     if of.n_all is None or of.g_all is None:
-        return _Apart(y, g, np.zeros_like(g), of.g / n)
+        return Apart(y, g, np.zeros_like(g), of.g / n)
     n_all = of.n_all.sum(1, keepdims=True)
     mean = of.g_all.sum(1, keepdims=True) / n_all
     rest = (of.g_all - of.n_all * mean) / n_all
-    return _Apart(y, g, rest, (of.g - of.n * mean) / n - rest)
+    return Apart(y, g, rest, (of.g - of.n * mean) / n - rest)
 
 
-def _tuned(parts: _Apart) -> tuple[Floats, Floats]:
+def _tuned(parts: Apart) -> tuple[Floats, Floats]:
     """Return lambda `[row]`, and for each document that of all others `[row, document]`."""
     loading = parts.g - parts.rest
     product, square = parts.y * loading, loading**2
@@ -137,7 +138,7 @@ def _tuned(parts: _Apart) -> tuple[Floats, Floats]:
     return slope, others
 
 
-def _tuned_weights(parts: _Apart, share: Floats) -> Floats:
+def _tuned_weights(parts: Apart, share: Floats) -> Floats:
     """Return what a document's residual counts in an estimate whose lambda is tuned: leverage and weight.
 
     Lambda has drawn the residual to itself by its leverage; and since lambda is not known, a document counts more where
@@ -159,7 +160,7 @@ def _se(contribution: Floats, n: Floats, finite: Finite | None) -> Floats:
     return np.asarray(np.sqrt(variance))
 
 
-def _freedom(share: Floats) -> Floats:
+def freedom_of(share: Floats) -> Floats:
     """Return Satterthwaite's degrees of freedom of the CR2 variance of a mean, were outputs independent."""
     q = share**2 / (1 - share)
     off_diagonal = q.sum(1) ** 2 - (q**2).sum(1)

@@ -39,7 +39,7 @@ def flipped(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
     each = np.divide(each, length, out=np.zeros_like(each), where=length > 0)
     counts = differ(rated, gap) & differ(rated, length) & (np.sign(total) == np.sign(gap))
     exact = len(each) < 63 and 2 ** (len(each) - 1) <= flips
-    pattern = _half(len(each)) if exact else signs.drawn(rng, flips, len(each))
+    pattern = signs.half(len(each)) if exact else signs.drawn(rng, flips, len(each))
     observed = np.where(counts, np.abs(each.sum(0)), 0.0)
     return Family(observed, np.abs(pattern @ each), exact, ROUNDING)
 
@@ -57,12 +57,6 @@ def of_raters(rated: Rated, sides: Sides) -> Floats:
 
 def _gap(sides: Sides) -> Floats:
     return np.asarray(sides.mean[0] - sides.mean[1])
-
-
-def _half(n_raters: int) -> Floats:
-    """List the patterns that leave the first rater as is: a pattern and its opposite say the same."""
-    rest = signs.every(n_raters - 1)
-    return np.concatenate([np.ones((len(rest), 1)), rest], axis=1)
 
 
 def levels(rated: Rated) -> Floats:

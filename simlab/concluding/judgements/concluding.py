@@ -1,14 +1,82 @@
-"""Conclude from a table of judgements."""
+"""Conclude from outputs that humans and metrics scored: who is better, and what each metric is worth."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from simlab.concluding.conclusion import Conclusion
+import numpy as np
+
+from simlab.concluding.conclusion import Conclusion, Control, Metric, Repetition
+from simlab.concluding.judgements import again, saying
+from simlab.concluding.judgements.asking import Asked, Way, asked_of, check, way_of
+from simlab.concluding.judgements.gathering import Evidence, gather
+from simlab.concluding.judgements.metrics import metric_of
+from simlab.concluding.judgements.standing import systems_of
+from simlab.concluding.judgements.totals import laid
 from simlab.concluding.wanted import Wanted
+from simlab.types import JUDGE, InputError, Ints
+
+Say = Callable[[str], None]
 
 
-def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
-    """Conclude from a table."""
-    raise NotImplementedError
+def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
+    """Conclude from a table of outputs that humans and metrics scored, or from two tables.
+
+    Systems and pairs are those of humans alone, unless one metric is asked about (or there is only one) and it pays:
+    then they are corrected by it. Raises InputError for what cannot be read, is asked wrongly or tells nothing.
+    """
+    if wanted.promise == "anytime":
+        raise InputError("--promise anytime: is of preferences; judgements are concluded from once, at the end")
+    evidence = gather(table, wanted)
+    systems, of = laid(evidence, None)
+    check(of, [evidence.system_names[k] for k in systems], table)
+    asked = asked_of(evidence, systems, wanted)
+    alone = way_of(asked, of, corrected=False)
+    metrics, used, notes = _metrics(evidence, asked, alone, wanted, say)
+    way = alone if used is None else used
+    repeated, control = _again(evidence, systems, asked, way, used is not None, say) if wanted.again else (None, None)
+    return Conclusion(
+        question=JUDGE,
+        read=evidence.read,
+        line=evidence.line,
+        unit="share adequate" if evidence.labels else "points",
+        lower_is_better=evidence.lower_is_better,
+        promise=saying.promise(asked, used=used is not None),
+        systems=systems_of(asked.names, of.n.sum(1).astype(np.int64), way.means, asked.level, way.pairs),
+        pairs=way.pairs,
+        metrics=metrics,
+        detectable=saying.detectable(way.found),
+        repetition=repeated,
+        control=control,
+        lines=saying.lines(metrics, used=used is not None),
+        about=saying.about(evidence, asked.level, metrics, used=used is not None),
+        notes=(*evidence.notes, *notes),
+        warnings=saying.warnings(evidence, asked, way),
+    )
+
+
+def _metrics(
+    evidence: Evidence, asked: Asked, alone: Way, wanted: Wanted, say: Say
+) -> tuple[list[Metric], Way | None, list[str]]:
+    """Judge each metric; return what follows with the only one if it pays, and notes, too."""
+    metrics, used, notes = [], None, list[str]()
+    for name in evidence.metrics:
+        say(f"holding {name} against humans")
+        metric, way, said = metric_of(evidence, asked, alone, name, wanted)
+        metrics.append(metric)
+        notes += said
+        if len(evidence.metrics) == 1 and metric.verdict != "leave_out":
+            used = way
+    return metrics, used, notes
+
+
+def _again(
+    evidence: Evidence, systems: Ints, asked: Asked, way: Way, corrected: bool, say: Say
+) -> tuple[Repetition, Control]:
+    """Carry the study out again, as it is and with equal systems."""
+    say("carrying the study out again, with its documents drawn anew")
+    repeated = again.repetition(evidence, systems, way.means, asked.places, way.pairs, asked.seed)
+    return repeated, again.control(
+        evidence, systems, way.of, asked.places, corrected=corrected, level=asked.level, seed=asked.seed
+    )

@@ -1,14 +1,141 @@
-"""Conclude from a table of preferences."""
+"""Conclude from a table of preferences: a partial order under a promise, strengths, and what would settle the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from simlab.concluding.conclusion import Conclusion
-from simlab.concluding.wanted import Wanted
+import numpy as np
+
+from simlab.analysis.preferences.partial_order import partial_order
+from simlab.concluding.conclusion import Conclusion, Pair
+from simlab.concluding.preferences import limits, settling, standing
+from simlab.concluding.preferences.again import MOST, STUDIES, Again, again
+from simlab.concluding.preferences.claims import Claims, claims
+from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
+from simlab.concluding.wanted import LEVEL, Wanted
+from simlab.tables import preferences
+from simlab.types import COMPARE, Bools, InputError
+
+UNIT = "share of wins"
 
 
 def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
-    """Conclude from a table."""
-    raise NotImplementedError
+    """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
+    held = without_raters(of_table(preferences.read(table, wanted.told)), wanted)
+    return _by_rule(table, held, wanted, say) if wanted.overrides else of_held(held, wanted, say)
+
+
+def _by_rule(table: Path, held: Held, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+    """Conclude by a rule that is named, the comparisons that there are being taken for the planned ones."""
+    from simlab.concluding.preferences.by_plan import of_plan
+    from simlab.concluding.preferences.ruled import concluded
+    from simlab.config import compose
+
+    if wanted.exclude:
+        raise InputError(f"{wanted.overrides[0]}: goes with all raters of a table; leave --exclude out")
+    usual = () if any(word.startswith("decision=") for word in wanted.overrides) else ("decision=fixed",)
+    config = compose((f"question={COMPARE}", *usual, *wanted.overrides))
+    most = int(np.bincount(held.votes.pair).max())
+    config = {**config, "budget": {**config["budget"], "annotations_per_pair": most, "annotations": None}}
+    return concluded(config, of_plan(table, wanted, config).collected, wanted, say)
+
+
+def of_held(
+    held: Held, wanted: Wanted, say: Callable[[str], None], *, broken: str = "", noted: bool = True
+) -> Conclusion:
+    """Conclude from votes; `say` is told what takes a while. `broken` says why a fixed promise does not hold."""
+    level = wanted.level or LEVEL
+    found = claims(held, wanted.promise or "fixed", _family(held, wanted), level, wanted.seed, broken)
+    concluded = of_claims(held, found, wanted, say)
+    return replace(concluded, notes=(*concluded.notes, *_notes(wanted))) if noted else concluded
+
+
+def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+    """Put together what follows from claims, and what strengths say beside them."""
+    level = found.promise.level
+    stands = standing.standing(held, found, level, wanted.seed)
+    order = partial_order(found.verdict, held.system_names)
+    repeated, noted = _again(held, found, stands, wanted, say)
+    return Conclusion(
+        question=COMPARE,
+        read=held.read,
+        line=held.line,
+        unit=UNIT,
+        lower_is_better=False,
+        promise=found.promise,
+        systems=standing.systems(held, found, stands, level),
+        pairs=pairs(held, found, wanted.margin),
+        cycles=order.cycles,
+        detectable=settling.detectable_difference(found),
+        lines=tuple(standing.lines(held, stands)),
+        about=standing.about(held, stands, level) | _named(found, stands),
+        repetition=None if repeated is None else repeated.repetition,
+        control=None if repeated is None else repeated.control,
+        notes=(*held.notes, *found.notes, *noted),
+        warnings=(*limits.limits(held, found), *standing.warnings(held, stands)),
+    )
+
+
+def _named(found: Claims, stands: standing.Standing) -> dict[str, Any]:
+    """Name what differences are, and the methods that the conclusion rests on."""
+    test = "anytime" if found.promise.name == "anytime" else "fixed" if found.way == "vote" else "flips"
+    methods = [test, found.promise.multiplicity, *(["davidson"] if stands.fitted is not None else [])]
+    return {"difference": "share of wins less share of losses", "methods": methods}
+
+
+def _again(
+    held: Held, found: Claims, stands: standing.Standing, wanted: Wanted, say: Callable[[str], None]
+) -> tuple[Again | None, list[str]]:
+    """Carry the study out again, where a table is not too large for that; else say so."""
+    if not wanted.again or stands.fitted is None or stands.scale is None:
+        return None, []
+    n = len(held.votes.pair)
+    if n > MOST:
+        return None, [f"not carried out again: {n:,} comparisons are more than {MOST:,}"]
+    say(f"carrying {STUDIES:,} studies like this one out again ...")
+    covariance = stands.scale.covariance[-2]
+    return again(held.votes, found, stands.fitted, covariance, wanted.seed, held.ordered), []
+
+
+def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
+    """Return what is concluded of each pair of the family."""
+    named = named_pairs(held.system_names)
+    return [_pair(*named[k], k, found, margin) for k in np.flatnonzero(found.family).tolist()]
+
+
+def _pair(first: str, second: str, k: int, found: Claims, margin: float | None) -> Pair:
+    of = found.tested
+    low, high, verdict = float(of.low[k]), float(of.high[k]), int(found.verdict[k])
+    return Pair(
+        first=first,
+        second=second,
+        difference=float(of.difference[k]),
+        low=low,
+        high=high,
+        p_value=float(of.p_value[k]),
+        adjusted=float(of.adjusted[k]),
+        direction=int(found.direction[k]),
+        verdict=verdict,
+        within=None if margin is None else settling.within(low, high, margin),
+        more=settling.more(found, k),
+    )
+
+
+def _family(held: Held, wanted: Wanted) -> Bools:
+    """Mark the pairs that the promise is about: all, or those with the baseline."""
+    first, second = np.triu_indices(held.votes.n_systems, 1)
+    if wanted.against is None:
+        return np.ones(len(first), bool)
+    baseline = held.number_of(wanted.against, "--against")
+    return np.asarray((first == baseline) | (second == baseline))
+
+
+def _notes(wanted: Wanted) -> Iterator[str]:
+    if (wanted.promise or "fixed") == "fixed":
+        yield (
+            "no plan is given: the table is taken as complete; if votes still come, or it ended because of what they "
+            "said, only --promise anytime holds"
+        )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.choosing import config_of, layout_of
 from simlab.concluding.ratings.collecting import Kept, collected, in_whole, without
 from simlab.concluding.ratings.findings import Table, concluded
@@ -36,12 +37,12 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     Raises InputError for a table that holds no ratings, or ratings of one system, and for what is asked of raters,
     systems or keys that are not there.
     """
-    found = _of(study_of(table, wanted), wanted)
+    found = _of(study_of(table, wanted), wanted, say)
     if wanted.second is None:
         return found
     # Who is left out of one table need not be in the other.
     other = replace(wanted, exclude=(), again=False)
-    return with_second(found, _of(study_of(wanted.second, other), other), wanted.second)
+    return with_second(found, _of(study_of(wanted.second, other), other, say), wanted.second)
 
 
 def study_of(table: Path, wanted: Wanted) -> Study:
@@ -60,8 +61,12 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     return Study(whole, config, collected(whole, wanted.seed), said, notes)
 
 
-def _of(study: Study, wanted: Wanted) -> Conclusion:
-    return concluded(study.config, study.collected, wanted, study.table, study.notes)
+def _of(study: Study, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+    found = concluded(study.config, study.collected, wanted, study.table, study.notes)
+    if not wanted.again:
+        return found
+    say("carrying the study out again, in a world fitted to it")
+    return with_again(found, study.ratings, study.config, study.collected, wanted)
 
 
 def _lone_segments(ratings: Ratings) -> bool:

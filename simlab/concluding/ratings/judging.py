@@ -14,6 +14,7 @@ from simlab.concluding.ratings.pairs import Verdicts
 from simlab.formulas import passes
 from simlab.messages import legible, or_nearest
 from simlab.parts import chosen, name_of
+from simlab.studies.ratings.concluding import conclude, document_totals, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared
 from simlab.types import Array, Bools, Collected, InputError, Rated
 
@@ -81,3 +82,13 @@ def uncertainty_of(
     # Holm multiplies the least p-value by the number of pairs.
     times = int(family.sum()) if prepared.multiplicity == "holm" else 1
     return spans(config["analysis"]["test"], rated, family, prepared.level, rng, times)
+
+
+def claims_something(prepared: Prepared, collected: Collected, family: Bools) -> bool:
+    """Tell whether any pair of the family is claimed; of max-T the largest statistic alone decides that."""
+    rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
+    if prepared.multiplicity == "max_t" and prepared.family is not None:
+        of = of_pairs(prepared.family(collected.streams("test"), rated), family)
+        return bool(passes(of.max_t(), prepared.level).any())
+    outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
+    return bool(verdicts(prepared, collected, outcome, rated, family).verdict.any())

@@ -1,17 +1,128 @@
-"""Draw what is concluded from a table."""
+"""Draw what is concluded from a table: the order, its pairs, and where there are any raters and metrics."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.drawing.figures import conclusion_order as order
+from simlab.drawing.figures import conclusion_panels as rows
+from simlab.drawing.figures import panels
+from simlab.drawing.text.conclusion_numbers import read
+from simlab.drawing.text.conclusion_pairs import ordered
+from simlab.drawing.text.conclusion_systems import METHODS, estimated_with
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+ROW, LEAST_HEIGHT, MARGINS = 0.22, 3.0, 1.5
+"""Inches of a row, of the least panel, and of all that is not rows."""
+WIDTHS = {"order": 4.4, "pairs": 3.1, "beside": 3.0}
+LETTER, MOST_BESIDE = 0.062, 5
+"""Inches of a letter of the names beside rows, for which columns are widened; marks that are explained on a line."""
 
 
 def draw(found: Conclusion) -> Figure:
-    """Draw the order with intervals."""
-    import matplotlib.pyplot as plt
+    """Draw the order as a Hasse diagram with intervals; pairs, raters and metrics beside it, where there are any.
 
-    return plt.figure()
+    What is cut (pairs, raters beyond 30) is said in the titles.
+    """
+    from matplotlib.figure import Figure
+
+    systems, pairs = ordered(found), rows.shown_pairs(found)
+    beside = _beside(found)
+    columns = ["order", *(["pairs"] if pairs else []), *(["beside"] if beside else [])]
+    count = max(len(systems), len(pairs), sum(height for _, height in beside))
+    height = max(LEAST_HEIGHT, ROW * count)
+    longest = {"order": _longest([one.system for one in systems], order.MOST_LETTERS)}
+    longest["pairs"] = max(map(len, rows.named(pairs)), default=0)
+    longest["beside"] = _longest(
+        [one.rater for one in found.raters] + [one.system for one in systems], rows.MOST_LETTERS
+    )
+    widths = [WIDTHS[name] + LETTER * longest[name] for name in columns]
+    figure = Figure(figsize=(sum(widths), height + MARGINS), layout="constrained")
+    grid = figure.add_gridspec(1, len(columns), width_ratios=widths)
+    explained = order.draw(figure.add_subplot(grid[0]), found, systems)
+    if pairs:
+        explained |= rows.draw_pairs(figure.add_subplot(grid[1]), found, pairs)
+    if beside:
+        _draw_beside(figure, grid[len(columns) - 1], found, beside, height / ROW)
+    _explain(figure, explained)
+    panels.footnote(figure, caption(found))
+    # Ranks stand between the first two panels.
+    figure.get_layout_engine().set(w_pad=0.12)  # type: ignore[union-attr, call-arg]
+    return figure
+
+
+def _longest(names: Sequence[str], most: int) -> int:
+    return min(max(map(len, names), default=0), most)
+
+
+def caption(found: Conclusion) -> str:
+    """Say what is promised, or that it is not, and what the marks do not say."""
+    promise = found.promise
+    says = (promise.says[:1].upper() + promise.says[1:]).replace(" below", "")
+    held = f"{says}." if promise.holds else f"The promise does not hold here: {promise.broken}. ({says}.)"
+    lenient = " Leniency: how far above the others a rater scores the same outputs." if found.raters else ""
+    return f"{read(found)}. {held} Open is not equal.{lenient}"
+
+
+def _beside(found: Conclusion) -> list[tuple[str, float]]:
+    """Name the panels of the last column, and how many rows high each is."""
+    metric, n_systems = estimated_with(found.metrics), min(len(found.systems), rows.MOST_SYSTEMS)
+    raters = len(rows.shown_raters(found.raters))
+    listed = [
+        ("raters", raters + 3.0 if raters else 0.0),
+        ("metrics", 2.5 * len(found.metrics[: rows.MOST_METRICS]) + 3.0 if found.metrics else 0.0),
+        ("means", 2.2 * n_systems + 4.0 if metric else 0.0),
+    ]
+    return [(name, height) for name, height in listed if height]
+
+
+def _draw_beside(
+    figure: Figure, cell: Any, found: Conclusion, beside: Sequence[tuple[str, float]], room: float
+) -> None:
+    """Draw the panels of the last column from the top; what is left of it stays empty."""
+    heights = [height for _, height in beside]
+    left = max(room - sum(heights), 0.0)
+    inner = cell.subgridspec(len(heights) + (left > 1), 1, height_ratios=[*heights, *([left] if left > 1 else [])])
+    for k, (name, _) in enumerate(beside):
+        _panel(figure.add_subplot(inner[k]), name, found)
+    if left > 1:
+        figure.add_subplot(inner[len(heights)]).set_axis_off()
+
+
+def _panel(axes: Axes, name: str, found: Conclusion) -> None:
+    names = [one.system for one in ordered(found)]
+    if name == "raters":
+        rows.draw_raters(axes, found, rows.shown_raters(found.raters))
+    elif name == "metrics":
+        rows.draw_metrics(axes, found.metrics[: rows.MOST_METRICS], names)
+    elif (metric := estimated_with(found.metrics)) is not None:
+        rows.draw_means(axes, found, metric, names[: rows.MOST_SYSTEMS])
+
+
+def _explain(figure: Figure, explained: Iterable[str]) -> None:
+    """Explain marks and lines above the panels."""
+    from matplotlib.lines import Line2D
+
+    handles: list[Artist] = [
+        Line2D([], [], linestyle="-", label=name, **looks) for name, looks in rows.LOOKS.items() if name in explained
+    ]
+    lines: dict[str, tuple[str, Any]] = {
+        order.BETTER: (order.GREY, "-"),
+        order.NEAREST: (order.GREY, "-"),
+        order.CIRCLE: (order.VERMILION, "--"),
+    }
+    handles += [
+        Line2D([], [], color=color, linestyle=dash, marker=">", markersize=3.5, label=name)
+        for name, (color, dash) in lines.items()
+        if name in explained
+    ]
+    ways = [axes.get_legend_handles_labels()[0] for axes in figure.axes]
+    handles += [handle for of in ways for handle in of if handle.get_label() in METHODS.values()]
+    lines_of = -(-len(handles) // MOST_BESIDE)
+    figure.legend(handles=handles, loc="outside upper left", ncols=-(-len(handles) // lines_of), fontsize=8)

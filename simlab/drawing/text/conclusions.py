@@ -1,20 +1,137 @@
-"""Write what is concluded from a table: a page of text, and a paragraph for the paper."""
+"""Write what is concluded from a table, on a page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.conclusion import Conclusion, Followed, Rater, Repetition
+from simlab.drawing.text import conclusion_metrics as metrics
+from simlab.drawing.text import conclusion_numbers as numbers
+from simlab.drawing.text import conclusion_pairs as pairs
+from simlab.drawing.text import conclusion_systems as systems
+from simlab.drawing.text.fitted_world import line
+from simlab.drawing.text.tables import number
+from simlab.messages import several
+
+MOST_LINES, USUAL_SYSTEMS = 25, 8
+MOST_WARNINGS, MOST_CYCLES, LEAST_RATERS = 4, 2, 2
+DIGEST = 6
 
 
-def page(found: Conclusion, table: Path, written: Sequence[Path]) -> str:
-    """Write a conclusion for people."""
-    lines = [f"Read     {found.line}", f"Promise  {found.promise.says}", ""]
-    lines += [f"{s.rank_low}-{s.rank_high} {s.system} {s.estimate:.3f} {s.low:.3f} {s.high:.3f}" for s in found.systems]
-    return "\n".join(lines)
+def page(found: Conclusion, written: Sequence[Path] = (), following: str = "") -> str:
+    """Write a conclusion for people: 25 lines of 100 columns for eight systems; `following` is the next command.
+
+    Where that is too little, fewer open pairs are shown. What is cut is counted.
+    """
+    full = _page(found, written, following, brief=False)
+    room = MOST_LINES + max(len(found.systems) - USUAL_SYSTEMS, 0)
+    return full if len(full.splitlines()) <= room else _page(found, written, following, brief=True)
 
 
-def paragraph(found: Conclusion) -> str:
-    """Write what was done, and found, as a paper says it."""
-    return found.line
+def _page(found: Conclusion, written: Sequence[Path], following: str, *, brief: bool) -> str:
+    digits = numbers.decimals(found)
+    parts = [
+        "\n".join(_head(found)),
+        "\n".join([systems.table(found, digits), *_below(found, digits, brief)]),
+        "\n".join(metrics.table(found.metrics)),
+        "\n".join([*([f"written: {', '.join(map(str, written))}"] if written else []), *_next(following)]),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _next(following: str) -> list[str]:
+    return [f"next: {following}"] if following else []
+
+
+def _head(found: Conclusion) -> Iterator[str]:
+    """Say what was read, by which plan, and what is promised; then what limits it."""
+    yield line("Read", found.line)
+    if found.plan is not None:
+        yield line("Plan", followed(found.plan))
+    promise = found.promise
+    yield line(
+        "Promise", promise.says if promise.holds else f"does not hold here: {promise.broken}; else {promise.says}"
+    )
+    for one in found.warnings[:MOST_WARNINGS]:
+        yield line("Warning", one)
+    if rest := len(found.warnings) - MOST_WARNINGS:
+        yield from [line("", f"and {several(rest, 'warning')} more: --format json")] if rest > 0 else []
+
+
+def followed(plan: Followed) -> str:
+    """Say which plan was followed, where the table left it, and at which look."""
+    left = f"deviations: {'; '.join(plan.deviations)}" if plan.deviations else "no deviations"
+    look = "first look" if plan.look <= 1 else f"look {plan.look}"
+    return f"{plan.digest[:DIGEST]}, {plan.planned:,} answers planned; {left}; {look}"
+
+
+def _below(found: Conclusion, digits: int, brief: bool) -> Iterator[str]:
+    """Say what the table of systems rests on, and what it does not say."""
+    yield from pairs.claims(found, digits, brief=brief)
+    yield from _cycles(found.cycles)
+    yield from pairs.settling(found.pairs, brief=brief)
+    yield from pairs.within(found)
+    yield from _raters(found.raters, digits)
+    yield from (numbers.filled(one) for one in found.lines)
+    yield from _again(found, brief)
+    yield from _checked(found)
+    yield from pairs.without(found, digits)
+
+
+def _cycles(cycles: Sequence[Sequence[str]]) -> Iterator[str]:
+    if not cycles:
+        return
+    said = "; ".join(" > ".join([*one, one[0]]) for one in cycles[:MOST_CYCLES])
+    rest = len(cycles) - MOST_CYCLES
+    said += f"; {several(rest, 'cycle')} more" if rest > 0 else ""
+    yield numbers.filled(f"No order within cycles: {said}.")
+
+
+def _raters(raters: Sequence[Rater], digits: int) -> Iterator[str]:
+    """Name the raters who score the same outputs highest and lowest."""
+    known = sorted((one for one in raters if math.isfinite(one.leniency)), key=lambda one: one.leniency)
+    if len(known) < LEAST_RATERS:
+        return
+    ends = " to ".join(f"{one.rater} {_lenient(one, digits)}" for one in (known[0], known[-1]))
+    yield numbers.filled(f"{several(len(known), 'rater')}, against the others on the same outputs: {ends}.")
+
+
+def _lenient(rater: Rater, digits: int) -> str:
+    return f"{number(rater.leniency, digits, sign=True)} ({numbers.span(rater.low, rater.high, digits)})"
+
+
+def _again(found: Conclusion, brief: bool) -> Iterator[str]:
+    """Say how often a repetition would confirm all claims: after the fact, and simulated."""
+    if found.repetition is None:
+        return
+    again, claimed = found.repetition, sum(one.verdict != 0 for one in found.pairs)
+    if not claimed:
+        yield "No claim, so that there is nothing that a repetition could confirm."
+        return
+    what = f"all {claimed:,} claims" if claimed > 1 else "the claim"
+    held = [(again.srp, "same raters"), (again.srp_new_study, "all new")]
+    said = ", ".join(f"{numbers.interval(one)} {who}" for one, who in held if math.isfinite(one.value))
+    yield numbers.filled(f"A repetition confirms {what}: {said or 'not known'} ({_after(again, brief)}).")
+
+
+def _after(again: Repetition, brief: bool) -> str:
+    if brief:
+        return "after the fact"
+    return f"after the fact, 90 % intervals; {again.studies:,} studies in worlds fitted to this table: {again.world}"
+
+
+def _checked(found: Conclusion) -> Iterator[str]:
+    """Say what studies like this one claim where there is nothing to claim."""
+    if (held := found.control) is None:
+        return
+    some = numbers.percent(held.some_claim, held.some_claim_mcse)
+    plain = numbers.percent(held.uncorrected, held.uncorrected_mcse)
+    said = f"uncorrected {numbers.uncorrected(found.question)}: in {plain}"
+    if held.watched is not None:
+        said += f", watched through 300 looks: in {numbers.percent(held.watched, held.watched_mcse or math.nan)}"
+    yield numbers.filled(
+        f"Check: {held.studies:,} studies like this one, simulated with equal systems: some claim in {some} "
+        f"(promised {numbers.share(held.promised)}); {said}."
+    )

@@ -47,7 +47,7 @@ def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Gen
     family = _adjusted(prepared, p_value, again, rated)
     direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
     return {
-        "estimate": np.nansum(total, axis=0) / _segments(collected, total),
+        "estimate": _means(collected, total),
         "direction": direction,
         "significant": passes(family.get("adjusted_p_value", p_value), prepared.level) & (direction != 0),
         "p_value": p_value,
@@ -74,6 +74,14 @@ def document_totals(prepared: Prepared, collected: Collected) -> Floats:
     ratings what they cannot be: a total that is no number would pass for one that is missing.
     """
     return _totals(prepared, collected, scored(prepared, collected))
+
+
+def lead_of(prepared: Prepared, collected: Collected) -> Floats:
+    """Say by how much the first of each two systems came out better, summed over documents; nothing is tested.
+
+    `[pair]`, 0 where they differ by rounding only; a document counts for a pair if both systems came.
+    """
+    return _lead(document_totals(prepared, collected), lower_is_better=collected.frame.lower_is_better)
 
 
 def scored(prepared: Prepared, collected: Collected) -> Seen:
@@ -140,6 +148,12 @@ def _documents(collected: Collected) -> Array:
     return np.ones(collected.frame.n_documents, bool) if collected.documents is None else collected.documents
 
 
+def _means(collected: Collected, total: Floats) -> Floats:
+    """Return the mean score of a segment for each system; NaN of one that no document was rated in whole for."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(total, axis=0) / _segments(collected, total), float)
+
+
 def _segments(collected: Collected, total: Floats) -> Array:
     """Count the segments that each system's estimate rests on."""
     chosen = np.flatnonzero(_documents(collected))
@@ -148,11 +162,13 @@ def _segments(collected: Collected, total: Floats) -> Array:
 
 
 def _direction(total: Floats, *, lower_is_better: bool) -> Array:
-    """Say which of each two systems came out better; means that differ by rounding only are equal.
+    """Say which of each two systems came out better; means that differ by rounding only are equal."""
+    direction: Array = np.sign(_lead(total, lower_is_better=lower_is_better)).astype(np.int8)
+    return direction
 
-    A document counts for a pair if both systems came.
-    """
+
+def _lead(total: Floats, *, lower_is_better: bool) -> Floats:
+    """Sum up by how much the first of each two systems is better; a document counts for a pair if both systems came."""
     gap = np.nansum(differences(total), axis=0) if np.isnan(total).any() else differences(total.sum(0))
     gap[np.abs(gap) <= RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)] = 0.0
-    direction: Array = np.sign(-gap if lower_is_better else gap).astype(np.int8)
-    return direction
+    return np.asarray(-gap if lower_is_better else gap)

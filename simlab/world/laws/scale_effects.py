@@ -125,7 +125,29 @@ def answer_flat(
     seen += effects.segment_sd * rng.standard_normal(len(document))[item]
     seen += effects.system_document_sd * _of_pairs(rng, system, where)
     seen += effects.output_sd * _of_pairs(rng, system, item)
-    own = effects.rater_document_sd * _of_pairs(rng, rater, where)
+    return _answered(rng, effects, system, rater, where, seen)
+
+
+def answer_again(
+    rng: np.random.Generator,
+    effects: ScaleEffects,
+    seen: Floats,
+    system: Ints,
+    item: Ints,
+    rater: Ints,
+    document: Ints,
+) -> Floats:
+    """Draw other answers of a flat design about the same outputs, `seen[system, item]` being what documents bring.
+
+    What raters make of documents is drawn anew with the residual; indices are those of `answer_flat`.
+    """
+    return _answered(rng, effects, system, rater, document[item], seen[system, item])
+
+
+def _answered(
+    rng: np.random.Generator, effects: ScaleEffects, system: Ints, rater: Ints, document: Ints, seen: Floats
+) -> Floats:
+    own = effects.rater_document_sd * _of_pairs(rng, rater, document)
     own += effects.residual_sd * residuals(rng, effects.scale.tail, len(system))
     return to_scores(effects.scale, thought(effects, system, rater, seen) + own)
 

@@ -19,6 +19,7 @@ from simlab.types import RATE, Anew, Answers, Floats, Frame, Ints, World
 from simlab.world.laws.fixed import UNMARKED, FixedRatings
 from simlab.world.laws.scale_effects import Scale as Scale
 from simlab.world.laws.scale_effects import ScaleEffects as ScaleEffects
+from simlab.world.laws.scale_effects import answer_again as answer_again
 from simlab.world.laws.scale_effects import answer_flat as answer_flat
 from simlab.world.laws.scale_effects import latent_draw as latent_draw
 from simlab.world.laws.scale_effects import residuals, thought

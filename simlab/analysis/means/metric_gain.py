@@ -1,0 +1,82 @@
+"""Tell whether a metric says anything of differences between systems, and how alike it is for all of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import chdtri, ndtri
+
+from simlab.analysis import signs
+from simlab.analysis.means.document_pairs import of_differences
+from simlab.analysis.means.documents import Totals, apart
+from simlab.types import Floats
+
+
+class Gain(NamedTuple):
+    """Hold what a metric tells of differences: `t`, how many standard errors its slope is from 0, and `p_value`."""
+
+    t: float
+    p_value: float
+
+
+class Spread(NamedTuple):
+    """Hold how far systems differ beyond chance: a standard deviation, `value`, with bounds."""
+
+    value: float
+    low: float
+    high: float
+
+
+def gain(rng: np.random.Generator, of: Totals, *, flips: int) -> Gain:
+    """Test whether differences of judgements go with those of the metric on the same outputs.
+
+    What a document adds to the covariance of both differs in sign by chance alone where they have nothing to do with
+    each other: whole documents are flipped.
+    """
+    parts = apart(of)
+    product = of_differences(parts.y, parts.g)
+    told = product[product != 0]
+    if not len(told):
+        return Gain(0.0, 1.0)
+    exact = len(told) < 63 and 2 ** (len(told) - 1) <= flips
+    pattern = signs.half(len(told)) if exact else signs.drawn(rng, flips, len(told))
+    observed, length = float(told.sum()), float(np.sqrt((told**2).sum()))
+    extreme = int((np.abs(pattern @ told) >= abs(observed) - 1e-9 * length).sum())
+    return Gain(observed / length, extreme / len(pattern) if exact else (extreme + 1) / (flips + 1))
+
+
+def slope_for_all(y: Floats, g: Floats) -> float:
+    """Return the slope of one line through all outputs that turns the metric into judgements; 0 if it is constant."""
+    spread = float(((g - g.mean()) ** 2).sum())
+    return float((g - g.mean()) @ (y - y.mean())) / spread if spread > 0 else 0.0
+
+
+def spread_of(value: Floats, se: Floats, level: float) -> Spread:
+    """Estimate how far `value[system]` differ beyond their errors `se[system]`, with a Q-profile interval.
+
+    Source: Paule and Mandel 1982; Viechtbauer 2007 for the interval. NaN with fewer than two known values.
+    """
+    known = np.isfinite(value) & np.isfinite(se) & (se > 0)
+    if known.sum() < 2:
+        return Spread(np.nan, np.nan, np.nan)
+    x, v, freedom = value[known], se[known] ** 2, int(known.sum()) - 1
+    top = float(np.ptp(x) + 10 * np.sqrt(v.max())) ** 2
+
+    def q(t: float) -> float:
+        weight = 1 / (v + t)
+        return float((weight * (x - (weight @ x) / weight.sum()) ** 2).sum())
+
+    def at(wanted: float) -> float:
+        if q(0.0) <= wanted:
+            return 0.0
+        return float(np.sqrt(brentq(lambda t: q(t) - wanted, 0.0, top * 1e4)))
+
+    return Spread(at(freedom), at(float(chdtri(freedom, level / 2))), at(float(chdtri(freedom, 1 - level / 2))))
+
+
+def by_fisher(correlation: Floats, se: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return bounds of correlations whose transform has the errors `se`."""
+    z, reach = np.arctanh(np.clip(correlation, -0.999999, 0.999999)), -ndtri(level / 2) * se
+    return np.tanh(z - reach), np.tanh(z + reach)

@@ -1,0 +1,229 @@
+"""Test whether wins and losses of many pairs of systems differ, and bound by how much, all pairs at once.
+
+If two systems are equal, what a rater (an item) contributes to wins less losses is as likely one way as the other: its
+sign is a fair coin. All pairs are flipped together, so that a family of claims knows how they depend on each other.
+Sources: Canay, Romano and Shaikh 2017 (sign changes of clusters); Romano and Wolf 2005 (step-down); Cameron, Gelbach
+and Miller 2011 (clusters two ways).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from simlab.analysis import sign_test, signs
+from simlab.analysis.multiplicity import Family, holm
+from simlab.analysis.preferences.votes import Votes, Way, cells, clusters, summed
+from simlab.formulas import SLACK
+from simlab.types import Bools, Floats
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+PATTERNS = 1_999
+"""Patterns of flips: with the observed one, p-values are multiples of 1/2000."""
+
+OF_MANY, MANY = 999, 200_000
+"""Patterns for so many votes and more: each takes milliseconds there."""
+
+_AT_ONCE = 4_000_000
+"""Signs that are drawn at once: they are what takes memory where voters are many."""
+
+
+class Spread(NamedTuple):
+    """Hold sums over clusters of squares of (wins less losses) less d times votes: `a - 2 b d + e d^2`, `[pair]`."""
+
+    a: Floats
+    b: Floats
+    e: Floats
+
+    def at(self, d: Floats | float) -> Floats:
+        """Return the sums at d."""
+        return np.asarray(self.a - 2 * self.b * d + self.e * np.square(d))
+
+
+class Weighed(NamedTuple):
+    """Hold what is known of each pair `[pair]`: votes, wins less losses, p-values, bounds; NaN was never compared.
+
+    `difference` is the share of wins less that of losses, `sd` its standard error, `low` and `high` bound it for all
+    pairs of the family at once. `critical` is how many standard errors these reach, `critical_open` how many a pair
+    that is not claimed needs. `claimed` follows from `adjusted`.
+    """
+
+    n: Floats
+    difference: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+    p_value: Floats
+    adjusted: Floats
+    claimed: Bools
+    critical: float
+    critical_open: float
+
+
+def weighed(
+    rng: np.random.Generator, votes: Votes, way: Way, family: Bools, level: float, n_patterns: int = PATTERNS
+) -> Weighed:
+    """Test the pairs `family[pair]` together at a level; what is independent is said by `way`.
+
+    Votes that are independent are held to the exact sign test, with Holm; others to flips, with step-down max-T.
+    """
+    n = np.bincount(votes.pair, minlength=votes.n_pairs).astype(float)
+    total = np.asarray(np.bincount(votes.pair, votes.value, minlength=votes.n_pairs), float)
+    held = family & (n > 0)
+    spreads = spreads_of(votes, way)
+    if way == "vote":
+        p_value, adjusted, critical, critical_open = _exactly(votes, held, level)
+    else:
+        p_value, adjusted, critical, critical_open = _by_flips(rng, votes, way, held, level, total, spreads, n_patterns)
+    claimed = held & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (total != 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        difference = total / n
+        sd = np.sqrt(largest(spreads, difference)) / n
+    low, high = compatible(*bounds(total, n, spreads, critical), np.sign(total), claimed)
+    unknown = n == 0
+    for values in (low, high, p_value, adjusted):
+        values[unknown] = np.nan
+    return Weighed(n, difference, sd, low, high, p_value, adjusted, claimed, critical, critical_open)
+
+
+def spreads_of(votes: Votes, way: Way) -> list[Spread]:
+    """Return the ways to count how far contributions spread; the largest counts (two ways: one, the other, both)."""
+    found = [_spread(votes, one) for one in clusters(votes, way)]
+    if way == "both":
+        cell = _spread(votes, cells(votes))
+        found.append(Spread(*(x + y - z for x, y, z in zip(*found, cell, strict=True))))
+    return found
+
+
+def largest(spreads: Sequence[Spread], d: Floats | float) -> Floats:
+    """Return the largest spread at d, `[pair]`."""
+    return np.asarray(np.maximum.reduce([one.at(d) for one in spreads]))
+
+
+def bounds(total: Floats, n: Floats, spreads: Sequence[Spread], critical: float) -> tuple[Floats, Floats]:
+    """Return which d are within `critical` standard errors at d, `[pair]`: |total - n d| <= critical sqrt(spread(d)).
+
+    A score interval, as Wilson's: at d = 0 it is the test itself. Votes with mean d vary by at least |d| - d^2 each,
+    whatever came (all ties do not say that there are only ties).
+    """
+    nothing = np.zeros_like(n)
+    found = [_roots(total, n, spread, critical) for spread in spreads]
+    low_part, high_part = _roots(total, n, Spread(nothing, -n / 2, -n), critical)
+    found.append(
+        (np.where(high_part >= 0, np.maximum(low_part, 0), np.nan), np.where(high_part >= 0, high_part, np.nan))
+    )
+    low_part, high_part = _roots(total, n, Spread(nothing, n / 2, -n), critical)
+    found.append((np.where(low_part <= 0, low_part, np.nan), np.where(low_part <= 0, np.minimum(high_part, 0), np.nan)))
+    low, high = (np.stack(side) for side in zip(*found, strict=True))
+    return np.clip(np.fmin.reduce(low), -1, 1), np.clip(np.fmax.reduce(high), -1, 1)
+
+
+def compatible(low: Floats, high: Floats, sign: Floats, claimed: Bools) -> tuple[Floats, Floats]:
+    """Let bounds say what claims say: a claimed pair is on one side of 0, and 0 is possible for an open one.
+
+    Step-down claims more than intervals of one step; its bounds end at 0. Source: Strassburger and Bretz 2008.
+    """
+    low = np.where(claimed & (sign > 0), np.maximum(low, 0), np.where(claimed, low, np.minimum(low, 0)))
+    high = np.where(claimed & (sign < 0), np.minimum(high, 0), np.where(claimed, high, np.maximum(high, 0)))
+    return low, high
+
+
+def _spread(votes: Votes, cluster: Any) -> Spread:
+    total = summed(cluster, votes.pair, votes.value, votes.n_pairs)
+    n = summed(cluster, votes.pair, np.ones(len(votes.pair)), votes.n_pairs)
+    return Spread(*(np.asarray(x.multiply(y).sum(0)).ravel() for x, y in ((total, total), (total, n), (n, n))))
+
+
+def _exactly(votes: Votes, held: Bools, level: float) -> tuple[Floats, Floats, float, float]:
+    from scipy.special import ndtri
+
+    p_value = sign_test.exact(votes.counts())
+    adjusted = np.full(len(p_value), np.nan)
+    adjusted[held] = holm(p_value[held])
+    m = max(int(held.sum()), 1)
+    left = max(m - int((adjusted[held] <= level + SLACK).sum()), 1)
+    return p_value, adjusted, float(ndtri(1 - level / 2 / m)), float(ndtri(1 - level / 2 / left))
+
+
+def _by_flips(
+    rng: np.random.Generator,
+    votes: Votes,
+    way: Way,
+    held: Bools,
+    level: float,
+    total: Floats,
+    spreads: Sequence[Spread],
+    patterns: int,
+) -> tuple[Floats, Floats, float, float]:
+    of = [summed(one, votes.pair, votes.value, votes.n_pairs)[:, held] for one in clusters(votes, way)]
+    each = [one.a[held] for one in spreads]
+    observed = np.abs(total)[held] / np.sqrt(np.maximum(np.maximum.reduce(each), SLACK))
+    found = flipped(rng, of, weights(each), observed, patterns)
+    p_value, adjusted = np.full((2, len(total)), np.nan)
+    p_value[held], adjusted[held] = found.p_values(), found.max_t()
+    open_ = adjusted[held] > level + SLACK
+    highest = found.null.max(1, initial=0.0)
+    highest_open = found.null[:, open_].max(1, initial=0.0) if open_.any() else highest
+    critical, critical_open = (float(np.quantile(x, 1 - level, method="higher")) for x in (highest, highest_open))
+    return p_value, adjusted, critical, critical_open
+
+
+def weights(each: Sequence[Floats]) -> list[Floats]:
+    """Return what flips of each way count, `[pair]`, so that all together spread by the largest of `each[way][pair]`.
+
+    Two ways: the flips of the one that spreads more carry the noise of single votes, too; those of the other add what
+    it has beyond that. `each` is then of raters, of items, and of both.
+    """
+    largest_of = np.maximum(np.maximum.reduce(each), SLACK)
+    if len(each) == 1:
+        return [1 / np.sqrt(largest_of)]
+    more = each[0] >= each[1]
+    left = np.sqrt((largest_of - np.maximum(each[0], each[1])) / np.maximum(np.minimum(each[0], each[1]), SLACK))
+    return [np.where(carries, 1.0, left) / np.sqrt(largest_of) for carries in (more, ~more)]
+
+
+def flipped(
+    rng: np.random.Generator,
+    of: Sequence[csr_matrix[Any]],
+    weight: Sequence[Floats],
+    observed: Floats,
+    patterns: int = PATTERNS,
+) -> Family:
+    """Hold statistics `observed[pair]` against those of flipped contributions `of[way][cluster, pair]`, weighted.
+
+    Flips leave squares as they are, so that statistics in units of their root need no new error for each pattern.
+    """
+    n = of[0].shape[0]
+    every = len(of) == 1 and n < 60 and 2**n <= patterns
+    if every:
+        null = np.asarray((of[0].T @ signs.every(n).T).T) * weight[0]
+    else:
+        null = np.zeros((patterns, len(observed)))
+        for one, own in zip(of, weight, strict=True):
+            _add_flips(rng, null, one, own)
+    return Family(observed, np.abs(null, out=null), every, SLACK**0.5)
+
+
+def _add_flips(rng: np.random.Generator, null: Floats, of: csr_matrix[Any], weight: Floats) -> None:
+    """Add flips of contributions, some patterns at a time: where voters are many their signs take the memory."""
+    turned = of.T.tocsr()
+    step = max(_AT_ONCE // max(of.shape[0], 1), 1)
+    for start in range(0, len(null), step):
+        rows = slice(start, min(start + step, len(null)))
+        null[rows] += np.asarray(turned @ signs.drawn(rng, rows.stop - rows.start, of.shape[0]).T).T * weight
+
+
+def _roots(total: Floats, n: Floats, spread: Spread, critical: float) -> tuple[Floats, Floats]:
+    """Solve (total - n d)^2 <= critical^2 spread(d); everything where no d is far enough, NaN where none is near."""
+    c = critical**2
+    square, linear, constant = n**2 - c * spread.e, total * n - c * spread.b, total**2 - c * spread.a
+    inside = linear**2 - square * constant
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Rounding: where all votes are alike the two roots meet.
+        root = np.sqrt(np.where(inside < 0, np.where(inside > -1e-9 * np.maximum(linear**2, 1), 0.0, np.nan), inside))
+        low, high = (linear - root) / square, (linear + root) / square
+    return np.where(square <= 0, -1.0, low), np.where(square <= 0, 1.0, high)

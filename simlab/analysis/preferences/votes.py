@@ -1,0 +1,136 @@
+"""Hold votes on pairs of systems, and tell which of them may be taken as independent of each other.
+
+Votes of one voter on a pair share the voter's taste, votes on the same outputs share what these are worth. Who is drawn
+from more like them counts as one contribution; who is taken as given does not vary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from simlab.types import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Way: TypeAlias = Literal["vote", "rater", "item", "both"]
+"""What is independent: each vote, what a rater says of a pair, what is said of an item, or raters and items crossed."""
+
+FEWEST = 6
+"""Clusters of a pair below which no flips of them can reach .05: the least p-value is 2^(1 - n)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Hold votes, flat, in the order in which they came.
+
+    `pair[k]` of the pairs i < j of `n_systems`, in the usual order; `value[k]` is +1 where the first is better, 0 for a
+    tie, -1 where the second is. `rater[k]` and `item[k]` are numbered from 0, -1 where none is named.
+    """
+
+    pair: Ints
+    value: Ints
+    rater: Ints
+    item: Ints
+    n_systems: int
+
+    @property
+    def n_pairs(self) -> int:
+        """Count the pairs, never compared ones included."""
+        return self.n_systems * (self.n_systems - 1) // 2
+
+    def counts(self) -> Ints:
+        """Count wins of the first, ties and wins of the second: `[pair, 3]`."""
+        flat = np.bincount(self.pair * 3 + 1 - self.value, minlength=3 * self.n_pairs)
+        return np.asarray(flat.reshape(-1, 3), np.int64)
+
+    def where(self, kept: Bools) -> Votes:
+        """Keep some of the votes; nothing is numbered anew."""
+        return Votes(self.pair[kept], self.value[kept], self.rater[kept], self.item[kept], self.n_systems)
+
+
+def own_number(of: Ints) -> Ints:
+    """Number what is not named (-1) one by one, after all that is.
+
+    >>> own_number(np.array([0, -1, 1, -1])).tolist()
+    [0, 2, 1, 3]
+    """
+    nameless = of < 0
+    numbered = of.copy()
+    numbered[nameless] = of.max(initial=-1) + 1 + np.arange(int(nameless.sum()))
+    return numbered
+
+
+def way_of(votes: Votes) -> Way:
+    """Say what of the votes on a pair is independent: raters as drawn where pairs have enough of them, items likewise.
+
+    Raters that a typical pair has too few of are taken as given. Where all that a rater says comes from items of their
+    own, raters alone are enough, and the other way round.
+    """
+    raters, items = _clusters(votes, votes.rater), _clusters(votes, votes.item)
+    both = _distinct(votes.pair, own_number(votes.rater), own_number(votes.item))
+    by_rater = raters < len(votes.pair) and _enough(votes, votes.rater)
+    by_item = items < len(votes.pair) and (_enough(votes, votes.item) or not drawn(votes, votes.rater))
+    if by_rater and by_item:
+        return "rater" if both == items else "item" if both == raters else "both"
+    return "rater" if by_rater else "item" if by_item else "vote"
+
+
+def way_of_all(votes: Votes) -> Way:
+    """Say the same of all pairs together, which share raters and items: votes on a system's output of an item."""
+    return way_of(replace(votes, pair=np.zeros_like(votes.pair), n_systems=2))
+
+
+def drawn(votes: Votes, of: Ints) -> bool:
+    """Say whether raters (or items) count as drawn from more like them: none comes twice for a pair, or enough do."""
+    return _clusters(votes, of) == len(votes.pair) or _enough(votes, of)
+
+
+def clusters(votes: Votes, way: Way) -> list[Ints]:
+    """Return the number of the cluster of each vote, once for each way in which votes cluster."""
+    rater, item = own_number(votes.rater), own_number(votes.item)
+    each = {"vote": [np.arange(len(votes.pair))], "rater": [rater], "item": [item], "both": [rater, item]}[way]
+    return [np.unique(one, return_inverse=True)[1] for one in each]
+
+
+def cells(votes: Votes) -> Ints:
+    """Number what the same rater said of the same item."""
+    rater, item = own_number(votes.rater), own_number(votes.item)
+    return np.asarray(np.unique(rater * (int(item.max(initial=0)) + 1) + item, return_inverse=True)[1])
+
+
+def summed(cluster: Ints, pair: Ints, values: Floats | Ints, n_pairs: int) -> csr_matrix[Any]:
+    """Add up values of votes: `[cluster, pair]`, sparse, since most clusters know few pairs."""
+    from scipy.sparse import csr_matrix
+
+    shape = (int(cluster.max(initial=-1)) + 1, n_pairs)
+    return csr_matrix((np.asarray(values, float), (cluster, pair)), shape=shape)
+
+
+def per_pair(votes: Votes, of: Ints) -> Ints:
+    """Count the distinct raters (or items) of each pair whose votes do not cancel out: `[pair]`."""
+    total = summed(own_number(of), votes.pair, votes.value, votes.n_pairs)
+    total.eliminate_zeros()
+    return np.bincount(total.indices, minlength=votes.n_pairs)
+
+
+def _clusters(votes: Votes, of: Ints) -> int:
+    return _distinct(votes.pair, own_number(of))
+
+
+def _distinct(*columns: Ints) -> int:
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        _, key = np.unique(key * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+    return int(key.max(initial=-1)) + 1
+
+
+def _enough(votes: Votes, of: Ints) -> bool:
+    """Say whether a typical pair has raters (or items) enough to take them as drawn; of pairs with votes enough."""
+    if len(np.unique(own_number(of))) < FEWEST:
+        return False
+    there = np.bincount(votes.pair, np.abs(votes.value), votes.n_pairs) >= FEWEST
+    return not there.any() or bool(np.median(per_pair(votes, of)[there]) >= FEWEST)

@@ -1,0 +1,66 @@
+"""Find the one cell of a folder's ledger that is meant by its values on the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simlab.engine.ledger import Entry, Ledger
+from simlab.messages import legible, or_nearest, shown
+from simlab.types import InputError
+
+
+def one_cell(book: Ledger, conditions: Sequence[str]) -> tuple[Entry, dict[str, Any]]:
+    """Return the cell that meets conditions, and its values on the axes.
+
+    Raises InputError where none or several do, for an axis or a value that the folder does not have, and where the
+    record of a cell is damaged.
+    """
+    if damaged := book.damaged():
+        raise InputError(
+            f"{book.folder}: damaged in its ledger: {damaged[0]}; `simlab verify DIR` says what can be mended"
+        )
+    axes = (book.declaration() or {}).get("axes", [])
+    wanted = [_condition(text, axes) for text in conditions]
+    placed = [(entry, _values(entry, axes)) for entry in book.entries()]
+    if not placed:
+        raise InputError(f"{book.folder} has no cells; it holds a calculation, or nothing was ever asked of it")
+    for name, text in wanted:
+        held = [shown(values[name]) for _, values in placed]
+        if not any(_meant(text, values[name]) for _, values in placed):
+            raise InputError(f"{name}={legible(text, 40)} is not in the store; {or_nearest(text, dict.fromkeys(held))}")
+    found = [(e, values) for e, values in placed if all(_meant(text, values[name]) for name, text in wanted)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise InputError(f"{book.folder} has no cell with {' '.join(conditions)}; `simlab query` lists its cells")
+    open_axes = [a["name"] for a in axes if len({shown(values[a["name"]]) for _, values in found}) > 1]
+    first = " ".join(f"{name}={shown(found[0][1][name])}" for name in open_axes)
+    raise InputError(
+        f"{book.folder} has {len(found)} cells like that, and a campaign belongs to one; add for example {first}"
+    )
+
+
+def _condition(text: str, axes: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    names = {key: axis["name"] for axis in axes for key in (axis["key"], axis["name"])}
+    if not equals or not axes:
+        what = "is no condition; write AXIS=VALUE" if axes else "is too much: the folder holds one cell and no axis"
+        raise InputError(f"{legible(text, 60)} {what}")
+    if name not in names:
+        raise InputError(f"the store has no axis {legible(name, 60)}; {or_nearest(name, [a['name'] for a in axes])}")
+    return names[name], value
+
+
+def _values(entry: Entry, axes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {axis["name"]: axis["values"][k] for axis, k in zip(axes, entry.position, strict=True)}
+
+
+def _meant(text: str, value: Any) -> bool:
+    """Tell whether a text means a value; 20 and 20.0 are the same number."""
+    if text in (shown(value), str(value)):
+        return True
+    try:
+        return not isinstance(value, bool) and float(text) == float(value)
+    except (TypeError, ValueError):
+        return False

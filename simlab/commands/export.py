@@ -1,0 +1,93 @@
+"""Export a campaign of a store: what was collected, as a table like anyone's, and what an analyst is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simlab.commands.cells import one_cell
+from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.messages import legible
+from simlab.types import Collected, InputError, Place
+
+if TYPE_CHECKING:
+    from simlab.concluding.sheets import As
+
+
+class Again(NamedTuple):
+    """Hold a campaign that was carried out again: its config, its cell's values on the axes, and what it collected.
+
+    `doubts` say in what it is not the campaign that the folder keeps.
+    """
+
+    config: Mapping[str, Any]
+    study: Mapping[str, Any]
+    cell: Mapping[str, Any]
+    place: Place
+    collected: Collected
+    doubts: tuple[str, ...]
+
+
+def answer(
+    folder: Path | None, conditions: Sequence[str], place: Place, out: Path, form: As, plugins: Sequence[str] = ()
+) -> tuple[str, tuple[str, ...], int]:
+    """Write a campaign's table and the file beside it; return what to print, what to note, and the exit code.
+
+    Raises InputError, before anything is carried out, for files that cannot be written and a cell that is not one, and
+    for a folder that cannot be trusted.
+    """
+    from simlab.concluding import exported
+
+    exported.check_names(out, form)
+    again = carried_out(folder, conditions, place, plugins)
+    files = exported.export(again.collected, again.study, again.cell, place, out, form)
+    written = "\n".join(legible(file, 200) for file in files)
+    return written, again.doubts, RESERVED if again.doubts else DONE
+
+
+def carried_out(folder: Path | None, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()) -> Again:
+    """Carry out one campaign of a folder again, by the rules of `replay`, up to what it collects.
+
+    Raises InputError for a folder that cannot be trusted, and for a campaign that it does not hold or that failed.
+    """
+    from simlab.commands.replay import block_limits, block_of, trusted
+    from simlab.engine import exporting, ledger
+    from simlab.engine.limits import start_clock, stop_clock
+    from simlab.store.folder import last_store
+    from simlab.supervision import entering
+
+    where = last_store() if folder is None else folder
+    with ledger.reading(where) as book:
+        entry, values = one_cell(book, conditions)
+        held = block_of(book, entry, place)
+        asked = book.wanted().of_worlds(entry.cell)
+    if held is None:
+        raise InputError(f"{legible(where)} holds no {named(place)} of this cell; {_there(asked)}")
+    if held.failed:
+        raise InputError(f"{named(place)}: its block failed ({held.reason}); `simlab replay` carries it out again")
+    config = trusted(entry, plugins, str(where))
+    entering(f"carrying out {named(place)}", plugins)
+    start_clock(block_limits(entry))
+    collected = exporting.collected(config, place)
+    differing = exporting.differs(config, collected, held, place.study)
+    stop_clock()
+    doubts = [
+        f"{named(place)} gave another {name} than {legible(where)} keeps: it was carried out by another version, or on "
+        "another machine"
+        for name in differing[:1]
+    ]
+    study = {**config, **{key: entry.config[key] for key in ("measure", "engine") if key in entry.config}}
+    return Again(config, study, values, place, collected, tuple(doubts))
+
+
+def named(place: Place) -> str:
+    """Name a campaign; the first pool and draw of documents leave no word."""
+    nested = "".join(f", {word} {k}" for word, k in (("pool", place.pool), ("draw", place.draw)) if k)
+    return f"world {place.world}{nested}, study {place.study}"
+
+
+def _there(asked: Sequence[int]) -> str:
+    if not asked:
+        return "nothing of it was carried out"
+    return f"worlds are 0 to {len(asked) - 1}, studies 0 to {max(asked) - 1}"

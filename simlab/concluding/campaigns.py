@@ -1,0 +1,196 @@
+"""Say what an analyst of one campaign is told beside the answers, and take it from a file that may be a stranger's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from simlab.concluding.telling import plain, restored
+from simlab.messages import shown
+from simlab.types import Array, Asked, Bools, Collected, Frame, InputError, Ints, Streams
+
+UNTOLD = ("said",)
+"""What was noted while collecting and follows from the answers: whoever concludes asks the rule again."""
+TYPES = ("unit", "item", "rater", "value", "errors", "order", "at")
+_LARGEST_SEED = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Hold what one is told of a campaign beside its answers.
+
+    `types[field]` are the types of what is seen (a field that nobody knows has none), `answers` counts what came,
+    `metric` is what a metric says where that does not stand beside the answers, else its type and shape.
+    """
+
+    frame: Frame
+    documents: Bools | None
+    asked: Asked | None
+    metric: Any
+    known: Mapping[str, Any]
+    paid: Mapping[str, float]
+    streams: Streams
+    types: Mapping[str, str]
+    answers: int
+
+
+def told(collected: Collected, metric: Any) -> dict[str, Any]:
+    """Write down what one is told of a campaign; raise InputError where it holds what no file can hold."""
+    frame, seen = collected.frame, collected.seen
+    types = {name: getattr(seen, name).dtype.name for name in TYPES if getattr(seen, name) is not None}
+    known = {name: value for name, value in collected.known.items() if name not in UNTOLD}
+    return {
+        "frame": _frame(frame),
+        "documents": plain(collected.documents),
+        "asked": None if collected.asked is None else plain(collected.asked.slot),
+        "metric": plain(metric),
+        "known": plain(known),
+        "paid": plain(dict(collected.paid)),
+        "streams": {"seed": collected.streams.seed, "path": list(collected.streams.path)},
+        "types": types,
+        "answers": len(seen.value),
+    }
+
+
+def _frame(frame: Frame) -> dict[str, Any]:
+    return {
+        "systems": list(frame.system_names),
+        "documents": list(frame.document_names),
+        "raters": list(frame.rater_names),
+        "lower_is_better": frame.lower_is_better,
+        "document": plain(frame.document),
+        "bucket": plain(frame.bucket),
+        "seats": plain(_seats(frame)),
+    }
+
+
+def _seats(frame: Frame) -> Array:
+    """Return who sits where: one row a bucket where all of its outputs have the same raters, else all of `rater`."""
+    first, n_buckets = np.unique(frame.bucket[frame.document], return_index=True)[1], int(frame.bucket.max()) + 1
+    if len(first) != n_buckets or not frame.n_systems:
+        return frame.rater
+    by_bucket = frame.rater[0, first]
+    same = np.array_equal(np.broadcast_to(by_bucket[frame.bucket[frame.document]], frame.rater.shape), frame.rater)
+    return by_bucket if same else frame.rater
+
+
+def taken(held: Any, where: str) -> Told:
+    """Read what one is told; raise InputError, beginning with `where`, for what cannot be."""
+    parts = ("frame", "documents", "asked", "metric", "known", "paid", "streams", "types", "answers")
+    if not isinstance(held, dict) or held.keys() != set(parts):
+        refuse(where, "does not say what a campaign was")
+    frame = _frame_of(held["frame"], where)
+    documents, slot = (restored(held[name], f"{where}: {name}") for name in ("documents", "asked"))
+    if documents is not None:
+        check(documents, where, "documents", shape=(frame.n_documents,), dtype="bool")
+    if slot is not None:
+        check(slot, where, "asked", shape=(frame.n_systems, frame.n_documents, None), low=-1, high=frame.rater.shape[2])
+    known, paid = restored(held["known"], f"{where}: known"), restored(held["paid"], f"{where}: paid")
+    if not isinstance(known, dict) or not isinstance(paid, dict) or not {"ratings", "cost"} <= paid.keys():
+        refuse(where, "does not say what was paid")
+    if not all(isinstance(price, int | float | np.generic) for price in paid.values()):
+        refuse(where, "says something else than numbers of what was paid")
+    return Told(
+        frame,
+        documents,
+        None if slot is None else Asked(slot),
+        restored(held["metric"], f"{where}: metric"),
+        known,
+        paid,
+        _streams(held["streams"], where),
+        _types(held["types"], where),
+        whole(held["answers"], where, "answers"),
+    )
+
+
+def _frame_of(held: Any, where: str) -> Frame:
+    if not isinstance(held, dict):
+        refuse(where, "has no frame")
+    systems, documents, raters = (_names(held.get(key), where, key) for key in ("systems", "documents", "raters"))
+    document, bucket, seats = (restored(held.get(key), f"{where}: {key}") for key in ("document", "bucket", "seats"))
+    check(bucket, where, "bucket", shape=(None,), low=0, high=None)
+    if documents and len(documents) != len(bucket):
+        refuse(where, f"names {len(documents)} documents and has {len(bucket)}")
+    check(document, where, "document", shape=(None,), low=0, high=len(bucket))
+    if isinstance(seats, np.ndarray) and seats.ndim == 2:
+        check(bucket, where, "bucket", shape=(None,), low=0, high=len(seats))
+        rater = np.broadcast_to(seats[bucket[document]], (len(systems), len(document), seats.shape[1])).copy()
+    else:
+        rater = seats
+    check(rater, where, "seats", shape=(len(systems), len(document), None), low=-1, high=max(len(raters), 1))
+    return Frame(document, bucket, rater, systems, documents, raters, bool(held.get("lower_is_better")))
+
+
+def _names(held: Any, where: str, key: str) -> tuple[str, ...]:
+    if not isinstance(held, list) or not all(isinstance(name, str) and name for name in held):
+        refuse(where, f"has no names of {key}")
+    if len(set(held)) < len(held) or (key == "systems" and len(held) < 2):
+        refuse(where, f"names {key} that cannot be told apart")
+    return tuple(held)
+
+
+def _streams(held: Any, where: str) -> Streams:
+    seed, path = (held.get("seed"), held.get("path")) if isinstance(held, dict) else (None, None)
+    if type(seed) is not int or not 0 <= seed < _LARGEST_SEED or not isinstance(path, list):
+        refuse(where, "has no address of random numbers")
+    if not all(type(word) in (int, str) for word in path):
+        refuse(where, "has an address that is none")
+    return Streams(seed, tuple(path))
+
+
+def _types(held: Any, where: str) -> Mapping[str, str]:
+    names = ("int8", "int16", "int32", "int64", "float64")
+    if not isinstance(held, dict) or not set(held) <= set(TYPES) or not all(one in names for one in held.values()):
+        refuse(where, "has answers of types that are none")
+    if not set(TYPES[:5]) <= set(held):
+        refuse(where, "does not say of which types answers are")
+    return held
+
+
+def whole(value: Any, where: str, name: str) -> int:
+    """Return a whole number from 0; raise InputError for anything else."""
+    if type(value) is not int or value < 0:
+        refuse(where, f"has {name}={shown(value)}")
+    return value
+
+
+def check(
+    held: Any,
+    where: str,
+    name: str,
+    *,
+    shape: Sequence[int | None],
+    low: int | None = None,
+    high: int | None = None,
+    dtype: str = "number",
+) -> None:
+    """Raise InputError for what is no array of a shape (None: any size), or leaves `low` to `high`, the last excluded.
+
+    An array with a `low` holds whole numbers.
+    """
+    if not isinstance(held, np.ndarray) or held.ndim != len(shape):
+        refuse(where, f"has no {name} as it was written")
+    if any(size is not None and size != there for size, there in zip(shape, held.shape, strict=True)):
+        refuse(where, f"has {name} of the shape {list(held.shape)}")
+    if (dtype == "bool") != (held.dtype == bool) or (low is not None and held.dtype.kind not in "iu"):
+        refuse(where, f"has {name} of another type")
+    if low is not None and held.size and (held.min() < low or (high is not None and held.max() >= high)):
+        refuse(where, f"has {name} that name what is not there")
+
+
+def refuse(where: str, why: str) -> NoReturn:
+    """Raise InputError for a file that does not hold what was exported."""
+    raise InputError(f"{where} {why}; it is damaged, or was changed by hand: export the campaign again")
+
+
+def in_type(values: Sequence[Any] | Array, told: Told, name: str) -> Array:
+    """Return a column of what is seen in the type that it had."""
+    return np.asarray(values).astype(told.types[name])
+
+
+def untold(n: int, told: Told, name: str) -> Ints:
+    """Return a column that nobody knows: -1."""
+    return np.full(n, -1).astype(told.types[name])

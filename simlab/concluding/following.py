@@ -1,0 +1,103 @@
+"""Conclude as planned: by the analysis of the plan, and with all that leaves the plan said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from simlab.concluding import exported
+from simlab.concluding.conclusion import Conclusion, Promise
+from simlab.concluding.looks import Looked, look
+from simlab.concluding.plans import Plan, followed
+from simlab.concluding.sheets import Read, refuse_events
+from simlab.concluding.wanted import Wanted
+from simlab.messages import legible, or_nearest, several
+from simlab.types import COMPARE, JUDGE, RATE, Collected, InputError
+
+LOST = 0.05
+"""Up to such a share of answers may be lost; a table that lacks more was looked at before its plan's end."""
+
+Say = Callable[[str], None]
+
+
+def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
+    """Conclude from a table by its plan; record the look.
+
+    Raises InputError for a table that contradicts its plan.
+    """
+    if plan.question not in (RATE, COMPARE, JUDGE):
+        raise InputError(f"{legible(table)}: nothing is concluded from studies that ask to {plan.question}")
+    if wanted.second is not None:
+        raise InputError(f"{legible(wanted.second)}: a plan is that of one table; leave the second out, or --plan")
+    read = reading(table, wanted, plan)
+    looked = look(plan.file, plan.digest, read.collected)
+    found = of_collected(without_raters(read.collected, wanted, table), wanted, plan, say)
+    return judged(found, read, plan, looked)
+
+
+def reading(table: Path, wanted: Wanted, plan: Plan) -> Read:
+    """Take a table for what was collected by its plan; raise InputError where it contradicts it."""
+    if plan.told is not None:
+        return exported.read(table, plan.config, plan.told, wanted.told.columns)
+    refuse_events(table)
+    if plan.question == RATE:
+        from simlab.concluding.ratings.by_plan import of_plan
+    elif plan.question == COMPARE:
+        from simlab.concluding.preferences.by_plan import of_plan
+    else:
+        from simlab.concluding.judgements.by_plan import of_plan
+    return of_plan(table, wanted, plan.config)
+
+
+def of_collected(collected: Collected, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
+    """Conclude from what was collected by a plan, table or campaign."""
+    if plan.question == RATE:
+        from simlab.concluding.ratings.planned import concluded
+    elif plan.question == COMPARE:
+        from simlab.concluding.preferences.ruled import concluded
+    else:
+        from simlab.concluding.judgements.estimated import concluded
+    return concluded(plan.config, collected, wanted, say)
+
+
+def without_raters(collected: Collected, wanted: Wanted, table: Path) -> Collected:
+    """Leave out what raters said who are to be excluded; raise InputError for one that is not there."""
+    if not wanted.exclude:
+        return collected
+    names, seen = collected.frame.rater_names, collected.seen
+    for name in wanted.exclude:
+        if name not in names:
+            hint = or_nearest(name, names, "it has", 300) if names else "raters are not named there"
+            raise InputError(f"--exclude {legible(name, 60)}: {legible(table)} has no such rater; {hint}")
+    out = [names.index(name) for name in wanted.exclude]
+    keep = [k for k, rater in enumerate(seen.rater.tolist()) if rater not in out]
+    if not keep:
+        raise InputError(f"--exclude {', '.join(wanted.exclude)}: nobody else rated; leave somebody in")
+    fields = ("unit", "item", "rater", "value", "errors", "order", "at")
+    kept = {name: getattr(seen, name)[keep] for name in fields if getattr(seen, name) is not None}
+    return replace(collected, seen=replace(seen, **kept))
+
+
+def judged(found: Conclusion, read: Read, plan: Plan, looked: Looked) -> Conclusion:
+    """Say whether the plan's promise holds at this look."""
+    warnings = (*found.warnings, *([looked.warning] if looked.warning else []))
+    broken = _broken(found.promise, read, looked, plan)
+    promise = found.promise._replace(holds=False, broken=broken) if broken else found.promise
+    said = followed(plan, read.planned, read.deviations, looked)
+    return replace(found, promise=promise, plan=said, warnings=warnings)
+
+
+def _broken(promise: Promise, read: Read, looked: Looked, plan: Plan) -> str:
+    """Say why a promise that was made of the plan's end does not hold ("": it does)."""
+    if promise.broken or promise.name == "anytime":
+        return promise.broken
+    n, planned = len(read.collected.seen.value), read.planned
+    if looked.earlier:
+        return (
+            "the plan promises something of one look, at its end, and this table was looked at before: "
+            f"{several(len(looked.earlier), 'earlier look')}"
+        )
+    if (plan.question == COMPARE and n < planned) or n < (1 - LOST) * planned:
+        return f"this is an interim look, at {n:,} of {planned:,} planned answers"
+    return ""

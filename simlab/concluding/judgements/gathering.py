@@ -1,0 +1,208 @@
+"""Gather what humans and metrics say of outputs, from one table or from two, over the same documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simlab.concluding.wanted import Wanted
+from simlab.fitting_metrics.confusion import mean_rating
+from simlab.messages import in_natural_order, legible, or_nearest, several
+from simlab.tables import judged, reading
+from simlab.tables.cells import load, renamed
+from simlab.tables.held import Ratings
+from simlab.tables.judged import Outputs
+from simlab.types import Bools, Floats, InputError, Ints
+
+NOBODY = "the table does not name documents: each item is one of its own"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Hold outputs: `system[output]`, `item[output]`, `document[output]`, the mean of their ratings `human[output]`.
+
+    NaN is not rated; `metrics[name][output]` the same. Human ratings are shares of positive labels where `labels`.
+    `repeated` says that some output has several human ratings; `noise[output]` is the variance of their mean over what
+    the same raters might have said (None: not known). `read` and `line` say what was read.
+    """
+
+    system_names: tuple[str, ...]
+    system: Ints
+    item: Ints
+    document: Ints
+    n_documents: int
+    human: Floats
+    ratings: int
+    metrics: Mapping[str, Floats]
+    labels: bool
+    repeated: bool
+    lower_is_better: bool
+    read: Mapping[str, Any]
+    line: str
+    notes: tuple[str, ...]
+    noise: Floats | None = None
+
+    @property
+    def rated(self) -> Bools:
+        """Say which outputs humans rated."""
+        return np.isfinite(self.human)
+
+
+def gather(table: Path, wanted: Wanted) -> Evidence:
+    """Read one table of outputs, or humans' scores in the first and a metric's in the second.
+
+    Raises InputError for what is malformed, asked for and not there, and where humans rated nothing.
+    """
+    lower = wanted.told.better == "lower"
+    held = _of_one(table, wanted) if wanted.second is None else _of_two(table, wanted.second, wanted)
+    outputs, lower, notes = (held, lower, held.notes) if isinstance(held, Outputs) else held
+    outputs, left_out = _without(outputs, wanted.exclude)
+    rated = outputs.human[np.isfinite(outputs.human)]
+    if not len(rated):
+        raise InputError(
+            f"{legible(table)}: no output has a human score, and a metric alone says nothing of them; fill human"
+        )
+    labels = judged.labels(rated) or wanted.adequate_from is not None
+    human = mean_rating(_as_labels(outputs, wanted.adequate_from, lower=lower))
+    document, n_documents, said = _documents(outputs)
+    told = None if wanted.told.better is None and isinstance(held, Outputs) else lower
+    names = tuple(in_natural_order(outputs.system_names))
+    place = np.array([names.index(name) for name in outputs.system_names], np.int64)
+    return Evidence(
+        system_names=names,
+        system=place[outputs.system],
+        item=outputs.item,
+        document=document,
+        n_documents=n_documents,
+        human=human,
+        ratings=len(rated),
+        metrics=outputs.metrics,
+        labels=labels,
+        repeated=bool((np.isfinite(outputs.human).sum(1) > 1).any()),
+        lower_is_better=lower and wanted.adequate_from is None,
+        read=judged.record(outputs, lower_is_better=lower),
+        line=judged.understood(outputs, lower_is_better=told),
+        notes=(*notes, *left_out, *said),
+        noise=_noise(_as_labels(outputs, wanted.adequate_from, lower=lower).human, outputs.system),
+    )
+
+
+def _of_one(table: Path, wanted: Wanted) -> Outputs:
+    scored = renamed(load(table, judged.FORM), judged.USUAL, wanted.told.columns)
+    if not judged.holds(scored.header):
+        header = legible(", ".join(scored.header), 120)
+        raise InputError(
+            f"{scored.where}: columns {header} are no table of {judged.FORM}; name them with --columns ours=yours,..., "
+            "or give the metric's scores as a second table"
+        )
+    there = judged.metric_columns(scored.header, (), scored.where)
+    for name in wanted.metrics:
+        if name not in there:
+            advice = or_nearest(name, there, "it has", 200) if there else "it has none beside humans"
+            raise InputError(f"--metric {legible(name, 40)}: {scored.where} has no such metric; {advice}")
+    return judged.of_table(scored, wanted.metrics, wanted.told)
+
+
+def _of_two(table: Path, second: Path, wanted: Wanted) -> tuple[Outputs, bool, tuple[str, ...]]:
+    """Lay two tables of ratings over each other: an output is a system, a document and an item of both."""
+    if len(wanted.metrics) != 1:
+        named = ", ".join(wanted.metrics)
+        raise InputError(f"--metric {legible(named, 80)}: {legible(second)} holds scores of one metric; name one")
+    people, metric = reading.read(table, wanted.told), reading.read(second)
+    if metric.rater_known:
+        raise InputError(f"{legible(second)}: names raters, and a metric's scores have none; is it the second table?")
+    human_keys, metric_keys = _keys(people), _keys(metric)
+    outputs = {key: k for k, key in enumerate(dict.fromkeys([*human_keys, *metric_keys]))}
+    if not set(human_keys) & set(metric_keys):
+        raise InputError(
+            f"{legible(table)} and {legible(second)}: share no output (system, document and item); are both of one "
+            "test set?"
+        )
+    at = np.array([outputs[key] for key in human_keys], np.int64)
+    said = np.full(len(outputs), np.nan)
+    said[[outputs[key] for key in metric_keys]] = metric.score
+    numbers = [{name: k for k, name in enumerate(dict.fromkeys(names))} for names in zip(*outputs, strict=True)]
+    items = {key: k for k, key in enumerate(dict.fromkeys(key[1:] for key in outputs))}
+    held = Outputs(
+        np.array([numbers[0][key[0]] for key in outputs], np.int64),
+        np.array([items[key[1:]] for key in outputs], np.int64),
+        tuple(numbers[0]),
+        len(items),
+        judged.padded(at, people.score, len(outputs)),
+        {wanted.metrics[0]: said},
+        len(numbers[1]),
+        people.rater_names if people.rater_known else (),
+        people.rows + metric.rows,
+        people.gaps,
+        scale=people.scale,
+        document=np.array([numbers[1][key[1]] for key in outputs], np.int64),
+        rater=judged.padded_places(at, people.rater, len(outputs)),
+        logins=people.rater_names if people.rater_known else (),
+    )
+    return held, people.lower_is_better, people.notes
+
+
+def _keys(ratings: Ratings) -> list[tuple[str, str, str]]:
+    """Name the output of each rating: system, document, item."""
+    systems, documents, items = ratings.system_names, ratings.document_names, ratings.item_names
+    return [
+        (systems[system], documents[document], items[item])
+        for system, document, item in zip(
+            ratings.system.tolist(), ratings.document[ratings.item].tolist(), ratings.item.tolist(), strict=True
+        )
+    ]
+
+
+def _without(outputs: Outputs, exclude: Sequence[str]) -> tuple[Outputs, tuple[str, ...]]:
+    """Leave the ratings of some raters out; raise InputError for one that the table does not name."""
+    if not exclude:
+        return outputs, ()
+    rater = np.full(outputs.human.shape, -1) if outputs.rater is None else outputs.rater
+    for name in exclude:
+        if name not in outputs.logins:
+            advice = or_nearest(name, outputs.logins, "it has", 200) if outputs.logins else "the table names none"
+            raise InputError(f"--exclude {legible(name, 40)}: is no rater of this table; {advice}")
+    places = [outputs.logins.index(name) for name in exclude]
+    out: Bools = np.isin(rater, places)
+    said = f"left out: {several(int(out.sum()), 'rating')} by {', '.join(exclude)} (--exclude)"
+    return replace(outputs, human=np.where(out, np.nan, outputs.human)), (said,)
+
+
+def _as_labels(outputs: Outputs, adequate_from: float | None, *, lower: bool) -> Outputs:
+    """Call what is as good as a score, or better, adequate."""
+    if adequate_from is None:
+        return outputs
+    good = outputs.human <= adequate_from if lower else outputs.human >= adequate_from
+    return replace(outputs, human=np.where(np.isfinite(outputs.human), good.astype(float), np.nan))
+
+
+def _noise(human: Floats, system: Ints) -> Floats | None:
+    """Return the variance of each output's mean rating over what its raters might have said as well.
+
+    It is that of ratings of an output, pooled over a system's outputs with several; None where some system has none.
+    """
+    rated = np.isfinite(human)
+    n = rated.sum(1)
+    mean = np.where(rated, human, 0.0).sum(1) / np.maximum(n, 1)
+    square = np.where(rated, (human - mean[:, None]) ** 2, 0.0).sum(1)
+    free = np.bincount(system, np.maximum(n - 1, 0))
+    if not free[np.unique(system[n > 0])].all():
+        return None
+    pooled = np.bincount(system, square) / np.maximum(free, 1)
+    return np.asarray(np.where(n > 0, pooled[system] / np.maximum(n, 1), np.nan))
+
+
+def _documents(outputs: Outputs) -> tuple[Ints, int, tuple[str, ...]]:
+    """Number the documents; an item that names none is one of its own."""
+    named = outputs.document
+    if named is None or (named < 0).all():
+        return outputs.item, outputs.n_items, (NOBODY,)
+    own = np.where(named >= 0, named, named.max() + 1 + outputs.item)
+    document = np.unique(own, return_inverse=True)[1].astype(np.int64)
+    lost = int((named < 0).sum())
+    said = (f"{several(lost, 'output')} name no document: each such item is one of its own",) if lost else ()
+    return document, int(document.max()) + 1, said

@@ -1,0 +1,143 @@
+"""Say how good a metric is for each system: Youden's J where humans say yes or no, else a correlation."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.analysis.adequacy.beta_rates import youden_of
+from simlab.analysis.means.metric_gain import by_fisher, spread_of
+from simlab.concluding.conclusion import Interval, Rated
+from simlab.concluding.judgements.gathering import Evidence
+from simlab.fitting_metrics import rates
+from simlab.fitting_metrics.confusion import design_effect
+from simlab.types import Bools, Floats
+
+FEWEST = 3
+"""Outputs, or documents, from which a correlation is told."""
+
+
+class Binary(NamedTuple):
+    """Hold a metric that says adequate or not: `says[output]` (NaN: nothing), and `notes` on how it came to that."""
+
+    says: Floats
+    threshold: float
+    notes: tuple[str, ...]
+
+
+def binary(evidence: Evidence, name: str, threshold: float | None) -> Binary | None:
+    """Let a metric say adequate above a threshold, or the one that tells human labels best; None where none does."""
+    score = evidence.metrics[name]
+    both: Bools = np.isfinite(score) & evidence.rated
+    if both.sum() < 2:
+        return None
+    g, y, documents = score[both], evidence.human[both], evidence.document[both]
+    notes: list[str] = []
+    if threshold is None and np.isin(score[np.isfinite(score)], (0.0, 1.0)).all():
+        threshold = 0.5
+    tuned = threshold is None
+    sign = 1
+    if threshold is None:
+        cuts = {side: rates.best_threshold(side * g, y) for side in (1, -1)}
+        gaps = {side: _youden(side * g > cut, y) for side, cut in cuts.items() if cut is not None}
+        if not gaps:
+            return None
+        sign = max(gaps, key=lambda side: gaps[side])
+        threshold = sign * float(cuts[sign] or 0.0)
+        optimism = rates.optimism(sign * g, y, documents)
+        notes.append(
+            f"{name} says adequate {'above' if sign > 0 else 'below'} {threshold:g}, the threshold that tells these "
+            f"labels best; chosen on them, rho + eta is about {optimism:.2f} too high"
+        )
+    elif _youden(g > threshold, y) < 0:
+        sign = -1
+        notes.append(f"{name} says adequate below {threshold:g}: above it, fewer outputs are adequate than below")
+    if not tuned and sign > 0:
+        notes.append(f"{name} says adequate above {threshold:g}")
+    says = np.where(np.isfinite(score), (sign * score > sign * threshold).astype(float), np.nan)
+    return Binary(says, threshold, tuple(notes))
+
+
+def _youden(says: Bools, adequate: Floats) -> float:
+    if adequate.sum() == 0 or (1 - adequate).sum() == 0:
+        return 0.0
+    return float(says @ adequate / adequate.sum() - says @ (1 - adequate) / (1 - adequate).sum())
+
+
+def calibration(evidence: Evidence, says: Floats) -> Floats:
+    """Count TP of P and TN of N `[system, 4]`, as many independent outputs as would tell as much."""
+    both: Bools = np.isfinite(says) & evidence.rated
+    s, y, system = says[both], evidence.human[both], evidence.system[both]
+    n = len(evidence.system_names)
+    counts = np.stack([np.bincount(system, w, n) for w in (s * y, y, (1 - s) * (1 - y), 1 - y)], axis=1)
+    effect = [_effect(evidence, both, s, weight) for weight in (y, 1 - y)]
+    return np.asarray(counts / np.array([effect[0], effect[0], effect[1], effect[1]]))
+
+
+def _effect(evidence: Evidence, both: Bools, says: Floats, weight: Floats) -> float:
+    document = evidence.document[both]
+    return design_effect(
+        np.stack([np.bincount(document, w, evidence.n_documents) for w in (weight * says, weight * (1 - says))], axis=1)
+    )
+
+
+def youden(evidence: Evidence, says: Floats, level: float) -> tuple[list[Rated], Interval]:
+    """Return rho + eta - 1 of each system that has both kinds of labels, and how far systems differ in it."""
+    counted = calibration(evidence, says)
+    known = (counted[:, 1] > 0) & (counted[:, 3] > 0)
+    if not known.any():
+        return [], Interval(np.nan, np.nan, np.nan)
+    value, low, high = youden_of(counted[known], False, level)
+    tp, p, tn, n = counted[known].T
+    rho, eta = (tp + 1) / (p + 2), (tn + 1) / (n + 2)
+    se = np.sqrt(rho * (1 - rho) / (p + 3) + eta * (1 - eta) / (n + 3))
+    names = [name for name, there in zip(evidence.system_names, known, strict=True) if there]
+    rated = [Rated(name, *(float(x[k]) for x in (value, low, high))) for k, name in enumerate(names)]
+    return rated, Interval(*spread_of(value, se, level))
+
+
+def correlations(evidence: Evidence, name: str, level: float) -> tuple[list[Rated], Interval]:
+    """Return the correlation of human and metric scores in each system, and how far systems differ in it.
+
+    Errors are those of Fisher's transform, by a jackknife over documents.
+    """
+    score = evidence.metrics[name]
+    both: Bools = np.isfinite(score) & evidence.rated
+    rated, z, errors = [], [], []
+    for k, system in enumerate(evidence.system_names):
+        of = both & (evidence.system == k)
+        found = _correlation(evidence.human[of], score[of], evidence.document[of])
+        if found is not None:
+            rated.append((system, found[0], found[1]))
+            z.append(np.arctanh(np.clip(found[0], -0.999999, 0.999999)))
+            errors.append(found[1])
+    value, se = np.array([one[1] for one in rated]), np.array(errors)
+    low, high = by_fisher(value, se, level)
+    names = [Rated(one[0], one[1], float(low[k]), float(high[k])) for k, one in enumerate(rated)]
+    # Spread is told on the scale of correlations, whose error is that of the transform times 1 - r^2.
+    return names, Interval(*spread_of(value, se * (1 - value**2), level))
+
+
+def _correlation(y: Floats, g: Floats, document: np.ndarray) -> tuple[float, float] | None:
+    """Return a correlation and the error of its transform; None where too little varies."""
+    index = np.unique(document, return_inverse=True)[1]
+    if len(y) < FEWEST or index.max() + 1 < FEWEST or np.ptp(y) == 0 or np.ptp(g) == 0:
+        return None
+    y, g = (y - y.mean()) / y.std(), (g - g.mean()) / g.std()
+    moments = np.stack([np.bincount(index, w) for w in (np.ones(len(y)), y, g, y * y, g * g, y * g)])
+    whole = moments.sum(1)
+    left = whole[:, None] - moments
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.arctanh(np.clip(_pearson(left), -0.999999, 0.999999))
+    z = z[np.isfinite(z)]
+    n = len(z)
+    if n < FEWEST:
+        return None
+    return float(_pearson(whole)), float(np.sqrt((n - 1) / n * ((z - z.mean()) ** 2).sum()))
+
+
+def _pearson(moments: Floats) -> Floats:
+    n, y, g, yy, gg, yg = moments
+    covariance, vy, vg = yg - y * g / n, yy - y * y / n, gg - g * g / n
+    return np.asarray(covariance / np.sqrt(vy * vg))

@@ -1,0 +1,136 @@
+"""Say of a metric whether to trust it, to correct it or to leave it out, and what that rests on.
+
+leave_out: mixing it in is not shown to pay: what it says of differences between systems is not shown to go with what
+humans say (flips of whole documents, two-sided, at half the level, so that one that says nothing is left out nearly
+always), or its intervals of differences are no narrower.
+trust: its own means would do: for every pair at once, what its own difference misses of the humans' is shown to lie
+within the margin. correct: all between; it pays, and its own means are biased or may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from simlab.analysis.means.document_pairs import Compared
+from simlab.analysis.means.metric_gain import Gain, gain
+from simlab.concluding.conclusion import MetricVerdict, More
+from simlab.concluding.judgements.asking import Asked, Way
+from simlab.concluding.judgements.bias import Bias, bias_of
+from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.standing import LIMIT, POWER, QUARTERS
+from simlab.types import Floats
+
+FEWEST = 10
+"""Documents that humans rated, below which no metric is mixed in: its slope would be a guess."""
+ENOUGH = 20
+"""Documents that humans rated, below which no metric is trusted."""
+SHARE_MARGIN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Hold a verdict, its reason, the labels that would settle it, and the margin that trust was held against."""
+
+    verdict: MetricVerdict
+    reason: str
+    labels: More | None
+    margin: float
+
+
+def verdict(asked: Asked, evidence: Evidence, name: str, says: Floats | None, alone: Way, corrected: Way) -> Verdict:
+    """Judge a metric by what follows from humans `alone` and with it `corrected`; `says` are its labels, if any."""
+    rng, of, labels = asked.stream("verdict", name), corrected.of, int(evidence.rated.sum())
+    n_documents, bound = int((of.n > 0).sum(1).min()), _margin(evidence, alone.found, asked.margin)
+    if n_documents < FEWEST:
+        few = f"humans rated {n_documents} documents of a system, and fewer than {FEWEST} do not show what it is worth"
+        return Verdict("leave_out", few, _labels([labels / n_documents * (FEWEST - n_documents)] * 3), bound)
+    if not _says_something(evidence, name):
+        return Verdict("leave_out", "it says the same of all outputs", None, bound)
+    told, width = gain(rng, of, flips=asked.flips), width_of(alone.found, corrected.found)
+    if told.p_value > asked.level / 2:
+        reason = f"that it follows humans from system to system is not shown (p = {told.p_value:.2g})"
+        return Verdict("leave_out", reason, _to_show(told, labels, asked.level), bound)
+    if not width < 1:
+        return Verdict("leave_out", _nothing_left(evidence, name, width), None, bound)
+    bias = bias_of(rng, evidence, name, says, asked.places, level=asked.level, flips=asked.flips)
+    narrower = f"intervals of differences are {width:.2f} times as wide with it"
+    if bias.worst < bound and n_documents >= ENOUGH:
+        reason = f"{narrower}, and its own differences are within {bound:.2g} of the humans'"
+        return Verdict("trust", reason, None, bound)
+    reason = f"{narrower}; {_biased(asked, bias, bound)}"
+    return Verdict("correct", reason, _to_trust(bias, bound, labels, n_documents), bound)
+
+
+def _nothing_left(evidence: Evidence, name: str, width: float) -> str:
+    alone = 1 - int(evidence.rated.sum()) / max(int(np.isfinite(evidence.metrics[name]).sum()), 1)
+    return (
+        f"it follows humans, but intervals of differences with it are {width:.2f} times as wide: humans rated all but "
+        f"{100 * max(alone, 0):.0f} % of the outputs that it scored"
+    )
+
+
+def _biased(asked: Asked, bias: Bias, bound: float) -> str:
+    """Say of which pair a metric's own difference misses most."""
+    if not np.isfinite(bias.value).all():
+        return "what its own means miss is not known of every system"
+    k = int(np.maximum(np.abs(bias.low), np.abs(bias.high)).argmax())
+    first, second = (asked.names[place[k]] for place in asked.places)
+    off = f"that of {first} and {second} is off by {bias.value[k]:.2g} ({bias.low[k]:.2g} to {bias.high[k]:.2g})"
+    if np.any((bias.low > 0) | (bias.high < 0)):
+        return f"its own differences are biased, at worst {off}"
+    return f"that its own differences are within {bound:.2g} of the humans' is not shown, at worst {off}"
+
+
+def width_of(alone: Compared, corrected: Compared) -> float:
+    """Return how wide intervals of differences are with the metric, over those of humans alone."""
+    wide, narrow = alone.high - alone.low, corrected.high - corrected.low
+    known = np.isfinite(wide) & np.isfinite(narrow) & (wide > 0)
+    if not known.any():
+        known = alone.se > 0
+        wide, narrow = alone.se, corrected.se
+    return float(np.exp(np.log(np.maximum(narrow[known], 1e-300) / wide[known]).mean())) if known.any() else 1.0
+
+
+def _says_something(evidence: Evidence, name: str) -> bool:
+    score = evidence.metrics[name]
+    finite = score[np.isfinite(score) & evidence.rated]
+    return len(finite) > 1 and float(np.ptp(finite)) > 0
+
+
+def _margin(evidence: Evidence, alone: Compared, margin: float | None) -> float:
+    """Return what trust is held against: as asked, .05 of shares, else half the usual interval of humans alone."""
+    if margin is not None:
+        return margin
+    half = (alone.high - alone.low) / 2
+    usual = float(np.median(half[np.isfinite(half)])) if np.isfinite(half).any() else np.inf
+    return SHARE_MARGIN if evidence.labels else usual
+
+
+def _to_show(told: Gain, labels: int, level: float) -> More:
+    """Count further labels that show with 80 % that the metric follows humans: its t grows as their root."""
+    draws = np.abs(told.t + ndtri((np.arange(2000) + 0.5) / 2000))
+    t = np.quantile(draws, QUARTERS)
+    needed = labels * (((ndtri(1 - level / 4) + ndtri(POWER)) / t) ** 2 - 1)
+    return _labels(np.maximum(needed, 1.0).tolist())
+
+
+def _to_trust(bias: Bias, margin: float, labels: int, n_documents: int) -> More | None:
+    """Count further labels that bring every bound within the margin; None where a bound is beyond it on both sides."""
+    if np.any((bias.low >= margin) | (bias.high <= -margin)):
+        return None
+    reach, rest = (bias.high - bias.low) / 2, margin - np.abs(bias.value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = float(np.max(np.where(rest > 0, (reach / rest) ** 2, np.inf)))
+    least = labels / n_documents * (ENOUGH - n_documents)
+    needed = max(labels * (factor - 1), least, 1.0) if np.isfinite(factor) else np.inf
+    return _labels([needed] * 3)
+
+
+def _labels(needed: Sequence[float]) -> More:
+    """Put quarters in order: a small effect needs most."""
+    low, middle, high = (float(np.ceil(x)) if x <= LIMIT else np.inf for x in sorted(needed))
+    return More("human labels", middle, low, high, LIMIT)

@@ -1,0 +1,87 @@
+"""Record beside a plan when its table was looked at: who looks again as answers come may stop where it suits."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab import files
+from simlab.messages import legible
+from simlab.types import Collected, InputError
+
+ENDING = ".looks.json"
+MOST_BYTES = 10_000_000
+MOST_LOOKS = 100_000
+
+
+class Looked(NamedTuple):
+    """Hold how many answers there were at each earlier look, and what is to be said of the record ("": nothing)."""
+
+    earlier: tuple[int, ...]
+    warning: str = ""
+
+
+def record_of(plan: Path) -> Path:
+    """Return the file beside a plan that records looks."""
+    return plan.with_name(plan.name + ENDING)
+
+
+def look(plan: Path, digest: str, collected: Collected) -> Looked:
+    """Record a look at a table, unless it is one of the same answers; return those before it.
+
+    Raises InputError for a record that is none, or one of another plan.
+    """
+    file = record_of(plan)
+    table, n = digest_of(collected), len(collected.seen.value)
+    looks = _read(file, digest)
+    before = [one["table"] for one in looks]
+    if table in before:
+        return Looked(tuple(one["answers"] for one in looks[: before.index(table)]))
+    looks.append({"table": table, "answers": n})
+    held = json.dumps({"simlab": 1, "digest": digest, "looks": looks}, indent=1) + "\n"
+    warning = ""
+    try:
+        file.write_text(held, encoding="utf-8")
+    except OSError as error:
+        warning = f"this look is not recorded ({legible(file)}: {files.reason(error)}): later ones will not know of it"
+    return Looked(tuple(one["answers"] for one in looks[:-1]), warning)
+
+
+def digest_of(collected: Collected) -> str:
+    """Name the answers of a table, in whatever order they stand."""
+    frame, seen = collected.frame, collected.seen
+    raters = np.array([*frame.rater_names, ""])[seen.rater]
+    rows = sorted(zip(seen.unit.tolist(), seen.item.tolist(), raters.tolist(), seen.value.tolist(), strict=True))
+    return sha256(json.dumps([list(frame.system_names), rows]).encode()).hexdigest()
+
+
+def _read(file: Path, digest: str) -> list[dict[str, Any]]:
+    where = legible(file)
+    if not file.exists():
+        return []
+    remedy = "look at it, or move it away"
+    try:
+        held = json.loads(files.text(files.content(file, where, most=MOST_BYTES, remedy=remedy), where))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{where}: is no record of looks at a plan; {remedy}") from error
+    looks = held.get("looks") if isinstance(held, dict) else None
+    if not isinstance(looks, list) or len(looks) > MOST_LOOKS or not all(map(_is_look, looks)):
+        raise InputError(f"{where}: is no record of looks at a plan; {remedy}")
+    if held.get("digest") != digest:
+        raise InputError(f"{where}: the plan was changed after a look; undo that, or {remedy}")
+    return looks
+
+
+def _is_look(one: Any) -> bool:
+    return (
+        isinstance(one, dict)
+        and isinstance(one.get("table"), str)
+        and type(one.get("answers")) is int
+        and one["answers"] >= 0
+    )

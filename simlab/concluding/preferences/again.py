@@ -1,0 +1,196 @@
+"""Carry out the study behind a table of comparisons again: is it confirmed, and what do equal systems give.
+
+Both are simulated after the fact, in the table's own design (who voted on which item of which pair), in a world fitted
+by moments, and concluded by the very test that concluded the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.analysis import sign_test
+from simlab.analysis.preferences.families import holm_of_e_values
+from simlab.analysis.preferences.fresh import highest_evidence
+from simlab.analysis.preferences.net_wins import weighed
+from simlab.analysis.preferences.strengths import Strengths
+from simlab.analysis.preferences.votes import FEWEST, Votes, drawn, own_number
+from simlab.concluding.conclusion import Control, Interval, Repetition
+from simlab.concluding.preferences.claims import Claims
+from simlab.fitting.predictions import prediction_interval
+from simlab.fitting.preferences.moments import VoteWorld, own_effects, world_of
+from simlab.rng import stream
+from simlab.types import Array, Bools, Floats, Ints
+
+STUDIES = 1_000
+DRAWS, EACH = 100, 10
+"""Draws of what the world may be, and repetitions carried out in each."""
+
+LOOKS = 300
+"""Looks of somebody who watches a table grow, and tests each pair at every one."""
+
+MOST = 10_000
+"""Votes up to which a table is carried out again: a thousand times takes seconds there."""
+
+PATTERNS = 199
+"""Flips of each simulated study: p-values are then multiples of 1/200, and the test is as valid."""
+
+_MOST_EFFECTS = 2_000_000
+"""Raters (or items) times systems squared up to which their own effects are drawn given their votes."""
+
+
+class Again(NamedTuple):
+    """Hold a repetition (None: nothing was claimed) and a control."""
+
+    repetition: Repetition | None
+    control: Control
+
+
+def again(held_votes: Votes, found: Claims, fitted: Strengths, covariance: Floats, seed: int, ordered: bool) -> Again:
+    """Return how far a repetition confirms all claims, and how often equal systems are told apart.
+
+    `covariance` is that of the strengths: what the table leaves open about them.
+    """
+    world = world_of(held_votes, fitted)
+    return Again(
+        repetition(held_votes, found, fitted, covariance, world, seed), control(found, world, seed, ordered=ordered)
+    )
+
+
+def repetition(
+    votes: Votes, found: Claims, fitted: Strengths, covariance: Floats, world: VoteWorld, seed: int
+) -> Repetition | None:
+    """Repeat a study in each world that its table allows, and count where every claim comes out the same way."""
+    claimed = np.flatnonzero(found.verdict * found.family)
+    if not len(claimed):
+        return None
+    worlds = _worlds(covariance, world, seed)
+    raters, items = _own(votes, votes.rater, world.taste_sd, fitted), _own(votes, votes.item, world.output_sd, fitted)
+
+    def same_raters(rng: np.random.Generator, one: VoteWorld) -> VoteWorld:
+        return replace(one, taste=None if raters is None else raters(rng))
+
+    def nothing_new(rng: np.random.Generator, one: VoteWorld) -> VoteWorld:
+        return replace(same_raters(rng, one), output=None if items is None else items(rng))
+
+    unknown = Interval(np.nan, np.nan, np.nan)
+    same = _confirmed(found, claimed, worlds, same_raters, seed) if raters else unknown
+    return Repetition(
+        srp=_confirmed(found, claimed, worlds, nothing_new, seed) if raters and items else unknown,
+        srp_new_study=_confirmed(found, claimed, worlds, lambda rng, one: one, seed),
+        studies=DRAWS * EACH,
+        world=_named(world),
+        srp_new_documents=same,
+    )
+
+
+def _worlds(covariance: Floats, world: VoteWorld, seed: int) -> list[VoteWorld]:
+    """Draw strengths as far as the table leaves them open."""
+    value, vector = np.linalg.eigh(covariance[:-1, :-1])
+    root = vector * np.sqrt(np.maximum(value, 0.0))
+    z = stream(seed, "conclude", "worlds").standard_normal((DRAWS, len(world.strength)))
+    return [replace(world, strength=world.strength + root @ one) for one in z]
+
+
+def _own(votes: Votes, of: Ints, sd: float, fitted: Strengths) -> Callable[[np.random.Generator], Floats | None] | None:
+    """Return what draws the effects of the table's own raters, or outputs; None where nobody is named, or too many."""
+    if (of < 0).all() or (int(of.max()) + 1) * votes.n_systems**2 > _MOST_EFFECTS:
+        return None
+    return lambda rng: own_effects(rng, votes, own_number(of), sd, fitted) if sd else None
+
+
+def _confirmed(
+    found: Claims,
+    claimed: Array,
+    worlds: list[VoteWorld],
+    way: Callable[[np.random.Generator, VoteWorld], VoteWorld],
+    seed: int,
+) -> Interval:
+    """Return the chance of a confirmed study, and the 90 % interval of it over what the world may be."""
+    share = np.empty(len(worlds))
+    for k, world in enumerate(worlds):
+        rng = stream(seed, "conclude", "again", k)
+        own = way(rng, world)
+        held = [_directions(found.votes, own.vote(rng, found.votes))[claimed] for _ in range(EACH)]
+        share[k] = np.mean([bool((one == found.verdict[claimed]).all()) for one in held])
+    low, high = prediction_interval(share, np.sqrt(share * (1 - share) / (EACH - 1)))
+    value = float(share.mean())
+    return Interval(value, max(min(low, value), 0.0), min(max(high, value), 1.0))
+
+
+def _directions(votes: Votes, value: Array) -> Array:
+    return np.sign(np.bincount(votes.pair, value, minlength=votes.n_pairs))
+
+
+def control(found: Claims, world: VoteWorld, seed: int, *, ordered: bool) -> Control:
+    """Carry out studies like this one with equal systems; count those that claim something, by three analyses."""
+    columns = zip(*_nulls(found, world.equal(), seed, ordered), strict=True)
+    some, plain, watched = (np.array(column, bool) for column in columns)
+    return Control(
+        studies=STUDIES,
+        some_claim=float(some.mean()),
+        some_claim_mcse=_mcse(some),
+        promised=found.promise.level,
+        uncorrected=float(plain.mean()),
+        uncorrected_mcse=_mcse(plain),
+        world=_named(world),
+        watched=float(watched.mean()) if ordered else None,
+        watched_mcse=_mcse(watched) if ordered else None,
+    )
+
+
+def _nulls(found: Claims, equal: VoteWorld, seed: int, ordered: bool) -> Iterator[tuple[bool, bool, bool]]:
+    votes, level = found.votes, found.promise.level
+    given = not drawn(votes, votes.rater) and (votes.rater >= 0).any()
+    for k in range(STUDIES):
+        rng = stream(seed, "conclude", "control", k)
+        one = _with_given(rng, votes, equal) if given else equal
+        study = replace(votes, value=one.vote(rng, votes))
+        p_value = sign_test.asymptotic(study.counts())[found.family]
+        yield _claims(rng, found, study, ordered), bool((p_value <= level).any()), watched(study, found.family, level)
+
+
+def _with_given(rng: np.random.Generator, votes: Votes, equal: VoteWorld) -> VoteWorld:
+    """Draw raters who are taken as given: whatever each prefers, all of them together prefer no system."""
+    rater = votes.rater
+    taste = equal.taste_sd * rng.standard_normal((int(rater.max()) + 1, votes.n_systems))
+    load = np.bincount(rater[rater >= 0], minlength=len(taste))
+    return replace(equal, taste=taste - load @ taste / load.sum())
+
+
+def _claims(rng: np.random.Generator, found: Claims, study: Votes, ordered: bool) -> bool:
+    """Say whether the table's own analysis claims anything of a study."""
+    level = found.promise.level
+    if found.promise.name == "anytime":
+        log_e, _ = highest_evidence(study, ordered)
+        return bool(holm_of_e_values(log_e[found.family], level).any())
+    return bool(weighed(rng, study, found.way, found.family, level, PATTERNS).claimed.any())
+
+
+def watched(study: Votes, family: Bools, level: float, looks: int = LOOKS) -> bool:
+    """Say whether a sign test of some pair, at some of so many looks while votes come, falls below the level."""
+    from scipy.special import ndtri
+
+    look = np.arange(len(study.pair)) * looks // len(study.pair)
+    wins, decided = np.zeros((2, looks, study.n_pairs))
+    np.add.at(wins, (look, study.pair), study.value)
+    np.add.at(decided, (look, study.pair), study.value != 0)
+    lead, n = np.cumsum(wins, axis=0)[:, family], np.cumsum(decided, axis=0)[:, family]
+    return bool((np.abs(lead) >= -float(ndtri(level / 2)) * np.sqrt(np.maximum(n, FEWEST - 2))).any())
+
+
+def _named(world: VoteWorld) -> str:
+    return (
+        "one strength for each system, fitted by moments: what raters prefer beyond it has a standard deviation of "
+        f"{world.taste_sd:.2f} logits, outputs one of {world.output_sd:.2f}"
+    )
+
+
+def _mcse(some: Bools) -> float:
+    """Return the error of a share; where none, or all, are counted that of a share of one more."""
+    n = len(some)
+    share = min(max(float(some.mean()), 1 / (n + 2)), 1 - 1 / (n + 2))
+    return float(np.sqrt(share * (1 - share) / n))

@@ -1,0 +1,139 @@
+"""Claim which of two systems is better, all pairs together, under one of two promises, and say which it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.analysis.preferences.fresh import CONCENTRATION, fresh, weighed_anytime
+from simlab.analysis.preferences.net_wins import MANY, OF_MANY, PATTERNS, Weighed, weighed
+from simlab.analysis.preferences.sequential import mixture_evidence
+from simlab.analysis.preferences.votes import FEWEST, Votes, Way, drawn, per_pair, way_of
+from simlab.concluding.conclusion import Promise, PromiseName
+from simlab.concluding.preferences.held import Held
+from simlab.rng import stream
+from simlab.types import Array, Bools
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Hold what is claimed of pairs: `verdict[pair]`, `direction[pair]`, what they rest on, and the promise.
+
+    `votes` are those that were used, `way` what of them is independent. `family[pair]` marks the pairs that the promise
+    is about. `notes` say what was left out.
+    """
+
+    tested: Weighed
+    verdict: Array
+    direction: Array
+    family: Bools
+    votes: Votes
+    way: Way
+    promise: Promise
+    notes: tuple[str, ...] = ()
+
+
+def claims(held: Held, name: PromiseName, family: Bools, level: float, seed: int, broken: str) -> Claims:
+    """Claim what a promise allows; `broken` says why it does not hold of this table ("": it does)."""
+    of = _anytime if name == "anytime" else _fixed
+    return of(held, family, level, seed, broken)
+
+
+def taken(held: Held, *, raters_drawn: bool, items_drawn: bool) -> str:
+    """Say in words who is taken as drawn from more like them, and who as given."""
+    parts = [("raters", raters_drawn)] * bool(held.rater_names) + [("items", items_drawn)] * held.items
+    as_drawn = " and ".join(word for word, yes in parts if yes)
+    given = " and ".join(word for word, yes in parts if not yes)
+    said = [f"{as_drawn} taken as drawn from more like them"] if as_drawn else []
+    said += [f"{given} as given" if said else f"{given} taken as given"] if given else []
+    said += [] if parts else ["votes taken as independent, since nobody and nothing is named"]
+    return ", ".join(said)
+
+
+def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> Claims:
+    votes, way = held.votes, way_of(held.votes)
+    n_patterns = PATTERNS if len(votes.pair) < MANY else OF_MANY
+    found = weighed(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
+    raters, items = drawn(votes, votes.rater), drawn(votes, votes.item)
+    test = {"vote": "exact sign tests, Holm", "both": "flips of raters and of items, max-T"}.get(
+        way, f"flips of {way}s, max-T"
+    )
+    says = (
+        f"with {_percent(1 - level)} probability no claim below is wrong: {_pairs(family)}, at the plan's end; "
+        f"{taken(held, raters_drawn=raters, items_drawn=items)} ({test})"
+    )
+    return Claims(
+        tested=found,
+        verdict=_signs(found.difference) * found.claimed,
+        direction=_signs(found.difference),
+        family=family,
+        votes=votes,
+        way=way,
+        promise=Promise("fixed", level, "holm" if way == "vote" else "max_t", not broken, says, broken),
+    )
+
+
+def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) -> Claims:
+    many = not held.rater_names or held.n_raters >= FEWEST
+    kept = fresh(held.votes, many)
+    votes = held.votes.where(kept)
+    found, ahead = weighed_anytime(votes, family, level, held.ordered)
+    says = (
+        f"with {_percent(1 - level)} probability no claim below is wrong, however often one looks while votes come: "
+        f"{_pairs(family)}; {taken(held, raters_drawn=many, items_drawn=True)} (e-processes, Holm)"
+    )
+    return Claims(
+        tested=found,
+        verdict=np.where(found.claimed, ahead, 0).astype(np.int8),
+        direction=np.where(found.claimed, ahead, _signs(found.difference)).astype(np.int8),
+        family=family,
+        votes=votes,
+        way="vote",
+        promise=Promise("anytime", level, "holm", True, says),
+        notes=tuple(_of_fresh(held, kept, many)),
+    )
+
+
+def _of_fresh(held: Held, kept: Bools, many: bool) -> list[str]:
+    notes = []
+    if not kept.all():
+        new = "voter and item" if many and held.rater_names and held.items else "item" if held.items else "voter"
+        notes.append(
+            f"anytime: of each pair only votes whose {new} are new to it count, {int(kept.sum()):,} of {len(kept):,}; "
+            "later ones are no fair coins given the earlier ones"
+        )
+    if not held.ordered:
+        notes.append(
+            "anytime: the table counts votes, so that their order is not known; the promise holds for this look, and "
+            "looks at other counts of the same votes are not followed"
+        )
+    return notes
+
+
+def _pairs(family: Bools) -> str:
+    n = int(family.sum())
+    return "one pair" if n == 1 else f"all {n:,} pairs at once"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _signs(difference: Array) -> Array:
+    return np.asarray(np.sign(np.nan_to_num(difference)), np.int8)
+
+
+def thin(found: Claims) -> Bools:
+    """Mark the pairs that could not be claimed if every vote were for the same system: too few contributions."""
+    m = max(int((found.family & (found.tested.n > 0)).sum()), 1)
+    if found.promise.name == "fixed" and found.way != "vote":
+        of = found.votes.item if found.way == "item" else found.votes.rater
+        return np.asarray(per_pair(found.votes, of) < np.ceil(1 - np.log2(found.promise.level)))
+    if found.promise.name == "anytime":
+        counts = found.votes.counts()
+        decided = counts[:, 0] + counts[:, 2]
+        one_way = np.stack([decided, np.zeros_like(decided), np.zeros_like(decided)], axis=1)
+        return np.asarray(mixture_evidence(one_way, CONCENTRATION) < np.log(m / found.promise.level))
+    counts = found.votes.counts()
+    return np.asarray(counts[:, 0] + counts[:, 2] < 1 + np.log2(m / found.promise.level))

@@ -1,0 +1,233 @@
+"""Write the comparisons of a campaign as a table, and read such a table back as what was collected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.concluding.campaigns import Told, check, in_type, refuse, untold
+from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
+from simlab.design.protocol import looks
+from simlab.messages import legible, several
+from simlab.tables.numbers import missing
+from simlab.tables.preferences import USUAL as USUAL
+from simlab.tables.winners import WORDS
+from simlab.types import Array, Collected, Frame, InputError, Ints, Seen
+
+FORM = "comparisons (item, system_a, system_b, winner)"
+SIGNS, TIE = (">", "=", "<"), "tie"
+
+
+class _Layout(NamedTuple):
+    """Hold what every row is written from."""
+
+    names: tuple[str, ...]
+    first: Ints
+    second: Ints
+    documents: Ints | None
+    metric: Array | None
+    signs: bool
+
+
+def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
+    """Lay comparisons out batch by batch, then what a metric says of further outputs.
+
+    `order` counts the comparisons of each two systems as they came, from 0; `document` is there where outputs come in
+    documents.
+    """
+    frame, seen, layout = collected.frame, collected.seen, _layout(collected)
+    order = np.zeros_like(seen.unit) if seen.order is None else seen.order
+    came = np.lexsort((order, seen.unit, order // config["budget"]["batch_size"]))
+    columns = ["item", "system_a", "system_b", "winner", "order"]
+    columns += ["document"] if layout.documents is not None else []
+    columns += ["metric"] if layout.metric is not None else []
+    flat = (array[came].tolist() for array in (seen.unit, seen.item, seen.value, order))
+    rows = [_row(layout, *one) for one in zip(*flat, strict=True)]
+    return Sheet("comparison", tuple(columns), [*rows, *_of_metric(layout, seen, len(frame.document))], len(rows))
+
+
+def _layout(collected: Collected) -> _Layout:
+    names = collected.frame.system_names
+    # A system that bears the name of an outcome would be mistaken for it.
+    signs = any(name.lower() in WORDS for name in names)
+    first, second = np.triu_indices(len(names), 1)
+    return _Layout(names, first, second, documents_of(collected), collected.metric, signs)
+
+
+def _row(layout: _Layout, pair: int, item: int, value: int | None, order: int | None) -> list[Any]:
+    names = layout.names[layout.first[pair]], layout.names[layout.second[pair]]
+    words = SIGNS if layout.signs else (names[0], TIE, names[1])
+    row = [item + 1, *names, None if value is None else words[value], order]
+    row += [] if layout.documents is None else [int(layout.documents[item]) + 1]
+    if layout.metric is not None:
+        row.append(words[layout.metric[pair, item]] if item < layout.metric.shape[1] else None)
+    return row
+
+
+def _of_metric(layout: _Layout, seen: Seen, n_items: int) -> Iterator[list[Any]]:
+    """Go through the outputs of which a metric alone says something."""
+    if layout.metric is None:
+        return
+    alone = np.ones((len(layout.metric), max(layout.metric.shape[1], n_items)), bool)
+    alone[seen.unit, seen.item] = False
+    for pair, item in np.argwhere(alone[:, : layout.metric.shape[1]]).tolist():
+        yield _row(layout, pair, item, None, None)
+
+
+def documents_of(collected: Collected) -> Ints | None:
+    """Say which document each output belongs to, those behind included; None where each is one of its own."""
+    document = collected.frame.document
+    n = 0 if collected.metric is None else max(collected.metric.shape[1] - len(document), 0)
+    rest = np.asarray(collected.known.get("rest_document", np.arange(n)))
+    every = np.concatenate([document, int(document.max(initial=-1)) + 1 + rest])
+    return None if np.array_equal(every, np.arange(len(every))) else every
+
+
+def metric(collected: Collected) -> Any:
+    """Return the type and shape of what a metric says; the table has it output by output."""
+    said = collected.metric
+    return None if said is None else [said.dtype.name, *said.shape]
+
+
+def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
+    """Take a table for the answers of a campaign; say where it falls short of what came then.
+
+    Raises InputError for what cannot belong to it: other systems or outputs, or more comparisons than the plan has.
+    """
+    _check_known(told, config, rows.where)
+    names = told.frame.system_names
+    first, second = (np.array(known(rows, name, names), np.int64) for name in ("system_a", "system_b"))
+    for k in np.flatnonzero(first == second)[:1]:
+        raise InputError(f"{rows.at(k)}: {legible(names[first[k]], 40)} is compared with itself; mend the line")
+    pair, item = _pair_of(told.frame)[first, second], _items(rows, told)
+    said = _codes(rows, "winner", first, second)
+    came = np.flatnonzero(said >= 0)
+    order = _order(rows, pair, came)
+    _refuse_more(rows, came, pair, item, order, told, config)
+    placed = np.lexsort((order, pair[came]))
+    at, n = came[placed], len(came)
+    seen = Seen(
+        in_type(pair[at], told, "unit"),
+        in_type(item[at], told, "item"),
+        untold(n, told, "rater"),
+        in_type(said[at], told, "value"),
+        untold(n, told, "errors"),
+        order=in_type(order[placed], told, "order"),
+    )
+    price = float(config["budget"]["price_per_rating"])
+    paid = told.paid if n == told.answers else {"ratings": n, "cost": n * price}
+    metric = _metric(rows, told, pair, item, _codes(rows, "metric", first, second) if told.metric else said)
+    held = Collected(told.frame, None, None, seen, metric, told.known, paid, told.streams)
+    short = told.answers - n
+    return Read(held, told.answers, [f"{short:,} of {told.answers:,} comparisons are missing"] if short else [])
+
+
+def _check_known(told: Told, config: Mapping[str, Any], where: str) -> None:
+    """Raise InputError for what is told of other pairs, looks or outputs than there are."""
+    frame, held = told.frame, told.known
+    n_pairs, n_items = frame.n_systems * (frame.n_systems - 1) // 2, len(frame.document)
+    n_looks = len(planned_looks(config, n_items))
+    check(held.get("rounds"), where, "rounds", shape=(n_pairs,), low=0, high=n_looks)
+    if told.metric is not None:
+        shape = told.metric
+        if not isinstance(shape, list) or len(shape) != 3 or shape[0] not in ("int8", "int64") or shape[1] != n_pairs:
+            refuse(where, "does not say what its metric compared")
+    n_outputs = told.metric[2] if told.metric else 0
+    if "can_be_rated" in held:
+        check(held["can_be_rated"], where, "can_be_rated", shape=(n_pairs, n_items), dtype="bool")
+    if "rest_document" in held:
+        check(held["rest_document"], where, "rest_document", shape=(max(n_outputs - n_items, 0),), low=0)
+
+
+def planned_looks(config: Mapping[str, Any], n_items: int) -> Ints:
+    """List how many comparisons a pair has at each look."""
+    return looks(config["budget"]["annotations_per_pair"], config["budget"]["batch_size"], n_items)
+
+
+def _pair_of(frame: Frame) -> Ints:
+    """Number pairs: `[first, second]`, whichever comes first."""
+    pair = np.full((frame.n_systems, frame.n_systems), -1)
+    first, second = np.triu_indices(frame.n_systems, 1)
+    pair[first, second] = pair[second, first] = np.arange(len(first))
+    return pair
+
+
+def _items(rows: Rows, told: Told) -> Ints:
+    """Read items, which are numbered from 1: those that humans can compare, then those that a metric sees alone."""
+    n = max(len(told.frame.document), told.metric[2] if told.metric else 0)
+    names = {str(k + 1): k for k in range(n)}
+    cells = column(rows, "item")
+    for k, name in enumerate(cells):
+        if name not in names:
+            raise InputError(
+                f"{rows.at(k)}: item {legible(name, 40)} is none of the {n} of the plan; take the row out, or name "
+                "the plan of this study"
+            )
+    return np.array([names[name] for name in cells], np.int64)
+
+
+def _codes(rows: Rows, name: str, first: Ints, second: Ints) -> Ints:
+    """Read who won, 0 to 2 as the first, the tie, the second of the pair in its order; -1 where nothing came."""
+    cells, turned = column(rows, name), first > second
+    systems = list(zip(column(rows, "system_a"), column(rows, "system_b"), strict=True))
+    codes = np.full(len(cells), -1)
+    for k, text in enumerate(cells):
+        if text in systems[k]:
+            codes[k] = 2 * systems[k].index(text)
+        elif text.lower() in WORDS:
+            codes[k] = WORDS[text.lower()]
+        elif not missing(text):
+            raise InputError(
+                f"{rows.at(k)}: {name}={legible(text, 40)} names none of the two, nor a tie; mend the line"
+            )
+    return np.where(turned & (codes >= 0), 2 - codes, codes)
+
+
+def _order(rows: Rows, pair: Ints, came: Ints) -> Ints:
+    """Read in which order the comparisons of a pair came; where a table does not say, as they stand."""
+    if "order" in rows.cells:
+        return np.array([int(number(rows, "order", k)) for k in came], np.int64)
+    order, count = np.zeros(len(came), np.int64), np.zeros(int(pair.max(initial=0)) + 1, np.int64)
+    for k, one in enumerate(pair[came]):
+        order[k] = count[one]
+        count[one] += 1
+    return order
+
+
+def _refuse_more(
+    rows: Rows, came: Ints, pair: Ints, item: Ints, order: Ints, told: Told, config: Mapping[str, Any]
+) -> None:
+    """Raise InputError for comparisons that the plan does not have: further ones, or the same two outputs again."""
+    n_items = len(told.frame.document)
+    most = int(planned_looks(config, n_items)[-1])
+    if len(came) > told.answers:
+        raise InputError(
+            f"{rows.where}: holds {several(len(came), 'comparison')}, and its plan has {told.answers:,}; take out what "
+            "does not belong to this study, or name its own plan"
+        )
+    outside = (order < 0) | (order >= most) | (item[came] >= n_items)
+    for k in np.flatnonzero(outside)[:1]:
+        raise InputError(f"{rows.at(came[k])}: the plan has no such comparison (order {order[k]}); mend the line")
+    for what, number_of, size in (("these outputs", item[came], n_items), ("this order", order, most)):
+        both, start = np.unique(pair[came] * max(size, 1) + number_of, return_index=True)
+        if len(both) < len(came):
+            k = int(np.setdiff1d(np.arange(len(came)), start)[0])
+            raise InputError(f"{rows.at(came[k])}: the pair has a comparison with {what} already; keep one of the two")
+
+
+def _metric(rows: Rows, told: Told, pair: Ints, item: Ints, codes: Ints) -> Array | None:
+    """Lay out what the metric says; raise InputError where it lacks outputs, which the analysis counts on."""
+    if told.metric is None:
+        return None
+    dtype, n_pairs, n_outputs = told.metric
+    said = np.full((n_pairs, n_outputs), -1, dtype)
+    there = (codes >= 0) & (item < n_outputs)
+    said[pair[there], item[there]] = codes[there]
+    if lacking := int((said < 0).sum()):
+        raise InputError(
+            f"{rows.where}: lacks what the metric says of {lacking:,} of {said.size:,} outputs; keep the rows without "
+            "a winner, too"
+        )
+    return said

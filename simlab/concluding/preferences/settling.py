@@ -1,0 +1,62 @@
+"""Say what would settle open pairs, what was large enough to be found, and what lies within a margin."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtri
+
+from simlab.analysis.preferences.assurance import boundary, detectable, settle, settle_anytime
+from simlab.analysis.preferences.fresh import CONCENTRATION
+from simlab.concluding.conclusion import More, WithinMargin
+from simlab.concluding.preferences.claims import Claims
+
+LIMIT = 100_000.0
+"""More comparisons of a pair than anybody would buy."""
+
+
+def more(found: Claims, k: int) -> More | None:
+    """Return how many more comparisons settle an open pair with 80 % probability; None for one that is claimed."""
+    of = found.tested
+    if found.verdict[k] or not of.n[k]:
+        return None
+    # Votes that are all alike have no error of their own; one more that is not must be reckoned with.
+    n, sd = float(of.n[k]), max(float(of.sd[k]), 1 / float(of.n[k]))
+    difference = float(of.difference[k])
+    if found.promise.name == "anytime":
+        decided = (float(np.count_nonzero(found.votes.value[found.votes.pair == k])) + 1) / (n + 1)
+        needed = settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
+    else:
+        # Flips of few clusters reach less far than those of the many that more comparisons bring.
+        least = float(ndtri(1 - found.promise.level / 2))
+        needed = settle(difference, sd, n, max(of.critical_open, least), LIMIT)
+    return More("comparisons", needed.median, needed.low, needed.high, LIMIT, 1.0, "comparisons of these two")
+
+
+def detectable_difference(found: Claims) -> float | None:
+    """Return the share of wins less losses that a typical pair of such a table is claimed at with 80 % probability."""
+    of = found.tested
+    there = found.family & (of.n > 1) & (of.sd > 0)
+    if not there.any():
+        return None
+    sd, n = float(np.median(of.sd[there])), float(np.median(of.n[there]))
+    if found.promise.name == "fixed":
+        size = detectable(sd, of.critical)
+    else:
+        decided = float(np.mean(found.votes.value != 0)) * n
+        size = detectable(sd, 0.0) + float(boundary(decided, of.critical, CONCENTRATION)) / n
+    return size if size <= 1 else None
+
+
+def within(low: float, high: float, margin: float) -> WithinMargin:
+    """Answer what a difference is beside a margin that does not matter; `better` is better by more than it.
+
+    >>> within(-0.05, 0.08, 0.1), within(-0.05, 0.2, 0.1), within(-0.3, 0.2, 0.1), within(0.11, 0.5, 0.1)
+    ('equivalent', 'not_inferior', 'open', 'better')
+    """
+    if low > margin:
+        return "better"
+    if high < -margin:
+        return "worse"
+    if low > -margin:
+        return "equivalent" if high < margin else "not_inferior"
+    return "not_superior" if high < margin else "open"

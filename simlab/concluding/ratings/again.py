@@ -1,0 +1,185 @@
+"""Carry out the study behind a table again, in a world fitted to it: is it confirmed, what does it find in nothing.
+
+Both are simulated after the fact, in the table's own design, and concluded by the very analysis that concluded the
+table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from simlab.analysis.segment_t import segment_t
+from simlab.concluding.conclusion import Conclusion, Control, Interval, Repetition
+from simlab.concluding.ratings.judging import claims_something, family_of
+from simlab.concluding.wanted import Wanted
+from simlab.fitting.repetitions import TableWorld, table_world
+from simlab.fitting.report import INTERVAL
+from simlab.parts import name_of
+from simlab.rng import stream
+from simlab.studies.ratings.concluding import lead_of
+from simlab.studies.ratings.preparing import Prepared, prepare
+from simlab.tables.held import Ratings
+from simlab.types import Array, Bools, Collected, Floats, InputError, Streams
+
+STUDIES = 1_000
+FLIPS = 500
+DRAWS, EACH = 100, 10
+"""Draws of what the world may be, and repetitions carried out in each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Hold the study that is repeated: the table, what was collected, the analysis, and the pairs of its family.
+
+    `verdict[pair]` is what was claimed, `family[pair]` marks the pairs that are claimed at all.
+    """
+
+    ratings: Ratings
+    collected: Collected
+    prepared: Prepared
+    verdict: Array
+    family: Bools
+    raters_drawn: bool
+    level: float
+
+
+def with_again(
+    found: Conclusion, ratings: Ratings, config: Mapping[str, Any], collected: Collected, wanted: Wanted
+) -> Conclusion:
+    """Add to a conclusion how a repetition would come out, and what its analysis claims about equal systems.
+
+    Where no law fits such a table, a note says so.
+    """
+    if name_of(config["analysis"]["normalization"]) == "error":
+        return _unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
+    prepared = prepare(_with_fewer_flips(config))
+    family = family_of(collected.frame.system_names, wanted.against)
+    # A conclusion holds the pairs of its family alone; a repetition gives the leads of all.
+    verdict = np.zeros(len(family), np.int64)
+    verdict[family] = [pair.verdict for pair in found.pairs]
+    drawn = "raters" in found.about["drawn"]
+    study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level)
+    try:
+        world = table_world(ratings, wanted.seed, DRAWS)
+    except InputError as error:
+        return _unrepeated(found, str(error))
+    return replace(
+        found,
+        repetition=repetition(study, world, wanted.seed),
+        control=control(study, world, wanted.seed),
+        warnings=(*found.warnings, *_lies(world)),
+    )
+
+
+def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Let the many studies of the check flip less often: tests by flips keep their level whatever the number."""
+    analysis = config["analysis"]
+    fewer = {key: min(analysis["test"][key], FLIPS) for key in ("permutations", "flips") if key in analysis["test"]}
+    return {**config, "analysis": {**analysis, "test": {**analysis["test"], **fewer}}}
+
+
+def _unrepeated(found: Conclusion, why: str) -> Conclusion:
+    return replace(found, notes=(*found.notes, f"no repetition is simulated: {why}"))
+
+
+def _lies(world: TableWorld) -> Iterator[str]:
+    if world.failed:
+        yield f"the world of repetition and check is rough: {world.name}"
+
+
+def repetition(study: Study, world: TableWorld, seed: int) -> Repetition | None:
+    """Repeat a study in each world that its table allows, and count where every claim comes out the same way."""
+    claimed = np.flatnonzero(study.verdict)
+    if not len(claimed):
+        return None
+    ways: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+        "srp_new_documents": world.new_documents,
+        "srp_new_study": world.all_new,
+    }
+    if world.own is not None:
+        ways["srp"] = world.same
+    found = {name: _confirmed(study, answer, world.n_draws, claimed, seed, name) for name, answer in ways.items()}
+    unknown = Interval(np.nan, np.nan, np.nan)
+    return Repetition(
+        srp=found.get("srp", unknown),
+        srp_new_study=found["srp_new_study"],
+        studies=world.n_draws * EACH,
+        world=world.name,
+        srp_new_documents=found["srp_new_documents"],
+    )
+
+
+def _confirmed(
+    study: Study,
+    answer: Callable[[np.random.Generator, int], Floats],
+    n_draws: int,
+    claimed: Array,
+    seed: int,
+    word: str,
+) -> Interval:
+    """Return the chance of a confirmed study, and the 90 % interval of it over what the world may be.
+
+    In each world leads scatter about what they are there on average. How they scatter is learned from all worlds
+    together, so that a few repetitions in each are enough; their error in the averages is taken out of how far worlds
+    differ.
+    """
+    lead = np.empty((n_draws, EACH, len(claimed)))
+    for draw in range(n_draws):
+        rng = stream(seed, "conclude", word, draw)
+        for k in range(EACH):
+            lead[draw, k] = lead_of(study.prepared, with_scores(study, answer(rng, draw)))[claimed]
+    lead *= study.verdict[claimed]
+    average = lead.mean(1)
+    scatter = (lead - average[:, None]).reshape(-1, len(claimed)) * np.sqrt(EACH / (EACH - 1))
+    noise, spread = scatter.var(0) / EACH, average.var(0, ddof=1)
+    keep = np.sqrt(np.clip(1 - np.divide(noise, spread, out=np.ones_like(spread), where=spread > 0), 0, 1))
+    centre = average.mean(0) + keep * (average - average.mean(0))
+    share = np.array([(at + scatter > 0).all(1).mean() for at in centre])
+    return Interval(float(share.mean()), *map(float, np.quantile(share, INTERVAL)))
+
+
+def control(study: Study, world: TableWorld, seed: int, studies: int = STUDIES) -> Control:
+    """Carry out studies like this one with equal systems; count those that claim something, by two analyses."""
+    some, plain = (np.array(column, bool) for column in zip(*_nulls(study, world, seed, studies), strict=True))
+    return Control(
+        studies=studies,
+        some_claim=float(some.mean()),
+        some_claim_mcse=_mcse(some),
+        promised=study.level,
+        uncorrected=float(plain.mean()),
+        uncorrected_mcse=_mcse(plain),
+        world=world.name,
+    )
+
+
+def _nulls(study: Study, world: TableWorld, seed: int, studies: int) -> Iterator[tuple[bool, bool]]:
+    for k in range(studies):
+        rng = stream(seed, "conclude", "control", k)
+        score = world.equal(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
+        some = claims_something(study.prepared, _drawn(with_scores(study, score), seed, k), study.family)
+        p_value = segment_t(score, study.ratings.system, study.ratings.item, study.ratings.n_systems)
+        yield (
+            some,
+            bool((p_value[study.family] <= study.level).any()),
+        )
+
+
+def with_scores(study: Study, score: Floats) -> Collected:
+    """Put other scores into what was collected."""
+    return replace(study.collected, seen=replace(study.collected.seen, value=score))
+
+
+def _drawn(collected: Collected, seed: int, k: int) -> Collected:
+    """Let each study have a test of its own."""
+    return replace(collected, streams=Streams(seed, ("conclude", "control", k)))
+
+
+def _mcse(some: Bools) -> float:
+    """Return the error of a share; where none, or all, are counted that of a share of one more."""
+    n = len(some)
+    share = min(max(float(some.mean()), 1 / (n + 2)), 1 - 1 / (n + 2))
+    return float(np.sqrt(share * (1 - share) / n))

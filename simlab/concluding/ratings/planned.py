@@ -1,0 +1,172 @@
+"""Write the ratings of a campaign as a table, and read such a table back as what was collected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from simlab.concluding.campaigns import Told, in_type, untold
+from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.ratings.findings import Table
+from simlab.concluding.ratings.findings import concluded as of_ratings
+from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
+from simlab.concluding.wanted import Wanted
+from simlab.messages import legible, several
+from simlab.tables.numbers import missing
+from simlab.types import Asked, Collected, Frame, InputError, Ints, Seen
+
+USUAL: Mapping[str, Sequence[str]] = {}
+FORM = "ratings (system, document, segment, rater, score)"
+
+
+def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
+    """Lay ratings out: system, document, segment (numbered in its document), rater, score, and errors where marked."""
+    frame, seen = collected.frame, collected.seen
+    documents, segments = names_of_items(frame)
+    marked, timed = bool((seen.errors >= 0).any()), seen.at is not None
+    columns = ("system", "document", "segment", "rater", "score", *(("errors",) * marked), *(("at",) * timed))
+    flat: list[Sequence[Any]] = [
+        [frame.system_names[k] for k in seen.unit],
+        [documents[k] for k in seen.item],
+        [segments[k] for k in seen.item],
+        [frame.rater_names[k] for k in seen.rater],
+        seen.value.tolist(),
+    ]
+    flat += [seen.errors.tolist()] if marked else []
+    flat += [seen.at.tolist()] if seen.at is not None else []
+    return Sheet("rating", columns, list(zip(*flat, strict=True)), len(seen.value))
+
+
+def names_of_items(frame: Frame) -> tuple[list[str], list[int]]:
+    """Name each item by its document, and by its number in it, from 1."""
+    names = frame.document_names or tuple(f"document{k + 1}" for k in range(frame.n_documents))
+    before: Counter[int] = Counter()
+    segments = []
+    for document in frame.document.tolist():
+        before[document] += 1
+        segments.append(before[document])
+    return [names[k] for k in frame.document], segments
+
+
+def metric(collected: Collected) -> Any:
+    """Return what a metric says of all segments: more than a table of ratings has room for."""
+    return collected.metric
+
+
+def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
+    """Take a table for the answers of a campaign; say where it falls short of what was asked.
+
+    Raises InputError for what was not asked: other systems or outputs, or more ratings than the plan has.
+    """
+    if told.asked is None or told.documents is None:
+        raise InputError(f"{rows.where}: its plan does not say whom it asked, as one of ratings does")
+    frame, came = _with_raters(told.frame, rows), _came(rows)
+    seen = _seen(frame, told, rows, came)
+    position, n_asked = _positions(frame, told.asked, seen)
+    _refuse_unasked(rows, came, seen, n_asked, frame)
+    at = np.lexsort((position, seen.item, seen.unit)) if seen.at is None else np.argsort(seen.at, kind="stable")
+    ordered = replace(seen, **{name: getattr(seen, name)[at] for name in told.types})
+    n, price = len(came), float(config["budget"]["price_per_rating"])
+    paid = told.paid if n == told.answers else {"ratings": n, "cost": n * price}
+    held = Collected(frame, told.documents, told.asked, ordered, told.metric, told.known, paid, told.streams)
+    return Read(held, told.answers, _deviations(told, frame, position, n))
+
+
+def _came(rows: Rows) -> Ints:
+    return np.array([k for k, text in enumerate(column(rows, "score")) if not missing(text)], np.int64)
+
+
+def _with_raters(frame: Frame, rows: Rows) -> Frame:
+    """Name the raters of a table behind those that were asked, where it has others."""
+    others = tuple(dict.fromkeys(name for name in column(rows, "rater") if name not in frame.rater_names))
+    return replace(frame, rater_names=frame.rater_names + others)
+
+
+def _seen(frame: Frame, told: Told, rows: Rows, came: Ints) -> Seen:
+    items = {
+        (document, str(segment)): k for k, (document, segment) in enumerate(zip(*names_of_items(frame), strict=True))
+    }
+    pairs = list(zip(column(rows, "document"), column(rows, "segment"), strict=True))
+    values = [number(rows, "score", k) for k in came]
+    marked = "errors" in rows.cells
+    errors = [int(number(rows, "errors", k)) for k in came] if marked else untold(len(came), told, "errors")
+    return Seen(
+        in_type(known(rows, "system", frame.system_names, came), told, "unit"),
+        in_type(_items(rows, items, pairs, came), told, "item"),
+        in_type(known(rows, "rater", frame.rater_names, came), told, "rater"),
+        in_type(values, told, "value"),
+        in_type(errors, told, "errors"),
+        at=in_type([number(rows, "at", k) for k in came], told, "at") if "at" in told.types else None,
+    )
+
+
+def _items(rows: Rows, items: Mapping[tuple[str, str], int], pairs: Sequence[tuple[str, str]], came: Ints) -> list[int]:
+    for k in came:
+        if pairs[k] not in items:
+            document, segment = (legible(name, 40) for name in pairs[k])
+            raise InputError(
+                f"{rows.at(k)}: segment {segment} of {document} is nothing that the plan asked about; take the row "
+                "out, or name the plan of this study"
+            )
+    return [items[pairs[k]] for k in came]
+
+
+def _positions(frame: Frame, asked: Asked, seen: Seen) -> tuple[Ints, Ints]:
+    """Say as which of those asked each rater rates an output (the number asked: as none), and how many were asked."""
+    slot = asked.slot[seen.unit, frame.document[seen.item]]
+    rater = np.take_along_axis(frame.rater[seen.unit, seen.item], np.maximum(slot, 0), 1)
+    is_own = (slot >= 0) & (rater == seen.rater[:, None])
+    own = np.where(is_own.any(1), is_own.argmax(1), slot.shape[1])
+    return own, (slot >= 0).sum(1)
+
+
+def _refuse_unasked(rows: Rows, came: Ints, seen: Seen, n_asked: Ints, frame: Frame) -> None:
+    """Raise InputError for an output with more ratings than were asked for, and for a rater who rates one twice."""
+    output = seen.unit * len(frame.document) + seen.item
+    counts = np.bincount(output, minlength=1)
+    for k in np.flatnonzero(counts[output] > n_asked)[:1]:
+        raise InputError(
+            f"{rows.at(came[k])}: an output has {several(int(counts[output[k]]), 'rating')} and its plan asked for "
+            f"{n_asked[k]}; take out what does not belong to this study, or name its own plan"
+        )
+    both, first = np.unique(output * (frame.n_raters + 1) + seen.rater, return_index=True)
+    if len(both) < len(output):
+        k = int(np.setdiff1d(np.arange(len(output)), first)[0])
+        raise InputError(f"{rows.at(came[k])}: the rater rates this output a second time; keep one of the two")
+
+
+def _deviations(told: Told, frame: Frame, position: Ints, n: int) -> list[str]:
+    said = []
+    if n < told.answers:
+        said.append(f"{told.answers - n:,} of {told.answers:,} planned ratings are missing")
+    if told.asked is not None and (others := int((position == told.asked.slot.shape[2]).sum())):
+        new = frame.n_raters - told.frame.n_raters
+        who = f", of which {several(new, 'rater')} that the plan does not have" if new else ""
+        said.append(f"{several(others, 'rating')} by other raters than planned{who}")
+    return said
+
+
+def concluded(
+    config: Mapping[str, Any], collected: Collected, wanted: Wanted, say: Callable[[str], None]
+) -> Conclusion:
+    """Conclude from the ratings of a plan."""
+    frame, seen = collected.frame, collected.seen
+    documents = frame.n_documents if collected.documents is None else int(collected.documents.sum())
+    raters = len(np.unique(seen.rater))
+    n, systems = len(seen.value), frame.n_systems
+    line = f"{several(n, 'rating')} of {several(systems, 'system')}, {several(documents, 'document')}, "
+    read: dict[str, Any] = {
+        "rows": n,
+        "used": n,
+        "gaps": 0,
+        "systems": systems,
+        "documents": documents,
+        "raters": raters,
+    }
+    read |= {"better": "lower" if frame.lower_is_better else "higher", "scale": None}
+    better = f"; {read['better']} is better"
+    return of_ratings(config, collected, wanted, Table(read, f"{line}{several(raters, 'rater')}{better}"))

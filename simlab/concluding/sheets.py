@@ -1,0 +1,181 @@
+"""Write answers as a table or as events, one a line, and read either back as rows of texts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from simlab.files import decimal
+from simlab.messages import legible, or_nearest
+from simlab.tables.cells import opened, renamed
+from simlab.tables.lines import numbered_lines
+from simlab.types import Collected, InputError
+
+As: TypeAlias = Literal["table", "events"]
+ENDINGS: Mapping[As, str] = {"table": ".csv", "events": ".jsonl"}
+TURN = "turn"
+"""What a table calls `order`, where answers are counted pair by pair; the order of events counts all of them."""
+
+
+class Read(NamedTuple):
+    """Hold what was collected, how many answers were planned, and where a table falls short of its plan."""
+
+    collected: Collected
+    planned: int
+    deviations: list[str]
+
+
+class Sheet(NamedTuple):
+    """Hold answers as rows of cells, in the order in which they came; `event` is what one of them is called.
+
+    A row of the first `answers` is an answer; those behind hold what a metric says of further outputs, and are called
+    `metric`. None is an empty cell.
+    """
+
+    event: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[Any]]
+    answers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Hold the cells of a table, or of events, as texts: `cells[column][k]`, "" = empty; `lines[k]` is where k stands.
+
+    Columns have our names. `events` leave out what is empty.
+    """
+
+    where: str
+    cells: Mapping[str, list[str]]
+    lines: Sequence[int]
+    events: bool = False
+
+    def at(self, k: int) -> str:
+        """Name the line of a row in a message."""
+        return f"{self.where}, line {self.lines[k]}"
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.lines)
+
+
+def text(sheet: Sheet, form: As) -> str:
+    """Write a sheet; numbers have as many digits as it takes to read back the same."""
+    return "".join(_table(sheet) if form == "table" else _events(sheet))
+
+
+def _table(sheet: Sheet) -> Iterator[str]:
+    held = io.StringIO()
+    writer = csv.writer(held, lineterminator="\n")
+    writer.writerow(sheet.columns)
+    writer.writerows([_cell(value) for value in row] for row in sheet.rows)
+    yield held.getvalue()
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def _events(sheet: Sheet) -> Iterator[str]:
+    columns = [TURN if name == "order" else name for name in sheet.columns]
+    for k, row in enumerate(sheet.rows):
+        said = {name: value for name, value in zip(columns, row, strict=True) if value is not None}
+        event = sheet.event if k < sheet.answers else "metric"
+        yield json.dumps({"event": event, "order": k, **said}, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def is_events(path: Path) -> bool:
+    """Tell by its name whether a file holds events."""
+    return path.suffix.lower() == ENDINGS["events"]
+
+
+def refuse_events(path: Path) -> None:
+    """Raise InputError for events, which are read by the file that was exported with them."""
+    if is_events(path):
+        where = legible(path)
+        raise InputError(
+            f"{where}: holds events, which are read by what was exported beside them: --plan {where}.study.yaml"
+        )
+
+
+def read(path: Path, usual: Mapping[str, Sequence[str]], told: Mapping[str, str], forms: str) -> Rows:
+    """Read a table or events; `usual` are other names of columns, `told` what their owner says of them.
+
+    Raises InputError naming file and line for what is neither.
+    """
+    if is_events(path):
+        return _read_events(path)
+    table = renamed(opened(path, forms), usual, told)
+    lines, cells = [], []
+    for line, row in table.rows:
+        lines.append(line)
+        cells.append(row)
+    by_column = zip(*cells, strict=True) if cells else ([] for _ in table.header)
+    return Rows(table.where, {name: list(held) for name, held in zip(table.header, by_column, strict=True)}, lines)
+
+
+def _read_events(path: Path) -> Rows:
+    where, events, lines = legible(path), [], []
+    for line, written in numbered_lines(path):
+        if written.strip():
+            events.append(_event(written, f"{where}, line {line}"))
+            lines.append(line)
+    names = dict.fromkeys(name for event in events for name in event if name != "order")
+    columns = {name: [event.get(name, "") for event in events] for name in names}
+    return Rows(where, {"order" if name == TURN else name: cells for name, cells in columns.items()}, lines, True)
+
+
+def _event(written: str, where: str) -> dict[str, str]:
+    try:
+        event = json.loads(written)
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict) or not all(isinstance(value, str | int | float) for value in event.values()):
+        raise InputError(f'{where}: is no event, such as {{"event": "rating", "system": "A", "score": 1.0, ...}}')
+    return {name: _cell(value) for name, value in event.items()}
+
+
+def column(rows: Rows, name: str) -> list[str]:
+    """Return the cells of a column; raise InputError where it is not there."""
+    if rows.events and name not in rows.cells:
+        return [""] * len(rows)
+    if name not in rows.cells:
+        raise InputError(
+            f"{rows.where}: has no column {name}, and its plan needs one; {or_nearest(name, rows.cells, 'it has')}"
+        )
+    return rows.cells[name]
+
+
+def number(rows: Rows, name: str, k: int) -> float:
+    """Read a number of a row; raise InputError where there is none."""
+    text = column(rows, name)[k]
+    value = decimal(text)
+    if value is None:
+        raise InputError(f"{rows.at(k)}: {name}={legible(ascii(text), 40)} is no number; mend the line")
+    return value
+
+
+def known(rows: Rows, name: str, names: Sequence[str], came: Iterable[int] | None = None) -> list[int]:
+    """Number what rows name as the plan does; only those that `came`, where it is said which.
+
+    Raises InputError for a name that the plan does not have, and where it has none of them.
+    """
+    numbers, cells = {one: k for k, one in enumerate(names)}, column(rows, name)
+    came = range(len(rows)) if came is None else came
+    there = dict.fromkeys(cells[k] for k in came)
+    if there and not numbers.keys() & there.keys():
+        raise InputError(
+            f"{rows.where}: this is the plan of another study: it has {legible(', '.join(names), 60)} and the table "
+            f"{legible(', '.join(there), 60)} ({name}); name the plan of this table"
+        )
+    for k in came:
+        if cells[k] not in numbers:
+            raise InputError(
+                f"{rows.at(k)}: {name} {legible(cells[k], 40)} is not in the plan; {or_nearest(cells[k], names)}"
+            )
+    return [numbers[cells[k]] for k in came]

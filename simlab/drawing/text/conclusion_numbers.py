@@ -1,0 +1,209 @@
+"""Write the numbers of a conclusion: with as many decimals as its intervals bear, and with what they are counted in."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
+
+from simlab.concluding.conclusion import Conclusion, Interval, More
+from simlab.drawing.text import tables
+from simlab.drawing.text.fitted_world import WIDTH
+from simlab.drawing.text.tables import number
+from simlab.types import COMPARE
+
+MOST_DECIMALS = 4
+HELD = "\N{NO-BREAK SPACE}"
+
+
+def decimals(found: Conclusion) -> int:
+    """Choose the decimals that give the middle half-width of the intervals two digits."""
+    of_systems = [(one.high - one.low) / 2 for one in found.systems]
+    return decimals_of([*of_systems, *((one.high - one.low) / 2 for one in found.pairs)])
+
+
+def decimals_of(halves: Iterable[float]) -> int:
+    """Choose the decimals that give the middle half-width two digits; two where none is known.
+
+    >>> decimals_of([2.1]), decimals_of([0.06]), decimals_of([30.0]), decimals_of([float("nan")])
+    (1, 3, 0, 2)
+    """
+    known = [half for half in halves if math.isfinite(half) and half > 0]
+    return min(max(1 - math.floor(math.log10(median(known))), 0), MOST_DECIMALS) if known else 2
+
+
+def measure(found: Conclusion) -> tuple[str, str]:
+    """Name what is estimated of each system, and what it is counted in ("": it is a share, which its name says)."""
+    if "share" in found.unit:
+        return found.unit, ""
+    return str(found.about.get("estimate", "mean")), found.unit
+
+
+def uncorrected(question: str) -> str:
+    """Name the tests that a negative control holds against the analysis."""
+    return "sign tests of comparisons" if question == COMPARE else "t tests over segments"
+
+
+def unit_of_differences(found: Conclusion) -> str:
+    """Name what differences of pairs are counted in."""
+    return str(found.about.get("difference", found.unit))
+
+
+def read(found: Conclusion) -> str:
+    """Write what was read without what could be typed to read it otherwise."""
+    return re.sub(r" \(--[^)]*\)", "", found.line)
+
+
+def amount(value: str, unit: str) -> str:
+    """Write a number with its unit.
+
+    >>> amount("2.4", "points"), amount(".21", "share adequate")
+    ('2.4 points', '.21 (share adequate)')
+    """
+    return f"{value} ({unit})" if " " in unit else f"{value} {unit}".rstrip()
+
+
+def span(low: float, high: float, digits: int) -> str:
+    """Write the bounds of an interval.
+
+    >>> span(-1.2, 3, 1), span(float("nan"), 3, 1)
+    ('-1.2 to 3.0', 'not known')
+    """
+    if math.isnan(low) or math.isnan(high):
+        return "not known"
+    return f"{end(low, digits)} to {end(high, digits)}"
+
+
+def end(value: float, digits: int) -> str:
+    """Write a bound, which may lie beyond every number."""
+    if math.isinf(value):
+        return "+inf" if value > 0 else "-inf"
+    return number(value, digits)
+
+
+def measured(value: float, low: float, high: float, digits: int) -> str:
+    """Write a number with its interval.
+
+    >>> measured(0.9, -1.2, 3, 1), measured(float("nan"), 0, 1, 2)
+    ('.9 (-1.2 to 3.0)', 'not known')
+    """
+    return number(value, digits) + f" ({span(low, high, digits)})" if math.isfinite(value) else "not known"
+
+
+def interval(held: Interval, digits: int = 2) -> str:
+    """Write a number that is held with its interval."""
+    return measured(held.value, held.low, held.high, digits)
+
+
+def rank(low: int, high: int) -> str:
+    """Write the ranks that a system may have.
+
+    >>> rank(1, 1), rank(2, 3)
+    ('1', '2 to 3')
+    """
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def rough(value: float) -> str:
+    """Write a number that is only foreseen with two digits.
+
+    >>> rough(213.4), rough(7.2), rough(1815)
+    ('210', '7.2', '1,800')
+    """
+    if value < 10:
+        return number(value, 1).removesuffix(".0")
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{round(value / step) * step:,.0f}"
+
+
+def more(held: More) -> str:
+    """Write how many more settle something, and what they cost in answers.
+
+    >>> more(More("documents", 400, 210, 900, 10_000, 2, "ratings of these two"))
+    '210 to 900 more documents (420 to 1,800 ratings of these two)'
+    >>> more(More("comparisons", 400, 210, float("inf"), 5000))
+    '210 to beyond 5,000 more comparisons'
+    """
+    if not math.isfinite(held.low):
+        return f"beyond {rough(held.limit)} more {held.unit}"
+    # Counts of whole things: a first one that is already too few is never written as part of one.
+    if held.answers.startswith(held.unit):
+        held = held._replace(unit=held.answers, answers="")
+    low = max(held.low, 1.0)
+    high = rough(max(math.ceil(held.high), 1.0)) if math.isfinite(held.high) else f"beyond {rough(held.limit)}"
+    least = rough(math.ceil(low))
+    unit = held.unit.removesuffix("s") if least == high == "1" else held.unit
+    said = f"{least} more {unit}" if least == high else f"{least} to {high} more {unit}"
+    if not held.answers or not math.isfinite(held.high):
+        return said
+    costs = [rough(math.ceil(each * held.per_unit)) for each in (low, held.high)]
+    return f"{said} ({' to '.join(dict.fromkeys(costs))} {held.answers})"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Write names, so many of them at most.
+
+    >>> listed(["a", "b", "c"], 2), listed(["a"], 2)
+    ('a, b and 1 more', 'a')
+    """
+    said = ", ".join(names[:most])
+    return f"{said} and {len(names) - most:,} more" if len(names) > most else said
+
+
+def short(names: Sequence[str], most: int) -> dict[str, str]:
+    """Cut names that are too long for their place, so that they stay different: at the end, else within.
+
+    >>> short(["a-very-long-name", "short"], 10)
+    {'a-very-long-name': 'a-very-lo…', 'short': 'short'}
+    >>> list(short(["some-model-1-chat", "some-model-2-chat"], 9).values())
+    ['…1…', '…2…']
+    """
+    first = _shared(names)
+    last = _shared([name[first:][::-1] for name in names])
+    half = (most - 1) // 2
+    ways: list[Callable[[str], str]] = [
+        lambda name: f"{name[: most - 1]}…",
+        lambda name: f"{name[:half]}…{name[-half:]}",
+        lambda name: f"{'…' * (first > 0)}{name[first : len(name) - last]}{'…' * (last > 0)}",
+    ]
+    for way in ways:
+        cut = {name: name if len(name) <= most else way(name) for name in names}
+        if len(set(cut.values())) == len(cut) and max(map(len, cut.values()), default=0) <= most:
+            return cut
+    return {name: name for name in names}
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Count the letters with which all names begin."""
+    alike = [len(set(letters)) == 1 for letters in zip(*names, strict=False)]
+    return (*alike, False).index(False)
+
+
+def share(value: float) -> str:
+    """Write a share as percent, with one decimal below ten.
+
+    >>> share(0.044), share(0.61), share(0.05)
+    ('4.4 %', '61 %', '5 %')
+    """
+    text = f"{100 * value:.1f}" if value < 0.0995 else f"{100 * value:.0f}"
+    return f"{text.removesuffix('.0')} %"
+
+
+def percent(value: float, mcse: float) -> str:
+    """Write a share as percent with its Monte-Carlo standard error.
+
+    >>> percent(0.044, 0.0065), percent(0.61, 0.015), percent(0.992, 0.003), percent(0.61, float("nan"))
+    ('4.4 ± .7 %', '61 ± 2 %', '99.2 ± .3 %', '61 ± ? %')
+    """
+    if not math.isfinite(value):
+        return "not known"
+    digits = 1 if value < 0.0995 or mcse < 0.005 else 0
+    return f"{tables.measured(100 * value, 100 * mcse, digits)} %"
+
+
+def filled(text: str, indent: int = 7) -> str:
+    """Break a sentence to the width of a page, further lines moved in; pairs and intervals stay in one piece."""
+    held = re.sub(r"\([^()]{1,24}\)", lambda found: found[0].replace(" ", HELD), text.replace(" - ", f"{HELD}-{HELD}"))
+    return textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False).replace(HELD, " ")

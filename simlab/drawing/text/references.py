@@ -1,0 +1,163 @@
+"""Say what the parts of an analysis do as a paper says it, and whose methods they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Method(NamedTuple):
+    """Hold a clause on a method, and the keys of its references."""
+
+    says: str
+    cites: tuple[str, ...] = ()
+
+
+REFERENCES = {
+    "Angelopoulos et al. 2023": "Angelopoulos, A. N., Duchi, J. C. and Zrnic, T. (2023). PPI++: Efficient "
+    "prediction-powered inference. arXiv:2311.01453.",
+    "Benjamini and Hochberg 1995": "Benjamini, Y. and Hochberg, Y. (1995). Controlling the false discovery rate: a "
+    "practical and powerful approach to multiple testing. Journal of the Royal Statistical Society B 57, 289-300.",
+    "Bradley and Terry 1952": "Bradley, R. A. and Terry, M. E. (1952). Rank analysis of incomplete block designs: I. "
+    "The method of paired comparisons. Biometrika 39, 324-345.",
+    "Cameron et al. 2011": "Cameron, A. C., Gelbach, J. B. and Miller, D. L. (2011). Robust inference with multiway "
+    "clustering. Journal of Business & Economic Statistics 29, 238-249.",
+    "Canay et al. 2017": "Canay, I. A., Romano, J. P. and Shaikh, A. M. (2017). Randomization tests under an "
+    "approximate symmetry assumption. Econometrica 85, 1013-1030.",
+    "Coakley and Heise 1996": "Coakley, C. W. and Heise, M. A. (1996). Versions of the sign test in the presence of "
+    "ties. Biometrics 52, 1242-1251.",
+    "Davidson 1970": "Davidson, R. R. (1970). On extending the Bradley-Terry model to accommodate ties in paired "
+    "comparison experiments. Journal of the American Statistical Association 65, 317-328.",
+    "Deriu et al. 2023": "Deriu, J., von Däniken, P., Tuggener, D. and Cieliebak, M. (2023). Correction of errors in "
+    "preference ratings from automated metrics for text generation. Findings of ACL 2023.",
+    "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
+    "Statistics 6, 65-70.",
+    "Lan and DeMets 1983": "Lan, K. K. G. and DeMets, D. L. (1983). Discrete sequential boundaries for clinical "
+    "trials. Biometrika 70, 659-663.",
+    "O'Hagan et al. 2005": "O'Hagan, A., Stevens, J. W. and Campbell, M. J. (2005). Assurance in clinical trial "
+    "design. Pharmaceutical Statistics 4, 187-201.",
+    "Ramdas et al. 2023": "Ramdas, A., Grünwald, P., Vovk, V. and Shafer, G. (2023). Game-theoretic statistics and "
+    "safe anytime-valid inference. Statistical Science 38, 576-601.",
+    "Riley et al. 2024": "Riley, P., Deutsch, D., Foster, G., Ratnakar, V., Dabirmoghaddam, A. and Freitag, M. (2024). "
+    "Finding replicable human evaluations via stable ranking probability. NAACL 2024.",
+    "Romano and Wolf 2005": "Romano, J. P. and Wolf, M. (2005). Exact and approximate stepdown methods for multiple "
+    "hypothesis testing. Journal of the American Statistical Association 100, 94-108.",
+    "Ville 1939": "Ville, J. (1939). Étude critique de la notion de collectif. Gauthier-Villars, Paris.",
+    "von Däniken et al. 2022": "von Däniken, P., Deriu, J., Tuggener, D. and Cieliebak, M. (2022). On the "
+    "effectiveness of automated metrics for text generation systems. Findings of EMNLP 2022.",
+    "Vovk and Wang 2021": "Vovk, V. and Wang, R. (2021). E-values: calibration, combination and applications. Annals "
+    "of Statistics 49, 1736-1754.",
+    "Wang and Ramdas 2022": "Wang, R. and Ramdas, A. (2022). False discovery rate control with e-values. Journal of "
+    "the Royal Statistical Society B 84, 822-852.",
+    "Waudby-Smith and Ramdas 2024": "Waudby-Smith, I. and Ramdas, A. (2024). Estimating means of bounded random "
+    "variables by betting. Journal of the Royal Statistical Society B 86, 1-27.",
+    "Wilson 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. "
+    "Journal of the American Statistical Association 22, 209-212.",
+    "Youden 1950": "Youden, W. J. (1950). Index for rating diagnostic tests. Cancer 3, 32-35.",
+}
+"""What is cited, by the words that cite it."""
+
+METHODS = {
+    "permutation": Method(
+        "each pair was compared by a permutation test that swaps them document by document and takes these raters "
+        "as given",
+        ("Riley et al. 2024",),
+    ),
+    "by_rater": Method(
+        "each pair was compared by a t test over what each rater contributes to their difference, so that it speaks "
+        "of raters like these"
+    ),
+    "two_way": Method(
+        "each pair was compared by a t test with errors clustered by rater and by document",
+        ("Cameron et al. 2011",),
+    ),
+    "rater_flips": Method(
+        "each pair was compared by flipping the signs of whole raters, so that the test speaks of raters like these",
+        ("Canay et al. 2017",),
+    ),
+    "crossed_flips": Method(
+        "each pair was compared by flipping the signs of whole raters and of whole documents, so that the test speaks "
+        "of raters and documents like these",
+        ("Canay et al. 2017", "Cameron et al. 2011"),
+    ),
+    "flips": Method("signs of whole clusters of answers were flipped at random", ("Canay et al. 2017",)),
+    "document_flips": Method(
+        "each pair was compared by flipping the signs of whole documents, which takes these raters as given",
+        ("Canay et al. 2017",),
+    ),
+    "normal": Method("each pair was compared by a z test over their differences by document"),
+    "zscore": Method("scores were standardised rater by rater", ("Riley et al. 2024",)),
+    "mean": Method("each rater's scores were multiplied so that all raters have one mean", ("Riley et al. 2024",)),
+    "error": Method("raters who mark many errors were given more weight", ("Riley et al. 2024",)),
+    "max_t": Method("pairs were corrected for one another by step-down max-T", ("Romano and Wolf 2005",)),
+    "holm": Method("pairs were corrected for one another by Holm's step-down", ("Holm 1979",)),
+    "bh": Method("the expected share of false claims was bounded", ("Benjamini and Hochberg 1995",)),
+    "closed": Method("pairs were corrected for one another by closed testing of e-values", ("Vovk and Wang 2021",)),
+    "e_bh": Method("the expected share of false claims was bounded by e-values", ("Wang and Ramdas 2022",)),
+    "anytime": Method(
+        "each pair was compared by an e-process, which may be looked at after every batch",
+        ("Ville 1939", "Ramdas et al. 2023"),
+    ),
+    "betting": Method(
+        "each pair was compared by an e-process of bets, which may be looked at after every batch",
+        ("Waudby-Smith and Ramdas 2024",),
+    ),
+    "fixed": Method("each pair was compared by one sign test at the end", ("Coakley and Heise 1996",)),
+    "group_sequential": Method(
+        "each pair was compared by sign tests at planned looks that spend the level", ("Lan and DeMets 1983",)
+    ),
+    "bayes": Method(
+        "each pair was compared by a posterior that learns a metric's errors; nothing corrects for looking often",
+        ("Deriu et al. 2023",),
+    ),
+    "human_only": Method(
+        "each pair was compared by a posterior of human preferences; nothing corrects for looking often",
+        ("Deriu et al. 2023",),
+    ),
+    "naive": Method("a metric's preferences were taken at their word", ("Deriu et al. 2023",)),
+    "equivalence": Method("each pair was called better, worse or equivalent by a stated margin"),
+    "davidson": Method(
+        "scores of systems are those of a Bradley-Terry model with ties", ("Bradley and Terry 1952", "Davidson 1970")
+    ),
+    "bradley_terry": Method("scores of systems are those of a Bradley-Terry model", ("Bradley and Terry 1952",)),
+    "sample_mean": Method("a system's mean is that of the human judgements"),
+    "wilson": Method("intervals of shares are Wilson's", ("Wilson 1927",)),
+    "ppi": Method("human means were corrected by a metric (PPI++)", ("Angelopoulos et al. 2023",)),
+    "control_variates": Method("human means were corrected by a metric as a control variate"),
+    "binary": Method(
+        "shares of adequate outputs are posteriors that learn how often a metric errs", ("von Däniken et al. 2022",)
+    ),
+    "youden": Method("a metric's quality is rho + eta - 1, Youden's J", ("Youden 1950",)),
+    "assurance": Method(
+        "how many more would settle a pair is averaged over what its effect may be", ("O'Hagan et al. 2005",)
+    ),
+    "srp": Method(
+        "the stable ranking probability is the chance that a repetition confirms the direction of every claim",
+        ("Riley et al. 2024",),
+    ),
+    "pseudo_side_by_side": Method(
+        "one rater sees the outputs of all systems for a document", ("Riley et al. 2024",)
+    ),
+    "system_balanced": Method(
+        "each rater sees as many outputs of one system as of another", ("Riley et al. 2024",)
+    ),
+    "ungrouped": Method("outputs are dealt to raters one by one", ("Riley et al. 2024",)),
+}  # fmt: skip
+"""What parts of an analysis do, by the names that configs and conclusions give them."""
+
+
+def clauses(names: Iterable[str]) -> list[str]:
+    """Write what is known of these methods, each once, with whose they are in parentheses."""
+    known = [METHODS[name] for name in dict.fromkeys(names) if name in METHODS]
+    return [f"{one.says} ({'; '.join(one.cites)})" if one.cites else one.says for one in known]
+
+
+def sentences(names: Iterable[str]) -> str:
+    """Write these methods as sentences."""
+    return " ".join(f"{one[0].upper()}{one[1:]}." for one in clauses(names))
+
+
+def list_of(names: Iterable[str]) -> list[str]:
+    """Return the references that these methods cite, in alphabetical order."""
+    cited = {key for name in names if name in METHODS for key in METHODS[name].cites}
+    return [REFERENCES[key] for key in sorted(cited, key=str.casefold)]

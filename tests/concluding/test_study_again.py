@@ -1,0 +1,71 @@
+"""A repetition is confirmed as often as it is said to be, and equal systems are claimed to differ as rarely."""
+
+import numpy as np
+import pytest
+
+from simlab.concluding.ratings.again import DRAWS, control, repetition
+from simlab.fitting import repetitions
+from simlab.fitting.repetitions import table_world
+from tests.concluding.repeated_tables import WAYS, compared, study_of, table_of
+from tests.pilots import Truth, pilot
+
+ROOM = 0.02
+"""What 200 true repetitions leave open of a share near 1."""
+
+
+TRUTH = Truth(system=2.5)
+
+
+def _held(seeds, truth=TRUTH):
+    rows = [row for seed in seeds for row in compared(seed, truth)]
+    return rows, np.array([row.low - ROOM <= row.true <= row.high + ROOM for row in rows])
+
+
+def test_true_repetitions_lie_where_they_are_expected():
+    rows, held = _held(range(1, 4))
+    # 90 % intervals: 5 or fewer of 9 are one in 1,000.
+    assert len(rows) == 9
+    assert held.sum() >= 6
+
+
+def test_other_people_confirm_less_often_than_the_same():
+    rows, _ = _held(range(4, 5), Truth(system=2.5, rater_system=1.5))
+    predicted = {way: np.mean([row.predicted for row in rows if row.way == way]) for way in WAYS}
+    assert predicted["srp"] > predicted["srp_new_documents"] > predicted["srp_new_study"]
+
+
+def test_a_world_that_takes_systems_for_equal_expects_no_confirmation(monkeypatch):
+    monkeypatch.setattr(repetitions.TableWorld, "new_documents", lambda world, rng, draw: world.equal(
+        rng, draw, raters_drawn=False))  # fmt: skip
+    study = study_of(table_of(pilot(np.random.default_rng(0), n_systems=6, n_documents=30)))
+    found = repetition(study, table_world(study.ratings, 0, 20), 0)
+    assert found is not None
+    assert found.srp_new_documents.value < 0.1 < 0.8 < found.srp.value
+
+
+def test_nothing_claimed_is_not_confirmed():
+    study = study_of(table_of(pilot(np.random.default_rng(1), Truth(system=0.0), n_systems=3, n_documents=8)))
+    study.verdict[:] = 0
+    assert repetition(study, table_world(study.ratings, 0, 4), 0) is None
+
+
+def test_equal_systems_are_claimed_to_differ_as_rarely_as_promised():
+    held = pilot(np.random.default_rng(2), Truth(system_document=6.0, rater_document=4.0), n_systems=6, n_documents=20)
+    study = study_of(table_of(held))
+    found = control(study, table_world(study.ratings, 0, DRAWS), 0, studies=400)
+    assert found.some_claim <= 0.05 + 3 * found.some_claim_mcse
+    assert found.uncorrected > 0.2
+    assert found.promised == 0.05
+
+
+@pytest.mark.long
+def test_repetitions_of_many_tables_lie_where_they_are_expected():
+    rows, held = _held(range(100, 200))
+    for way in WAYS:
+        of_way = held[[row.way == way for row in rows]]
+        mcse = np.sqrt(0.9 * 0.1 / len(of_way))
+        assert of_way.mean() >= 0.9 - 3 * mcse, way
+    by_others = [row for row in rows if row.way == "srp_new_study"]
+    bias = [row.predicted - row.true for row in by_others]
+    # Three raters say little of how raters at large favour systems: what is said of others errs to the careful side.
+    assert -0.12 < np.mean(bias) < 0.03

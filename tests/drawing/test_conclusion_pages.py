@@ -1,0 +1,181 @@
+"""A page on a conclusion is short, says what is promised, never calls open equal, and counts what it cuts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import made_conclusions as made
+import pytest
+
+from simlab.concluding.conclusion import Conclusion, More
+from simlab.drawing.text import conclusion_numbers as numbers
+from simlab.drawing.text import paragraphs, references
+from simlab.drawing.text.conclusion_pairs import groups
+from simlab.drawing.text.conclusions import page
+
+NEXT = "simlab conclude ratings.csv --figure order.png --paragraph paragraph.md"
+
+
+def said(found: Conclusion) -> str:
+    return " ".join(page(found, (), NEXT).split())
+
+
+@pytest.mark.parametrize(
+    "found",
+    [made.rated(), made.planned(), made.interim(), made.compared(), made.judged(), made.many(15), made.many(60)],
+    ids=["ratings", "plan", "interim", "preferences", "judge", "15", "60"],
+)
+def test_a_page_is_short_and_ends_with_what_to_do_next(found: Conclusion) -> None:
+    lines = page(found, (), NEXT).splitlines()
+    assert len(lines) <= 25 + max(len(found.systems) - 8, 0)
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("Read ")
+    assert lines[-1] == f"next: {NEXT}"
+
+
+def test_a_table_of_ratings_is_told_as_a_whole() -> None:
+    text = said(made.rated())
+    assert "Promise with 95 % probability no claim below is wrong: all 28 pairs at once, documents and raters" in text
+    assert "1 S3 74.1 72.0 to 76.2 all others" in text
+    assert "2 to 3 S1 70.2 68.1 to 72.3 all but S3 S5" in text
+    assert "23 of 28 pairs claimed, 5 open; nothing separates S1 S5; S2 S4 S6; S7 S8." in text
+    assert "Open is not equal: S2 - S6 is 1.1 (-2.1 to 4.2)." in text
+    assert "finds a difference of 2.4 points with 80 %." in text
+    assert "to r6 +4.0 (2.8 to 5.2)" in text
+    assert "confirms all 23 claims: .93 (.86 to .97) same raters, .70 (.55 to .82) all new (after the fact" in text
+    assert "some claim in 4.4 ± .7 % (promised 5 %); uncorrected t tests over segments: in 61 ± 2 %." in text
+    assert "equal." not in text.replace("Open is not equal", "")
+
+
+def test_what_settles_a_pair_comes_with_its_price_and_beyond_is_an_answer() -> None:
+    text = said(made.rated())
+    assert "To settle S2 - S6 with 80 %: 120 to 980 more documents (250 to 2,000 ratings of these two)" in text
+    assert "2 open pairs more." in text
+    assert numbers.more(More("documents", 9e9, 400, made.INF, 5000)) == "400 to beyond 5,000 more documents"
+    assert numbers.more(More("documents", made.INF, made.INF, made.INF, 5000)) == "beyond 5,000 more documents"
+
+
+def test_a_promise_that_does_not_hold_is_said_first() -> None:
+    text = said(made.interim())
+    assert "Promise does not hold here: 520 of 1,040 planned ratings: an interim look" in text
+    assert "no deviations; look 2" in text
+
+
+def test_deviations_and_warnings_are_listed_and_the_rest_is_counted() -> None:
+    text = said(replace(made.planned(), warnings=[f"limit {k}" for k in range(6)]))
+    assert "Plan 3f9c2a, 1,040 answers planned; deviations: r5 was replaced by r7; 9 of 1,040" in text
+    assert "Warning limit 3" in text
+    assert "and 2 warnings more: --format json" in text
+
+
+def test_pairs_that_were_never_compared_and_cycles_are_named() -> None:
+    text = said(made.compared())
+    assert "14 of 15 pairs claimed, 0 open, 1 never compared (e - f)." in text
+    assert "No order within cycles: b > c > d > b." in text
+
+
+def test_ways_to_use_a_metric_stand_side_by_side_and_a_random_one_is_left_out() -> None:
+    text = page(made.judged(), (), NEXT)
+    assert "humans alone" in text
+    assert "PPI++" in text
+    assert "posterior, alike" in text
+    row = next(line for line in text.splitlines() if line.startswith("dice"))
+    assert "leave out" in row
+    assert "tells hardly anything beyond chance" in text
+    assert "120 to 900\n" in text
+
+
+def test_of_many_systems_the_first_and_the_last_are_shown_and_the_cut_is_counted() -> None:
+    text = page(made.many(60), (), NEXT)
+    assert "... 44 systems between, ranks 11 to 58: --format json has all" in text
+    assert "all from system-4 down" in text
+
+
+def test_long_names_are_cut_and_stay_different() -> None:
+    lines = page(made.long_named(), (), NEXT).splitlines()
+    assert max(map(len, lines)) <= 100
+    named = [line.split()[3] for line in lines if "95 %" not in line and "…" in line]
+    assert len(named) == len(set(named)) == 9
+
+
+def test_without_a_rater_what_changes_is_said() -> None:
+    text = said(made.rated(without={"r3": made.rated(least=1.9)}))
+    assert "Without r3: no longer claimed S1 - S3, S2 - S5, S4 - S5" in text
+    assert "Without r3: the same claims" in said(made.rated(without={"r3": made.rated()}))
+
+
+def test_without_a_claim_nothing_is_confirmed() -> None:
+    text = said(made.rated(least=99))
+    assert "0 of 28 pairs claimed, 28 open" in text
+    assert "No claim, so that there is nothing that a repetition could confirm." in text
+    assert "all others" not in text
+
+
+def test_unknown_numbers_are_called_so() -> None:
+    systems = [one._replace(estimate=made.NAN, low=made.NAN, high=made.NAN) for one in made.rated().systems[:1]]
+    text = page(replace(made.rated(), systems=[*systems, *made.rated().systems[1:]]), (), NEXT)
+    row = next(line for line in text.splitlines() if " S3 " in line)
+    assert "not known" in row
+    assert "nan" not in text
+
+
+def test_margins_are_answered_by_the_margin() -> None:
+    pairs = [one._replace(within="better" if one.verdict else "equivalent") for one in made.rated().pairs]
+    text = said(made.rated(about={"margin": 2.0}, pairs=pairs))
+    assert "Up to 2 points: better by more: S3 - S1," in text
+    assert "equivalent: S1 - S5," in text
+
+
+def test_groups_are_the_largest_within_which_nothing_is_claimed() -> None:
+    assert groups(made.rated()) == [["S1", "S5"], ["S2", "S4", "S6"], ["S7", "S8"]]
+    assert groups(made.judged()) == [["A", "B"], ["B", "C"]]
+    assert groups(made.many(60)) == []
+
+
+def test_files_are_named() -> None:
+    assert "written: order.png, p.md" in page(made.rated(), [Path("order.png"), Path("p.md")], NEXT)
+
+
+def test_a_paragraph_cites_what_was_used_and_nothing_else() -> None:
+    text = " ".join(paragraphs.paragraph(made.rated()).split())
+    assert "Canay, I. A., Romano, J. P. and Shaikh, A. M. (2017)" in text
+    assert "Romano, J. P. and Wolf, M. (2005)" in text
+    assert "Holm" not in text
+    assert "S3 came out first (rank 1), with a mean of 74.1 (points; 95 % interval 72.0 to 76.2)." in text
+    assert "Of 28 pairs of systems 23 are claimed. 5 stay open, which is not to say equal" in text
+    assert "We promise that with 95 % probability no claim is wrong" in text
+    assert "Ville, J. (1939)" in paragraphs.paragraph(made.compared())
+    assert "PPI++" in paragraphs.paragraph(made.judged())
+
+
+def test_a_paragraph_says_that_a_promise_does_not_hold() -> None:
+    assert "does not hold here: 520 of 1,040" in " ".join(paragraphs.paragraph(made.interim()).split())
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["decision.multiplicity=holm"], ["Riley et al. 2024", "Holm 1979", "among all pairs", "15 systems"]),
+        (["question=compare", "decision=anytime"], ["Ville 1939", "200 comparisons of each pair at most"]),
+        (["question=judge", "analysis/estimator=ppi"], ["Angelopoulos et al. 2023", "human judgements"]),
+    ],
+)
+def test_a_plan_alone_has_its_paragraph(words: list[str], expected: list[str]) -> None:
+    from simlab.config import compose
+
+    text = " ".join(paragraphs.of_plan(dict(compose(words)), "3f9c2a7b11aa99").split())
+    assert "planned in advance (study file 3f9c2a7b11aa)" in text
+    assert all(one in text for one in expected), text
+    assert "will be compared" in text or "judge" in words[0] or "question=judge" in words
+
+
+def test_every_part_of_an_analysis_has_its_clause_and_every_reference_is_cited() -> None:
+    conf = Path(__file__).parents[2] / "conf"
+    folders = ("analysis/test", "analysis/normalization", "analysis/estimator", "decision", "design/grouping")
+    options = [file.read_text(encoding="utf-8") for folder in folders for file in (conf / folder).glob("*.yaml")]
+    parts = {found[1] for text in options if (found := re.search(r"^_target_: [\w.]*\.(\w+)$", text, re.MULTILINE))}
+    assert parts - {"none"} <= set(references.METHODS)
+    cited = {key for method in references.METHODS.values() for key in method.cites}
+    assert cited == set(references.REFERENCES)
