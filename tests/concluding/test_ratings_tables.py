@@ -203,7 +203,7 @@ def test_one_document_says_nothing_of_others(tmp_path: Path) -> None:
 def test_few_documents_allow_no_claim_and_that_is_said(tmp_path: Path, n_documents: int) -> None:
     rows = [(s, f"d{k}", "r1", v + k) for s, v in (("A", 1), ("B", 90)) for k in range(n_documents)]
     answer = found(lines(tmp_path / "few.csv", rows))
-    assert [one.verdict for one in answer.pairs] == [0]
+    assert [(one.verdict, one.more) for one in answer.pairs] == [(0, None)]
     assert any(f"with {n_documents} documents no difference" in one for one in answer.warnings)
 
 
@@ -315,3 +315,14 @@ def test_flips_too_few_for_the_level_are_said_to_be(words: tuple[str, ...]) -> N
     answer = found(EXAMPLE, overrides=words)
     assert not any(one.verdict for one in answer.pairs)
     assert any("could be claimed" in one for one in answer.warnings)
+
+
+@pytest.mark.parametrize("word", ["design.documents=3", "systems.n_systems=4", "question=compare"])
+def test_how_ratings_were_collected_is_not_asked(table: Path, word: str) -> None:
+    with pytest.raises(InputError, match="is seen in the table"):
+        found(table, overrides=(word,))
+
+
+def test_a_level_is_said_once(table: Path) -> None:
+    with pytest.raises(InputError, match=r"--level 0.1 and decision.level=.2: say it once"):
+        found(table, level=0.1, overrides=("decision.level=.2",))

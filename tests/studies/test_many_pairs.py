@@ -47,7 +47,7 @@ def test_what_is_significant_follows_the_adjusted_p_value(test: str, rule: Any) 
     np.testing.assert_array_equal(told["significant"], expected)
 
 
-@pytest.mark.parametrize("test", ["permutation", "rater_flips"])
+@pytest.mark.parametrize("test", ["permutation", "rater_flips", "crossed_flips"])
 def test_max_t_lies_between_each_pair_alone_and_holm(test: str) -> None:
     told, by_holm = outcomes(test, "max_t"), outcomes(test, "holm")
     np.testing.assert_array_equal(told["p_value"], by_holm["p_value"])
@@ -87,7 +87,10 @@ def test_flips_of_too_few_raters_are_refused(n_raters: int, level: float) -> Non
     check(config("rater_flips"), draw_world(config("rater_flips"), 0))
 
 
-@pytest.mark.parametrize(("test", "keys"), [("permutation", {"permutations": 99}), ("rater_flips", {"flips": 2048})])
+@pytest.mark.parametrize(
+    ("test", "keys"),
+    [("permutation", {"permutations": 99}), ("rater_flips", {"flips": 2048}), ("crossed_flips", {"flips": 99})],
+)
 def test_holm_is_refused_where_flips_could_not_reach_it(test: str, keys: dict[str, int]) -> None:
     chosen = config(test, "holm")
     chosen["analysis"]["test"] |= keys

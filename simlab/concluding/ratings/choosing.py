@@ -9,7 +9,9 @@ import numpy as np
 
 from simlab.concluding.wanted import Wanted
 from simlab.config import compose
+from simlab.messages import legible
 from simlab.tables.held import Ratings
+from simlab.types import Floats, InputError, Ints
 
 ENOUGH_RATERS = 6
 """Flips of fewer raters have no p-value of at most .05."""
@@ -32,18 +34,28 @@ class Layout(NamedTuple):
 
 def layout_of(ratings: Ratings) -> Layout:
     """Count who rated both sides of pairs of systems that share documents; pairs that share none do not count."""
-    shape = ratings.n_raters, ratings.n_documents, ratings.n_systems
-    there = np.zeros(shape, np.float32)
-    there[ratings.rater, ratings.document[ratings.item], ratings.system] = 1
-    came = there.max(0)
-    first, second = np.triu_indices(ratings.n_systems, 1)
-    some = np.stack([of.T @ came > 0 for of in there])
-    counts = (some | some.transpose(0, 2, 1)).sum(0)[first, second]
-    counts = counts[(came.T @ came > 0)[first, second]]
-    crossed = bool((there.max(2).sum(0) > 1).any())
-    return Layout(
-        ratings.rater_known, int(counts.min(initial=10**9)) if len(counts) else 0, int(counts.max(initial=0)), crossed
-    )
+    n_systems, document = ratings.n_systems, ratings.document[ratings.item]
+    came = _rated(document, ratings.system, ratings.n_documents, n_systems)
+    counts = np.zeros((n_systems, n_systems), np.int64)
+    of_document = np.zeros(ratings.n_documents, np.int64)
+    for rater in range(ratings.n_raters):
+        own = ratings.rater == rater
+        there = _rated(document[own], ratings.system[own], ratings.n_documents, n_systems)
+        met = there.T @ came > 0
+        counts += met | met.T
+        of_document += there.any(1)
+    first, second = np.triu_indices(n_systems, 1)
+    met = (came.T @ came > 0)[first, second]
+    of_pairs = counts[first, second][met]
+    fewest = int(of_pairs.min()) if len(of_pairs) else 0
+    return Layout(ratings.rater_known, fewest, int(of_pairs.max(initial=0)), bool((of_document > 1).any()))
+
+
+def _rated(document: Ints, system: Ints, n_documents: int, n_systems: int) -> Floats:
+    """Mark what was rated of which document, `[document, system]`, as numbers."""
+    there = np.zeros((n_documents, n_systems))
+    there[document, system] = 1.0
+    return there
 
 
 def analysis(layout: Layout) -> dict[str, str]:
@@ -58,9 +70,10 @@ def analysis(layout: Layout) -> dict[str, str]:
 def config_of(layout: Layout, wanted: Wanted) -> Mapping[str, Any]:
     """Compose the config of the analysis; what the user says of it takes the place of what is chosen.
 
-    Raises InputError for keys that a study of ratings does not have.
+    Raises InputError for keys that a study of ratings does not have, and for keys of how it is collected.
     """
     said = {word.partition("=")[0]: word for word in wanted.overrides}
+    _check_keys(said, wanted)
     chosen = analysis(layout)
     if "analysis.test" in said:
         test = said["analysis.test"].partition("=")[2]
@@ -72,6 +85,17 @@ def config_of(layout: Layout, wanted: Wanted) -> Mapping[str, Any]:
     chosen["seed"] = str(wanted.seed)
     words = [f"{key}={value}" for key, value in chosen.items() if key not in said]
     return compose([*words, *wanted.overrides])
+
+
+def _check_keys(said: Mapping[str, str], wanted: Wanted) -> None:
+    for key in said:
+        if key.partition(".")[0] not in ("analysis", "decision", "seed", "plugins"):
+            raise InputError(
+                f"{legible(key, 60)}: how ratings were collected is seen in the table; conclude takes keys of what is "
+                "done with them, analysis.* and decision.*"
+            )
+    if wanted.level is not None and "decision.level" in said:
+        raise InputError(f"--level {wanted.level:g} and {said['decision.level']}: say it once")
 
 
 BY_FLIPS = ("permutation", "rater_flips", "crossed_flips")

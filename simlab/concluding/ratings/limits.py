@@ -49,7 +49,10 @@ def _out_of_reach(told: Spans, prepared: Prepared, drawn: frozenset[str], found:
         yield f"{several(int(out.sum()), 'pair')} share too few documents or raters for any claim"
         return
     documents, raters = int(told.of.documents[met].max()), int(told.of.raters[met].max())
-    few = several(raters, "rater") if "raters" in drawn and raters < documents else several(documents, "document")
+    by_raters = "raters" in drawn and raters < documents
+    few = several(raters, "rater") if by_raters else several(documents, "document")
+    if 2.0 ** (1 - (raters if by_raters else documents)) <= prepared.level:
+        few = "so few flips (analysis.test)"
     yield (
         f"with {few} no difference, however large, could be claimed at {prepared.level:g}: "
         "that nothing is claimed says nothing"

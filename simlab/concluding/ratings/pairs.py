@@ -34,7 +34,10 @@ class Verdicts(NamedTuple):
 def pairs_of(
     names: Sequence[str], found: Verdicts, told: Spans, wanted: Wanted, *, lower_is_better: bool
 ) -> tuple[Pair, ...]:
-    """Return the pairs of the family, in the order of the systems' names."""
+    """Return the pairs of the family, in the order of the systems' names.
+
+    What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
+    """
     first, second = np.triu_indices(len(names), 1)
     means = told.of.means
     low, high = consistent(means, *told.bounds(), found.verdict != 0)
@@ -52,7 +55,7 @@ def pairs_of(
             direction=int(found.direction[k]),
             verdict=int(found.verdict[k]),
             within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
-            more=None if found.verdict[k] or unknown[k] else _more(told, int(k)),
+            more=None if found.verdict[k] or not told.within_reach[k] else _more(told, int(k)),
         )
         for k in np.flatnonzero(found.family)
     )

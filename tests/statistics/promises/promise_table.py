@@ -23,6 +23,7 @@ import mean_promises as mean  # noqa: E402
 import preference_promises as preference  # noqa: E402
 import rater_promises as rater  # noqa: E402
 import shared_calibration_promises as shared  # noqa: E402
+import table_promises as of_table  # noqa: E402
 import vote_promises as vote  # noqa: E402
 from promise_rows import Row  # noqa: E402
 
@@ -48,6 +49,13 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(rater.power, 1200),
         Part(rater.family_in_worlds, 2500),
         Part(rater.families, 2500),
+    ),
+    "Ratings: what is concluded from a table": (
+        Part(of_table.claims_of_equal_systems, 1500),
+        Part(partial(of_table.errors_and_coverage, tables=(*of_table.TABLES, *of_table.FAR)), 1000),
+        Part(of_table.many_to_one, 1000),
+        Part(of_table.within_a_margin, 1000),
+        Part(of_table.segment_t_tests, 300),
     ),
     "Judgements: intervals and differences at few judgements": (
         Part(partial(mean.independent_shares)),
