@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from simlab.commands.notebook import compare, plot, query, run, sweep
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
+    from simlab.commands.notebook_campaigns import export
     from simlab.commands.notebook_conclusion import Concluded, conclude
     from simlab.commands.notebook_tables import agreement, backtest, detect, fit, fit_metric
     from simlab.store.opening import config_of, open_results
@@ -34,6 +35,7 @@ __all__ = [
     "conclude",
     "config_of",
     "detect",
+    "export",
     "fit",
     "fit_metric",
     "open_results",
@@ -48,6 +50,7 @@ _HOME = {
     **dict.fromkeys(("FittedMetrics", "FittedWorld"), "simlab.commands.notebook_answers"),
     **dict.fromkeys(("Concluded", "conclude"), "simlab.commands.notebook_conclusion"),
     **dict.fromkeys(("agreement", "backtest", "detect", "fit", "fit_metric"), "simlab.commands.notebook_tables"),
+    "export": "simlab.commands.notebook_campaigns",
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),
     "InputError": "simlab.types",
 }

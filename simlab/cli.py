@@ -324,6 +324,13 @@ def export(
 @app.command(epilog="Example: simlab conclude ratings.csv --against baseline --figure order.png")
 def conclude(
     words: Annotated[list[str] | None, typer.Argument(metavar="TABLE [TABLE] [KEY=VALUE]", hidden=True)] = None,
+    world: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the world.", min=0)] = None,
+    pool: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the pool of raters.", min=0)] = None,
+    draw: Annotated[
+        int | None, typer.Option(metavar="N", help="With DIR: index of the documents' draw.", min=0)
+    ] = None,
+    study: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the study.", min=0)] = None,
+    plugins: Plugins = None,
     plan: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Follow this study file; without TABLE: say what is planned.")
     ] = None,
@@ -373,15 +380,32 @@ def conclude(
     TABLE: a campaign of a store.
     """
     from simlab.commands import conclude as conclusions
+    from simlab.commands import conclude_campaign as campaigns
     from simlab.commands import saving
     from simlab.commands.launch import Launched
 
     keep = _keeping(save)
     told = _told(columns, better, scale, people)
+    place = {"world": world, "pool": pool, "draw": draw, "study": study}
+    folder, conditions = campaigns.apart(words or [], place, plan)
     asked = conclusions.asked(
-        words or [], plan, promise, level, metric, against, margin, exclude or [], adequate_from, threshold, seed, told
+        [str(folder)] if folder else words or [],
+        plan,
+        promise,
+        level,
+        metric,
+        against,
+        margin,
+        exclude or [],
+        adequate_from,
+        threshold,
+        seed,
+        told,
     )
-    answered = conclusions.answer(*asked, form, figure, paragraph)
+    if folder:
+        answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])
+    else:
+        answered = conclusions.answer(*asked, form, figure, paragraph)
     unkept = saving.kept(keep, answered.json) if keep else []
     _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 

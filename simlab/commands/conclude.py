@@ -93,6 +93,12 @@ def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, 
     if table is None:
         return _planned(wanted, form, figure, paragraph)
     found = conclude(table, wanted, note)
+    words = following(table, wanted, found.question, figure, paragraph)
+    return presented(found, words, form, figure, paragraph)
+
+
+def presented(found: Conclusion, words: str, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
+    """Write a conclusion in a form, with what is asked for beside it; `words` are the command that comes next."""
     written = write(found, figure, paragraph)
     code = DONE if found.promise.holds else RESERVED
     as_json = to_json(found)
@@ -101,7 +107,6 @@ def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, 
     if form == "csv":
         rows = [one._asdict() for one in found.systems]
         return Answered(tables.to_csv(rows), as_json, (*found.notes, *found.warnings), code)
-    words = following(table, wanted, found.question, figure, paragraph)
     return Answered(text.page(found, written, words), as_json, tuple(found.notes), code)
 
 

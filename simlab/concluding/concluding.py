@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.sheets import refuse_events
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible
 from simlab.tables import judged, preferences
@@ -32,6 +33,7 @@ def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
         from simlab.concluding.following import conclude as as_planned
 
         return as_planned(table, wanted, wanted.plan, say)
+    refuse_events(table)
     question = question_of(table, wanted)
     if question == COMPARE:
         from simlab.concluding.preferences.concluding import conclude as of_preferences

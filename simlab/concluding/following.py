@@ -10,7 +10,7 @@ from simlab.concluding import exported
 from simlab.concluding.conclusion import Conclusion, Promise
 from simlab.concluding.looks import Looked, look
 from simlab.concluding.plans import Plan, followed
-from simlab.concluding.sheets import Read
+from simlab.concluding.sheets import Read, refuse_events
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, or_nearest, several
 from simlab.types import COMPARE, JUDGE, RATE, Collected, InputError
@@ -40,6 +40,7 @@ def reading(table: Path, wanted: Wanted, plan: Plan) -> Read:
     """Take a table for what was collected by its plan; raise InputError where it contradicts it."""
     if plan.told is not None:
         return exported.read(table, plan.config, plan.told, wanted.told.columns)
+    refuse_events(table)
     if plan.question == RATE:
         from simlab.concluding.ratings.by_plan import of_plan
     elif plan.question == COMPARE:

@@ -94,6 +94,15 @@ def is_events(path: Path) -> bool:
     return path.suffix.lower() == ENDINGS["events"]
 
 
+def refuse_events(path: Path) -> None:
+    """Raise InputError for events, which are read by the file that was exported with them."""
+    if is_events(path):
+        where = legible(path)
+        raise InputError(
+            f"{where}: holds events, which are read by what was exported beside them: --plan {where}.study.yaml"
+        )
+
+
 def read(path: Path, usual: Mapping[str, Sequence[str]], told: Mapping[str, str], forms: str) -> Rows:
     """Read a table or events; `usual` are other names of columns, `told` what their owner says of them.
 

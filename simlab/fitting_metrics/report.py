@@ -13,8 +13,6 @@ from simlab.fitting_metrics.rates import Rates
 Record: TypeAlias = dict[str, Any]
 
 OUTCOMES = (">", "=", "<")
-SHOWN_PAIRS = 10
-"""More pairs of systems are in the file only."""
 
 
 def records(fit: Fit) -> list[Record]:
@@ -83,12 +81,12 @@ def _rows_of_correlation(name: str, correlation: Correlation) -> Iterator[Record
 def _rows_of_systems(fit: Fit) -> Iterator[Record]:
     if fit.adequacy is not None:
         low, high = fit.adequacy.interval()
-        for k, name in enumerate(fit.adequacy.system_names[:SHOWN_PAIRS]):
+        for k, name in enumerate(fit.adequacy.system_names):
             behind = f"worth {fit.adequacy.counts[k, 1]:.4g} outputs"
             yield _row("humans", f"alpha of {name}", float(fit.adequacy.alpha[k]), low[k], high[k], behind)
     if fit.contests is not None:
         low, high = fit.contests.interval()
-        for k, pair in enumerate(fit.contests.pair_names[:SHOWN_PAIRS]):
+        for k, pair in enumerate(fit.contests.pair_names):
             n = fit.contests.counts[k].sum()
             for i in (0, 1):
                 what = f"P({pair[0]} {OUTCOMES[i]} {pair[1]})"

@@ -126,15 +126,22 @@ def preferences(folder: Path) -> st.SearchStrategy[Config]:
 
 
 ESTIMATORS = [
-    *(option("analysis/estimator", "binary", sharing=one) for one in ("own", "joint")),
+    option("analysis/estimator", "binary"),
     *(option("analysis/estimator", "binary_calibrated", sharing=one) for one in ("own", "joint")),
     *(option("analysis/estimator", name) for name in ("control_variates", "ppi", "sample_mean")),
     option("analysis/estimator", "sample_mean", interval="bootstrap_t"),
 ]
-PARTIAL = [option("analysis/estimator", name, sharing="partial") for name in ("binary", "binary_calibrated")]
 
 
-def judgements(folder: Path, estimators: Sequence[Mapping[str, Any]] = ESTIMATORS) -> st.SearchStrategy[Config]:
+def partial_pooling(seed: int, calibration: str) -> Config:
+    """Return a study of as many systems as it takes to learn how metrics differ between them."""
+    words = ("systems=alpha_optimal", "systems.n_systems=6", "systems.n_items=60", "raters=judges", "metric=rho_eta")
+    estimator = option("analysis/estimator", "binary_calibrated", sharing="partial")
+    design = {"design.calibration": calibration, "budget.calibration_ratings": 60, "seed": seed}
+    return patched((*words, "budget.metric_ratings=60"), {"analysis.estimator": estimator, **design})
+
+
+def judgements(folder: Path) -> st.SearchStrategy[Config]:
     base, some = ("systems=alpha_optimal", *FEW, "raters=judges"), "budget.metric_ratings=60"
     scores = (*base, "raters.scale=score", "raters.noise=.5")
     said = [*((*base, f"metric={name}") for name in ("rho_eta", "thresholded")), (*scores, "metric=correlated")]
@@ -143,7 +150,7 @@ def judgements(folder: Path, estimators: Sequence[Mapping[str, Any]] = ESTIMATOR
     worlds += [(*words, "systems.test_set=fixed", "budget.metric_ratings=null") for words in said]
     worlds += [(*words, "metric=none") for words in (base, scores)]
     keys = _mapping(
-        analysis__estimator=st.sampled_from(list(estimators)),
+        analysis__estimator=st.sampled_from(ESTIMATORS),
         design__shared_inputs=st.booleans(),
         design__replacement=st.booleans(),
         design__calibration=st.sampled_from(["own", "shared"]),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
+from simlab.drawing.text import fitted_metrics as text
 from simlab.fitting_metrics import report
 
 
@@ -39,3 +43,23 @@ def test_what_two_metrics_tell_of_humans_is_told_once() -> None:
     # A variance is not below 0.
     assert (rows[3]["low"], rows[3]["high"]) == (0.0, 0.5 + 1.96)
     assert rows[0]["rests_on"] == "10 adequate outputs"
+
+
+def of_pairs(n: int) -> Any:
+    pairs = [(f"system{i}", f"system{j}") for i in range(n) for j in range(i + 1, n)]
+    p = np.full((len(pairs), 3), 1 / 3)
+    return SimpleNamespace(pair_names=pairs, counts=np.full(p.shape, 5.0), p=p, interval=lambda: (p - 0.1, p + 0.1))
+
+
+def test_every_pair_is_listed_and_what_a_page_cuts_is_counted() -> None:
+    rows = report.records(fit(contests=of_pairs(6)))
+    assert len(rows) == 2 * 15
+    page = text.page(rows, [], {}, [])
+    assert all(row["what"] in page for row in rows)
+    assert "more" not in page
+    many = report.records(fit(contests=of_pairs(20)))
+    cut = text.page(many, [], {}, [])
+    assert len(many) == 2 * 190
+    assert f"and {2 * 190 - text.MOST_ROWS} numbers more: --format json" in cut
+    assert sum(row["what"] in cut for row in many) == text.MOST_ROWS
+    assert len(json.loads(text.to_json({}, many, [], {}, []))["learned"]) == 2 * 190

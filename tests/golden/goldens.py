@@ -44,7 +44,7 @@ SINGLE = {
 """Where decision=bayes takes a metric into account, it calculates in single precision."""
 
 COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "order", "agreement", "fit", "backtest", "mutt", "detect"]
-COMMANDS += ["fit-metric", "verify", "replay", "list", "show"]
+COMMANDS += ["fit-metric", "verify", "replay", "export", "list", "show"]
 
 WIDE = patch.dict(os.environ, COLUMNS="80")
 """The terminal is always this wide: help and tables are folded to it."""

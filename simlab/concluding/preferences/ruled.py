@@ -87,7 +87,11 @@ def _with_strengths(
 ) -> Conclusion:
     """Add what the same comparisons say beside the plan's rule."""
     asked = replace(wanted, plan=None, promise=found.promise.name, level=config["decision"]["level"], exclude=())
-    beside = of_held(of_collected(collected), asked, say)
+    try:
+        beside = of_held(of_collected(collected), asked, say)
+    except InputError as error:
+        # What the plan's rule says stands, whatever else cannot be told.
+        return replace(found, line=of_collected(collected).line, notes=(f"strengths are not known: {error}",))
     by_pair = {(one.first, one.second): one for one in beside.pairs}
     pairs = [_bounded(one, by_pair.get((one.first, one.second))) for one in found.pairs]
     return replace(

@@ -18,8 +18,8 @@ from simlab.tables.held import Ratings
 from simlab.tables.reading import read
 from simlab.types import InputError, Ints
 
-EVEN = 0.95
-"""Normalised entropy from which loads count as equal: documents have different lengths."""
+EVEN = 0.8
+"""Normalised entropy from which loads count as equal: of few documents of different lengths no deal is."""
 
 
 def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:

@@ -9,13 +9,19 @@ from typing import Any
 
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Record
+from simlab.messages import several
+
+MOST_ROWS = 130
+"""As much as two numbers for every pair of a dozen systems."""
 
 
 def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path], commands: Sequence[str]) -> str:
-    """Write a line per number that was learned, what is not told, and what to do next."""
+    """Write a line per number that was learned, what is not told, and what to do next; what is cut is counted."""
     header = ["metric", "what", "value", "95 % interval", "rests on"]
+    rest = len(rows) - MOST_ROWS
     return "\n".join([
-        tables.aligned(header, [_line(row) for row in rows], left=2, last_left=True),
+        tables.aligned(header, [_line(row) for row in rows[:MOST_ROWS]], left=2, last_left=True),
+        *([f"and {several(rest, 'number')} more: --format json"] if rest > 0 else []),
         "",
         *notes,
         "",

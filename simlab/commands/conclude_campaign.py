@@ -1,0 +1,86 @@
+"""Answer what is concluded from one campaign of a store, as whoever analyses it would."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from simlab.commands import conclude
+from simlab.commands.conclude import Answered, presented
+from simlab.commands.export import Again, carried_out, named
+from simlab.commands.notes import note, program
+from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.following import of_collected
+from simlab.concluding.plans import Plan
+from simlab.concluding.sidecar import digest
+from simlab.concluding.wanted import Wanted
+from simlab.drawing.text.tables import Form
+from simlab.messages import legible, shown
+from simlab.studies.questions import kind_of
+from simlab.types import InputError, Place
+
+MOST_ROUNDS = 8
+
+
+def apart(words: Sequence[str], place: Mapping[str, int | None], plan: Path | None) -> tuple[Path | None, list[str]]:
+    """Tell the folder of a store, and conditions on its axes, from tables; None where a table is meant.
+
+    Raises InputError for what goes with a folder only, and for a plan beside one: its campaigns have their own.
+    """
+    folder = Path(words[0]) if words and Path(words[0]).is_dir() else None
+    given = [f"--{name} {value}" for name, value in place.items() if value is not None]
+    if folder is None and given:
+        raise InputError(f"{given[0]}: names a campaign of a store, and no folder is named; write conclude DIR")
+    if folder is not None and plan is not None:
+        raise InputError(f"--plan {legible(plan)}: a campaign of {legible(folder)} has its own plan; leave it out")
+    return folder, list(words[1:]) if folder else []
+
+
+def answer(
+    folder: Path,
+    conditions: Sequence[str],
+    place: Mapping[str, int | None],
+    wanted: Wanted,
+    form: Form,
+    figure: Path | None,
+    paragraph: Path | None,
+    plugins: Sequence[str] = (),
+) -> Answered:
+    """Carry out a campaign again up to what it collects, and conclude from that as its study does.
+
+    Raises InputError for a campaign that the folder does not hold, and for what a table alone can be asked.
+    """
+    conclude.check_names(figure, paragraph)
+    if wanted.level is not None:
+        raise InputError(f"--level {wanted.level:g}: the study of {legible(folder)} has its own; leave it out")
+    if wanted.exclude or wanted.metrics:
+        raise InputError(f"--exclude and --metric are for tables; export a campaign of {legible(folder)} first")
+    at = Place(*((place.get(name) or 0) for name in Place._fields))
+    again = carried_out(folder, conditions, at, plugins)
+    question = kind_of(again.config).question
+    plan = Plan(folder, question, again.config, digest(again.config), None, folder)
+    found = of_collected(again.collected, replace(wanted, again=False), plan, note)
+    found = replace(found, line=f"{_where(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
+    told = presented(found, _export(folder, conditions, at), form, figure, paragraph)
+    return told._replace(notes=(*told.notes, *again.doubts), code=told.code or (3 if again.doubts else 0))
+
+
+def _where(again: Again) -> str:
+    cell = [f"{name}={shown(value)}" for name, value in again.cell.items()]
+    return ", ".join([*cell, named(again.place)])
+
+
+def _rounds(found: Conclusion) -> list[str]:
+    """Follow the rounds of comparisons: the first, the last, and some between."""
+    collected, undecided = found.about.get("rounds", []), found.about.get("undecided", [])
+    rounds = [f"{n:,}: {left}" for n, left in zip(collected, undecided, strict=True)]
+    kept = sorted({round(k * (len(rounds) - 1) / (MOST_ROUNDS - 1)) for k in range(MOST_ROUNDS)}) if rounds else []
+    return [f"Undecided pairs after so many comparisons: {', '.join(rounds[k] for k in kept)}."] if kept else []
+
+
+def _export(folder: Path, conditions: Sequence[str], at: Place) -> str:
+    words = ["export", str(folder), *conditions]
+    words += [word for name, value in at._asdict().items() if value for word in (f"--{name}", str(value))]
+    return f"{program()} {shlex.join([*words, '--out', 'campaign.csv'])}"

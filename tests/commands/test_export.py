@@ -1,0 +1,134 @@
+"""Export campaigns of a folder, and conclude from them: by the table, and from the folder itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import simlab
+from simlab.cli import answer
+from simlab.engine import ledger
+from simlab.engine.addresses import pack, unpack
+
+SMALL = ["systems.n_systems=4", "systems.n_documents=21", "systems.n_segments=42", "worlds=2", "studies=3"]
+SMALL += ["analysis.test.permutations=60"]
+CELL = ["grouping=ungrouped", "documents=20"]
+LIKE_ANYONES = "system,document,segment,rater,score,errors"
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported") / "s"
+    words = ["sweep", "item_grouping", *SMALL, "design.documents=20,21", "engine.block=3", "--out", str(folder)]
+    assert answer([*words, "--jobs", "1"]) == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def stored(folder: Path, cell: str, world: int, study: int) -> dict[str, Any]:
+    with ledger.reading(folder) as book:
+        entry = next(e for k, e in enumerate(book.entries()) if str(k) == cell)
+        for row in book.blocks(entry.cell):
+            at = row.block.address
+            if at.world == world and at.first <= study < at.first + at.count:
+                return {
+                    name: array[study - at.first] for name, array in unpack(row.block.payload).items() if len(array) > 1
+                }
+    raise AssertionError(cell)
+
+
+@pytest.mark.parametrize(("form", "file"), [("table", "a.csv"), ("events", "a.jsonl")])
+def test_an_exported_campaign_is_concluded_from_as_in_its_folder(
+    swept: Path, capsys: pytest.CaptureFixture[str], form: str, file: str
+) -> None:
+    words = ["export", str(swept), *CELL, "--world", "1", "--study", "2", "--as", form, "--out", file]
+    assert answer(words) == 0
+    assert capsys.readouterr().out.splitlines() == [file, f"{file}.study.yaml"]
+    assert answer(["conclude", file, "--plan", f"{file}.study.yaml", "--format", "json"]) == 0
+    by_table = json.loads(capsys.readouterr().out)
+    assert answer(["conclude", str(swept), *CELL, "--world", "1", "--study", "2", "--format", "json"]) == 0
+    by_folder = json.loads(capsys.readouterr().out)
+    held = stored(swept, "4", 1, 2)
+    for said in (by_table, by_folder):
+        assert [one["estimate"] for one in sorted(said["systems"], key=lambda one: one["system"])] == held[
+            "estimate"
+        ].tolist()
+        assert [one["p_value"] for one in said["pairs"]] == held["p_value"].tolist()
+        assert [one["direction"] for one in said["pairs"]] == held["direction"].tolist()
+        assert [one["verdict"] for one in said["pairs"]] == np.where(held["significant"], held["direction"], 0).tolist()
+    assert by_table["plan"]["deviations"] == []
+    assert by_folder["plan"] is None
+    assert by_table["pairs"] == by_folder["pairs"]
+
+
+def test_a_table_is_like_anyones_and_the_file_beside_it_is_a_study(swept: Path) -> None:
+    assert answer(["export", str(swept), *CELL, "--out", "a.csv"]) == 0
+    lines = Path("a.csv").read_text().splitlines()
+    assert lines[0] == LIKE_ANYONES
+    beside = Path("a.csv.study.yaml").read_text().splitlines()
+    assert beside[:2] == ["simlab: 1", "question: rate"]
+    said = json.loads(beside[-1].removeprefix("campaign: "))
+    assert said["address"] | {"digest": ""} == {
+        "digest": "", "cell": {"grouping": "ungrouped", "documents": 20},
+        "world": 0, "pool": 0, "draw": 0, "study": 0, "seed": 1, "path": ["world", 0, "study", 0],
+    }  # fmt: skip
+    assert said["told"]["answers"] == len(lines) - 1
+    assert "truth" not in beside[-1]
+    assert answer(["run", "a.csv.study.yaml", "worlds=1", "studies=2", "--dry-run"]) == 0
+
+
+WRONG = [
+    ([], "add for example grouping=pseudo_side_by_side documents=20"),
+    (["documents=20"], "has 3 cells like that"),
+    ([*CELL, "--world", "9"], "holds no world 9, study 0 of this cell; worlds are 0 to 1, studies 0 to 2"),
+    ([*CELL, "--pool", "1"], "holds no world 0, pool 1, study 0"),
+    (["grouping=ungroupe", "documents=20"], "did you mean ungrouped?"),
+    (["groupin=ungrouped"], "did you mean grouping?"),
+    (["grouping"], "is no condition; write AXIS=VALUE"),
+    ([*CELL, "--as", "events"], "with --as events end the name with .jsonl"),
+    ([*CELL, "--out", "nowhere/a.csv"], "there is no folder nowhere"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_what_names_no_campaign_or_no_file_is_refused(
+    swept: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert answer(["export", str(swept), "--out", "a.csv", *words]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+    assert not list(Path().iterdir())
+
+
+def test_a_campaign_that_comes_out_otherwise_than_kept_is_a_reservation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["run", *SMALL, "design.documents=20", "--jobs", "1", "--out", "s"]) == 0
+    with ledger.writing(Path("s")) as book:
+        row = next(book.blocks())
+        arrays = unpack(row.block.payload)
+        arrays["estimate"] = np.nextafter(arrays["estimate"], 9e9)
+        book.withdraw(row.block.address, "for another")
+        from dataclasses import replace
+
+        book.record(replace(row.block, payload=pack(arrays)))
+    capsys.readouterr()
+    assert answer(["export", "s", "--out", "a.csv"]) == 3
+    assert "world 0, study 0 gave another estimate than s keeps" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="gave another estimate"):
+        assert simlab.export("s", out="b.csv") == [Path("b.csv"), Path("b.csv.study.yaml")]
+
+
+def test_what_is_asked_of_a_campaign_goes_with_a_folder(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["conclude", "a.csv", "--study", "1"]) == 2
+    assert answer(["conclude", str(swept), *CELL, "--level", ".1"]) == 2
+    assert answer(["conclude", str(swept), *CELL, "--plan", "a.yaml"]) == 2
+    err = capsys.readouterr().err
+    assert all(said in err for said in ("no folder is named", "has its own; leave it out", "has its own plan"))
