@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simlab.analysis.means.document_pairs import Compared, Influence, compared, influence, intervals, of_differences
-from simlab.analysis.means.document_worlds import confirmed, drawn_again, equal, some_claims
+from simlab.analysis.means.document_worlds import BUNDLES, bundled, confirmed, drawn_again, equal, some_claims
 from simlab.analysis.means.documents import Totals, document_mean
 from simlab.analysis.means.metric_gain import gain, slope_for_all, spread_of
 from simlab.rng import stream
@@ -158,3 +158,15 @@ def test_claims_far_from_open_are_confirmed_and_none_are_always() -> None:
     assert confirmed(stream(1, "repeat"), means, (none, none, none)) == (1.0, 1.0, 1.0)
     wrong = confirmed(stream(1, "repeat"), means, (first, second, np.ones(len(first), int)))
     assert wrong.value < 0.01
+
+
+def test_documents_that_only_the_metric_saw_are_bundled_without_loss() -> None:
+    rng = stream(1, "bundles")
+    judged = np.arange(400) < 20
+    share = np.where(judged, 1 / 20, 0.0) * np.ones((SYSTEMS, 1))
+    of = Influence(np.zeros(SYSTEMS), rng.standard_normal((SYSTEMS, 400)), share)
+    fewer = bundled(of)
+    assert fewer.part.shape == (SYSTEMS, 20 + BUNDLES)
+    np.testing.assert_allclose(fewer.part.sum(1), of.part.sum(1))
+    np.testing.assert_array_equal(fewer.part[:, :20], of.part[:, :20])
+    assert bundled(influence(_totals(1), corrected=True)).part.shape[1] == DOCUMENTS

@@ -143,6 +143,18 @@ def test_humans_who_say_the_same_of_all_tell_nothing_apart(tmp_path: Path) -> No
     assert any("same score" in said for said in found.warnings)
 
 
+def test_a_system_that_is_always_adequate_is_not_known_to_be(tmp_path: Path) -> None:
+    rows = [[*row[:3], row[3] and int(row[0] == "s0"), row[4]] for row in _rows(systems=2)]
+    found = _conclude(_table(tmp_path, rows))
+    assert [(one.estimate, one.low < 0.8, one.high > 0.2) for one in found.systems] == [
+        (1, True, True),
+        (0, True, True),
+    ]
+    assert found.pairs[0].verdict == 1
+    assert 0 < found.pairs[0].adjusted < 0.01
+    assert any("are alike" in said for said in found.warnings)
+
+
 def test_few_documents_leave_a_metric_out(tmp_path: Path) -> None:
     found = _conclude(_table(tmp_path, _rows(rated=5)))
     assert found.metrics[0].verdict == "leave_out"

@@ -66,6 +66,18 @@ def influence(of: Totals, *, corrected: bool) -> Influence:
     return Influence(value + moved, part - share * moved[:, None], share)
 
 
+def share_intervals(of: Influence, level: float) -> tuple[Floats, Floats]:
+    """Return bounds of shares: as of means, within 0 and 1; where all judgements are alike, what documents rule out.
+
+    Of a share without any spread Clopper and Pearson's bound holds, documents taken for single judgements.
+    """
+    low, high = (np.clip(bound, 0, 1) for bound in intervals(of, level))
+    alike = ~of.part.any(1)
+    beyond = 1 - (level / 2) ** (1 / np.maximum((of.share > 0).sum(1), 1))
+    low = np.where(alike, np.maximum(of.value - beyond, 0), low)
+    return low, np.where(alike, np.minimum(of.value + beyond, 1), high)
+
+
 def _for_differences(parts: Apart) -> Floats:
     """Return, for each document, the lambda of all others that makes differences of two means least variable.
 
@@ -114,7 +126,7 @@ def compared(
     part = (of.part[pairs[0]] - of.part[pairs[1]]) * stretch
     se = np.sqrt(np.einsum("pd,pd->p", part, part))
     observed = ratio(np.abs(gap), se, np.abs(gap))
-    told = np.asarray(of.part.any(0))
+    told = np.asarray(of.part.any(0) | of.share.any(0))
     pattern, every = _patterns(rng, int(told.sum()), flips)
     own, adjusted, bar = np.zeros(len(gap)), np.zeros(len(gap)), 0.0
     for nearer in (gap, np.zeros(len(gap))):

@@ -14,6 +14,7 @@ from simlab.types import Bools, Floats, Ints
 WORK = 1.2e10
 """Products that a thousand studies may take; with more pairs and documents fewer studies are carried out."""
 FEWEST, FLIPS = 100, 99
+BUNDLES = 64
 
 
 class Segments(NamedTuple):
@@ -51,7 +52,20 @@ def equal(of: Totals) -> Totals:
 
 def affordable(of: Totals, n_pairs: int, studies: int) -> int:
     """Return how many studies are carried out of those wanted."""
-    return int(max(FEWEST, min(studies, WORK / (8 * FLIPS * of.n.shape[1] * max(n_pairs, 1)))))
+    judged = int((of.n > 0).any(0).sum())
+    documents = judged + min(of.n.shape[1] - judged, BUNDLES)
+    return int(max(FEWEST, min(studies, WORK / (8 * FLIPS * documents * max(n_pairs, 1)))))
+
+
+def bundled(of: Influence) -> Influence:
+    """Put documents that only the metric has seen into bundles, which are as independent as they are."""
+    judged: Bools = np.asarray(of.share.any(0))
+    rest = of.part[:, ~judged]
+    if rest.shape[1] <= BUNDLES:
+        return of
+    sums = np.add.reduceat(rest, np.linspace(0, rest.shape[1], BUNDLES, endpoint=False).astype(int), axis=1)
+    share = np.concatenate([of.share[:, judged], np.zeros_like(sums)], axis=1)
+    return Influence(of.value, np.concatenate([of.part[:, judged], sums], axis=1), share)
 
 
 def drawn_again(rng: np.random.Generator, of: Totals) -> tuple[Totals, Ints]:
@@ -75,7 +89,7 @@ def some_claims(
         again, at = drawn_again(rng, world)
         documents.append(at)
         if int((again.n > 0).sum(1).min()) > 1:
-            means = influence(again, corrected=corrected)
+            means = bundled(influence(again, corrected=corrected))
             found[study] = bool((compared(rng, means, pairs, level=level, flips=FLIPS).adjusted <= level).any())
     return found, documents
 

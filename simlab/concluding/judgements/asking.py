@@ -35,6 +35,7 @@ class Asked:
     seed: int
     lower_is_better: bool
     flips: int = FLIPS
+    labels: bool = False
 
     def stream(self, *words: str) -> np.random.Generator:
         """Return the generator for a purpose."""
@@ -77,7 +78,9 @@ def asked_of(evidence: Evidence, systems: Ints, wanted: Wanted) -> Asked:
         second = np.array([k for k in range(len(names)) if k != at])
         first = np.full(len(second), at)
     level = LEVEL if wanted.level is None else wanted.level
-    return Asked(names, (first, second), level, wanted.margin, wanted.seed, evidence.lower_is_better)
+    return Asked(
+        names, (first, second), level, wanted.margin, wanted.seed, evidence.lower_is_better, labels=evidence.labels
+    )
 
 
 def way_of(asked: Asked, of: Totals, *, corrected: bool) -> Way:

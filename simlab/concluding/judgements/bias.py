@@ -12,10 +12,11 @@ from simlab.analysis.means.documents import Totals
 from simlab.analysis.means.metric_gain import slope_for_all
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.totals import laid
+from simlab.fitting_metrics.confusion import design_effect
 from simlab.types import Bools, Floats, Ints
 
 RARE = 10
-"""Documents with a miss of labels, below which their variance is not told by themselves."""
+"""Misses of labels, below which their variance is not told by themselves."""
 
 
 class Bias(NamedTuple):
@@ -68,15 +69,16 @@ def bias_of(
 def _of_rare(above: Floats, below: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
     """Bound the mean of misses of +1 and -1 where one kind is too rare to tell its variance: Clopper and Pearson.
 
-    Counted are documents, of which each may miss; a kind that was met in ten documents or more bounds nothing here.
+    Counted are as many independent outputs as would tell as much: as misses of a kind go together in documents, over
+    all systems. A kind that was met ten times or more bounds nothing here.
     """
-    clusters = (n > 0).sum(1).astype(float)
-    tail = level / (4 * len(n))
-    bounds = []
+    tail, bounds = level / (4 * len(n)), []
     for kind in (above, below):
-        hits = (kind > 0).sum(1).astype(float)
+        effect = design_effect(np.stack([kind.sum(0), (n - kind).sum(0)], axis=1)) if kind.any() else np.inf
+        size = np.maximum(n.sum(1) / effect, (n > 0).sum(1))
         share = kind.sum(1) / n.sum(1)
-        top = np.where(hits >= clusters, 1.0, betaincinv(hits + 1, np.maximum(clusters - hits, 1e-9), 1 - tail))
+        hits = share * size
+        top = np.where(share >= 1, 1.0, betaincinv(hits + 1, np.maximum(size - hits, 1e-9), 1 - tail))
         rare = hits < RARE
         bounds.append((np.where(rare, 0.0, share), np.where(rare, np.maximum(top, share), share)))
     (few_above, most_above), (few_below, most_below) = bounds

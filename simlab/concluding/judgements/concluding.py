@@ -43,7 +43,9 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
         unit="share adequate" if evidence.labels else "points",
         lower_is_better=evidence.lower_is_better,
         promise=saying.promise(asked, used=used is not None),
-        systems=systems_of(asked.names, of.n.sum(1).astype(np.int64), way.means, asked.level, way.pairs),
+        systems=systems_of(
+            asked.names, of.n.sum(1).astype(np.int64), way.means, asked.level, way.pairs, labels=asked.labels
+        ),
         pairs=way.pairs,
         metrics=metrics,
         detectable=saying.detectable(way.found),

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from simlab.concluding.judgements.overlaying import overlaid
 from simlab.concluding.wanted import Wanted
 from simlab.fitting_metrics.confusion import mean_rating
 from simlab.messages import in_natural_order, legible, or_nearest, several
-from simlab.tables import judged, reading
+from simlab.tables import judged
 from simlab.tables.cells import load, renamed
-from simlab.tables.held import Ratings
 from simlab.tables.judged import Outputs
 from simlab.types import Bools, Floats, InputError, Ints
 
@@ -26,8 +26,8 @@ class Evidence:
     """Hold outputs: `system[output]`, `item[output]`, `document[output]`, the mean of their ratings `human[output]`.
 
     NaN is not rated; `metrics[name][output]` the same. Human ratings are shares of positive labels where `labels`.
-    `repeated` says that some output has several human ratings; `noise[output]` is the variance of their mean over what
-    the same raters might have said (None: not known). `read` and `line` say what was read.
+    `noise[output]` is the variance of that mean over what the same raters might have said of the output, which several
+    ratings of it tell (None: not known). `read` and `line` say what was read.
     """
 
     system_names: tuple[str, ...]
@@ -36,10 +36,8 @@ class Evidence:
     document: Ints
     n_documents: int
     human: Floats
-    ratings: int
     metrics: Mapping[str, Floats]
     labels: bool
-    repeated: bool
     lower_is_better: bool
     read: Mapping[str, Any]
     line: str
@@ -57,19 +55,27 @@ def gather(table: Path, wanted: Wanted) -> Evidence:
 
     Raises InputError for what is malformed, asked for and not there, and where humans rated nothing.
     """
-    lower = wanted.told.better == "lower"
-    held = _of_one(table, wanted) if wanted.second is None else _of_two(table, wanted.second, wanted)
-    outputs, lower, notes = (held, lower, held.notes) if isinstance(held, Outputs) else held
-    outputs, left_out = _without(outputs, wanted.exclude)
-    rated = outputs.human[np.isfinite(outputs.human)]
-    if not len(rated):
+    if wanted.second is None:
+        outputs, lower = _of_one(table, wanted), wanted.told.better == "lower"
+        said = None if wanted.told.better is None else lower
+    else:
+        outputs, lower = overlaid(table, wanted.second, wanted)
+        said = lower
+    kept, left_out = _without(outputs, wanted.exclude)
+    if not np.isfinite(kept.human).any():
         raise InputError(
             f"{legible(table)}: no output has a human score, and a metric alone says nothing of them; fill human"
         )
-    labels = judged.labels(rated) or wanted.adequate_from is not None
-    human = mean_rating(_as_labels(outputs, wanted.adequate_from, lower=lower))
+    line, read = judged.understood(kept, lower_is_better=said), judged.record(kept, lower_is_better=lower)
+    found = _evidence(kept, wanted.adequate_from, lower=lower)
+    return replace(found, line=line, read=read, notes=(*outputs.notes, *left_out, *found.notes))
+
+
+def _evidence(outputs: Outputs, adequate_from: float | None, *, lower: bool) -> Evidence:
+    """Lay outputs out: systems in natural order, documents numbered, ratings as labels where these are asked for."""
+    rated = outputs.human[np.isfinite(outputs.human)]
+    as_labels = _as_labels(outputs, adequate_from, lower=lower)
     document, n_documents, said = _documents(outputs)
-    told = None if wanted.told.better is None and isinstance(held, Outputs) else lower
     names = tuple(in_natural_order(outputs.system_names))
     place = np.array([names.index(name) for name in outputs.system_names], np.int64)
     return Evidence(
@@ -78,16 +84,14 @@ def gather(table: Path, wanted: Wanted) -> Evidence:
         item=outputs.item,
         document=document,
         n_documents=n_documents,
-        human=human,
-        ratings=len(rated),
+        human=mean_rating(as_labels),
         metrics=outputs.metrics,
-        labels=labels,
-        repeated=bool((np.isfinite(outputs.human).sum(1) > 1).any()),
-        lower_is_better=lower and wanted.adequate_from is None,
-        read=judged.record(outputs, lower_is_better=lower),
-        line=judged.understood(outputs, lower_is_better=told),
-        notes=(*notes, *left_out, *said),
-        noise=_noise(_as_labels(outputs, wanted.adequate_from, lower=lower).human, outputs.system),
+        labels=judged.labels(rated) or adequate_from is not None,
+        lower_is_better=lower and adequate_from is None,
+        read={},
+        line="",
+        notes=said,
+        noise=_noise(as_labels.human, outputs.system),
     )
 
 
@@ -105,56 +109,6 @@ def _of_one(table: Path, wanted: Wanted) -> Outputs:
             advice = or_nearest(name, there, "it has", 200) if there else "it has none beside humans"
             raise InputError(f"--metric {legible(name, 40)}: {scored.where} has no such metric; {advice}")
     return judged.of_table(scored, wanted.metrics, wanted.told)
-
-
-def _of_two(table: Path, second: Path, wanted: Wanted) -> tuple[Outputs, bool, tuple[str, ...]]:
-    """Lay two tables of ratings over each other: an output is a system, a document and an item of both."""
-    if len(wanted.metrics) != 1:
-        named = ", ".join(wanted.metrics)
-        raise InputError(f"--metric {legible(named, 80)}: {legible(second)} holds scores of one metric; name one")
-    people, metric = reading.read(table, wanted.told), reading.read(second)
-    if metric.rater_known:
-        raise InputError(f"{legible(second)}: names raters, and a metric's scores have none; is it the second table?")
-    human_keys, metric_keys = _keys(people), _keys(metric)
-    outputs = {key: k for k, key in enumerate(dict.fromkeys([*human_keys, *metric_keys]))}
-    if not set(human_keys) & set(metric_keys):
-        raise InputError(
-            f"{legible(table)} and {legible(second)}: share no output (system, document and item); are both of one "
-            "test set?"
-        )
-    at = np.array([outputs[key] for key in human_keys], np.int64)
-    said = np.full(len(outputs), np.nan)
-    said[[outputs[key] for key in metric_keys]] = metric.score
-    numbers = [{name: k for k, name in enumerate(dict.fromkeys(names))} for names in zip(*outputs, strict=True)]
-    items = {key: k for k, key in enumerate(dict.fromkeys(key[1:] for key in outputs))}
-    held = Outputs(
-        np.array([numbers[0][key[0]] for key in outputs], np.int64),
-        np.array([items[key[1:]] for key in outputs], np.int64),
-        tuple(numbers[0]),
-        len(items),
-        judged.padded(at, people.score, len(outputs)),
-        {wanted.metrics[0]: said},
-        len(numbers[1]),
-        people.rater_names if people.rater_known else (),
-        people.rows + metric.rows,
-        people.gaps,
-        scale=people.scale,
-        document=np.array([numbers[1][key[1]] for key in outputs], np.int64),
-        rater=judged.padded_places(at, people.rater, len(outputs)),
-        logins=people.rater_names if people.rater_known else (),
-    )
-    return held, people.lower_is_better, people.notes
-
-
-def _keys(ratings: Ratings) -> list[tuple[str, str, str]]:
-    """Name the output of each rating: system, document, item."""
-    systems, documents, items = ratings.system_names, ratings.document_names, ratings.item_names
-    return [
-        (systems[system], documents[document], items[item])
-        for system, document, item in zip(
-            ratings.system.tolist(), ratings.document[ratings.item].tolist(), ratings.item.tolist(), strict=True
-        )
-    ]
 
 
 def _without(outputs: Outputs, exclude: Sequence[str]) -> tuple[Outputs, tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simlab.analysis.means.document_pairs import intervals
+from simlab.analysis.means.document_pairs import intervals, share_intervals
 from simlab.concluding.conclusion import Estimated, Interval, Metric, Rated
 from simlab.concluding.judgements.asking import Asked, Way, way_of
 from simlab.concluding.judgements.gathering import Evidence
@@ -46,7 +46,7 @@ def _quality(
 
 
 def _estimated(asked: Asked, method: str, way: Way) -> list[Estimated]:
-    low, high = intervals(way.means, asked.level)
+    low, high = (share_intervals if asked.labels else intervals)(way.means, asked.level)
     return [
         Estimated(method, name, float(way.means.value[k]), float(low[k]), float(high[k]))
         for k, name in enumerate(asked.names)

@@ -32,31 +32,46 @@ def binary(evidence: Evidence, name: str, threshold: float | None) -> Binary | N
     both: Bools = np.isfinite(score) & evidence.rated
     if both.sum() < 2:
         return None
-    g, y, documents = score[both], evidence.human[both], evidence.document[both]
-    notes: list[str] = []
     if threshold is None and np.isin(score[np.isfinite(score)], (0.0, 1.0)).all():
         threshold = 0.5
-    tuned = threshold is None
-    sign = 1
-    if threshold is None:
-        cuts = {side: rates.best_threshold(side * g, y) for side in (1, -1)}
-        gaps = {side: _youden(side * g > cut, y) for side, cut in cuts.items() if cut is not None}
-        if not gaps:
-            return None
-        sign = max(gaps, key=lambda side: gaps[side])
-        threshold = sign * float(cuts[sign] or 0.0)
-        optimism = rates.optimism(sign * g, y, documents)
-        notes.append(
-            f"{name} says adequate {'above' if sign > 0 else 'below'} {threshold:g}, the threshold that tells these "
-            f"labels best; chosen on them, rho + eta is about {optimism:.2f} too high"
-        )
-    elif _youden(g > threshold, y) < 0:
-        sign = -1
-        notes.append(f"{name} says adequate below {threshold:g}: above it, fewer outputs are adequate than below")
-    if not tuned and sign > 0:
-        notes.append(f"{name} says adequate above {threshold:g}")
-    says = np.where(np.isfinite(score), (sign * score > sign * threshold).astype(float), np.nan)
-    return Binary(says, threshold, tuple(notes))
+    cut = _best(evidence, name, both) if threshold is None else _given(evidence, name, both, threshold)
+    if cut is None:
+        return None
+    says = np.where(np.isfinite(score), (cut.sign * score > cut.sign * cut.threshold).astype(float), np.nan)
+    return Binary(says, cut.threshold, (cut.said,))
+
+
+class _Cut(NamedTuple):
+    """Hold a threshold, whether a metric says adequate above it (sign 1) or below, and how it was chosen."""
+
+    threshold: float
+    sign: int
+    said: str
+
+
+def _given(evidence: Evidence, name: str, both: Bools, threshold: float) -> _Cut:
+    """Take a threshold as given; what is adequate less often above it than below is adequate below it."""
+    if _youden(evidence.metrics[name][both] > threshold, evidence.human[both]) < 0:
+        said = f"{name} says adequate below {threshold:g}: above it, outputs are adequate less often than below"
+        return _Cut(threshold, -1, said)
+    return _Cut(threshold, 1, f"{name} says adequate above {threshold:g}")
+
+
+def _best(evidence: Evidence, name: str, both: Bools) -> _Cut | None:
+    """Choose the threshold that tells human labels best, and say by how much that flatters the metric."""
+    g, y = evidence.metrics[name][both], evidence.human[both]
+    cuts = {sign: rates.best_threshold(sign * g, y) for sign in (1, -1)}
+    gaps = {sign: _youden(sign * g > cut, y) for sign, cut in cuts.items() if cut is not None}
+    if not gaps:
+        return None
+    sign = max(gaps, key=lambda side: gaps[side])
+    threshold = sign * float(cuts[sign] or 0.0)
+    optimism = rates.optimism(sign * g, y, evidence.document[both])
+    said = (
+        f"{name} says adequate {'above' if sign > 0 else 'below'} {threshold:g}, the threshold that tells these labels "
+        f"best; chosen on them, rho + eta is about {optimism:.2f} too high"
+    )
+    return _Cut(threshold, sign, said)
 
 
 def _youden(says: Bools, adequate: Floats) -> float:

@@ -66,6 +66,11 @@ def warnings(evidence: Evidence, asked: Asked, way: Way) -> list[str]:
     said = [*_unseen(evidence, asked), *_skewed(asked, way)]
     if np.ptp(evidence.human[evidence.rated]) == 0:
         said.append("humans gave all outputs the same score: nothing can be told apart")
+    alike = [name for name, part in zip(asked.names, way.means.part, strict=True) if not part.any()]
+    if alike:
+        said.append(
+            f"all ratings of {', '.join(alike)} are alike: what they vary by is not known, and bounds are a guess"
+        )
     if documents < FEWEST_TO_CLAIM:
         said.append(
             f"humans rated {documents} documents: with fewer than {FEWEST_TO_CLAIM} no difference can be claimed at .05"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.analysis.means.document_pairs import Compared, Influence, intervals
+from simlab.analysis.means.document_pairs import Compared, Influence, intervals, share_intervals
 from simlab.concluding.conclusion import More, Pair, System, WithinMargin
 from simlab.types import Bools, Floats, Ints
 
@@ -17,9 +17,11 @@ POWER = 0.8
 QUARTERS = (0.25, 0.5, 0.75)
 
 
-def systems_of(names: Sequence[str], n: Ints, of: Influence, level: float, pairs: Sequence[Pair]) -> list[System]:
+def systems_of(
+    names: Sequence[str], n: Ints, of: Influence, level: float, pairs: Sequence[Pair], *, labels: bool
+) -> list[System]:
     """Say each system's mean with its interval, and the ranks that no claim rules out."""
-    low, high = intervals(of, level)
+    low, high = (share_intervals if labels else intervals)(of, level)
     ranks = {name: [1, len(names)] for name in names}
     for pair in pairs:
         if pair.verdict:

@@ -49,7 +49,9 @@ def verdict(asked: Asked, evidence: Evidence, name: str, says: Floats | None, al
         few = f"humans rated {n_documents} documents of a system, and fewer than {FEWEST} do not show what it is worth"
         return Verdict("leave_out", few, _labels([labels / n_documents * (FEWEST - n_documents)] * 3), bound)
     if not _says_something(evidence, name):
-        return Verdict("leave_out", "it says the same of all outputs", None, bound)
+        seen = bool((np.isfinite(evidence.metrics[name]) & evidence.rated).any())
+        why = "it says the same of all outputs" if seen else "it scored no output that humans rated"
+        return Verdict("leave_out", why, None, bound)
     told, width = gain(rng, of, flips=asked.flips), width_of(alone.found, corrected.found)
     if told.p_value > asked.level / 2:
         reason = f"that it follows humans from system to system is not shown (p = {told.p_value:.2g})"

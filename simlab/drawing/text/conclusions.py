@@ -112,6 +112,8 @@ def _again(found: Conclusion, brief: bool) -> Iterator[str]:
         return
     what = f"all {claimed:,} claims" if claimed > 1 else "the claim"
     held = [(again.srp, "same raters"), (again.srp_new_study, "all new")]
+    if not math.isfinite(again.srp_new_study.value):
+        held.append((again.srp_new_documents, "same raters, other documents"))
     said = ", ".join(f"{numbers.interval(one)} {who}" for one, who in held if math.isfinite(one.value))
     yield numbers.filled(f"A repetition confirms {what}: {said or 'not known'} ({_after(again, brief)}).")
 

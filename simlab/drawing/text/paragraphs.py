@@ -164,6 +164,8 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
     claimed = any(one.verdict for one in found.pairs)
     if (again := found.repetition) is not None and claimed:
         ways = [(again.srp, "by the same raters"), (again.srp_new_study, "where raters and documents are new")]
+        if not math.isfinite(again.srp_new_study.value):
+            ways.append((again.srp_new_documents, "by the same raters on other documents"))
         said = [f"in {numbers.interval(one)} {who}" for one, who in ways if math.isfinite(one.value)]
         yield (
             f"Of {again.studies:,} repetitions, simulated after the fact in worlds fitted to these data "

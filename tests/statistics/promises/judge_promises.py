@@ -9,10 +9,12 @@ from judge_worlds import World, drawn
 from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import compared, influence, intervals
+from simlab.analysis.means.metric_gain import gain
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.posteriors import posteriors
 from simlab.concluding.judgements.quality import binary
 from simlab.concluding.judgements.totals import laid
+from simlab.concluding.judgements.verdicts import width_of
 from simlab.rng import stream
 from simlab.types import Floats
 
@@ -20,7 +22,9 @@ LEVEL, FLIPS = 0.05, 499
 
 
 class Counted(NamedTuple):
-    """Hold shares of studies: some wrong claim with `humans` alone and `corrected`, and by two bad controls.
+    """Hold shares of studies: some wrong claim with `humans` alone, `corrected`, `chosen`, and by two bad controls.
+
+    `chosen`: humans alone unless the metric is shown to pay on the same table, as conclusions do.
 
     `segments`: paired tests of single outputs that know of no documents; `plug_in`: the metric's own means, as if they
     were humans'. `together`: all bounds of differences hold, `each`: a mean's own interval holds; both corrected.
@@ -28,6 +32,7 @@ class Counted(NamedTuple):
 
     humans: float
     corrected: float
+    chosen: float
     segments: float
     plug_in: float
     together: float
@@ -44,8 +49,9 @@ def count(world: World, tables: int, word: str) -> Counted:
         found = [compared(rng, influence(of, corrected=way), (i, j), level=LEVEL, flips=FLIPS) for way in (False, True)]
         low, high = intervals(influence(of, corrected=True), LEVEL)
         y, g = _by_item(evidence, evidence.human), _by_item(evidence, evidence.metrics["judge"])
+        pays = gain(rng, of, flips=FLIPS).p_value <= LEVEL / 2 and width_of(*found) < 1
         rows.append((
-            *(_wrong(one.adjusted <= LEVEL, one.difference, truth) for one in found),
+            *(_wrong(one.adjusted <= LEVEL, one.difference, truth) for one in (*found, found[int(pays)])),
             _wrong(*_paired(y[i] - y[j]), truth),
             _wrong(*_paired((g[i] - g[j]) * np.nanstd(y) / np.nanstd(g)), truth),
             bool(((found[1].low <= truth) & (truth <= found[1].high)).all()),

@@ -36,6 +36,7 @@ def _check(name: str, rest: dict[str, float | bool], equal: bool, labels: bool, 
     bound = LEVEL + 3 * mcse(LEVEL, tables)
     assert found.humans <= bound
     assert found.corrected <= bound
+    assert found.chosen <= bound
     assert found.together >= 1 - bound - (0.02 if name == "skewed" else 0)
     if equal:
         assert found.segments > 2 * LEVEL
