@@ -13,7 +13,10 @@ from simlab.types import Floats
 
 @dataclass(frozen=True)
 class World:
-    """Say how votes come about: each of a random rater (by load) on a random item, of a random pair."""
+    """Say how votes come about: each of a random rater (by load) on a random item, of a random pair.
+
+    As many raters as votes: each has one, on an item of its own.
+    """
 
     strength: tuple[float, ...]
     n_votes: int
@@ -38,39 +41,40 @@ def draw(rng: np.random.Generator, world: World) -> Votes:
     load = np.exp(world.load_sd * rng.standard_normal(world.n_raters))
     rater = rng.choice(world.n_raters, world.n_votes, p=load / load.sum())
     item = rng.integers(world.n_items, size=world.n_votes)
+    if world.n_raters == world.n_votes:
+        rater, item = np.arange(world.n_votes), rng.permutation(world.n_votes)
     taste = _effects(rng, (world.n_raters, n), world.taste_sd, world.skew)
     if world.given_raters:
         taste -= taste.mean(0)
     output = _effects(rng, (world.n_items, n), world.output_sd, world.skew)
     i, j = first[pair], second[pair]
     d = strength[i] - strength[j] + taste[rater, i] - taste[rater, j] + output[item, i] - output[item, j]
-    chance = probabilities(d, np.log(world.tie_odds) if world.tie_odds else -20.0)
+    chance = probabilities(d, float(np.log(world.tie_odds)) if world.tie_odds else -20.0)
     u = rng.random(world.n_votes)
     outcome = (u > chance[:, 0]).astype(np.int64) + (u > chance[:, 0] + chance[:, 1])
     return Votes(pair, 1 - outcome, rater, item, n)
 
 
 def true_differences(world: World, n: int = 400_000) -> Floats:
-    """Return p> - p< of each pair, over raters and items at large, by simulation."""
+    """Return p> - p< of each pair over raters and items at large, by simulation; equal systems are exactly so."""
     rng = np.random.default_rng(0)
     strength = np.array(world.strength)
     first, second = np.triu_indices(len(strength), 1)
-    if world.skew or world.given_raters:
-        shape = (n, 4)
-        parts = [_effects(rng, (n, 2), sd, world.skew) for sd in (world.taste_sd, world.output_sd)]
-        shift = sum(part[:, 0] - part[:, 1] for part in parts)
-        assert shape
-    else:
-        shift = np.sqrt(2 * (world.taste_sd**2 + world.output_sd**2)) * rng.standard_normal(n)
+    shift = np.zeros(n)
+    for sd in (world.taste_sd * np.sqrt(1 - world.given_raters / world.n_raters), world.output_sd):
+        effect = _effects(rng, (n, 2), sd, world.skew)
+        shift += effect[:, 0] - effect[:, 1]
     log_ties = np.log(world.tie_odds) if world.tie_odds else -20.0
     found = []
     for d in strength[first] - strength[second]:
-        chance = probabilities(d + shift, log_ties)
-        found.append(float((chance[:, 0] - chance[:, 2]).mean()))
+        chance = probabilities(d + shift, float(log_ties))
+        found.append(float((chance[:, 0] - chance[:, 2]).mean()) if d else 0.0)
     return np.array(found)
 
 
 def _effects(rng: np.random.Generator, shape: tuple[int, ...], sd: float, skew: bool) -> Floats:
+    if not sd:
+        return np.zeros(shape)
     if skew:
         return sd * (rng.exponential(size=shape) - 1)
     return sd * rng.standard_normal(shape)

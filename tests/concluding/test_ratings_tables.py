@@ -301,3 +301,17 @@ def test_tables_without_a_common_system_are_refused(table: Path, tmp_path: Path)
     renamed = replace(other, system_names=("A", "B", "C", "D"))
     with pytest.raises(InputError, match="shares no two systems"):
         found(table, second=written(renamed, tmp_path / "other.csv"))
+
+
+def test_factors_that_mean_nothing_are_refused(table: Path) -> None:
+    with pytest.raises(InputError, match="needs the number of errors of each rating, which this table lacks"):
+        found(table, overrides=("analysis.normalization=error",))
+    with pytest.raises(InputError, match="on both sides of 0"):
+        found(table, overrides=("analysis.normalization=mean",))
+
+
+@pytest.mark.parametrize("words", [("analysis.test.permutations=10",), ("decision.level=.0001",)])
+def test_flips_too_few_for_the_level_are_said_to_be(words: tuple[str, ...]) -> None:
+    answer = found(EXAMPLE, overrides=words)
+    assert not any(one.verdict for one in answer.pairs)
+    assert any("could be claimed" in one for one in answer.warnings)

@@ -105,3 +105,13 @@ def test_the_same_conclusion_gives_the_same_file(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         files.write(lambda: conclusion.draw(made.rated(FEW)), tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+def test_an_interval_without_an_end_leaves_the_panel() -> None:
+    pairs = [one._replace(low=-made.INF, high=made.INF) for one in made.rated(FEW).pairs]
+    raters = [one._replace(high=made.INF) for one in made.raters_of(3)]
+    systems = [one._replace(low=-made.INF) for one in made.rated(FEW).systems]
+    for axes in drawn(made.rated(FEW, pairs=pairs, raters=raters, systems=systems)).axes[:3]:
+        left, right = axes.get_xlim()
+        lines = np.concatenate([np.array(held.get_segments())[:, :, 0] for held in axes.collections])
+        assert ((lines[:, 0] < left) | (lines[:, 1] > right)).all()

@@ -45,6 +45,7 @@ LONG = [
     "systems.n_systems=100 design.grouping=ungrouped analysis.test=two_way studies=1",
     "systems.n_systems=300 raters.pool_size=30 analysis.test=by_rater studies=1",
     "systems.n_systems=200 raters.pool_size=30 analysis.test=rater_flips studies=1",
+    "systems.n_systems=100 design.grouping=ungrouped analysis.test=crossed_flips studies=1",
     "systems.n_systems=100 raters.noise=potential studies=1",
     "systems=gaussian systems.n_systems=200 systems.n_segments=1800 studies=1",
     "systems=ordinal systems.n_systems=200 systems.n_segments=1800 raters.noise=potential studies=1",

@@ -6,6 +6,7 @@ have changed places in any of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ from simlab.types import Array, Floats, Ints
 
 ROUNDING = 1e-9
 """Statistics lie between 0 and the root of the number of documents; those this close count as equal."""
-STEP = 1 << 22
+STEP = 1 << 18
+HELD = 0.02
+"""By so much of what the metric says of judged outputs lambda is drawn towards 0."""
 
 
 class Influence(NamedTuple):
@@ -66,14 +69,24 @@ def influence(of: Totals, *, corrected: bool) -> Influence:
 def _for_differences(parts: Apart) -> Floats:
     """Return, for each document, the lambda of all others that makes differences of two means least variable.
 
-    One lambda serves all systems, so that differences are those of the means. Squares of all differences of pairs add
-    up to `S sum x_s^2 - (sum x_s)^2`.
+    One lambda serves all systems, so that differences are those of the means.
     """
-    loading, n = parts.g - parts.rest, len(parts.y)
-    product, square = (n * (one * loading).sum(0) - one.sum(0) * loading.sum(0) for one in (parts.y, loading))
+    loading = parts.g - parts.rest
+    product, square = of_differences(parts.y, loading), of_differences(loading, loading)
+    whole = of_differences(parts.g, parts.g)
     remain = square.sum() - square
-    safe = remain > 1e-9 * square.sum()
-    return np.asarray(np.divide(product.sum() - product, remain, out=np.zeros_like(remain), where=safe))
+    # What little the metric adds where nearly all it saw was judged tells lambda badly: it is drawn towards 0.
+    held = remain + HELD * whole.sum()
+    safe = remain > 1e-9 * whole.sum()
+    return np.asarray(np.divide(product.sum() - product, held, out=np.zeros_like(remain), where=safe))
+
+
+def of_differences(one: Floats, other: Floats) -> Floats:
+    """Add up products of differences of all pairs of systems, `[document]`, of `one` and `other` `[system, document]`.
+
+    Squares of all differences add up to `S sum x_s^2 - (sum x_s)^2`.
+    """
+    return np.asarray(len(one) * (one * other).sum(0) - one.sum(0) * other.sum(0))
 
 
 def intervals(of: Influence, level: float) -> tuple[Floats, Floats]:
@@ -101,21 +114,29 @@ def compared(
     part = (of.part[pairs[0]] - of.part[pairs[1]]) * stretch
     se = np.sqrt(np.einsum("pd,pd->p", part, part))
     observed = ratio(np.abs(gap), se, np.abs(gap))
-    told = of.part.any(0)
-    n_documents = int(told.sum())
-    every = n_documents < 63 and 2 ** max(n_documents - 1, 0) <= flips
-    pattern = signs.half(max(n_documents, 1))[:, :n_documents] if every else signs.drawn(rng, flips, n_documents)
+    told = np.asarray(of.part.any(0))
+    pattern, every = _patterns(rng, int(told.sum()), flips)
     own, adjusted, bar = np.zeros(len(gap)), np.zeros(len(gap)), 0.0
-    for apart_by in (gap, np.zeros(len(gap))):
-        reached, largest = _flipped(_sides(of, pairs, apart_by, stretch, told), pattern, observed)
+    for nearer in (gap, np.zeros(len(gap))):
+        reached, largest = _flipped(_sides(of, pairs, nearer, stretch, told), pattern, observed)
         beyond = len(largest) - np.searchsorted(np.sort(largest), _reached_from(observed))
-        own, adjusted = (
-            np.maximum(p, count / len(pattern) if every else (count + 1) / (len(pattern) + 1))
-            for p, count in ((own, reached), (adjusted, beyond))
-        )
+        own, adjusted = (np.maximum(p, _share(n, largest, every)) for p, n in ((own, reached), (adjusted, beyond)))
         bar = max(bar, _bar(largest, level, every=every))
     half = np.where(se > 0, bar * se, 0.0) if np.isfinite(bar) else np.full(len(gap), np.inf)
     return Compared(gap, se, own, adjusted, gap - half, gap + half, np.full(len(gap), bar))
+
+
+def _patterns(rng: np.random.Generator, n_documents: int, flips: int) -> tuple[Floats, bool]:
+    """Return patterns of signs, and whether these are all."""
+    every = n_documents < 63 and 2 ** max(n_documents - 1, 0) <= flips
+    if every:
+        return signs.half(max(n_documents, 1))[:, :n_documents], True
+    return signs.drawn(rng, flips, n_documents), False
+
+
+def _share(count: Ints, largest: Floats, every: bool) -> Floats:
+    n = len(largest)
+    return np.asarray(count / n if every else (count + 1) / (n + 1))
 
 
 class _Sides(NamedTuple):
@@ -149,14 +170,15 @@ def _flipped(sides: _Sides, pattern: Floats, observed: Floats) -> tuple[Ints, Fl
     step, least = max(1, STEP // max(len(observed), 1)), _reached_from(observed)
     for start in range(0, len(pattern), step):
         some = slice(start, start + step)
-        t = _t(*(pattern[some] @ x for x in sides.sums), sides.own)
+        t = _t([pattern[some] @ x for x in sides.sums], sides.own)
         reached += (t >= least).sum(0)
         largest[some] = t.max(1, initial=0.0)
     return reached, largest
 
 
-def _t(first: Floats, second: Floats, by_first: Floats, by_second: Floats, own: tuple[Floats, ...]) -> Floats:
+def _t(sums: Sequence[Floats], own: Sequence[Floats]) -> Floats:
     """Return `t[pattern, pair]` of flipped documents from sums over them."""
+    first, second, by_first, by_second = sums
     each, one, other, both = own
     square = each + first**2 * one + second**2 * other - 2 * first * second * both
     square -= 2 * (first * by_first - second * by_second)

@@ -11,9 +11,9 @@ from simlab.analysis.means.document_pairs import Influence, compared, influence
 from simlab.analysis.means.documents import Totals
 from simlab.types import Bools, Floats, Ints
 
-WORK = 3e9
+WORK = 1.2e10
 """Products that a thousand studies may take; with more pairs and documents fewer studies are carried out."""
-FEWEST, FLIPS = 100, 199
+FEWEST, FLIPS = 100, 99
 
 
 class Segments(NamedTuple):
@@ -25,7 +25,7 @@ class Segments(NamedTuple):
 
 
 class Confirmed(NamedTuple):
-    """Hold the probability that a repetition confirms all claims, with bounds."""
+    """Hold the probability that a repetition confirms all claims, with bounds of 90 %."""
 
     value: float
     low: float
@@ -33,9 +33,20 @@ class Confirmed(NamedTuple):
 
 
 def equal(of: Totals) -> Totals:
-    """Move the judgements of each system, so that all have one mean."""
-    mean = of.y.sum(1, keepdims=True) / of.n.sum(1, keepdims=True)
-    return of._replace(y=of.y - of.n * (mean - mean.mean()))
+    """Move the judgements of each system, so that all have one mean.
+
+    What the metric says of outputs that it alone has seen is moved to what it says of the judged: in a world that draws
+    both again, they are drawn from one law.
+    """
+    n = of.n.sum(1, keepdims=True)
+    mean = of.y.sum(1, keepdims=True) / n
+    world = of._replace(y=of.y - of.n * (mean - mean.mean()))
+    if of.n_all is None or of.g_all is None:
+        return world
+    more, rest = of.n_all - of.n, of.g_all - of.g
+    size = more.sum(1, keepdims=True)
+    off = of.g.sum(1, keepdims=True) / n - rest.sum(1, keepdims=True) / np.maximum(size, 1)
+    return world._replace(g_all=of.g_all + more * off)
 
 
 def affordable(of: Totals, n_pairs: int, studies: int) -> int:
@@ -48,7 +59,8 @@ def drawn_again(rng: np.random.Generator, of: Totals) -> tuple[Totals, Ints]:
     judged: Bools = np.asarray((of.n > 0).any(0))
     groups = [np.flatnonzero(judged), np.flatnonzero(~judged)]
     at = np.concatenate([rng.choice(group, len(group)) for group in groups if len(group)])
-    return Totals(*(None if part is None else part[:, at] for part in of)), at
+    n_all, g_all = (None if part is None else part[:, at] for part in (of.n_all, of.g_all))
+    return Totals(of.n[:, at], of.y[:, at], of.g[:, at], n_all, g_all), at
 
 
 def some_claims(
@@ -96,17 +108,18 @@ def confirmed(
     first, second, direction = claims
     if not len(first):
         return Confirmed(1.0, 1.0, 1.0)
-    error = of.part @ of.part.T
-    middle, spread = _shrunk(of.value, error)
-    truth = middle + _normal(rng, spread, worlds)
-    chance = np.zeros(worlds)
-    again = error if noise is None else np.diag(noise)
-    # Of documents that are the same, what they brought to this study they bring again.
-    base = truth if noise is None else of.value + _normal(rng, np.diag(noise), worlds) * -1
+    if noise is None:
+        error = of.part @ of.part.T
+        middle, spread = _shrunk(of.value, error)
+    else:
+        # Of documents that are the same, what these brought is known but for the noise of ratings.
+        error = np.diag(noise)
+        middle, spread = of.value, error
+    truth, chance = middle + _normal(rng, spread, worlds), np.zeros(worlds)
     for world in range(worlds):
-        means = base[world] + _normal(rng, again, studies)
+        means = truth[world] + _normal(rng, error, studies)
         chance[world] = (direction * (means[:, first] - means[:, second]) > 0).all(1).mean()
-    return Confirmed(float(chance.mean()), *(float(x) for x in np.quantile(chance, (0.025, 0.975))))
+    return Confirmed(float(chance.mean()), *(float(x) for x in np.quantile(chance, (0.05, 0.95))))
 
 
 def _shrunk(value: Floats, error: Floats) -> tuple[Floats, Floats]:
@@ -123,4 +136,4 @@ def _shrunk(value: Floats, error: Floats) -> tuple[Floats, Floats]:
 def _normal(rng: np.random.Generator, covariance: Floats, size: int) -> Floats:
     """Draw normal numbers, `[size, system]`; a covariance may lack rank."""
     value, vector = np.linalg.eigh((covariance + covariance.T) / 2)
-    return rng.standard_normal((size, len(value))) @ (vector * np.sqrt(np.maximum(value, 0.0))).T
+    return np.asarray(rng.standard_normal((size, len(value))) @ (vector * np.sqrt(np.maximum(value, 0.0))).T)

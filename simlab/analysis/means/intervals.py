@@ -76,7 +76,7 @@ def of_judgements(
         influence = influence * np.sqrt(left)
         own = np.sqrt(own**2 + judged.annotator_variance / judged.test_set)
     freedom = None if kind in PUBLISHED else np.full(len(judged.y), float(n - lost))
-    skewed = _skewed(found.influence, np.ones(influence.shape, bool)) if kind in SYMMETRIC else None
+    skewed = too_skewed(found.influence, np.ones(influence.shape, bool)) if kind in SYMMETRIC else None
     return Estimates(
         found.value, found.se, bounds.low, bounds.high, influence, own, freedom=freedom, skewed=skewed
     )  # fmt: skip
@@ -115,7 +115,7 @@ def of_documents(
         own=np.sqrt(noise),
         by_document=found.contribution * np.sqrt(_left(judged)),
         freedom=None if kind in PUBLISHED else found.freedom,
-        skewed=_skewed(found.contribution, of.n > 0) if kind in SYMMETRIC else None,
+        skewed=too_skewed(found.contribution, of.n > 0) if kind in SYMMETRIC else None,
     )
 
 
@@ -173,7 +173,7 @@ def _left(judged: Judged) -> float:
     return 1.0 if judged.test_set is None else 1 - judged.y.shape[1] / judged.test_set
 
 
-def _skewed(contribution: Floats, judged: Bools) -> Bools:
+def too_skewed(contribution: Floats, judged: Bools) -> Bools:
     """Say where what was averaged is too skewed for its number by Cochran's rule."""
     n = judged.sum(1)
     centred = np.where(judged, contribution - (contribution * judged).sum(1, keepdims=True) / n[:, None], 0.0)

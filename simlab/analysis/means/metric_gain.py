@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, ndtri
 
 from simlab.analysis import signs
+from simlab.analysis.means.document_pairs import of_differences
 from simlab.analysis.means.documents import Totals, apart
 from simlab.types import Floats
 
@@ -29,14 +30,13 @@ class Spread(NamedTuple):
 
 
 def gain(rng: np.random.Generator, of: Totals, *, flips: int) -> Gain:
-    """Test whether differences of judgements go with those of the metric, within documents or between them.
+    """Test whether differences of judgements go with those of the metric on the same outputs.
 
     What a document adds to the covariance of both differs in sign by chance alone where they have nothing to do with
     each other: whole documents are flipped.
     """
     parts = apart(of)
-    loading, n = parts.g - parts.rest, len(parts.y)
-    product = n * (parts.y * loading).sum(0) - parts.y.sum(0) * loading.sum(0)
+    product = of_differences(parts.y, parts.g)
     told = product[product != 0]
     if not len(told):
         return Gain(0.0, 1.0)

@@ -9,7 +9,7 @@ reached counts (Ville 1939), and Holm holds whatever pairs have to do with each 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, xlogy
 
 from simlab.analysis.multiplicity import holm
 from simlab.analysis.preferences.net_wins import Weighed, compatible
@@ -111,18 +111,17 @@ def _edge(n: Floats, inside: Floats, outside: Floats, least: Floats) -> Floats:
 
 
 def _profile(n: Floats, d: Floats) -> Floats:
-    """Return the largest log likelihood of counts where p> - p< = d, over the share r of votes that are no ties."""
-    low, high = np.abs(d), np.ones_like(d)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for _ in range(_HALVINGS):
-            r = (low + high) / 2
-            slope = n[:, 0] / (r + d) + n[:, 2] / (r - d) - n[:, 1] / (1 - r)
-            up = slope > 0
-            low, high = np.where(up, r, low), np.where(up, high, r)
-        r = (low + high) / 2
-        parts = ((r + d) / 2, 1 - r, (r - d) / 2)
-        logs = [np.where(n[:, k] > 0, n[:, k] * np.log(np.maximum(p, 1e-300)), 0.0) for k, p in enumerate(parts)]
-    return np.asarray(sum(logs))
+    """Return the largest log likelihood of counts where p> - p< = d, over the share r of votes that are no ties.
+
+    The slope `w / (r + d) + l / (r - d) - t / (1 - r)` is 0 at the larger root of a quadratic equation.
+    """
+    wins, ties, losses = n.T
+    total, linear = n.sum(1), wins * (1 + d) + losses * (1 - d)
+    constant = d * (losses - wins) + ties * d**2
+    root = np.sqrt(np.maximum(linear**2 + 4 * total * constant, 0.0))
+    r = np.clip((linear + root) / (2 * total), np.abs(d), 1.0)
+    each = zip((wins, ties, losses), ((r + d) / 2, 1 - r, (r - d) / 2), strict=True)
+    return np.asarray(sum(xlogy(count, np.maximum(p, 1e-300)) for count, p in each))
 
 
 def _since(start: Ints, what: Bools) -> Ints:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 PATTERNS = 1_999
 """Patterns of flips: with the observed one, p-values are multiples of 1/2000."""
 
+OF_MANY, MANY = 999, 200_000
+"""Patterns for so many votes and more: each takes milliseconds there."""
+
 _AT_ONCE = 4_000_000
 """Signs that are drawn at once: they are what takes memory where voters are many."""
 

@@ -23,14 +23,16 @@ NOBODY = "the table does not name documents: each item is one of its own"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Hold outputs: `system[output]`, `document[output]` and the mean of their human ratings, `human[output]`.
+    """Hold outputs: `system[output]`, `item[output]`, `document[output]`, the mean of their ratings `human[output]`.
 
     NaN is not rated; `metrics[name][output]` the same. Human ratings are shares of positive labels where `labels`.
-    `repeated` says that some output has several human ratings. `read` and `line` say what was read.
+    `repeated` says that some output has several human ratings; `noise[output]` is the variance of their mean over what
+    the same raters might have said (None: not known). `read` and `line` say what was read.
     """
 
     system_names: tuple[str, ...]
     system: Ints
+    item: Ints
     document: Ints
     n_documents: int
     human: Floats
@@ -42,6 +44,7 @@ class Evidence:
     read: Mapping[str, Any]
     line: str
     notes: tuple[str, ...]
+    noise: Floats | None = None
 
     @property
     def rated(self) -> Bools:
@@ -72,6 +75,7 @@ def gather(table: Path, wanted: Wanted) -> Evidence:
     return Evidence(
         system_names=names,
         system=place[outputs.system],
+        item=outputs.item,
         document=document,
         n_documents=n_documents,
         human=human,
@@ -83,6 +87,7 @@ def gather(table: Path, wanted: Wanted) -> Evidence:
         read=judged.record(outputs, lower_is_better=lower),
         line=judged.understood(outputs, lower_is_better=told),
         notes=(*notes, *left_out, *said),
+        noise=_noise(_as_labels(outputs, wanted.adequate_from, lower=lower).human, outputs.system),
     )
 
 
@@ -173,6 +178,22 @@ def _as_labels(outputs: Outputs, adequate_from: float | None, *, lower: bool) ->
         return outputs
     good = outputs.human <= adequate_from if lower else outputs.human >= adequate_from
     return replace(outputs, human=np.where(np.isfinite(outputs.human), good.astype(float), np.nan))
+
+
+def _noise(human: Floats, system: Ints) -> Floats | None:
+    """Return the variance of each output's mean rating over what its raters might have said as well.
+
+    It is that of ratings of an output, pooled over a system's outputs with several; None where some system has none.
+    """
+    rated = np.isfinite(human)
+    n = rated.sum(1)
+    mean = np.where(rated, human, 0.0).sum(1) / np.maximum(n, 1)
+    square = np.where(rated, (human - mean[:, None]) ** 2, 0.0).sum(1)
+    free = np.bincount(system, np.maximum(n - 1, 0))
+    if not free[np.unique(system[n > 0])].all():
+        return None
+    pooled = np.bincount(system, square) / np.maximum(free, 1)
+    return np.asarray(np.where(n > 0, pooled[system] / np.maximum(n, 1), np.nan))
 
 
 def _documents(outputs: Outputs) -> tuple[Ints, int, tuple[str, ...]]:

@@ -17,13 +17,13 @@ from simlab.analysis.preferences.families import holm_of_e_values
 from simlab.analysis.preferences.fresh import highest_evidence
 from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.strengths import Strengths
-from simlab.analysis.preferences.votes import FEWEST, Votes, drawn
+from simlab.analysis.preferences.votes import FEWEST, Votes, drawn, own_number
 from simlab.concluding.conclusion import Control, Interval, Repetition
 from simlab.concluding.preferences.claims import Claims
 from simlab.fitting.predictions import prediction_interval
-from simlab.fitting.preferences.moments import VoteWorld, own_tastes, world_of
+from simlab.fitting.preferences.moments import VoteWorld, own_effects, world_of
 from simlab.rng import stream
-from simlab.types import Array, Bools, Floats
+from simlab.types import Array, Bools, Floats, Ints
 
 STUDIES = 1_000
 DRAWS, EACH = 100, 10
@@ -38,8 +38,8 @@ MOST = 10_000
 PATTERNS = 199
 """Flips of each simulated study: p-values are then multiples of 1/200, and the test is as valid."""
 
-_MOST_TASTES = 2_000_000
-"""Raters times systems squared up to which tastes of the table's own raters are drawn given their votes."""
+_MOST_EFFECTS = 2_000_000
+"""Raters (or items) times systems squared up to which their own effects are drawn given their votes."""
 
 
 class Again(NamedTuple):
@@ -68,15 +68,23 @@ def repetition(
     if not len(claimed):
         return None
     worlds = _worlds(covariance, world, seed)
-    ways: dict[str, Callable[[np.random.Generator, VoteWorld], VoteWorld] | None] = {
-        "srp_new_study": lambda rng, one: one,
-        "srp": _same_raters(votes, fitted),
-    }
+    raters, items = _own(votes, votes.rater, world.taste_sd, fitted), _own(votes, votes.item, world.output_sd, fitted)
+
+    def same_raters(rng: np.random.Generator, one: VoteWorld) -> VoteWorld:
+        return replace(one, taste=None if raters is None else raters(rng))
+
+    def nothing_new(rng: np.random.Generator, one: VoteWorld) -> VoteWorld:
+        return replace(same_raters(rng, one), output=None if items is None else items(rng))
+
     unknown = Interval(np.nan, np.nan, np.nan)
-    shares = {
-        word: unknown if way is None else _confirmed(found, claimed, worlds, way, seed) for word, way in ways.items()
-    }
-    return Repetition(shares["srp"], shares["srp_new_study"], DRAWS * EACH, _named(world))
+    same = _confirmed(found, claimed, worlds, same_raters, seed) if raters else unknown
+    return Repetition(
+        srp=_confirmed(found, claimed, worlds, nothing_new, seed) if raters and items else unknown,
+        srp_new_study=_confirmed(found, claimed, worlds, lambda rng, one: one, seed),
+        studies=DRAWS * EACH,
+        world=_named(world),
+        srp_new_documents=same,
+    )
 
 
 def _worlds(covariance: Floats, world: VoteWorld, seed: int) -> list[VoteWorld]:
@@ -87,15 +95,11 @@ def _worlds(covariance: Floats, world: VoteWorld, seed: int) -> list[VoteWorld]:
     return [replace(world, strength=world.strength + root @ one) for one in z]
 
 
-def _same_raters(votes: Votes, fitted: Strengths) -> Callable[[np.random.Generator, VoteWorld], VoteWorld] | None:
-    """Return what gives a world the table's own raters; None where nobody is named, or they are too many."""
-    if (votes.rater < 0).all() or (int(votes.rater.max()) + 1) * votes.n_systems**2 > _MOST_TASTES:
+def _own(votes: Votes, of: Ints, sd: float, fitted: Strengths) -> Callable[[np.random.Generator], Floats | None] | None:
+    """Return what draws the effects of the table's own raters, or outputs; None where nobody is named, or too many."""
+    if (of < 0).all() or (int(of.max()) + 1) * votes.n_systems**2 > _MOST_EFFECTS:
         return None
-
-    def own(rng: np.random.Generator, world: VoteWorld) -> VoteWorld:
-        return world if not world.taste_sd else replace(world, taste=own_tastes(rng, votes, fitted, world))
-
-    return own
+    return lambda rng: own_effects(rng, votes, own_number(of), sd, fitted) if sd else None
 
 
 def _confirmed(
@@ -181,7 +185,7 @@ def watched(study: Votes, family: Bools, level: float, looks: int = LOOKS) -> bo
 def _named(world: VoteWorld) -> str:
     return (
         "one strength for each system, fitted by moments: what raters prefer beyond it has a standard deviation of "
-        f"{world.taste_sd:.2f} logits, outputs one of {world.output_sd:.2f}; items are new"
+        f"{world.taste_sd:.2f} logits, outputs one of {world.output_sd:.2f}"
     )
 
 

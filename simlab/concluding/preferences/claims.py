@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.analysis.preferences.fresh import CONCENTRATION, fresh, weighed_anytime
-from simlab.analysis.preferences.net_wins import Weighed, weighed
+from simlab.analysis.preferences.net_wins import MANY, OF_MANY, PATTERNS, Weighed, weighed
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import FEWEST, Votes, Way, drawn, per_pair, way_of
 from simlab.concluding.conclusion import Promise, PromiseName
@@ -53,7 +53,8 @@ def taken(held: Held, *, raters_drawn: bool, items_drawn: bool) -> str:
 
 def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> Claims:
     votes, way = held.votes, way_of(held.votes)
-    found = weighed(stream(seed, "conclude", "flips"), votes, way, family, level)
+    n_patterns = PATTERNS if len(votes.pair) < MANY else OF_MANY
+    found = weighed(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
     raters, items = drawn(votes, votes.rater), drawn(votes, votes.item)
     test = {"vote": "exact sign tests, Holm", "both": "flips of raters and of items, max-T"}.get(
         way, f"flips of {way}s, max-T"

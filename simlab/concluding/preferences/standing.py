@@ -15,9 +15,10 @@ from simlab.analysis.preferences.votes import Votes, Way, way_of, way_of_all
 from simlab.concluding.conclusion import System
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.held import Held
+from simlab.concluding.standing import ranks_of
 from simlab.messages import several
 from simlab.rng import stream
-from simlab.types import Array, Floats, Ints
+from simlab.types import Floats, Ints
 
 SPARSE = 0.1
 """Share of pairs that nothing could claim from which on ranks follow from strengths: pairs alone say too little."""
@@ -63,7 +64,7 @@ def systems(held: Held, found: Claims, stands: Standing, level: float) -> list[S
     """Return each system's share of wins against the average of the others, ties half, and its possible ranks."""
     n = votes_of_systems(held.votes)
     ranks = stands.scale.verdict if stands.ranks_by == "strengths" and stands.scale else found.verdict
-    low_rank, high_rank = possible_ranks(ranks, held.votes.n_systems)
+    low_rank, high_rank = ranks_of(ranks, held.votes.n_systems)
     share, low, high = shares(held, stands, level)
     return [
         System(name, *row)
@@ -98,14 +99,6 @@ def shares(held: Held, stands: Standing, level: float) -> tuple[Floats, Floats, 
         low, high = (1 / (1 + np.exp(-(logit + side * reach))) for side in (-1, 1))
     low[stands.fitted.without_lower], high[stands.fitted.without_upper] = 0.0, 1.0
     return share, np.asarray(low).reshape(n), np.asarray(high).reshape(n)
-
-
-def possible_ranks(verdict: Array, n_systems: int) -> tuple[Ints, Ints]:
-    """Return the best and the worst rank that each system may have: those that beat it are above, the beaten below."""
-    first, second = np.triu_indices(n_systems, 1)
-    beats = np.zeros((n_systems, n_systems), np.int64)
-    beats[first, second], beats[second, first] = verdict > 0, verdict < 0
-    return 1 + beats.sum(0), n_systems - beats.sum(1)
 
 
 def votes_of_systems(votes: Votes) -> Ints:

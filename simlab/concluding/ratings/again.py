@@ -14,7 +14,7 @@ import numpy as np
 
 from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Repetition
-from simlab.concluding.ratings.findings import claims_something, family_of
+from simlab.concluding.ratings.judging import claims_something, family_of
 from simlab.concluding.wanted import Wanted
 from simlab.fitting.repetitions import TableWorld, table_world
 from simlab.fitting.report import INTERVAL
@@ -57,8 +57,10 @@ def with_again(
     if name_of(config["analysis"]["normalization"]) == "error":
         return _unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
     prepared = prepare(_with_fewer_flips(config))
-    verdict = np.array([pair.verdict for pair in found.pairs])
     family = family_of(collected.frame.system_names, wanted.against)
+    # A conclusion holds the pairs of its family alone; a repetition gives the leads of all.
+    verdict = np.zeros(len(family), np.int64)
+    verdict[family] = [pair.verdict for pair in found.pairs]
     drawn = "raters" in found.about["drawn"]
     study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level)
     try:

@@ -7,23 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.settling import detectable
-from simlab.concluding.conclusion import Conclusion, System
-from simlab.concluding.ratings.intervals import DOCUMENTS, Spans, drawn_by, of_pairs, spans
+from simlab.concluding.conclusion import Conclusion, Promise, System
+from simlab.concluding.ratings.intervals import DOCUMENTS, Spans, drawn_by
+from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
 from simlab.concluding.ratings.limits import warnings_of
-from simlab.concluding.ratings.pairs import Verdicts, pairs_of
+from simlab.concluding.ratings.pairs import pairs_of
 from simlab.concluding.ratings.people import raters_of
 from simlab.concluding.ratings.promising import Basis, promise
 from simlab.concluding.ratings.systems import systems_of
 from simlab.concluding.standing import groups_of
 from simlab.concluding.wanted import Wanted
-from simlab.formulas import passes
-from simlab.messages import legible, or_nearest
 from simlab.parts import name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared, prepare
-from simlab.types import Array, Bools, Collected, InputError, Rated
+from simlab.types import Array, Bools, Collected, ImpossibleValue, InputError, Rated
 
 
 class Table(NamedTuple):
@@ -47,46 +45,44 @@ def concluded(
     for a baseline that is not there, and for a family of pairs that the test cannot judge together.
     """
     prepared = prepare(config)
-    if prepared.multiplicity == "max_t" and prepared.family is None:
-        raise InputError(
-            "decision.multiplicity=max_t needs a test by flips, and "
-            f"analysis.test={name_of(config['analysis']['test'])} has none; choose "
-            "decision.multiplicity=holm, or analysis.test=rater_flips, crossed_flips or permutation"
-        )
-    names = collected.frame.system_names
-    family = family_of(names, wanted.against)
-    scores = scored(prepared, collected)
-    rated = rated_of(collected, scores, document_totals(prepared, collected))
+    check(config, prepared, collected)
+    frame, test = collected.frame, config["analysis"]["test"]
+    family = family_of(frame.system_names, wanted.against)
+    rated = _rated(prepared, collected)
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
-    found = _verdicts(prepared, collected, outcome, rated, family)
-    told = _spans(config, prepared, collected, rated, family)
-    drawn = drawn_by(config["analysis"]["test"])
-    pairs = pairs_of(names, found, told, wanted, lower_is_better=collected.frame.lower_is_better)
+    found = verdicts(prepared, collected, outcome, rated, family)
+    told, drawn = uncertainty_of(config, prepared, collected, rated, family), drawn_by(test)
     systems = systems_of(collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level)
-    basis = Basis(
-        prepared.level,
-        prepared.multiplicity,
-        int(family.sum()),
-        wanted.against,
-        drawn,
-        collected.frame.n_raters,
-        table.raters_named,
-    )
     return Conclusion(
         question="rate",
         read=table.read,
         line=table.line,
         unit=_unit(config),
-        lower_is_better=collected.frame.lower_is_better,
-        promise=promise(basis),
+        lower_is_better=frame.lower_is_better,
+        promise=_promised(prepared, wanted, table, drawn, int(family.sum()), frame.n_raters),
         systems=systems,
-        pairs=pairs,
+        pairs=pairs_of(frame.system_names, found, told, wanted, lower_is_better=frame.lower_is_better),
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
         detectable=_detectable(told, family),
-        about=_about(config, wanted, drawn, systems, found.verdict, names),
+        about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
         warnings=(*_alone(table), *warnings_of(collected, told, prepared, drawn, found)),
     )
+
+
+def _rated(prepared: Prepared, collected: Collected) -> Rated:
+    """Normalise ratings and add them up; raise InputError where a normalisation makes them what they cannot be."""
+    try:
+        return rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
+    except ImpossibleValue as error:
+        raise InputError(f"{error}; choose another normalization") from error
+
+
+def _promised(
+    prepared: Prepared, wanted: Wanted, table: Table, drawn: frozenset[str], n_pairs: int, n_raters: int
+) -> Promise:
+    level, multiplicity = prepared.level, prepared.multiplicity
+    return promise(Basis(level, multiplicity, n_pairs, wanted.against, drawn, n_raters, table.raters_named))
 
 
 def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -98,58 +94,6 @@ def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:
 def _alone(table: Table) -> tuple[str, ...]:
     said = "the table does not say which segments belong to one document; where these are alike, claims are too many"
     return (said,) if table.lone_segments else ()
-
-
-def family_of(names: Sequence[str], against: str | None) -> Bools:
-    """Mark the pairs that the promise is about; raise InputError, naming the nearest, for no system of the table."""
-    first, second = np.triu_indices(len(names), 1)
-    if against is None:
-        return np.ones(len(first), bool)
-    if against not in names:
-        raise InputError(
-            f"--against {legible(against, 60)}: no such system was rated; "
-            f"{or_nearest(against, names, 'there are', 300)}"
-        )
-    baseline = list(names).index(against)
-    return np.asarray((first == baseline) | (second == baseline))
-
-
-def claims_something(prepared: Prepared, collected: Collected, family: Bools) -> bool:
-    """Tell whether any pair of the family is claimed: by max-T that needs its largest statistic alone."""
-    if prepared.multiplicity == "max_t" and prepared.family is not None:
-        rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
-        of = of_pairs(prepared.family(collected.streams("test"), rated), family)
-        return bool(passes(of.max_t(), prepared.level).any())
-    outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
-    if family.all() or prepared.multiplicity == "none":
-        return bool((outcome["significant"] & family).any())
-    rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
-    return bool(_verdicts(prepared, collected, outcome, rated, family).verdict.any())
-
-
-def _verdicts(
-    prepared: Prepared, collected: Collected, outcome: Mapping[str, Array], rated: Rated, family: Bools
-) -> Verdicts:
-    """Take what the kind of study says of all pairs; of fewer, adjust p-values for these alone."""
-    p_value, direction = outcome["p_value"], outcome["direction"]
-    if family.all() or prepared.multiplicity == "none":
-        changed, significant = outcome.get("adjusted_p_value", p_value), outcome["significant"] & family
-        return Verdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
-    changed = np.full(len(p_value), np.nan)
-    if prepared.multiplicity == "max_t" and prepared.family is not None:
-        of = of_pairs(prepared.family(collected.streams("test"), rated), family)
-        changed[family] = np.maximum(of.max_t(), p_value[family])
-    else:
-        changed[family] = adjusted(p_value[family], "bh" if prepared.multiplicity == "bh" else "holm")
-    significant = passes(np.where(family, changed, 1.0), prepared.level) & (direction != 0) & family
-    return Verdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
-
-
-def _spans(config: Mapping[str, Any], prepared: Prepared, collected: Collected, rated: Rated, family: Bools) -> Spans:
-    """Return the uncertainty of differences: all at once, where that is what is promised of claims."""
-    at_once = prepared.multiplicity not in ("none", "bh")
-    rng = collected.streams("intervals") if at_once else None
-    return spans(config["analysis"]["test"], rated, family, prepared.level, rng)
 
 
 def _detectable(told: Spans, family: Bools) -> float | None:
@@ -187,6 +131,3 @@ def _about(
         **({"margin": wanted.margin} if wanted.margin is not None else {}),
         **({"against": wanted.against} if wanted.against is not None else {}),
     }
-
-
-__all__ = ["Table", "claims_something", "concluded", "family_of"]

@@ -10,6 +10,7 @@ import numpy as np
 from simlab.analysis.multiplicity import Family
 from simlab.analysis.raters.uncertainty import Uncertainty, of_both, of_documents, of_raters, of_t_tests
 from simlab.analysis.simultaneous import bar
+from simlab.formulas import SLACK
 from simlab.parts import name_of
 from simlab.types import Bools, Floats, Rated
 
@@ -34,6 +35,10 @@ _OF: Mapping[str, Callable[[Rated], Uncertainty]] = {
 
 FLIPS = 2000
 """Patterns of flips that intervals rest on."""
+
+
+FEW, MUCH = 12, 1.2
+"""Below so many units intervals are of Bonferroni's t; bounds of flips beyond it by this factor come from few units."""
 
 
 class Spans(NamedTuple):
@@ -73,27 +78,40 @@ def uncertainty(test: Mapping[str, Any], rated: Rated) -> Uncertainty:
     return _OF.get(name_of(test), of_documents)(rated)
 
 
-def spans(test: Mapping[str, Any], rated: Rated, family: Bools, level: float, rng: np.random.Generator | None) -> Spans:
+def spans(
+    test: Mapping[str, Any],
+    rated: Rated,
+    family: Bools,
+    level: float,
+    rng: np.random.Generator | None,
+    times: int = 1,
+) -> Spans:
     """Return the uncertainty of all differences of a family of pairs at once; with no `rng`, of each by itself.
 
-    The bar is that of flips, or of Bonferroni's t where that is lower: with few raters, or pairs of few documents among
-    others of many, flips alone would leave everything without bounds. Tests without flips have t only.
+    The bar is that of flips; Bonferroni's t where units are few, whose flips vary too little, and where it is much
+    lower: pairs of few documents among others of many would else leave all without bounds. Tests without flips have t.
+    `times` is what the analysis multiplies p-values by at most: what cannot be claimed then has no bounds.
     """
     of = uncertainty(test, rated)
-    if rng is None:
-        return Spans(of, _by_t(of.freedom, level), _per_document(rated))
-    reach = _by_t(of.freedom, level / max(int(family.sum()), 1))
+    enough = _enough(test, of, level / times)
+    shared = 1 if rng is None else max(int(family.sum()), 1)
+    reach = _by_t(of.freedom, level / shared)
     met = family & (of.documents > 0)
-    if of.parts and met.any():
-        reach = np.fmin(reach, bar(rng, of.parts, met, level, FLIPS))
-    return Spans(of, np.where(_enough(test, of, level), reach, np.inf), _per_document(rated))
+    if rng is not None and of.parts and met.any():
+        of_flips = bar(rng, of.parts, met, level, FLIPS)
+        many = np.min([part.n for part in of.parts], axis=0) >= FEW
+        reach = np.where(many & (of_flips <= MUCH * reach), of_flips, reach)
+    return Spans(of, np.where(enough, reach, np.inf), _per_document(rated))
 
 
 def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
-    """Tell which pairs have so many units that flips of them may have a p-value as small as the level."""
+    """Tell which pairs have so many units, and flips, that a p-value may be as small as the level."""
     # Documents decide how flips of all raters the same way come out: every other time as seen.
     n = {"rater_flips": of.raters, "crossed_flips": of.raters + 1, "permutation": of.documents}.get(name_of(test))
-    return np.ones(len(of.means), bool) if n is None else 2.0 ** (1 - n) <= level
+    if n is None:
+        return np.ones(len(of.means), bool)
+    flips = int(test.get("flips", test.get("permutations", FLIPS)))
+    return np.asarray(np.maximum(2.0 ** (1 - n), 1 / (1 + flips)) <= level + SLACK)
 
 
 def _per_document(rated: Rated) -> Floats:

@@ -17,6 +17,7 @@ from simlab.types import Bools, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
 
 BLUE, VERMILION, GREY = styles.COLOURS[0], styles.COLOURS[1], "#8C8C8C"
 MOST_EDGES = 80
@@ -41,9 +42,10 @@ def draw(axes: Axes, found: Conclusion, systems: Sequence[System]) -> set[str]:
         for better, worse in np.argwhere(edges):
             if better in known and worse in known:
                 _arrow(axes, (estimate[better], better), (estimate[worse], worse), bend, looks)
-    axes.hlines(known, low[known], high[known], color=BLUE, linewidth=2.2, alpha=0.6, zorder=3)
+    bottom, top, limits = drawable(estimate[known], low[known], high[known])
+    axes.hlines(known, bottom, top, color=BLUE, linewidth=2.2, alpha=0.6, zorder=3)
     axes.plot(estimate[known], known, "o", color=BLUE, markersize=5.5, zorder=4)
-    _limit(axes, low[known], high[known])
+    axes.set_xlim(*limits)
     _label(axes, found, systems)
     return {name for name, edges in ((NEAREST if cut else BETTER, straight), (CIRCLE, circular)) if edges.any()}
 
@@ -97,12 +99,19 @@ def _arrow(
     )
 
 
-def _limit(axes: Axes, low: Floats, high: Floats) -> None:
-    """Show all intervals that end, with some room beside them."""
-    ends = np.concatenate([low, high])
-    if (ends := ends[np.isfinite(ends)]).size:
-        room = 0.05 * max(float(np.ptp(ends)), 1e-9)
-        axes.set_xlim(ends.min() - room, ends.max() + room)
+def drawable(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats, tuple[float, float]]:
+    """Return bounds that can be drawn, and limits of the axis: an interval without an end leaves the panel.
+
+    Unknown ones are nowhere. `values` are shown whatever the bounds.
+    """
+    bottom, top = np.asarray(low, float), np.asarray(high, float)
+    ends = np.concatenate([np.atleast_1d(np.asarray(values, float)), bottom, top])
+    ends = ends[np.isfinite(ends)]
+    least, most = (float(ends.min()), float(ends.max())) if ends.size else (0.0, 1.0)
+    room = 0.05 * max(most - least, 1e-9)
+    limits = least - room, most + room
+    beyond = limits[0] - (most - least), limits[1] + (most - least)
+    return np.where(np.isneginf(bottom), beyond[0], bottom), np.where(np.isposinf(top), beyond[1], top), limits
 
 
 def _label(axes: Axes, found: Conclusion, systems: Sequence[System]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, Metric, Pair, Rater
 from simlab.drawing.figures import styles
-from simlab.drawing.figures.conclusion_order import BLUE, GREY, VERMILION
+from simlab.drawing.figures.conclusion_order import BLUE, GREY, VERMILION, drawable
 from simlab.drawing.text.conclusion_metrics import QUALITIES, VERDICTS
 from simlab.drawing.text.conclusion_numbers import measure, short
 from simlab.drawing.text.conclusion_pairs import is_compared, open_pairs, ordered, oriented
@@ -57,10 +57,14 @@ def draw_pairs(axes: Axes, found: Conclusion, pairs: Sequence[Pair]) -> set[str]
     axes.axvline(0, color="0.6", linewidth=1)
     if (margin := found.about.get("margin")) is not None:
         axes.axvspan(-margin, margin, color="#009E73", alpha=0.12, linewidth=0)
+    known = [one if is_compared(one) else one._replace(low=math.nan, high=math.nan) for one in pairs]
+    values = [0.0, *(one.difference for one in known)]
+    low, high, limits = drawable(values, [one.low for one in known], [one.high for one in known])
+    axes.set_xlim(*limits)
     for row, (one, state) in enumerate(zip(pairs, states, strict=True)):
         looks = LOOKS[state]
         if is_compared(one):
-            axes.hlines(row, one.low, one.high, color=looks["color"], linewidth=1.4)
+            axes.hlines(row, low[row], high[row], color=looks["color"], linewidth=1.4)
         at = one.difference if is_compared(one) else 0.0
         axes.plot(at, row, linestyle="", markersize=5, zorder=4, **looks)
     what = found.about.get("difference", f"difference, {found.unit}" if found.unit else "difference")
@@ -93,7 +97,10 @@ def draw_raters(axes: Axes, found: Conclusion, raters: Sequence[Rater]) -> None:
     """Draw how far above the others raters score the same outputs."""
     axes.axvline(0, color="0.6", linewidth=1)
     rows, names = range(len(raters)), short([one.rater for one in raters], MOST_LETTERS)
-    axes.hlines(rows, [one.low for one in raters], [one.high for one in raters], color=BLUE, linewidth=1.6, alpha=0.6)
+    values = [0.0, *(one.leniency for one in raters)]
+    low, high, limits = drawable(values, [one.low for one in raters], [one.high for one in raters])
+    axes.set_xlim(*limits)
+    axes.hlines(rows, low, high, color=BLUE, linewidth=1.6, alpha=0.6)
     axes.plot([one.leniency for one in raters], rows, "o", color=BLUE, zorder=4)
     unit = f", {found.unit}" if found.unit else ""
     _rows(axes, [f"{names[one.rater]} ({one.n:,})" for one in raters], f"leniency{unit}")

@@ -12,6 +12,7 @@ from simlab.concluding.conclusion import Conclusion, Interval, More
 from simlab.drawing.text import tables
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
+from simlab.types import COMPARE
 
 MOST_DECIMALS = 4
 HELD = "\N{NO-BREAK SPACE}"
@@ -35,9 +36,14 @@ def decimals_of(halves: Iterable[float]) -> int:
 
 def measure(found: Conclusion) -> tuple[str, str]:
     """Name what is estimated of each system, and what it is counted in ("": it is a share, which its name says)."""
-    if found.unit.startswith("share"):
+    if "share" in found.unit:
         return found.unit, ""
     return str(found.about.get("estimate", "mean")), found.unit
+
+
+def uncorrected(question: str) -> str:
+    """Name the tests that a negative control holds against the analysis."""
+    return "sign tests of comparisons" if question == COMPARE else "t tests over segments"
 
 
 def unit_of_differences(found: Conclusion) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from simlab.concluding.conclusion import Conclusion, Control, Followed, Rater, Repetition
+from simlab.concluding.conclusion import Conclusion, Followed, Rater, Repetition
 from simlab.drawing.text import conclusion_metrics as metrics
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import conclusion_pairs as pairs
@@ -76,7 +76,7 @@ def _below(found: Conclusion, digits: int, brief: bool) -> Iterator[str]:
     yield from _raters(found.raters, digits)
     yield from (numbers.filled(one) for one in found.lines)
     yield from _again(found, brief)
-    yield from _checked(found.control)
+    yield from _checked(found)
     yield from pairs.without(found, digits)
 
 
@@ -122,13 +122,16 @@ def _after(again: Repetition, brief: bool) -> str:
     return f"after the fact, 90 % intervals; {again.studies:,} studies in worlds fitted to this table: {again.world}"
 
 
-def _checked(held: Control | None) -> Iterator[str]:
+def _checked(found: Conclusion) -> Iterator[str]:
     """Say what studies like this one claim where there is nothing to claim."""
-    if held is None:
+    if (held := found.control) is None:
         return
     some = numbers.percent(held.some_claim, held.some_claim_mcse)
-    uncorrected = numbers.percent(held.uncorrected, held.uncorrected_mcse)
+    plain = numbers.percent(held.uncorrected, held.uncorrected_mcse)
+    said = f"uncorrected {numbers.uncorrected(found.question)}: in {plain}"
+    if held.watched is not None:
+        said += f", watched through 300 looks: in {numbers.percent(held.watched, held.watched_mcse or math.nan)}"
     yield numbers.filled(
         f"Check: {held.studies:,} studies like this one, simulated with equal systems: some claim in {some} "
-        f"(promised {numbers.share(held.promised)}); uncorrected t tests over segments: in {uncorrected}."
+        f"(promised {numbers.share(held.promised)}); {said}."
     )

@@ -171,10 +171,11 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
         )
     if (held := found.control) is not None:
         some = numbers.percent(held.some_claim, held.some_claim_mcse)
+        plain = numbers.percent(held.uncorrected, held.uncorrected_mcse)
         yield (
             f"Of {held.studies:,} studies of this design simulated with equal systems {some} make some claim "
-            f"(± Monte-Carlo standard error; promised: {numbers.share(held.promised)}); uncorrected t tests over "
-            f"segments claim something in {numbers.percent(held.uncorrected, held.uncorrected_mcse)}."
+            f"(± Monte-Carlo standard error; promised: {numbers.share(held.promised)}); uncorrected "
+            f"{numbers.uncorrected(found.question)} claim something in {plain}."
         )
 
 

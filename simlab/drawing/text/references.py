@@ -75,6 +75,11 @@ METHODS = {
         "each pair was compared by flipping the signs of whole raters, so that the test speaks of raters like these",
         ("Canay et al. 2017",),
     ),
+    "crossed_flips": Method(
+        "each pair was compared by flipping the signs of whole raters and of whole documents, so that the test speaks "
+        "of raters and documents like these",
+        ("Canay et al. 2017", "Cameron et al. 2011"),
+    ),
     "flips": Method("signs of whole clusters of answers were flipped at random", ("Canay et al. 2017",)),
     "document_flips": Method(
         "each pair was compared by flipping the signs of whole documents, which takes these raters as given",

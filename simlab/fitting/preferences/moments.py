@@ -30,7 +30,8 @@ _NODES, _HALVINGS = 15, 40
 class VoteWorld:
     """Hold a world in logits: `strength[system]`, `log_ties`, spreads of raters' tastes and of outputs.
 
-    `taste[rater, system]` are the tastes of the table's own raters, None where they are drawn anew.
+    `taste[rater, system]` are the tastes of the table's own raters, `output[item, system]` what its own outputs are
+    worth beyond their systems; None where they are drawn anew.
     """
 
     strength: Floats
@@ -38,25 +39,24 @@ class VoteWorld:
     taste_sd: float
     output_sd: float
     taste: Floats | None = None
+    output: Floats | None = None
 
     def equal(self) -> VoteWorld:
         """Return the same world with systems that are equal."""
         return replace(self, strength=np.zeros_like(self.strength))
 
     def vote(self, rng: np.random.Generator, votes: Votes) -> Ints:
-        """Draw what the same raters seats and items say: `[vote]`, +1, 0, -1; outputs are new ones."""
-        n = votes.n_systems
-        first, second = (one[votes.pair] for one in np.triu_indices(n, 1))
-        rater, item = own_number(votes.rater), own_number(votes.item)
+        """Draw votes in the same places: `[vote]`, +1, 0, -1; raters and outputs are new where none are told."""
+        first, second = (one[votes.pair] for one in np.triu_indices(votes.n_systems, 1))
         d = self.strength[first] - self.strength[second]
-        taste = self.taste
-        if taste is None and self.taste_sd:
-            taste = self.taste_sd * rng.standard_normal((int(rater.max()) + 1, n))
-        if taste is not None:
-            d = d + taste[rater, first] - taste[rater, second]
-        if self.output_sd:
-            output = self.output_sd * rng.standard_normal((int(item.max()) + 1, n))
-            d = d + output[item, first] - output[item, second]
+        for of, own, sd in (
+            (own_number(votes.rater), self.taste, self.taste_sd),
+            (own_number(votes.item), self.output, self.output_sd),
+        ):
+            if own is None and not sd:
+                continue
+            shift = sd * rng.standard_normal((int(of.max()) + 1, votes.n_systems)) if own is None else own
+            d = d + shift[of, first] - shift[of, second]
         chance = probabilities(d, self.log_ties)
         u = rng.random(len(d))
         return np.asarray(1 - (u > chance[:, 0]).astype(np.int64) - (u > chance[:, 0] + chance[:, 1]))
@@ -73,21 +73,24 @@ def world_of(votes: Votes, fitted: Strengths) -> VoteWorld:
     return VoteWorld(strength, _ties(votes, strength, fitted.log_ties, shift), taste, output)
 
 
-def own_tastes(rng: np.random.Generator, votes: Votes, fitted: Strengths, world: VoteWorld) -> Floats:
-    """Draw the tastes of the table's raters given their votes, `[rater, system]`: normal around one Newton step."""
-    n, raters = votes.n_systems, own_number(votes.rater)
+def own_effects(rng: np.random.Generator, votes: Votes, of: Ints, sd: float, fitted: Strengths) -> Floats:
+    """Draw what the table's own raters prefer, or its outputs are worth, given votes: `[of, system]`.
+
+    `of[vote]` numbers raters, or items. Normal around one Newton step from strengths alone.
+    """
+    n = votes.n_systems
     chance = probabilities(distances(fitted.value), fitted.log_ties)
     net = chance[:, 0] - chance[:, 2]
     score = (votes.value - net[votes.pair]) / 2
     information = ((chance[:, 0] + chance[:, 2] - net**2) / 4)[votes.pair]
     first, second = (one[votes.pair] for one in np.triu_indices(n, 1))
-    slope = np.zeros((int(raters.max()) + 1, n))
-    np.add.at(slope, (raters, first), score)
-    np.add.at(slope, (raters, second), -score)
+    slope = np.zeros((int(of.max()) + 1, n))
+    np.add.at(slope, (of, first), score)
+    np.add.at(slope, (of, second), -score)
     curve = np.zeros((len(slope), n, n))
     for i, j, sign in ((first, first, 1), (second, second, 1), (first, second, -1), (second, first, -1)):
-        np.add.at(curve, (raters, i, j), sign * information)
-    curve += np.eye(n) / world.taste_sd**2
+        np.add.at(curve, (of, i, j), sign * information)
+    curve += np.eye(n) / sd**2
     covariance = np.linalg.inv(curve)
     mean = np.einsum("rij,rj->ri", covariance, slope)
     noise = rng.standard_normal(slope.shape)

@@ -51,7 +51,7 @@ def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[
         need(16 if fresh else 0, systems, items, seats),
         need(200, systems, asked, each),
         need(12, systems, items, each),
-        need(18, size.pairs, permutations),
+        need(60 if test.get("_target_", "").endswith(".crossed_flips") else 18, size.pairs, permutations),
         need(8, systems, chosen, permutations) if permutations.n > 1 else need(0, permutations),
         need(60 + 20 * studies, size.pairs),
         need(2, systems, documents, seats),

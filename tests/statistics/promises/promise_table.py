@@ -23,6 +23,7 @@ import mean_promises as mean  # noqa: E402
 import preference_promises as preference  # noqa: E402
 import rater_promises as rater  # noqa: E402
 import shared_calibration_promises as shared  # noqa: E402
+import vote_promises as vote  # noqa: E402
 from promise_rows import Row  # noqa: E402
 
 ERRORS = 3
@@ -86,6 +87,12 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(preference.documents, 6000),
         Part(preference.equivalence_errors),
         Part(preference.equivalence_power),
+    ),
+    "Preferences: conclusions from tables of votes": (
+        Part(vote.errors, 1000),
+        Part(vote.controls, 1000),
+        Part(vote.power, 200),
+        Part(vote.scales, 800),
     ),
 }
 

@@ -54,6 +54,7 @@ def drawn(rng: np.random.Generator, world: World) -> Evidence:
     return Evidence(
         system_names=tuple(f"s{k + 1}" for k in range(n_systems)),
         system=np.repeat(np.arange(n_systems), n_items),
+        item=np.tile(np.arange(n_items), n_systems),
         document=np.tile(document, n_systems),
         n_documents=n_documents,
         human=human.ravel(),

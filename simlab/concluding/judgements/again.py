@@ -1,0 +1,92 @@
+"""Say how a repetition of a study of judgements would come out, and what is claimed about equal systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlab.analysis.means import document_worlds
+from simlab.analysis.means.document_pairs import Influence
+from simlab.analysis.means.document_worlds import Segments
+from simlab.analysis.means.documents import Totals
+from simlab.concluding.conclusion import Control, Interval, Pair, Repetition
+from simlab.concluding.judgements.gathering import Evidence
+from simlab.rng import stream
+from simlab.types import Bools, Floats, Ints
+
+STUDIES = 1_000
+OPEN = Interval(float("nan"), float("nan"), float("nan"))
+WORLD = "documents of this table drawn again whole, the ratings of each system moved to one mean"
+TRUE = "true means normal about a common one, given this table; documents bring what they brought here"
+
+
+def control(
+    evidence: Evidence,
+    systems: Ints,
+    of: Totals,
+    places: tuple[Ints, Ints],
+    *,
+    corrected: bool,
+    level: float,
+    seed: int,
+) -> Control:
+    """Carry out studies like this one on equal systems; count those that claim something, and what t tests claim."""
+    studies = document_worlds.affordable(of, len(places[0]), STUDIES)
+    found, documents = document_worlds.some_claims(
+        stream(seed, "conclude", "control"), of, places, corrected=corrected, level=level, studies=studies
+    )
+    naive = document_worlds.uncorrected(_segments(evidence, systems, places), documents, level)
+    promised, plain = float(found.mean()), float(naive.mean())
+    return Control(studies, promised, _mcse(promised, studies), level, plain, _mcse(plain, studies), WORLD)
+
+
+def repetition(
+    evidence: Evidence, systems: Ints, of: Influence, places: tuple[Ints, Ints], pairs: Sequence[Pair], seed: int
+) -> Repetition:
+    """Say how likely all claims are found again: the same documents rated again by the same, and others by the same."""
+    claimed = np.array([pair.verdict != 0 for pair in pairs])
+    gap = np.array([np.sign(pair.difference) for pair in pairs])
+    claims = places[0][claimed], places[1][claimed], gap[claimed]
+    rng, same = stream(seed, "conclude", "repetition"), OPEN
+    if evidence.noise is not None:
+        same = Interval(*document_worlds.confirmed(rng, of, claims, _noise(evidence, systems)))
+    return Repetition(same, OPEN, 400 * 400, TRUE, Interval(*document_worlds.confirmed(rng, of, claims)))
+
+
+def _mcse(share: float, n: int) -> float:
+    return float(np.sqrt(share * (1 - share) / n))
+
+
+def _noise(evidence: Evidence, systems: Ints) -> Floats:
+    """Return the variance of each system's mean over what the same raters might have said of the same outputs."""
+    rated = evidence.rated
+    noise = np.zeros(len(rated)) if evidence.noise is None else evidence.noise
+    width = len(evidence.system_names)
+    n = np.bincount(evidence.system[rated], minlength=width)
+    return np.asarray((np.bincount(evidence.system[rated], noise[rated], width) / np.maximum(n, 1) ** 2)[systems])
+
+
+def _segments(evidence: Evidence, systems: Ints, places: tuple[Ints, Ints]) -> Segments:
+    """Sum up differences of single outputs of the same item, systems moved to one mean."""
+    laid, document = _by_item(evidence, systems)
+    laid = laid - np.nanmean(laid, 1, keepdims=True)
+    shape = evidence.n_documents, len(places[0])
+    sums = Segments(np.zeros(shape), np.zeros(shape), np.zeros(shape))
+    for pair, (i, j) in enumerate(zip(*(place.tolist() for place in places), strict=True)):
+        gap = laid[i] - laid[j]
+        both: Bools = np.isfinite(gap)
+        at, gap = document[both], gap[both]
+        for into, weight in zip(sums, (None, gap, gap**2), strict=True):
+            into[:, pair] = np.bincount(at, weight, evidence.n_documents)
+    return sums
+
+
+def _by_item(evidence: Evidence, systems: Ints) -> tuple[Floats, Ints]:
+    """Lay ratings out as `[system, item]`, and say each item's document."""
+    n_items = int(evidence.item.max()) + 1
+    laid = np.full((len(evidence.system_names), n_items), np.nan)
+    laid[evidence.system, evidence.item] = evidence.human
+    document = np.zeros(n_items, np.int64)
+    document[evidence.item] = evidence.document
+    return laid[systems], document

@@ -1,0 +1,53 @@
+"""Say what a table tells of a metric: how good it is, whether to mix it in, and what follows if so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simlab.analysis.means.document_pairs import intervals
+from simlab.concluding.conclusion import Estimated, Interval, Metric, Rated
+from simlab.concluding.judgements.asking import Asked, Way, way_of
+from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.posteriors import posteriors
+from simlab.concluding.judgements.quality import Binary, binary, correlations, youden
+from simlab.concluding.judgements.totals import laid
+from simlab.concluding.judgements.verdicts import FEWEST, verdict, width_of
+from simlab.concluding.wanted import Wanted
+
+
+def metric_of(
+    evidence: Evidence, asked: Asked, alone: Way, name: str, wanted: Wanted
+) -> tuple[Metric, Way, Sequence[str]]:
+    """Say what a table tells of a metric, and what follows with it."""
+    of = laid(evidence, name)[1]
+    few = int((of.n > 0).sum(1).min()) < FEWEST
+    way = alone if few else way_of(asked, of, corrected=True)
+    labels = binary(evidence, name, wanted.threshold) if evidence.labels else None
+    says = None if labels is None else labels.says
+    found = verdict(asked, evidence, name, says, alone, way._replace(of=of))
+    quality, spread, posterior, notes = _quality(evidence, name, labels, asked.level)
+    estimates = [*_estimated(asked, "human", alone), *_estimated(asked, "ppi", way), *posterior]
+    metric = Metric(
+        name, found.verdict, found.reason, found.labels, "correlation" if labels is None else "youden", quality,
+        spread, width_of(alone.found, way.found), estimates, way.pairs,
+    )  # fmt: skip
+    return metric, way, notes
+
+
+def _quality(
+    evidence: Evidence, name: str, labels: Binary | None, level: float
+) -> tuple[Sequence[Rated], Interval, Sequence[Estimated], Sequence[str]]:
+    """Return how good a metric is for each system, how far that differs, posteriors of shares, and notes."""
+    if labels is not None:
+        more, said = posteriors(evidence, labels.says, level)
+        return *youden(evidence, labels.says, level), more, (*labels.notes, *said)
+    without = f"{name}: human scores are no labels, so that there is no posterior of shares (--adequate-from X)"
+    return *correlations(evidence, name, level), (), () if evidence.labels else (without,)
+
+
+def _estimated(asked: Asked, method: str, way: Way) -> list[Estimated]:
+    low, high = intervals(way.means, asked.level)
+    return [
+        Estimated(method, name, float(way.means.value[k]), float(low[k]), float(high[k]))
+        for k, name in enumerate(asked.names)
+    ]

@@ -1,0 +1,94 @@
+"""Judge pairs of systems by the analysis of a config: whose they are, what is claimed, how uncertain the rest is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from simlab.analysis.multiplicity import adjusted
+from simlab.analysis.normalization import error, mean
+from simlab.concluding.ratings.intervals import Spans, of_pairs, spans
+from simlab.concluding.ratings.pairs import Verdicts
+from simlab.formulas import passes
+from simlab.messages import legible, or_nearest
+from simlab.parts import chosen, name_of
+from simlab.studies.ratings.concluding import conclude, document_totals, rated_of, scored
+from simlab.studies.ratings.preparing import Prepared
+from simlab.types import Array, Bools, Collected, InputError, Rated
+
+
+def check(config: Mapping[str, Any], prepared: Prepared, collected: Collected) -> None:
+    """Raise InputError for a family of pairs that the test cannot judge, and for factors that mean nothing here."""
+    if prepared.multiplicity == "max_t" and prepared.family is None:
+        raise InputError(
+            "decision.multiplicity=max_t needs a test by flips, and "
+            f"analysis.test={name_of(config['analysis']['test'])} has none; choose "
+            "decision.multiplicity=holm, or analysis.test=rater_flips, crossed_flips or permutation"
+        )
+    section, plugins, seen = config["analysis"]["normalization"], config.get("plugins", ()), collected.seen
+    by_errors = chosen(section, error, plugins)
+    if by_errors and int(seen.errors.min(initial=0)) < 0:
+        raise InputError(
+            "analysis.normalization=error needs the number of errors of each rating, which this table lacks; "
+            "choose zscore, mean or none"
+        )
+    if (by_errors or chosen(section, mean, plugins)) and seen.value.min() < 0 < seen.value.max():
+        raise InputError(
+            f"analysis.normalization={name_of(section)} multiplies the scores of each rater by a factor, and these lie "
+            "on both sides of 0, where no factor makes means agree; choose zscore or none"
+        )
+
+
+def family_of(names: Sequence[str], against: str | None) -> Bools:
+    """Mark the pairs that the promise is about; raise InputError, naming the nearest, for no system of the table."""
+    first, second = np.triu_indices(len(names), 1)
+    if against is None:
+        return np.ones(len(first), bool)
+    if against not in names:
+        raise InputError(
+            f"--against {legible(against, 60)}: no such system was rated; "
+            f"{or_nearest(against, names, 'there are', 300)}"
+        )
+    baseline = list(names).index(against)
+    return np.asarray((first == baseline) | (second == baseline))
+
+
+def verdicts(
+    prepared: Prepared, collected: Collected, outcome: Mapping[str, Array], rated: Rated, family: Bools
+) -> Verdicts:
+    """Take what the kind of study says of all pairs; of fewer, adjust p-values for these alone."""
+    p_value, direction = outcome["p_value"], outcome["direction"]
+    if family.all() or prepared.multiplicity == "none":
+        changed, significant = outcome.get("adjusted_p_value", p_value), outcome["significant"] & family
+        return Verdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
+    changed = np.full(len(p_value), np.nan)
+    if prepared.multiplicity == "max_t" and prepared.family is not None:
+        of = of_pairs(prepared.family(collected.streams("test"), rated), family)
+        changed[family] = np.maximum(of.max_t(), p_value[family])
+    else:
+        changed[family] = adjusted(p_value[family], "bh" if prepared.multiplicity == "bh" else "holm")
+    significant = passes(np.where(family, changed, 1.0), prepared.level) & (direction != 0) & family
+    return Verdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
+
+
+def uncertainty_of(
+    config: Mapping[str, Any], prepared: Prepared, collected: Collected, rated: Rated, family: Bools
+) -> Spans:
+    """Return the uncertainty of differences: all at once, where that is what is promised of claims."""
+    at_once = prepared.multiplicity not in ("none", "bh")
+    rng = collected.streams("intervals") if at_once else None
+    # Holm multiplies the least p-value by the number of pairs.
+    times = int(family.sum()) if prepared.multiplicity == "holm" else 1
+    return spans(config["analysis"]["test"], rated, family, prepared.level, rng, times)
+
+
+def claims_something(prepared: Prepared, collected: Collected, family: Bools) -> bool:
+    """Tell whether any pair of the family is claimed; of max-T the largest statistic alone decides that."""
+    rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
+    if prepared.multiplicity == "max_t" and prepared.family is not None:
+        of = of_pairs(prepared.family(collected.streams("test"), rated), family)
+        return bool(passes(of.max_t(), prepared.level).any())
+    outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
+    return bool(verdicts(prepared, collected, outcome, rated, family).verdict.any())
