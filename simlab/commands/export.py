@@ -13,6 +13,7 @@ from simlab.types import Collected, InputError, Place
 
 if TYPE_CHECKING:
     from simlab.concluding.sheets import As
+    from simlab.engine.ledger import Entry
 
 
 class Again(NamedTuple):
@@ -77,8 +78,16 @@ def carried_out(folder: Path | None, conditions: Sequence[str], place: Place, pl
         "another machine"
         for name in differing[:1]
     ]
-    study = {**config, **{key: entry.config[key] for key in ("measure", "engine") if key in entry.config}}
+    study = {**config, "measure": entry.config.get("measure", {}), "engine": _engine(entry)}
     return Again(config, study, values, place, collected, tuple(doubts))
+
+
+def _engine(entry: Entry) -> dict[str, Any]:
+    """Return how a cell was computed, with the keys that came later, so that its study can be run again."""
+    from simlab.config import compose
+
+    own = entry.config.get("engine", {})
+    return {key: own.get(key, value) for key, value in compose()["engine"].items()}
 
 
 def named(place: Place) -> str:

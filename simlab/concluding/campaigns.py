@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from simlab.concluding.telling import plain, restored
+from simlab.concluding.telling import MOST_VALUES, plain, restored
 from simlab.messages import shown
 from simlab.types import Array, Asked, Bools, Collected, Frame, InputError, Ints, Streams
 
@@ -115,6 +115,8 @@ def _frame_of(held: Any, where: str) -> Frame:
     if documents and len(documents) != len(bucket):
         refuse(where, f"names {len(documents)} documents and has {len(bucket)}")
     check(document, where, "document", shape=(None,), low=0, high=len(bucket))
+    if isinstance(seats, np.ndarray) and len(systems) * len(document) * max(seats.shape[-1:] or (1,)) > MOST_VALUES:
+        refuse(where, "has more outputs than any study")
     if isinstance(seats, np.ndarray) and seats.ndim == 2:
         check(bucket, where, "bucket", shape=(None,), low=0, high=len(seats))
         rater = np.broadcast_to(seats[bucket[document]], (len(systems), len(document), seats.shape[1])).copy()
@@ -151,8 +153,8 @@ def _types(held: Any, where: str) -> Mapping[str, str]:
 
 
 def whole(value: Any, where: str, name: str) -> int:
-    """Return a whole number from 0; raise InputError for anything else."""
-    if type(value) is not int or value < 0:
+    """Return a whole number from 0 that is no larger than any study; raise InputError for anything else."""
+    if type(value) is not int or not 0 <= value <= MOST_VALUES:
         refuse(where, f"has {name}={shown(value)}")
     return value
 

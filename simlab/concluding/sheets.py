@@ -96,7 +96,7 @@ def is_events(path: Path) -> bool:
 
 def refuse_events(path: Path) -> None:
     """Raise InputError for events, which are read by the file that was exported with them."""
-    if is_events(path):
+    if is_events(path) and path.is_file():
         where = legible(path)
         raise InputError(
             f"{where}: holds events, which are read by what was exported beside them: --plan {where}.study.yaml"

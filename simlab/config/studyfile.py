@@ -55,6 +55,8 @@ def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
 
     study = _plain(_checked(content, plugins))
     question = study.pop(QUESTION, None)
+    # How it was measured and computed changes no number, and may be as an older version had it.
+    study = {key: value for key, value in study.items() if key not in ("measure", "engine")}
     config = check(study | {"plugins": _value("plugins", content.get("plugins", []))}, plugins=plugins)
     if question not in (None, implied(config).question):
         config[QUESTION] = question

@@ -26,8 +26,8 @@ from simlab.types import InputError
 MOST_COMPARISONS = 2_000_000
 COUNTS = {"a_wins": FIRST, "ties": TIE, "b_wins": SECOND}
 _NOT_METRICS = frozenset(
-    ("system_a", "system_b", "pair", "item", "rater", "document", "doc", "segment", "source", "seconds", "", *COUNTS)
-)
+    ("system_a", "system_b", "pair", "item", "rater", "document", "doc", "segment", "source", "seconds", "order", "")
+).union(COUNTS)
 
 
 @dataclass(slots=True)

@@ -254,6 +254,8 @@ TAMPERED = [
     lambda held: held["told"]["streams"].update(path=[[1]]),
     lambda held: held["told"].update(paid={"ratings": "much", "cost": 1}),
     lambda held: held["told"].update(answers=-1),
+    lambda held: held["told"].update(answers=10**12),
+    lambda held: held["told"]["frame"].update(systems=[f"s{k}" for k in range(3_000_000)]),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.campaigns import Told, check, in_type, refuse, untold
+from simlab.concluding.campaigns import Told, check, in_type, refuse, untold, whole
 from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
 from simlab.design.protocol import looks
 from simlab.messages import legible, several
@@ -134,6 +134,8 @@ def _check_known(told: Told, config: Mapping[str, Any], where: str) -> None:
         shape = told.metric
         if not isinstance(shape, list) or len(shape) != 3 or shape[0] not in ("int8", "int64") or shape[1] != n_pairs:
             refuse(where, "does not say what its metric compared")
+        whole(shape[2], where, "outputs")
+        whole(n_pairs * shape[2], where, "outputs")
     n_outputs = told.metric[2] if told.metric else 0
     if "can_be_rated" in held:
         check(held["can_be_rated"], where, "can_be_rated", shape=(n_pairs, n_items), dtype="bool")

@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.concluding.conclusion import Conclusion, Pair, Promise, System
-from simlab.concluding.preferences.concluding import of_held
+from simlab.concluding.preferences.concluding import UNIT, of_held
 from simlab.concluding.preferences.held import named_pairs, of_collected
 from simlab.concluding.standing import ranks_of
 from simlab.concluding.wanted import Wanted
@@ -23,7 +23,6 @@ from simlab.types import Array, Collected, InputError
 
 ANYTIME = ("anytime", "betting")
 OF_PRIOR = ("bayes", "human_only")
-UNIT = "mean share of wins"
 
 
 def concluded(
