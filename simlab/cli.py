@@ -401,6 +401,7 @@ def conclude(
         threshold,
         seed,
         told,
+        plugins or [],
     )
     if folder:
         answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])

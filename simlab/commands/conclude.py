@@ -48,6 +48,7 @@ def asked(
     threshold: float | None,
     seed: int,
     told: Told,
+    plugins: Sequence[str] = (),
 ) -> tuple[Path | None, Wanted]:
     """Tell tables from settings, and put what is asked together; raise InputError for what cannot be meant.
 
@@ -68,7 +69,7 @@ def asked(
     second = tables_named[1] if len(tables_named) > 1 else None
     return next(iter(tables_named), None), Wanted(
         told=told,
-        plan=None if plan is None else read_plan(plan),
+        plan=None if plan is None else read_plan(plan, plugins),
         promise=promise,
         level=level,
         metrics=metrics,

@@ -17,6 +17,7 @@ from simlab.fitting.checks import checks
 from simlab.fitting.laws import Fitted, Law, laws
 from simlab.fitting.scales.fitting import LawName
 from simlab.fitting.scales.outputs import OnOutputs, on_outputs
+from simlab.messages import several
 from simlab.tables.held import Ratings, as_errors
 from simlab.types import Floats, InputError
 from simlab.world.fitted import new_raters
@@ -25,6 +26,8 @@ from simlab.world.laws.scales import ScaleEffects, answer_again, with_raters
 
 THOROUGH = 2_000
 """Larger tables are fitted in less time: their systems and raters are known well, whatever the chains leave open."""
+FEWEST = 4
+"""Documents from which a world of further ones is fitted."""
 TABLES = 100
 """Tables that a world is checked with; a page on a fit takes three times as many."""
 
@@ -105,7 +108,7 @@ def table_world(ratings: Ratings, seed: int, draws: int) -> TableWorld:
     """
     counted = as_errors(ratings)
     turned = counted is not ratings
-    _refuse_constant(counted)
+    _refuse_few(counted)
     first = chosen(laws(), counted, "auto")
     found = _looked_at(first, counted, seed, draws, turned)
     for law in _others(first, counted) if found.failed else ():
@@ -118,9 +121,11 @@ def _others(first: Law, ratings: Ratings) -> Iterator[Law]:
     yield from (law for law in laws() if law.name != first.name and law.refused(ratings) is None)
 
 
-def _refuse_constant(ratings: Ratings) -> None:
+def _refuse_few(ratings: Ratings) -> None:
     if ratings.n_systems < 2 or np.ptp(ratings.score) == 0:
         raise InputError("all ratings are the same, or of one system: no world follows from them")
+    if ratings.n_documents < FEWEST:
+        raise InputError(f"{several(ratings.n_documents, 'document')} say too little of others: no world follows")
 
 
 def _looked_at(law: Law, ratings: Ratings, seed: int, draws: int, turned: bool) -> TableWorld:

@@ -56,6 +56,8 @@ def with_again(
     """
     if name_of(config["analysis"]["normalization"]) == "error":
         return _unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
+    if collected.metric is not None:
+        return _unrepeated(found, "worlds fitted to ratings know no metric that corrects them")
     prepared = prepare(_with_fewer_flips(config))
     family = family_of(collected.frame.system_names, wanted.against)
     # A conclusion holds the pairs of its family alone; a repetition gives the leads of all.

@@ -11,11 +11,13 @@ import numpy as np
 
 from simlab.concluding.campaigns import Told, in_type, untold
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.findings import Table
 from simlab.concluding.ratings.findings import concluded as of_ratings
 from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
+from simlab.tables.held import Ratings
 from simlab.tables.numbers import missing
 from simlab.types import Asked, Collected, Frame, InputError, Ints, Seen
 
@@ -169,4 +171,33 @@ def concluded(
     }
     read |= {"better": "lower" if frame.lower_is_better else "higher", "scale": None}
     better = f"; {read['better']} is better"
-    return of_ratings(config, collected, wanted, Table(read, f"{line}{several(raters, 'rater')}{better}"))
+    found = of_ratings(config, collected, wanted, Table(read, f"{line}{several(raters, 'rater')}{better}"))
+    if not wanted.again:
+        return found
+    say("carrying the study out again, in a world fitted to it")
+    return with_again(found, ratings_of(collected), config, collected, wanted)
+
+
+def ratings_of(collected: Collected) -> Ratings:
+    """Take what was collected for a table of its own: documents and segments that nobody rated are not in it."""
+    frame, seen = collected.frame, collected.seen
+    items, item = np.unique(seen.item, return_inverse=True)
+    documents, document = np.unique(frame.document[items], return_inverse=True)
+    names, segments = names_of_items(frame)
+    named = frame.document_names or tuple(dict.fromkeys(names))
+    return Ratings(
+        system=seen.unit,
+        item=item,
+        rater=seen.rater,
+        score=np.asarray(seen.value, float),
+        errors=seen.errors,
+        seconds=np.full(len(item), np.nan),
+        document=document,
+        system_names=frame.system_names,
+        document_names=tuple(named[k] for k in documents),
+        item_names=tuple(f"{names[k]} {segments[k]}" for k in items),
+        rater_names=frame.rater_names,
+        lower_is_better=frame.lower_is_better,
+        scale=None,
+        layout="ratings",
+    )
