@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 from judge_worlds import World, drawn
+from promise_rows import Row, Side
 from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import compared, influence, intervals
@@ -19,6 +22,50 @@ from simlab.rng import stream
 from simlab.types import Floats
 
 LEVEL, FLIPS = 0.05, 499
+EQUAL = {True: np.full(6, 0.7), False: np.zeros(6)}
+PARTLY = {True: np.repeat([0.8, 0.6], 3), False: np.repeat([0.0, 0.5], 3)}
+HARD: Mapping[str, Mapping[str, Any]] = {
+    "few documents": {"n_documents": 24, "labelled": 0.5},
+    "a tenth": {"n_documents": 200, "labelled": 0.1},
+    "unequal": {"n_documents": 80, "labelled": 0.5, "unequal": True},
+    "useless metric": {"n_documents": 80, "labelled": 0.5, "follows": 0.0},
+    "biased metric": {"n_documents": 80, "labelled": 0.5, "follows": 0.9, "bias": np.linspace(0.0, 0.6, 6)},
+    "skewed": {"n_documents": 80, "labelled": 0.5, "skew": 1.5},
+}
+WORDS = {
+    "few documents": "12 of 24 documents rated",
+    "a tenth": "20 of 200 documents rated",
+    "unequal": "40 of 80 documents rated, fewer for some systems",
+    "useless metric": "a metric that follows nothing",
+    "biased metric": "a metric that favours systems",
+    "skewed": "lognormal scores (1.5)",
+}
+
+
+def world_of(name: str, *, equal: bool, labels: bool) -> World:
+    """Return a hard case: six systems, equal or in two groups; documents bring a third of the variance, and tastes."""
+    return World((EQUAL if equal else PARTLY)[labels], labels, document=0.3, taste=0.2, **HARD[name])
+
+
+def claims_of_equal_systems(tables: int) -> Iterator[Row]:
+    """Count tables of equal systems of which something is claimed; tests of single outputs beside it."""
+    for name, labels in product(HARD, (True, False)):
+        if name == "skewed" and labels:
+            continue
+        found = count(world_of(name, equal=True, labels=labels), tables, name)
+        setting = f"{WORDS[name]}, {'labels' if labels else 'scores'}"
+        for way in ("humans", "corrected", "chosen"):
+            yield _row(f"some claim, {SAID[way]}", setting, getattr(found, way), tables)
+        yield _row("some claim, t tests of outputs", setting, found.segments, tables, "control above")
+        if name == "biased metric":
+            yield _row("some claim, the metric's own means", setting, found.plug_in, tables, "control above")
+
+
+SAID = {"humans": "humans alone", "corrected": "PPI++", "chosen": "as the metric's verdict has it"}
+
+
+def _row(name: str, setting: str, value: float, tables: int, side: Side = "at most") -> Row:
+    return Row(name, setting, LEVEL, value, max(mcse(value, tables), mcse(LEVEL, tables) / 2), tables, side)
 
 
 class Counted(NamedTuple):

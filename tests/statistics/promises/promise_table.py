@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[2] / "docs" / "promises.md"
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
+import judge_promises as judge  # noqa: E402
 import mean_promises as mean  # noqa: E402
 import preference_promises as preference  # noqa: E402
 import rater_promises as rater  # noqa: E402
@@ -84,6 +85,7 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(shared.power_as_before, 4000),
         Part(shared.joint_misled, 1000),
     ),
+    "Judgements: what is concluded from a judge and humans": (Part(judge.claims_of_equal_systems, 4000),),
     "Preferences: looking often, with a metric, at many pairs": (
         Part(preference.anytime_errors_alone),
         Part(preference.anytime_errors_with_a_metric, 4000),
