@@ -26,7 +26,7 @@ from simlab.tables.held import Ratings
 from simlab.types import Array, Bools, Collected, Floats, InputError, Streams
 
 STUDIES = 1_000
-FLIPS = 500
+FLIPS = 299
 DRAWS, EACH = 100, 10
 """Draws of what the world may be, and repetitions carried out in each."""
 

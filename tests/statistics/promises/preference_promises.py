@@ -200,7 +200,8 @@ def campaigns(words: str, worlds: int) -> dict[str, np.ndarray]:
     config = compose([f"{key}={settings[key]}" for key in sorted(settings, key=lambda key: "." in key)])
     blocks = [range(start, min(start + 50, worlds)) for start in range(0, worlds, 50)]
     ran = [run_block(config, [Place(0, study=study) for study in block]).arrays for block in blocks]
-    truth = {"true_direction": ran[0]["true_direction"]}
+    # Of a rule that asks about its test set the population's truth is none.
+    truth = {name: ran[0][name] for name in ("true_direction",) if name in ran[0]}
     return truth | {name: np.concatenate([arrays[name] for arrays in ran]) for name in ("verdict", "reference_p")}
 
 
@@ -209,9 +210,8 @@ def families(worlds: int, rules: Sequence[str] = tuple(RULES), nulls: Sequence[s
     for rule in rules:
         for null in nulls:
             ran = campaigns(f"{NULLS[null]} {RULES[rule]}", worlds)
-            truth = ran["true_direction"]
-            if "test set" in rule:
-                truth = np.sign(np.round(ran["reference_p"][..., 0] - ran["reference_p"][..., 2], 9))
+            in_the_set = np.sign(np.round(ran["reference_p"][..., 0] - ran["reference_p"][..., 2], 9))
+            truth = in_the_set if "test set" in rule else ran["true_direction"]
             wrong = (ran["verdict"] != 0) & (ran["verdict"] != truth)
             if "e_bh" in rule:
                 rate = wrong.sum(1) / np.maximum((ran["verdict"] != 0).sum(1), 1)
