@@ -39,7 +39,8 @@ def needed(seen: Seen, limit: float) -> Needed:
 
     What n units without end would show has, given what was seen, the law N(value, noise). For each of its quantiles the
     least number is found after which the estimate, of old and new units, is beyond the bar with that probability. Given
-    a draw from the law, and its number, that is so exactly if the noise is normal and the bar stays as it is.
+    a draw from the law, and its number, that is so exactly if the noise is normal and the bar stays as it is. What was
+    seen was not claimed: an estimate beyond the bar, which flips may hold to a higher one, lies at it.
     """
     from scipy.special import ndtr, ndtri
 
@@ -50,7 +51,8 @@ def needed(seen: Seen, limit: float) -> Needed:
     whole = seen.n + more
     mean = (seen.n * seen.value + end[:, None] * more) / whole
     error = np.sqrt(seen.noise * seen.n * more) / whole
-    bar = seen.bar * np.sqrt(seen.lasting + seen.noise * seen.n / whole)
+    least = abs(seen.value) / np.sqrt(seen.noise + seen.lasting) if seen.noise > 0 else 0.0
+    bar = max(seen.bar, float(least)) * np.sqrt(seen.lasting + seen.noise * seen.n / whole)
     with np.errstate(divide="ignore", invalid="ignore"):
         claims = ndtr((mean - bar) / error) + ndtr((-mean - bar) / error)
     settled = claims >= POWER

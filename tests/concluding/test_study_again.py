@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from simlab.concluding.concluding import conclude
 from simlab.concluding.ratings.again import DRAWS, control, repetition
+from simlab.concluding.ratings.planned import ratings_of
+from simlab.concluding.wanted import Wanted
 from simlab.fitting import repetitions
 from simlab.fitting.repetitions import table_world
 from tests.concluding.repeated_tables import WAYS, compared, study_of, table_of
-from tests.pilots import Truth, pilot
+from tests.pilots import Truth, pilot, write
 
 ROOM = 0.02
 """What 200 true repetitions leave open of a share near 1."""
@@ -69,3 +72,24 @@ def test_repetitions_of_many_tables_lie_where_they_are_expected():
     bias = [row.predicted - row.true for row in by_others]
     # Three raters say little of how raters at large favour systems: what is said of others errs to the careful side.
     assert -0.12 < np.mean(bias) < 0.03
+
+
+def test_a_repetition_against_a_baseline_is_about_its_pairs(tmp_path):
+    file = tmp_path / "pilot.csv"
+    write(pilot(np.random.default_rng(3), n_systems=4, n_documents=20), file)
+    whole, against = (conclude(file, Wanted(against=name), lambda line: None) for name in (None, "S2"))
+    assert len(against.pairs) == 3 < len(whole.pairs)
+    assert against.repetition is not None
+    assert whole.repetition is not None
+    # Fewer claims are confirmed at least as often.
+    assert against.repetition.srp.value >= whole.repetition.srp.value - 0.05
+    assert against.control is not None
+    assert against.control.some_claim <= 0.05 + 3 * against.control.some_claim_mcse
+
+
+def test_a_campaign_that_follows_its_plan_is_carried_out_again(tmp_path):
+    study = study_of(table_of(pilot(np.random.default_rng(4), n_systems=4, n_documents=20)))
+    found = ratings_of(study.collected)
+    assert found.item_names != study.ratings.item_names
+    for name in ("system", "item", "rater", "score", "document"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(study.ratings, name))

@@ -1,4 +1,4 @@
-"""Say how many more comparisons settle a pair, over what its effect may be, and which difference would be found.
+"""Say how many more comparisons settle a pair that may be looked at often, and which difference would be found.
 
 The effect of an open pair is taken to be normal around what was found: nothing else is known of it. A number of
 comparisons settles the pair if a claim comes with 80 % probability. Source: O'Hagan, Stevens and Campbell 2005
@@ -7,10 +7,9 @@ comparisons settles the pair if a claim comes with 80 % probability. Source: O'H
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from simlab.analysis.settling import Needed
 from simlab.types import Floats
 
 POWER = 0.8
@@ -21,37 +20,18 @@ _PARTS = 400
 _STEPS = 1.02
 
 
-class Needed(NamedTuple):
-    """Hold how many more comparisons an open pair needs: the median and the middle half; infinite beyond a limit."""
-
-    median: float
-    low: float
-    high: float
-
-
-def settle(difference: float, sd: float, n: float, critical: float, limit: float) -> Needed:
-    """Return how many more settle a pair where `n` comparisons gave `difference` with an error `sd`, at one look.
-
-    A claim needs `critical` standard errors, which shrink with the root of the number of comparisons.
-
-    >>> settle(0.2, 1e-6, 100.0, 2.0, 1e6).median
-    1.0
-    """
-    effect = _effects(difference, sd)
-    with np.errstate(divide="ignore", over="ignore"):
-        return _summed((critical + _Z_POWER) ** 2 * (sd * np.sqrt(n) / effect) ** 2 - n, limit)
-
-
 def settle_anytime(
     difference: float, sd: float, n: float, decided: float, log_needed: float, concentration: float, limit: float
 ) -> Needed:
-    """Return the same for a mixture e-process that must exceed e^log_needed; `decided` of all votes are no ties."""
-    effect, root = _effects(difference, sd), sd * np.sqrt(n)
-    size = np.geomspace(max(n, 1.0), n + limit, int(np.log1p(limit / max(n, 1.0)) / np.log(_STEPS)) + 2)
-    lead = effect[:, None] * size - _Z_POWER * root * np.sqrt(size)
-    enough = lead >= boundary(size * decided, log_needed, concentration)
-    first = np.where(enough.any(1), size[enough.argmax(1)], np.inf)
-    return _summed(first - n, limit)
+    """Return how many more settle a pair of which `n` comparisons gave `difference` with an error `sd`.
+
+    The pair is claimed once a mixture e-process exceeds e^log_needed; `decided` of all votes are no ties.
+    """
+    effect, root = difference + sd * _quantiles(), sd * np.sqrt(n)
+    more = np.unique(np.ceil(np.geomspace(1.0, limit, int(np.log(limit) / np.log(_STEPS)) + 2)))
+    lead = np.abs(difference * n + effect[:, None] * more) - _Z_POWER * root * np.sqrt(more)
+    enough = lead >= boundary((n + more) * decided, log_needed, concentration)
+    return _summed(np.where(enough.any(1), more[enough.argmax(1)], np.inf), limit)
 
 
 def boundary(decided: Floats | float, log_needed: float, concentration: float) -> Floats:
@@ -65,10 +45,10 @@ def detectable(sd: float, critical: float) -> float:
     return float((critical + _Z_POWER) * sd)
 
 
-def _effects(difference: float, sd: float) -> Floats:
+def _quantiles() -> Floats:
     from scipy.special import ndtri
 
-    return np.asarray(np.abs(difference + sd * ndtri((np.arange(_PARTS) + 0.5) / _PARTS)))
+    return np.asarray(ndtri((np.arange(_PARTS) + 0.5) / _PARTS))
 
 
 def _summed(more: Floats, limit: float) -> Needed:

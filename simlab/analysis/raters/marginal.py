@@ -36,7 +36,9 @@ def means(rated: Rated, *, raters_drawn: bool) -> Means:
         return Means(np.where(size > 0, mean, np.nan), np.sqrt(documents[0]), documents[1])
     raters = _by(rated.rater, rated, share, residual, came)
     cells = _by(rated.rater * rated.n_documents + rated.document, rated, share, residual, came)
-    both = raters[0] + documents[0] - cells[0]
+    # What is not known is infinite, and infinite less infinite is not a number, which is left out.
+    with np.errstate(invalid="ignore"):
+        both = raters[0] + documents[0] - cells[0]
     variance = np.fmax(np.fmax(raters[0], documents[0]), np.where(np.isnan(both), 0.0, both))
     freedom = np.minimum(raters[1], documents[1])
     return Means(np.where(size > 0, mean, np.nan), np.sqrt(variance), freedom)

@@ -9,10 +9,10 @@ from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import Compared
 from simlab.analysis.means.intervals import too_skewed
+from simlab.analysis.settling import POWER
 from simlab.concluding.conclusion import Metric, Promise
 from simlab.concluding.judgements.asking import FLIPS, Asked, Way
 from simlab.concluding.judgements.gathering import Evidence
-from simlab.concluding.judgements.standing import POWER
 
 FEWEST_TO_CLAIM = 6
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import Compared, Influence, intervals, share_intervals
+from simlab.analysis.settling import Seen, needed
 from simlab.concluding.conclusion import More, Pair, System, WithinMargin
-from simlab.types import Bools, Floats, Ints
+from simlab.types import Bools, Ints
 
 LIMIT = 100_000.0
 """More documents than anybody rates are not counted."""
-POWER = 0.8
-QUARTERS = (0.25, 0.5, 0.75)
 
 
 def systems_of(
@@ -84,38 +82,15 @@ def within(low: float, high: float, margin: float) -> WithinMargin:
 def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], each: float) -> list[More]:
     """Count the further rated documents, of so many ratings each, that settle each pair with 80 %.
 
-    That is over what its difference may be, which is normal about what was found, as without any prior; the middle half
-    of that is what `low` and `high` show. What judged documents add to the variance falls with their number; what only
-    the metric has seen falls once more documents are judged than it has seen.
+    What judged documents add to the variance falls with their number; what only the metric has seen is taken to last.
     """
     judged: Bools = np.asarray((of.share > 0).any(0))
-    n_judged, n_all = int(judged.sum()), of.share.shape[1]
     part = of.part[places[0]] - of.part[places[1]]
     own, rest = (part[:, judged] ** 2).sum(1), (part[:, ~judged] ** 2).sum(1)
-    needed = []
-    for k in range(len(own)):
-        reach = float(found.reach[k])
-        if not np.isfinite(reach) or found.se[k] == 0:
-            needed.append([np.inf] * 3)
-            continue
-        effects = _middle(float(found.difference[k]), float(found.se[k]))
-        target = (effects / (reach + ndtri(POWER))) ** 2
-        needed.append([_documents(t, float(own[k]), float(rest[k]), n_judged, n_all) for t in target])
-    return [More("documents", row[1], row[2], row[0], LIMIT, each, "ratings of these two") for row in needed]
-
-
-def _middle(gap: float, se: float) -> Floats:
-    """Return the quarters of the size of an effect that is normal about what was found."""
-    draws = np.abs(gap + se * ndtri((np.arange(2000) + 0.5) / 2000))
-    return np.asarray(np.quantile(draws, QUARTERS))
-
-
-def _documents(target: float, own: float, rest: float, n_judged: int, n_all: int) -> float:
-    """Return how many more judged documents bring the variance down to the target; infinite beyond the limit."""
-    if target <= 0:
-        return np.inf
-    # Within what the metric has seen its part stays; beyond it both fall.
-    k = n_judged * (own / (target - rest) - 1) if target > rest else np.inf
-    if n_judged + k > n_all:
-        k = max((own * n_judged + rest * n_all) / target, n_all) - n_judged
-    return float(np.ceil(max(k, 1.0))) if k <= LIMIT else np.inf
+    numbers = [
+        needed(Seen(float(gap), float(noise), float(lasting), float(reach), int(judged.sum())), LIMIT)
+        for gap, noise, lasting, reach in zip(found.difference, own, rest, found.reach, strict=True)
+    ]
+    return [
+        More("documents", *number, limit=LIMIT, per_unit=each, answers="ratings of these two") for number in numbers
+    ]

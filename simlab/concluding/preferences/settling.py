@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.analysis.preferences.assurance import boundary, detectable, settle, settle_anytime
+from simlab.analysis.preferences.assurance import boundary, detectable, settle_anytime
 from simlab.analysis.preferences.fresh import CONCENTRATION
+from simlab.analysis.settling import Seen, needed
 from simlab.concluding.conclusion import More, WithinMargin
 from simlab.concluding.preferences.claims import Claims
 
@@ -24,12 +25,12 @@ def more(found: Claims, k: int) -> More | None:
     difference = float(of.difference[k])
     if found.promise.name == "anytime":
         decided = (float(np.count_nonzero(found.votes.value[found.votes.pair == k])) + 1) / (n + 1)
-        needed = settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
+        number = settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
     else:
         # Flips of few clusters reach less far than those of the many that more comparisons bring.
         least = float(ndtri(1 - found.promise.level / 2))
-        needed = settle(difference, sd, n, max(of.critical_open, least), LIMIT)
-    return More("comparisons", needed.median, needed.low, needed.high, LIMIT, 1.0, "comparisons of these two")
+        number = needed(Seen(difference, sd**2, 0.0, max(of.critical_open, least), n), LIMIT)
+    return More("comparisons", number.median, number.low, number.high, LIMIT, 1.0, "comparisons of these two")
 
 
 def detectable_difference(found: Claims) -> float | None:

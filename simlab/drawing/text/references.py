@@ -89,7 +89,7 @@ METHODS = {
     "zscore": Method("scores were standardised rater by rater", ("Riley et al. 2024",)),
     "mean": Method("each rater's scores were multiplied so that all raters have one mean", ("Riley et al. 2024",)),
     "error": Method("raters who mark many errors were given more weight", ("Riley et al. 2024",)),
-    "max_t": Method("pairs were corrected for one another by step-down max-T", ("Romano and Wolf 2005",)),
+    "max_t": Method("pairs were corrected for one another by max-T", ("Romano and Wolf 2005",)),
     "holm": Method("pairs were corrected for one another by Holm's step-down", ("Holm 1979",)),
     "bh": Method("the expected share of false claims was bounded", ("Benjamini and Hochberg 1995",)),
     "closed": Method("pairs were corrected for one another by closed testing of e-values", ("Vovk and Wang 2021",)),
