@@ -17,11 +17,12 @@ from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import Compared
 from simlab.analysis.means.metric_gain import Gain, gain
+from simlab.analysis.settling import POWER
 from simlab.concluding.conclusion import MetricVerdict, More
 from simlab.concluding.judgements.asking import Asked, Way
 from simlab.concluding.judgements.bias import Bias, bias_of
 from simlab.concluding.judgements.gathering import Evidence
-from simlab.concluding.judgements.standing import LIMIT, POWER, QUARTERS
+from simlab.concluding.judgements.standing import LIMIT
 from simlab.types import Floats
 
 FEWEST = 10
@@ -29,6 +30,9 @@ FEWEST = 10
 ENOUGH = 20
 """Documents that humans rated, below which no metric is trusted."""
 SHARE_MARGIN = 0.05
+
+QUARTERS = (0.25, 0.5, 0.75)
+"""The middle half, and the median, of what may be."""
 
 
 @dataclass(frozen=True, slots=True)
