@@ -65,6 +65,7 @@ def _metric(metric: Metric) -> dict[str, Any]:
         "verdict": metric.verdict,
         "reason": metric.reason,
         "labels": None if metric.labels is None else _more(metric.labels),
+        "youden": [],
         metric.quality_of: _records(metric.quality),
         "spread": metric.spread._asdict(),
         "width": metric.width,
