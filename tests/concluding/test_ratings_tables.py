@@ -326,3 +326,8 @@ def test_how_ratings_were_collected_is_not_asked(table: Path, word: str) -> None
 def test_a_level_is_said_once(table: Path) -> None:
     with pytest.raises(InputError, match=r"--level 0.1 and decision.level=.2: say it once"):
         found(table, level=0.1, overrides=("decision.level=.2",))
+
+
+def test_ratings_know_no_promise_at_any_look() -> None:
+    with pytest.raises(InputError, match="--promise anytime: is one of preferences"):
+        conclude(EXAMPLE, Wanted(promise="anytime"), lambda line: None)
