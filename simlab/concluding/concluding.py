@@ -32,9 +32,11 @@ def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     if wanted.plan is not None:
         from simlab.concluding.following import conclude as as_planned
 
+        _refuse_anytime(wanted, wanted.plan.question)
         return as_planned(table, wanted, wanted.plan, say)
     refuse_events(table)
     question = question_of(table, wanted)
+    _refuse_anytime(wanted, question)
     if question == COMPARE:
         from simlab.concluding.preferences.concluding import conclude as of_preferences
 
@@ -48,6 +50,13 @@ def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
 
         return of_ratings(table, wanted, say)
     raise InputError(f"{legible(table)}: nothing is concluded from studies that ask to {question}")
+
+
+def _refuse_anytime(wanted: Wanted, question: str) -> None:
+    if wanted.promise == "anytime" and question != COMPARE:
+        raise InputError(
+            "--promise anytime: is one of preferences, vote by vote; leave it out, and look once, at the end"
+        )
 
 
 def question_of(table: Path, wanted: Wanted) -> str:
