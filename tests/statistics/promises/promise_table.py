@@ -56,7 +56,7 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(partial(of_table.errors_and_coverage, tables=(*of_table.TABLES, *of_table.FAR)), 1000),
         Part(of_table.many_to_one, 1000),
         Part(of_table.within_a_margin, 1000),
-        Part(of_table.segment_t_tests, 300),
+        Part(of_table.segment_t_tests, 1000),
     ),
     "Judgements: intervals and differences at few judgements": (
         Part(partial(mean.independent_shares)),
