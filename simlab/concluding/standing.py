@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from simlab.concluding.conclusion import WithinMargin
 from simlab.types import Array, Ints
 
 
@@ -51,3 +52,20 @@ def groups_of(verdict: Array, order: Sequence[int]) -> list[list[int]]:
             runs.append([order[k] for k in range(start, reached)])
         end = max(end, reached)
     return runs
+
+
+def within(low: float, high: float, margin: float, *, lower: bool = False) -> WithinMargin:
+    """Say what an interval of a difference says of a margin; `better` is better by more than it.
+
+    >>> within(-1, 1, 2, lower=False), within(2.5, 4, 2, lower=True), within(-1, 3, 2, lower=False)
+    ('equivalent', 'worse', 'not_inferior')
+    """
+    if lower:
+        low, high = -high, -low
+    if low > margin:
+        return "better"
+    if high < -margin:
+        return "worse"
+    if low > -margin:
+        return "equivalent" if high < margin else "not_inferior"
+    return "not_superior" if high < margin else "open"

@@ -15,7 +15,7 @@ from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.ratings.choosing import config_of, layout_of
 from simlab.concluding.ratings.collecting import collected, in_whole, of_ratings, without
 from simlab.concluding.ratings.findings import Table, concluded
-from simlab.concluding.ratings.pairs import within
+from simlab.concluding.standing import within
 from simlab.concluding.wanted import Wanted
 from simlab.rng import stream
 from simlab.studies.ratings.concluding import conclude as conclude_study

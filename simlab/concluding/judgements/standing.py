@@ -8,7 +8,8 @@ import numpy as np
 
 from simlab.analysis.means.document_pairs import Compared, Influence, intervals, share_intervals
 from simlab.analysis.settling import Seen, needed
-from simlab.concluding.conclusion import More, Pair, System, WithinMargin
+from simlab.concluding.conclusion import More, Pair, System
+from simlab.concluding.standing import within
 from simlab.types import Bools, Ints
 
 LIMIT = 100_000.0
@@ -66,17 +67,6 @@ def pairs_of(
             )
         )
     return pairs
-
-
-def within(low: float, high: float, margin: float) -> WithinMargin:
-    """Say what an interval, higher for better, says of a margin; what is both better and within it is equivalent."""
-    if -margin < low and high < margin:
-        return "equivalent"
-    if low > 0 or high < 0:
-        return "better" if low > 0 else "worse"
-    if low > -margin:
-        return "not_inferior"
-    return "not_superior" if high < margin else "open"
 
 
 def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], each: float) -> list[More]:

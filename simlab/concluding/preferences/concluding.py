@@ -16,6 +16,7 @@ from simlab.concluding.preferences.again import MOST, STUDIES, Again, again
 from simlab.concluding.preferences.claims import Claims, claims
 from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
 from simlab.concluding.preferences.metrics import agreement
+from simlab.concluding.standing import within
 from simlab.concluding.wanted import LEVEL, Wanted
 from simlab.messages import legible
 from simlab.tables import preferences
@@ -135,7 +136,7 @@ def _pair(first: str, second: str, k: int, found: Claims, margin: float | None) 
         adjusted=float(of.adjusted[k]),
         direction=int(found.direction[k]),
         verdict=verdict,
-        within=None if margin is None else settling.within(low, high, margin),
+        within=None if margin is None else within(low, high, margin),
         more=settling.more(found, k),
     )
 

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from simlab.analysis.preferences.assurance import boundary, detectable, settle_anytime
 from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.settling import Seen, needed
-from simlab.concluding.conclusion import More, WithinMargin
+from simlab.concluding.conclusion import More
 from simlab.concluding.preferences.claims import Claims
 
 LIMIT = 100_000.0
@@ -46,18 +46,3 @@ def detectable_difference(found: Claims) -> float | None:
         decided = float(np.mean(found.votes.value != 0)) * n
         size = detectable(sd, 0.0) + float(boundary(decided, of.critical, CONCENTRATION)) / n
     return size if size <= 1 else None
-
-
-def within(low: float, high: float, margin: float) -> WithinMargin:
-    """Answer what a difference is beside a margin that does not matter; `better` is better by more than it.
-
-    >>> within(-0.05, 0.08, 0.1), within(-0.05, 0.2, 0.1), within(-0.3, 0.2, 0.1), within(0.11, 0.5, 0.1)
-    ('equivalent', 'not_inferior', 'open', 'better')
-    """
-    if low > margin:
-        return "better"
-    if high < -margin:
-        return "worse"
-    if low > -margin:
-        return "equivalent" if high < margin else "not_inferior"
-    return "not_superior" if high < margin else "open"

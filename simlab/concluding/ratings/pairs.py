@@ -9,8 +9,9 @@ import numpy as np
 
 from simlab.analysis.settling import Seen, needed
 from simlab.analysis.simultaneous import consistent
-from simlab.concluding.conclusion import More, Pair, WithinMargin
+from simlab.concluding.conclusion import More, Pair
 from simlab.concluding.ratings.intervals import Spans
+from simlab.concluding.standing import within
 from simlab.concluding.wanted import Wanted
 from simlab.types import Array, Bools, Floats
 
@@ -59,23 +60,6 @@ def pairs_of(
         )
         for k in np.flatnonzero(found.family)
     )
-
-
-def within(low: float, high: float, margin: float, *, lower: bool) -> WithinMargin:
-    """Say what an interval of a difference says of a margin; `better` is better by more than it.
-
-    >>> within(-1, 1, 2, lower=False), within(2.5, 4, 2, lower=True), within(-1, 3, 2, lower=False)
-    ('equivalent', 'worse', 'not_inferior')
-    """
-    if lower:
-        low, high = -high, -low
-    if low > margin:
-        return "better"
-    if high < -margin:
-        return "worse"
-    if low > -margin:
-        return "equivalent" if high < margin else "not_inferior"
-    return "not_superior" if high < margin else "open"
 
 
 def _more(told: Spans, k: int) -> More:
