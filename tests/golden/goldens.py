@@ -42,6 +42,8 @@ SINGLE = {
     "preferences_bayes": 1e-4,
 }
 """Where decision=bayes takes a metric into account, it calculates in single precision."""
+SEARCHED = {"shared_calibration": 1e-7}
+"""Where bounds of a mixture are searched for until a step is small, the last step is another on another CPU."""
 
 COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "order", "agreement", "fit", "backtest", "mutt", "detect"]
 COMMANDS += ["fit-metric", "verify", "replay", "export", "list", "show"]
@@ -157,4 +159,4 @@ def file(kind: str, name: str) -> Path:
 
 def rounding(name: str) -> float:
     """Say how far values may differ on another CPU."""
-    return SINGLE.get(name, ROUNDING)
+    return {**SINGLE, **SEARCHED}.get(name, ROUNDING)
