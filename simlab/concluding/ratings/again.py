@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Repetition
@@ -65,16 +66,14 @@ def with_again(
     verdict[family] = [pair.verdict for pair in found.pairs]
     drawn = "raters" in found.about["drawn"]
     study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level)
-    try:
-        world = table_world(ratings, wanted.seed, DRAWS)
-    except InputError as error:
-        return _unrepeated(found, str(error))
-    return replace(
-        found,
-        repetition=repetition(study, world, wanted.seed),
-        control=control(study, world, wanted.seed),
-        warnings=(*found.warnings, *_lies(world)),
-    )
+    # Arrays are small: threads that share them cost more than they do.
+    with threadpool_limits(1):
+        try:
+            world = table_world(ratings, wanted.seed, DRAWS)
+        except InputError as error:
+            return _unrepeated(found, str(error))
+        repeated, checked = repetition(study, world, wanted.seed), control(study, world, wanted.seed)
+    return replace(found, repetition=repeated, control=checked, warnings=(*found.warnings, *_lies(world)))
 
 
 def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
