@@ -11,6 +11,7 @@ from simlab.commands import conclude
 from simlab.commands.conclude import Answered, presented
 from simlab.commands.export import Again, carried_out, named
 from simlab.commands.notes import note, program
+from simlab.concluding.concluding import refuse_misplaced
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.following import of_collected
 from simlab.concluding.plans import Plan
@@ -55,16 +56,33 @@ def answer(
     conclude.check_names(figure, paragraph)
     if wanted.level is not None:
         raise InputError(f"--level {wanted.level:g}: the study of {legible(folder)} has its own; leave it out")
-    if wanted.exclude or wanted.metrics:
-        raise InputError(f"--exclude and --metric are for tables; export a campaign of {legible(folder)} first")
+    for option, given in _of_tables(wanted):
+        if given:
+            raise InputError(f"{option}: is for tables; export a campaign of {legible(folder)} first")
     at = Place(*((place.get(name) or 0) for name in Place._fields))
     again = carried_out(folder, conditions, at, plugins)
     question = kind_of(again.config).question
+    refuse_misplaced(wanted, question)
     plan = Plan(folder, question, again.config, digest(again.config), None, folder)
     found = of_collected(again.collected, replace(wanted, again=False), plan, note)
     found = replace(found, line=f"{_where(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
     told = presented(found, _export(folder, conditions, at), form, figure, paragraph)
     return told._replace(notes=(*told.notes, *again.doubts), code=told.code or (3 if again.doubts else 0))
+
+
+def _of_tables(wanted: Wanted) -> list[tuple[str, bool]]:
+    """Say which options are given that tell of a table, or change what is taken from it."""
+    told = wanted.told
+    return [
+        ("--exclude", bool(wanted.exclude)),
+        ("--metric", bool(wanted.metrics)),
+        ("--adequate-from", wanted.adequate_from is not None),
+        ("--threshold", wanted.threshold is not None),
+        ("--columns", bool(told.columns)),
+        ("--better", told.better is not None),
+        ("--scale", told.scale is not None),
+        ("--people", told.people is not None),
+    ]
 
 
 def _where(again: Again) -> str:

@@ -32,11 +32,11 @@ def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     if wanted.plan is not None:
         from simlab.concluding.following import conclude as as_planned
 
-        _refuse_anytime(wanted, wanted.plan.question)
+        refuse_misplaced(wanted, wanted.plan.question)
         return as_planned(table, wanted, wanted.plan, say)
     refuse_events(table)
     question = question_of(table, wanted)
-    _refuse_anytime(wanted, question)
+    refuse_misplaced(wanted, question)
     if question == COMPARE:
         from simlab.concluding.preferences.concluding import conclude as of_preferences
 
@@ -52,10 +52,22 @@ def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     raise InputError(f"{legible(table)}: nothing is concluded from studies that ask to {question}")
 
 
-def _refuse_anytime(wanted: Wanted, question: str) -> None:
+def refuse_misplaced(wanted: Wanted, question: str) -> None:
+    """Raise InputError for what is asked and means nothing for a kind of study: it would be asked in vain."""
     if wanted.promise == "anytime" and question != COMPARE:
         raise InputError(
-            "--promise anytime: is one of preferences, vote by vote; leave it out, and look once, at the end"
+            "--promise anytime: is one of preferences, vote by vote; leave it out, and look once at the end"
+        )
+    if question == RATE:
+        for option, value in (("--adequate-from", wanted.adequate_from), ("--threshold", wanted.threshold)):
+            if value is not None:
+                raise InputError(
+                    f"{option} {value:g}: is of metrics beside humans; leave it out of ratings"
+                )
+    if question == JUDGE and wanted.overrides:
+        raise InputError(
+            f"{wanted.overrides[0]}: means and pairs of judgements are told by one analysis; give --level, or another "
+            "analysis in a study file, --plan FILE"
         )
 
 

@@ -22,6 +22,8 @@ from simlab.concluding.wanted import Wanted
 from simlab.config import compose
 from simlab.tables.held import Told
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -119,3 +121,20 @@ def test_a_notebook_says_what_the_command_line_says(here: Path, capsys: pytest.C
     assert Path("order.png").exists()
     with pytest.raises(simlab.InputError, match="level"):
         simlab.conclude("ratings.csv", level=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["ratings.csv", "--adequate-from", "70"], "--adequate-from 70: is of metrics beside humans"),
+        (["ratings.csv", "--threshold", "3"], "--threshold 3: is of metrics beside humans"),
+        (["ratings.csv", "--promise", "anytime"], "--promise anytime: is one of preferences"),
+        (["judged.csv", "analysis.estimator=ppi"], "analysis.estimator=ppi: means and pairs of judgements"),
+    ],
+)
+def test_what_means_nothing_for_a_table_is_refused(
+    words: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, *rest = words
+    assert answer(["conclude", str(EXAMPLES / table), *rest]) == REFUSED
+    assert line in capsys.readouterr().err

@@ -129,7 +129,8 @@ def test_a_campaign_that_comes_out_otherwise_than_kept_is_a_reservation(capsys: 
 
 def test_what_is_asked_of_a_campaign_goes_with_a_folder(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["conclude", "a.csv", "--study", "1"]) == 2
-    assert answer(["conclude", str(swept), *CELL, "--level", ".1"]) == 2
+    for words in (["--level", ".1"], ["--better", "lower"], ["--adequate-from", "2"], ["--promise", "anytime"]):
+        assert answer(["conclude", str(swept), *CELL, *words]) == 2
     assert answer(["conclude", str(swept), *CELL, "--plan", "a.yaml"]) == 2
     err = capsys.readouterr().err
     assert all(said in err for said in ("no folder is named", "has its own; leave it out", "has its own plan"))
