@@ -22,7 +22,7 @@ from simlab.drawing.text import paragraphs, tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable
 from simlab.messages import legible
-from simlab.tables.held import Told
+from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError
 
 
@@ -120,11 +120,29 @@ def _planned(wanted: Wanted, form: Form, figure: Path | None, paragraph: Path | 
         )
     if figure is not None:
         raise InputError(f"--figure {legible(figure)}: nothing is drawn before there is a table; leave it out")
+    for option, given in _in_vain(wanted, form):
+        if given:
+            raise InputError(f"{option}: is for a table, and only a plan is named; leave it out, or name TABLE")
     said = paragraphs.of_plan(plan.config, plan.digest)
     as_json = json.dumps({"plan": str(plan.path), "digest": plan.digest, "paragraph": said}, indent=1)
     if paragraph is not None:
         paragraph.write_text(said + "\n", encoding="utf-8")
     return Answered(as_json if form == "json" else said, as_json, (), DONE)
+
+
+def _in_vain(wanted: Wanted, form: Form) -> list[tuple[str, bool]]:
+    """Say which options are given that mean nothing without a table."""
+    return [
+        ("--promise", wanted.promise is not None),
+        ("--metric", bool(wanted.metrics)),
+        ("--against", wanted.against is not None),
+        ("--margin", wanted.margin is not None),
+        ("--exclude", bool(wanted.exclude)),
+        ("--adequate-from", wanted.adequate_from is not None),
+        ("--threshold", wanted.threshold is not None),
+        ("--columns, --better, --scale and --people", wanted.told != NOTHING),
+        ("--format csv", form == "csv"),
+    ]
 
 
 def check_names(figure: Path | None, paragraph: Path | None) -> None:

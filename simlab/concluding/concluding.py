@@ -61,9 +61,7 @@ def refuse_misplaced(wanted: Wanted, question: str) -> None:
     if question == RATE:
         for option, value in (("--adequate-from", wanted.adequate_from), ("--threshold", wanted.threshold)):
             if value is not None:
-                raise InputError(
-                    f"{option} {value:g}: is of metrics beside humans; leave it out of ratings"
-                )
+                raise InputError(f"{option} {value:g}: is of metrics beside humans; leave it out of ratings")
     if question == JUDGE and wanted.overrides:
         raise InputError(
             f"{wanted.overrides[0]}: means and pairs of judgements are told by one analysis; give --level, or another "

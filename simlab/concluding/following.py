@@ -13,6 +13,7 @@ from simlab.concluding.plans import Plan, followed
 from simlab.concluding.sheets import Read, refuse_events
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, or_nearest, several
+from simlab.tables.held import NOTHING
 from simlab.types import COMPARE, JUDGE, RATE, Collected, InputError
 
 LOST = 0.05
@@ -30,10 +31,26 @@ def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
         raise InputError(f"{legible(table)}: nothing is concluded from studies that ask to {plan.question}")
     if wanted.second is not None:
         raise InputError(f"{legible(wanted.second)}: a plan is that of one table; leave the second out, or --plan")
+    _refuse_ignored(wanted, plan)
     read = reading(table, wanted, plan)
     looked = look(plan.file, plan.digest, read.collected)
     found = of_collected(without_raters(read.collected, wanted, table), wanted, plan, say)
     return judged(found, read, plan, looked)
+
+
+def _refuse_ignored(wanted: Wanted, plan: Plan) -> None:
+    """Raise InputError for options that a plan of this kind leaves without meaning."""
+    told, exported_one = wanted.told, plan.told is not None
+    ignored = [
+        ("--metric", bool(wanted.metrics) and (exported_one or plan.question == RATE)),
+        ("--threshold", wanted.threshold is not None),
+        ("--adequate-from", wanted.adequate_from is not None and (exported_one or plan.question != JUDGE)),
+        ("--margin", wanted.margin is not None and plan.question == JUDGE),
+        ("--better, --scale and --people", exported_one and replace(told, columns={}) != NOTHING),
+    ]
+    for option, given in ignored:
+        if given:
+            raise InputError(f"{option}: means nothing beside the plan {legible(plan.path)}; leave it out")
 
 
 def reading(table: Path, wanted: Wanted, plan: Plan) -> Read:

@@ -96,7 +96,8 @@ def test_a_plan_alone_is_told_before_anything_is_rated(
     assert Path("plan.md").read_text() == said
     assert answer(["conclude", "--plan", "study.yaml", "--format", "json"]) == DONE
     assert json.loads(capsys.readouterr().out)["digest"] == "3f9c2a7b11aa99"
-    assert answer(["conclude", "--plan", "study.yaml", "--figure", "o.png"]) == REFUSED
+    for words in (["--figure", "o.png"], ["--margin", "3"], ["--against", "S1"], ["--format", "csv"]):
+        assert answer(["conclude", "--plan", "study.yaml", *words]) == REFUSED
     assert "nothing is drawn before there is a table" in capsys.readouterr().err
 
 
@@ -138,3 +139,11 @@ def test_what_means_nothing_for_a_table_is_refused(
     table, *rest = words
     assert answer(["conclude", str(EXAMPLES / table), *rest]) == REFUSED
     assert line in capsys.readouterr().err
+
+
+def test_a_level_goes_with_a_rule_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["conclude", str(EXAMPLES / "preferences.csv"), "--level", "0.2"]
+    assert answer([*words, "decision=fixed", "--format", "json"]) == DONE
+    assert json.loads(capsys.readouterr().out)["promise"]["level"] == 0.2
+    assert answer([*words, "decision.level=.1"]) == REFUSED
+    assert "--level 0.2: decision.level is given, too" in capsys.readouterr().err

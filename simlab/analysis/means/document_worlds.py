@@ -90,7 +90,12 @@ def some_claims(
         documents.append(at)
         if int((again.n > 0).sum(1).min()) > 1:
             means = bundled(influence(again, corrected=corrected))
-            found[study] = bool((compared(rng, means, pairs, level=level, flips=FLIPS).adjusted <= level).any())
+            found[study] = bool(
+                (
+                    compared(rng, means, pairs, level=level, flips=max(FLIPS, int(np.ceil(5 / level)) - 1)).adjusted
+                    <= level
+                ).any()
+            )
     return found, documents
 
 

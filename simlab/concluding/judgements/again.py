@@ -43,9 +43,14 @@ def control(
 
 def repetition(
     evidence: Evidence, systems: Ints, of: Influence, places: tuple[Ints, Ints], pairs: Sequence[Pair], seed: int
-) -> Repetition:
-    """Say how likely all claims are found again: the same documents rated again by the same, and others by the same."""
+) -> Repetition | None:
+    """Say how likely all claims are found again: the same documents rated again by the same, and others by the same.
+
+    None where nothing was claimed.
+    """
     claimed = np.array([pair.verdict != 0 for pair in pairs])
+    if not claimed.any():
+        return None
     gap = np.array([np.sign(pair.difference) for pair in pairs])
     claims = places[0][claimed], places[1][claimed], gap[claimed]
     rng, same = stream(seed, "conclude", "repetition"), OPEN
@@ -55,7 +60,9 @@ def repetition(
 
 
 def _mcse(share: float, n: int) -> float:
-    return float(np.sqrt(share * (1 - share) / n))
+    """Return the error of a share; where none, or all, are counted that of a share of one more."""
+    inside = min(max(share, 1 / (n + 2)), 1 - 1 / (n + 2))
+    return float(np.sqrt(inside * (1 - inside) / n))
 
 
 def _noise(evidence: Evidence, systems: Ints) -> Floats:

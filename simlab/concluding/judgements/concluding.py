@@ -75,7 +75,7 @@ def _metrics(
 
 def _again(
     evidence: Evidence, systems: Ints, asked: Asked, way: Way, corrected: bool, say: Say
-) -> tuple[Repetition, Control]:
+) -> tuple[Repetition | None, Control]:
     """Carry the study out again, as it is and with equal systems."""
     say("carrying the study out again, with its documents drawn anew")
     repeated = again.repetition(evidence, systems, way.means, asked.places, way.pairs, asked.seed)

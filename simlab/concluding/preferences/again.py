@@ -6,6 +6,7 @@ by moments, and concluded by the very test that concluded the table.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -167,7 +168,9 @@ def _claims(rng: np.random.Generator, found: Claims, study: Votes, ordered: bool
     if found.promise.name == "anytime":
         log_e, _ = highest_evidence(study, ordered)
         return bool(holm_of_e_values(log_e[found.family], level).any())
-    return bool(weighed(rng, study, found.way, found.family, level, PATTERNS).claimed.any())
+    return bool(
+        weighed(rng, study, found.way, found.family, level, max(PATTERNS, math.ceil(10 / level) - 1)).claimed.any()
+    )
 
 
 def watched(study: Votes, family: Bools, level: float, looks: int = LOOKS) -> bool:

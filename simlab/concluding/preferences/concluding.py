@@ -53,8 +53,14 @@ def _by_rule(table: Path, held: Held, wanted: Wanted, say: Callable[[str], None]
 
     if wanted.exclude:
         raise InputError(f"{wanted.overrides[0]}: goes with all raters of a table; leave --exclude out")
-    usual = () if any(word.startswith("decision=") for word in wanted.overrides) else ("decision=fixed",)
-    config = compose((f"question={COMPARE}", *usual, *wanted.overrides))
+    said = {word.partition("=")[0] for word in wanted.overrides}
+    if wanted.level is not None and "decision.level" in said:
+        raise InputError(f"--level {wanted.level:g}: decision.level is given, too; leave one of them out")
+    usual = {"decision": "fixed", "seed": str(wanted.seed)}
+    words = [f"{key}={value}" for key, value in usual.items() if key not in said]
+    # An option comes before its keys.
+    level = () if wanted.level is None else (f"decision.level={wanted.level!r}",)
+    config = compose((f"question={COMPARE}", *words, *wanted.overrides, *level))
     most = int(np.bincount(held.votes.pair).max())
     config = {**config, "budget": {**config["budget"], "annotations_per_pair": most, "annotations": None}}
     return concluded(config, of_plan(table, wanted, config).collected, wanted, say)

@@ -6,6 +6,7 @@ table.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,7 +28,7 @@ from simlab.tables.held import Ratings
 from simlab.types import Array, Bools, Collected, Floats, InputError, Streams
 
 STUDIES = 1_000
-FLIPS = 299
+FLIPS, PER_LEVEL = 299, 15
 DRAWS, EACH = 100, 10
 """Draws of what the world may be, and repetitions carried out in each."""
 
@@ -77,9 +78,12 @@ def with_again(
 
 
 def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Let the many studies of the check flip less often: tests by flips keep their level whatever the number."""
-    analysis = config["analysis"]
-    fewer = {key: min(analysis["test"][key], FLIPS) for key in ("permutations", "flips") if key in analysis["test"]}
+    """Let the many studies of the check flip less often, as max-T allows that reaches its level with few flips."""
+    analysis, decision = config["analysis"], config["decision"]
+    if decision["multiplicity"] != "max_t":
+        return config
+    enough = max(FLIPS, math.ceil(PER_LEVEL / decision["level"]) - 1)
+    fewer = {key: min(analysis["test"][key], enough) for key in ("permutations", "flips") if key in analysis["test"]}
     return {**config, "analysis": {**analysis, "test": {**analysis["test"], **fewer}}}
 
 
