@@ -512,6 +512,9 @@ def mutt(
         list[str] | None, typer.Option(metavar="NAME=KIND", help="Say of which kind a corruption is.")
     ] = None,
     tolerance: Annotated[float, typer.Option(metavar="X", help="Let scores of preserving ones differ so far.")] = 0.15,
+    near_tie: Annotated[
+        float, typer.Option(metavar="X", help="Call differences up to this share of a score ties.")
+    ] = 0.0,
     plugins: Plugins = None,
     form: Format = "table",
     figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
@@ -533,6 +536,7 @@ def mutt(
             references,
             kinds=kind or [],
             tolerance=tolerance,
+            near_tie=near_tie,
             plugins=plugins or [],
             form=form,
             figure=figure,

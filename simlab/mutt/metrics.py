@@ -7,12 +7,12 @@ A metric of one's own is any function `(candidates, references) -> scores`, one 
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from simlab.messages import or_nearest
+from simlab.mutt.words import words
 from simlab.types import InputError
 
 Candidates: TypeAlias = list[str]
@@ -35,10 +35,6 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 # of some length scores up to 2e-4 rather than 0; one match of every length among fifty words scores 2e-2.
 BLEU_ZERO = 1e-3
 
-# Words as a Penn Treebank tokenizer leaves them once punctuation is dropped: `dog's` is two, `make-up` one. With these
-# the published pass rates come out to the last digit that is printed.
-_WORD = re.compile(r"\w+(?:-\w+)*|'\w+")
-
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -51,15 +47,6 @@ class Metric:
     score: Score
     lower_is_better: bool = False
     zero: float = 0.0
-
-
-def words(sentence: str) -> str:
-    """Return the words of a sentence in lower case, separated by spaces.
-
-    >>> words("The dog's owner says: Use make-up!")
-    "the dog 's owner says use make-up"
-    """
-    return " ".join(_WORD.findall(sentence.lower()))
 
 
 def built_in(names: Sequence[str]) -> list[Metric]:
