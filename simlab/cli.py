@@ -525,7 +525,7 @@ def mutt(
 
     DIR holds COCO caption JSON (NAME_a.json originals, NAME_b.json corruptions, NAME_r5.json references), FILE is a
     .jsonl or .tsv with original, corruption, kind, references. KIND is altering, disrupting or preserving.
-    Metrics: bleu, rouge_l, cider, chrf, ter, sacrebleu, rouge.
+    Metrics: bleu, rouge_l, cider, meteor (needs Java), chrf, ter, sacrebleu, rouge.
     """
     from simlab.commands import mutt as unit_tests
 

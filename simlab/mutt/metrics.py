@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from simlab.messages import or_nearest
+from simlab.mutt.meteor import Meteor, command
 from simlab.mutt.words import words
 from simlab.types import InputError
 
@@ -24,6 +25,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "bleu": ("bleu_1", "bleu_2", "bleu_3", "bleu_4"),
     "rouge_l": ("rouge_l",),
     "cider": ("cider",),
+    "meteor": ("meteor",),
     "sacrebleu": ("sacrebleu",),
     "chrf": ("chrf",),
     "ter": ("ter",),
@@ -52,7 +54,7 @@ class Metric:
 def built_in(names: Sequence[str]) -> list[Metric]:
     """Return the metrics of these names, one computation per family; `bleu` stands for bleu_1 to bleu_4.
 
-    Raises InputError for a name that is none, and for a package that is not installed.
+    Raises InputError for a name that is none, and for a package (or the Java of METEOR) that is not installed.
     """
     wanted: dict[str, list[str]] = {}
     for name in names:
@@ -95,6 +97,11 @@ def _cider(names: tuple[str, ...]) -> Metric:
     return Metric(names, lambda *texts: {"cider": scorer.compute_score(*_captions(*texts))[1]})
 
 
+def _meteor(names: tuple[str, ...]) -> Metric:
+    scorer = Meteor(*command())
+    return Metric(names, lambda *texts: {"meteor": scorer.score(*texts)})
+
+
 def _sacrebleu(names: tuple[str, ...]) -> Metric:
     # Without an effective order, a sentence of three words scores 0 whatever it says.
     return _of_sacrebleu(names, _module("sacrebleu", "sacrebleu.metrics").BLEU(effective_order=True))
@@ -128,8 +135,8 @@ def _rouge(names: tuple[str, ...]) -> Metric:
 
 
 _MAKERS: Mapping[str, Callable[[tuple[str, ...]], Metric]] = {
-    "bleu": _bleu, "rouge_l": _rouge_l, "cider": _cider, "sacrebleu": _sacrebleu, "chrf": _chrf, "ter": _ter,
-    "rouge": _rouge,
+    "bleu": _bleu, "rouge_l": _rouge_l, "cider": _cider, "meteor": _meteor, "sacrebleu": _sacrebleu, "chrf": _chrf,
+    "ter": _ter, "rouge": _rouge,
 }  # fmt: skip
 
 

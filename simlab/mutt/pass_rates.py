@@ -56,7 +56,8 @@ def near_ties(pairs: ScorePairs, *, tolerance: float, near_tie: float = 0.0) -> 
     """
     within = max(near_tie, NEAR)
     strict, lenient = (passes(pairs, tolerance=tolerance, near_tie=margin) for margin in (0.0, within))
-    return pairs.scored & (strict != lenient)
+    hang: Bools = pairs.scored & (strict != lenient)
+    return hang
 
 
 def better(original: Floats, corrupted: Floats, *, near_tie: float = 0.0) -> Bools:

@@ -369,7 +369,7 @@ def test_intervals_cover_as_they_promise() -> None:
 
 def test_metrics_of_a_sentence_without_words_are_numbers() -> None:
     trials = Trials("c", "altering", 1, ("1", "2"), ("?!", "a b c d"), ("...", "a"), (("!",), ("a b c d",)))
-    for held in scoring.score([trials], metrics.built_in(list(metrics.FAMILIES))):
+    for held in scoring.score([trials], metrics.built_in([name for name in metrics.FAMILIES if name != "meteor"])):
         assert held.failure is None, held.metric
         assert held.scored.all(), held.metric
         sign = -1 if held.lower_is_better else 1
