@@ -515,6 +515,9 @@ def mutt(
     near_tie: Annotated[
         float, typer.Option(metavar="X", help="Call differences up to this share of a score ties.")
     ] = 0.0,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Say instead how far verdicts of metrics agree.")
+    ] = False,
     plugins: Plugins = None,
     form: Format = "table",
     figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
@@ -537,6 +540,7 @@ def mutt(
             kinds=kind or [],
             tolerance=tolerance,
             near_tie=near_tie,
+            agreement=agreement,
             plugins=plugins or [],
             form=form,
             figure=figure,
