@@ -41,8 +41,8 @@ def answer(
 ) -> str:
     """Test metrics on the trials of a folder or file; write the figure and the pairs of scores, return the pass rates.
 
-    With `agreement`, return how far the verdicts of the metrics agree instead. Raises InputError before anything is scored for what is asked wrongly or malformed, and afterwards where no metric
-    gave a score; nothing is written then.
+    With `agreement`, return how far the verdicts of the metrics agree instead. Raises InputError before anything is
+    scored for what is asked wrongly or malformed, and afterwards where no metric gave a score; nothing is written then.
     """
     _check_files(figure, scores)
     if not 0 <= tolerance < math.inf:
