@@ -23,6 +23,12 @@ Every number of the five papers that simlab can speak of, beside the number that
 *differs*, because; *not reproducible*, because. Ours come from the claims of sweeps (`simlab sweep NAME` gives them),
 from functions in `tests/published/checks`, and from tests. `uv run pytest -m long tests/published` computes all of them
 anew, the default tests some; `uv run python tests/published/published_table.py` writes this page.
+
+What a sweep claims, cell by cell:
+
+```console
+$ simlab show item_grouping --format json
+```
 """
 
 
