@@ -48,6 +48,11 @@ def expanded(path: str) -> Path:
     return tables[name]
 
 
+def typed(path: Path) -> str:
+    """Return a path as one types it: a table built into simlab goes by its name."""
+    return f"{BUILT_IN}{path.name.partition('.')[0]}" if path in _built_in().values() else str(path)
+
+
 def _built_in() -> dict[str, Path]:
     folder = Path(__file__).parent / "world" / "data"
     return {file.name.partition(".")[0]: file for file in sorted(folder.glob("*.tsv*"))}

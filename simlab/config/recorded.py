@@ -105,12 +105,11 @@ def identify(config: dict[str, Any]) -> None:
 
 def _metric_of_systems(systems: Mapping[str, Any], metric: dict[str, Any]) -> None:
     """Write down that a recorded metric without a file of its own is in that of the ratings."""
-    if metric.get("_target_") != _METRIC_TARGET or metric["path"] is not None or systems.get("path") is None:
+    if metric.get("_target_") != _METRIC_TARGET or metric["path"] is not None:
         return
-    if metric["column"] is None:
-        raise InputError(
-            "metric.column names no metric of the table of ratings; give metric.column=NAME, or metric.path"
-        )
+    # Without a column it would be the ratings themselves; where the column is an axis each cell has its own.
+    if metric["column"] is None or systems.get("path") is None:
+        return
     metric["path"] = systems["path"]
     if metric["columns"] is None and systems.get("columns") is not None:
         told = [part.strip() for part in systems["columns"].split(",")]
@@ -181,6 +180,22 @@ def understood(configs: Iterable[Mapping[str, Any]]) -> list[str]:
         if files_of[section["path"]].is_file()
     }
     return list(lines)
+
+
+def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say in a line each what recorded metrics score, and how to turn what is assumed of their scores."""
+    chosen = [config for config in configs if config.get("metric", {}).get("_target_") == _METRIC_TARGET]
+    if not chosen:
+        return []
+    from simlab.studies.worlds import draw_world
+    from simlab.world.recorded_metrics import NO_COLUMNS, said
+
+    real = [config for config in chosen if config["metric"]["column"] not in NO_COLUMNS]
+    alike: dict[tuple[str, str], dict[str, None]] = {}
+    for config in real:
+        file, name, words = said(config["metric"], draw_world(config, 0))
+        alike.setdefault((file, words), {})[name] = None
+    return [f"{file}: {', '.join(names)}: {words}" for (file, words), names in alike.items()]
 
 
 def _understood(file: Path, section: Mapping[str, Any]) -> Understood:

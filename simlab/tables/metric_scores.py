@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from simlab.messages import legible, or_nearest, several
+from simlab import files
+from simlab.messages import legible, or_nearest
 from simlab.tables import segment_scores
 from simlab.tables.columns import found
 from simlab.tables.dialect import dialect_of, header_of
@@ -25,7 +26,7 @@ from simlab.types import Floats, InputError, Ints
 
 ENDING = ".seg.score"
 """Files of segment scores are called TESTSET.NAME.seg.score, whether humans or a metric gave them."""
-_FAMILY = (ENDING, ".seg.rating")
+FAMILY = (ENDING, ".seg.rating")
 
 Item = tuple[str, str]
 """A document and a segment of it, by their names."""
@@ -43,11 +44,6 @@ class MetricScores:
     system_names: tuple[str, ...]
     items: tuple[Item, ...]
     score: Floats
-
-    @property
-    def n_scores(self) -> int:
-        """Count the outputs that the metric scored."""
-        return int(np.isfinite(self.score).sum())
 
 
 class Laid(NamedTuple):
@@ -72,7 +68,7 @@ def file_of(path: Path, column: str | None) -> tuple[Path, str | None]:
 
     Segment scores have a file for each metric: beside TESTSET.ANY.seg.score the metric NAME is TESTSET.NAME.seg.score.
     """
-    if column is None or not path.name.endswith(_FAMILY):
+    if column is None or not path.name.endswith(FAMILY):
         return path, column
     return path.with_name(f"{path.name.partition('.')[0]}.{column}{ENDING}"), None
 
@@ -86,12 +82,12 @@ def read(
     a column. Raises InputError naming the file for what is no table of scores, and for two scores of one output.
     """
     file, column = file_of(path, column)
-    where = legible(file)
+    where = legible(files.typed(file))
     if column is not None:
         columns = {**columns, "score": _column(file, column, columns)}
     ratings = read_ratings(file, Told(columns=columns, better=better or _usual(file)))
     score = _one_each(ratings, column or "score", where)
-    name = column or (_name(file) if file.name.endswith(_FAMILY) else file.name.partition(".")[0])
+    name = column or (_name(file) if file.name.endswith(FAMILY) else file.name.partition(".")[0])
     return MetricScores(
         name, where, ratings.system_names, items_of(ratings), -score if ratings.lower_is_better else score
     )
@@ -134,7 +130,7 @@ def laid(scores: MetricScores, system_names: Sequence[str], items: Sequence[Item
 
 def _column(file: Path, column: str, told: Mapping[str, str]) -> str:
     """Return the name of a metric's column as the table has it; raise InputError where it has none."""
-    where = legible(file)
+    where = legible(files.typed(file))
     first = next(numbered_lines(file), (0, ""))[1]
     if segment_scores.is_first(first):
         raise InputError(
@@ -210,9 +206,3 @@ def _places(scores: MetricScores, items: Sequence[Item]) -> Ints:
             f"{theirs!r}, and that has {ours!r}, document and segment); write both alike"
         )
     return own
-
-
-def understood(scores: MetricScores) -> str:
-    """Say in a line what was read."""
-    outputs = several(scores.n_scores, "output")
-    return f"metric {legible(scores.name, 40)}: {outputs} of {several(len(scores.system_names), 'system')}"

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from simlab import files
-from simlab.messages import legible
+from simlab.messages import legible, several
 from simlab.tables import columns as told_columns
-from simlab.tables.metric_scores import Item, Laid, MetricScores, file_of, laid, read, segments
-from simlab.types import COMPARE, RATE, Floats, InputError, MetricLaw, World
+from simlab.tables.metric_scores import FAMILY, Item, Laid, MetricScores, file_of, laid, read, segments
+from simlab.types import COMPARE, RATE, Bools, Floats, InputError, MetricLaw, World
 from simlab.types.bounds import Spread
 from simlab.world.laws.comparisons import compare
 from simlab.world.metrics import IDEAL
 
 NONE, MADE_UP = "none", "ideal"
 """Stand in the place of a column: no metric, and the ideal one of Deriu et al. 2023."""
+NO_COLUMNS = (NONE, MADE_UP)
 Better = Literal["higher", "lower"]
 
 
@@ -66,8 +68,27 @@ def recorded(
     if COMPARE in world.answers:
         return _comparing(world, beside, margin)
     if RATE in world.answers:
+        if margin > 0:
+            raise InputError(
+                f"metric.margin={margin:g} is for outputs that are compared; here they are rated: set it to 0"
+            )
         return replace(world, metric=_of_every(world, beside.score, scores))
     raise InputError("metric=recorded scores outputs that are rated or compared; choose question=rate or compare")
+
+
+def said(section: Mapping[str, Any], world: World) -> tuple[str, str, str]:
+    """Say of a recorded metric its file, its name, and how many segments it scores and which scores are better."""
+    segments = several(len(world.frame.document), "segment")
+    counted = f"{segments} scored, all that humans rated"
+    if isinstance(world.metric, MetricLaw) and world.metric.recorded is not None:
+        scored: Bools = np.logical_or.reduce(world.metric.recorded >= 0, axis=0)
+        n_items = len(world.frame.document)
+        both, others = int(scored[:n_items].sum()), int(scored[n_items:].sum())
+        counted = f"{both:,} of {segments} compared that humans rated, and {others:,} that they did not"
+    file, column = source(section["path"], section["column"])
+    better = section["better"] or ("lower" if file.name.endswith(".seg.rating") else "higher")
+    turned = "" if section["better"] or file.name.endswith(FAMILY) else " (metric.better=lower turns it)"
+    return legible(files.typed(file)), legible(column or "metric", 40), f"{counted}; {better} is better{turned}"
 
 
 def _items(world: World) -> tuple[Item, ...]:
@@ -82,8 +103,8 @@ def _items(world: World) -> tuple[Item, ...]:
 def _source(path: str | None, column: str | None) -> tuple[Path, str | None]:
     if path is None or not path.strip():
         raise InputError(
-            "metric=recorded: the built-in table of ratings has no metric; give metric.path=FILE with its scores, or "
-            "choose systems.path=simlab:wmt23_ende and metric.column=NAME"
+            "metric=recorded needs a metric: metric.column=NAME of the table of ratings (the built-in one has none; that "
+            "of systems.path=simlab:wmt23_ende has six), or metric.path=FILE with its scores"
         )
     return source(path, column)
 
@@ -91,7 +112,7 @@ def _source(path: str | None, column: str | None) -> tuple[Path, str | None]:
 def source(path: str, column: str | None) -> tuple[Path, str | None]:
     """Return the file that holds a metric's scores, and the column that has them (None: the only one)."""
     file = files.expanded(path)
-    return (file, None) if column in (NONE, MADE_UP) else file_of(file, column)
+    return (file, None) if column in NO_COLUMNS else file_of(file, column)
 
 
 @lru_cache(maxsize=16)
