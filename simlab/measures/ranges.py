@@ -37,18 +37,20 @@ RANGES: Mapping[str, Range] = {
     **dict.fromkeys(("correct_true", "inversion_true", "omission_true", "insertion_true"), SHARE),
     **dict.fromkeys(("false_positive", "family_wise_error", "no_wrong_claim", "kld_smoothed"), SHARE),
     **dict.fromkeys(("kendall", "pearson", "order_agreement", "order_agreement_true"), CORRELATION),
-    **dict.fromkeys(("annotation_fraction", "item_rating_fraction"), DESIGNED),
+    **dict.fromkeys(("annotation_fraction", "item_rating_fraction", "judgement_fraction"), DESIGNED),
     **dict.fromkeys(("kld", "rmse", "interval_width", "difference_width", "measurable_difference"), COUNT),
     **dict.fromkeys(("joint_difference", "detectable_difference"), COUNT),
     **dict.fromkeys(("data_efficiency", "data_efficiency_width", "data_efficiency_formula"), COUNT),
+    "judgements_needed": COUNT,
+    "width_reached": SHARE,
     "cost_saving": Range(None, 1.0, chance=False),
     # Means of outcomes.
-    **dict.fromkeys(("decided", "significant", "cyclic", "reference_smoothed"), SHARE),
+    **dict.fromkeys(("decided", "significant", "cyclic", "reference_smoothed", "narrow"), SHARE),
     **dict.fromkeys(("p_value", "theta", "load_entropy_reached"), DESIGNED),
     **dict.fromkeys(("true_human_rho", "true_human_eta", "true_metric_rho", "true_metric_eta"), DESIGNED),
     "true_correlation": Range(-1.0, 1.0, chance=False),
     **dict.fromkeys(("cost", "human_cost", "ratings_used", "ratings_possible", "human_count"), COUNT),
-    **dict.fromkeys(("item_ratings_used", "item_ratings_possible", "metric_used", "used", "rounds"), COUNT),
+    **dict.fromkeys(("item_ratings_used", "item_ratings_possible", "metric_used", "used", "rounds", "judged"), COUNT),
     **dict.fromkeys(("standard_error", "difference_se", "baseline_width", "true_gamma", "true_efficiency"), COUNT),
 }
 
