@@ -43,7 +43,7 @@ def _error_of_quantiles(name: str) -> Callable[[int], Mapping[str, float]]:
     """Return the error of both bounds, from the spacing of quantiles one error of a share to each side.
 
     A quantile's error is that of the share below it, over the density there, which the distance of bounds of two
-    neighbouring levels tells: `(q(p + d) - q(p - d)) / 8` for `d = 4 sqrt(p (1 - p) / B)`; times 2^1/2, both being drawn.
+    neighbouring levels tells: `(q(p + d) - q(p - d)) / 8` for `d = 4 sqrt(p (1 - p) / B)`; times 2^1/2, as both draw.
     """
 
     def error(seed: int) -> Mapping[str, float]:
