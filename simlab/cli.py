@@ -586,17 +586,21 @@ def detect(
         str | None, typer.Option(metavar="human=P,metric=P", help="What a rating costs, for --solve mix.")
     ] = None,
     joint: Annotated[bool, typer.Option("--joint", help="Solve for systems that share one calibration.")] = False,
+    points: Annotated[
+        bool, typer.Option("--points", help="Differences are points: hundredths of the share of adequate outputs.")
+    ] = False,
     form: Format = "table",
     save: Save = None,
 ) -> None:
-    """Tell which difference between two systems is measurable.
+    """Tell which difference between two systems, or several, is measurable.
 
     Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
-    alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality).
+    alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality); n_systems,
+    multiplicity (max_t, holm, none), and find (pair, best, all): what is found with the power.
     """
     from simlab.commands import detect as detection
 
-    _say(lambda form: detection.answer(settings or [], difference, solve, prices, joint, form), form, save)
+    _say(lambda form: detection.answer(settings or [], difference, solve, prices, joint, form, points), form, save)
 
 
 @app.command("fit-metric", epilog="Example: simlab fit-metric outputs.csv --adequate-from 4")

@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Sequence, Set
-from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import SHARED
 
 from simlab.mutt import files, metrics, pass_rates, scoring
 from simlab.types import InputError
 
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "mutt"
+MUTT = SHARED / "mutt"
 METRICS = {"bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider"}
 TRIALS = {"neg_subj": 336, "det_sub": 65, "near_syms": 240, "passive": 214, "shuffled": 14, "swap_chunks": 500,
           "double_PP": 202}  # fmt: skip
 
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the published trials, ../shared/data/mutt, are not here")
+pytestmark = pytest.mark.needs_shared("mutt")
 
 
 def published(names: Set[str] = frozenset(METRICS)) -> dict[tuple[str, str, int], float]:
     """Return percents by corruption, metric and number of references."""
     found, corruption = {}, ""
-    for line in (SHARED / "PUBLISHED.md").read_text(encoding="utf-8").splitlines():
+    for line in (MUTT / "PUBLISHED.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             corruption = line[3:].strip()
         elif row := re.fullmatch(r"\| (\w+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", line):
@@ -39,7 +39,7 @@ def rates() -> dict[tuple[str, str, int], dict[str, Any]]:
 
 
 def measured(names: Sequence[str]) -> dict[tuple[str, str, int], dict[str, Any]]:
-    pairs = scoring.score(files.read(SHARED).trials, metrics.built_in(names))
+    pairs = scoring.score(files.read(MUTT).trials, metrics.built_in(names))
     records = pass_rates.records(pass_rates.pass_rates(pairs, tolerance=0.15))
     return {(row["corruption"], row["metric"], row["references"]): row for row in records}
 
@@ -78,11 +78,11 @@ def test_words_in_another_order_are_the_same_words(rates: dict[tuple[str, str, i
 
 
 def test_a_tolerance_of_nothing_passes_no_paraphrase() -> None:
-    pairs = scoring.score(files.read(SHARED, [5]).trials, metrics.built_in(["rouge_l"]))
+    pairs = scoring.score(files.read(MUTT, [5]).trials, metrics.built_in(["rouge_l"]))
     dataset = pass_rates.pass_rates(pairs, tolerance=0.0).sel(corruption="passive", metric="rouge_l", references=5)
     assert float(dataset["pass_rate"]) < 0.084 - 0.05
 
 
 def test_other_numbers_of_references_are_refused() -> None:
     with pytest.raises(InputError, match=r"_r7\.json is missing; choose --references among 5, 10, 20"):
-        files.read(SHARED, [7])
+        files.read(MUTT, [7])
