@@ -14,8 +14,9 @@ from simlab import files
 from simlab.messages import legible, several
 from simlab.tables import columns as told_columns
 from simlab.tables.metric_scores import FAMILY, Item, Laid, MetricScores, file_of, laid, read, segments
-from simlab.types import COMPARE, RATE, Bools, Floats, InputError, MetricLaw, World
+from simlab.types import COMPARE, JUDGE, Bools, Floats, InputError, MetricLaw, World
 from simlab.types.bounds import Spread
+from simlab.world.judged_scores import with_recorded_metric
 from simlab.world.laws.comparisons import compare
 from simlab.world.metrics import IDEAL
 
@@ -67,13 +68,10 @@ def recorded(
     beside = laid(scores, names, items)
     if COMPARE in world.answers:
         return _comparing(world, beside, margin)
-    if RATE in world.answers:
-        if margin > 0:
-            raise InputError(
-                f"metric.margin={margin:g} is for outputs that are compared; here they are rated: set it to 0"
-            )
-        return replace(world, metric=_of_every(world, beside.score, scores))
-    raise InputError("metric=recorded scores outputs that are rated or compared; choose question=rate or compare")
+    if margin > 0:
+        raise InputError(f"metric.margin={margin:g} is for outputs that are compared; here they are rated: set it to 0")
+    of_every = _of_every(world, beside.score, scores)
+    return with_recorded_metric(world, of_every) if JUDGE in world.answers else replace(world, metric=of_every)
 
 
 def said(section: Mapping[str, Any], world: World) -> tuple[str, str, str]:
