@@ -65,8 +65,28 @@ def perfect_of_table(world: World, form: Literal["all", "leave_one_out"]) -> Wor
 
 
 def with_recorded_metric(world: World, score: Floats) -> World:
-    """Add what a metric said of the outputs of a table, `[system, item]`."""
-    return replace(world, metric=OutputMetric(None, recorded=_fixed(score)))
+    """Add what a metric said of the outputs of a table, `[system, item]`; those without a word of it are left out.
+
+    Raises InputError where hardly any are left, naming the systems that it knows nothing of.
+    """
+    law = judgements_of(world)
+    if not isinstance(law, RecordedJudgements):
+        raise ValueError("scores of a table are of outputs of a table")
+    kept = np.asarray(np.isfinite(score).all(0))
+    if kept.sum() < 2:
+        known, names = np.isfinite(score).any(1).tolist(), world.frame.system_names
+        lacking = ", ".join(name for name, some in zip(names, known, strict=True) if not some)
+        told = ",".join(name for name, some in zip(names, known, strict=True) if some)
+        raise InputError(
+            f"metric=recorded: no two judged outputs have scores of all systems (of {lacking or 'no system'} none at "
+            f"all); leave some out: systems.names=[{told}]"
+        )
+    given = _fixed(law.given[:, kept])
+    mean = np.nanmean(given, axis=2).mean(1)
+    contest = replace(law.contest, n_items=int(kept.sum()))
+    law = replace(law, given=given, contest=contest, latent=replace(law.latent, quality=mean))
+    metric = OutputMetric(None, recorded=_fixed(score[:, kept]))
+    return World(_of_items(world.frame, kept), {JUDGE: law}, metric=metric)
 
 
 def _of_others(law: RecordedJudgements) -> Floats:
@@ -74,8 +94,8 @@ def _of_others(law: RecordedJudgements) -> Floats:
     if law.judgement == "mean" or counts.min() < 2 or counts.min() != counts.max():
         raise InputError(
             "metric.form=leave_one_out needs the other humans of each judgement, and these outputs have "
-            f"{counts.min()} to {counts.max()} judgements (raters.judgement={law.judgement}); it needs as many of each, "
-            "two at least, and raters.judgement=one"
+            f"{counts.min()} to {counts.max()} judgements (raters.judgement={law.judgement}); it needs as many of "
+            "each, two at least, and raters.judgement=one"
         )
     n = int(counts.min())
     given = law.given[:, :, :n]

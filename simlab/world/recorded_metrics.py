@@ -70,14 +70,17 @@ def recorded(
         return _comparing(world, beside, margin)
     if margin > 0:
         raise InputError(f"metric.margin={margin:g} is for outputs that are compared; here they are rated: set it to 0")
-    of_every = _of_every(world, beside.score, scores)
-    return with_recorded_metric(world, of_every) if JUDGE in world.answers else replace(world, metric=of_every)
+    if JUDGE in world.answers:
+        return with_recorded_metric(world, beside.score)
+    return replace(world, metric=_of_every(world, beside.score, scores))
 
 
 def said(section: Mapping[str, Any], world: World) -> tuple[str, str, str]:
     """Say of a recorded metric its file, its name, and how many segments it scores and which scores are better."""
     segments = several(len(world.frame.document), "segment")
     counted = f"{segments} scored, all that humans rated"
+    if JUDGE in world.answers:
+        counted = f"{segments} that humans judged and it scored, of all systems"
     if isinstance(world.metric, MetricLaw) and world.metric.recorded is not None:
         scored: Bools = np.logical_or.reduce(world.metric.recorded >= 0, axis=0)
         n_items = len(world.frame.document)
