@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from simlab.config.claims import Claim, check_cells, claims
 from simlab.config.overrides import Setting, check_key, check_values, element, read
 from simlab.config.plain_yaml import Plain, content_of, value_of
 from simlab.messages import legible, or_nearest, shown
@@ -37,6 +38,7 @@ class Declared:
     figure: Mapping[str, str] = field(default_factory=dict)
     precision: Mapping[str, Any] = field(default_factory=dict)
     finding: str = ""
+    claims: tuple[Claim, ...] = ()
     calculation: str = ""
     command: tuple[str, ...] = ()
     one_cell: bool = False
@@ -76,6 +78,7 @@ def _declared(name: str, content: Any) -> Declared:
     for setting in fixed:
         if setting.key in {axis.key for axis in axes}:
             raise InputError(f"{setting.key} is an axis and is set, too; name it once")
+    check_cells(given.get("claims", ()), [axis.key for axis in axes])
     return Declared(name, settings=(*axes, *fixed), **given)
 
 
@@ -186,4 +189,5 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "precision": _roles,
     "quick": _quick,
     "finding": _prose,
+    "claims": claims,
 }

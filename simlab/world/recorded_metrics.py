@@ -104,8 +104,8 @@ def _items(world: World) -> tuple[Item, ...]:
 def _source(path: str | None, column: str | None) -> tuple[Path, str | None]:
     if path is None or not path.strip():
         raise InputError(
-            "metric=recorded needs a metric: metric.column=NAME of the table of ratings (the built-in one has none; that "
-            "of systems.path=simlab:wmt23_ende has six), or metric.path=FILE with its scores"
+            "metric=recorded needs a metric: metric.column=NAME of the table of ratings (the built-in one has none, "
+            "systems.path=simlab:wmt23_ende has six), or metric.path=FILE with its scores"
         )
     return source(path, column)
 
