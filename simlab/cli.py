@@ -512,6 +512,9 @@ def mutt(
         list[str] | None, typer.Option(metavar="NAME=KIND", help="Say of which kind a corruption is.")
     ] = None,
     tolerance: Annotated[float, typer.Option(metavar="X", help="Let scores of preserving ones differ so far.")] = 0.15,
+    near_tie: Annotated[
+        float, typer.Option(metavar="X", help="Call differences up to this share of a score ties.")
+    ] = 0.0,
     plugins: Plugins = None,
     form: Format = "table",
     figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
@@ -522,7 +525,7 @@ def mutt(
 
     DIR holds COCO caption JSON (NAME_a.json originals, NAME_b.json corruptions, NAME_r5.json references), FILE is a
     .jsonl or .tsv with original, corruption, kind, references. KIND is altering, disrupting or preserving.
-    Metrics: bleu, rouge_l, cider, chrf, ter, sacrebleu, rouge.
+    Metrics: bleu, rouge_l, cider, meteor (needs Java), chrf, ter, sacrebleu, rouge.
     """
     from simlab.commands import mutt as unit_tests
 
@@ -533,6 +536,7 @@ def mutt(
             references,
             kinds=kind or [],
             tolerance=tolerance,
+            near_tie=near_tie,
             plugins=plugins or [],
             form=form,
             figure=figure,
@@ -556,17 +560,21 @@ def detect(
         str | None, typer.Option(metavar="human=P,metric=P", help="What a rating costs, for --solve mix.")
     ] = None,
     joint: Annotated[bool, typer.Option("--joint", help="Solve for systems that share one calibration.")] = False,
+    points: Annotated[
+        bool, typer.Option("--points", help="Differences are points: hundredths of the share of adequate outputs.")
+    ] = False,
     form: Format = "table",
     save: Save = None,
 ) -> None:
-    """Tell which difference between two systems is measurable.
+    """Tell which difference between two systems, or several, is measurable.
 
     Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
-    alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality).
+    alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality); n_systems,
+    multiplicity (max_t, holm, none), and find (pair, best, all): what is found with the power.
     """
     from simlab.commands import detect as detection
 
-    _say(lambda form: detection.answer(settings or [], difference, solve, prices, joint, form), form, save)
+    _say(lambda form: detection.answer(settings or [], difference, solve, prices, joint, form, points), form, save)
 
 
 @app.command("fit-metric", epilog="Example: simlab fit-metric outputs.csv --adequate-from 4")

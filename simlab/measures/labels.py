@@ -47,6 +47,14 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "difference_coverage": {"label": "coverage of the intervals of differences", "bounds": [0, 1]},
     "difference_width": {"label": "width of the intervals of differences", "less_is_better": True},
     "joint_difference": {"label": "measurable difference, calibration shared", "less_is_better": True},
+    **{
+        f"measurable_difference_q{share:02}": {
+            "label": f"measurable difference, {share} % quantile",
+            "less_is_better": True,
+        }
+        for share in (5, 50, 95)
+    },
+    "difference_power": {"label": "how often a given difference is found", "bounds": [0, 1]},
     "detectable_difference": {"label": "difference found with the wanted power", "less_is_better": True},
     "bias": {"label": "bias of the systems' means"},
     "rmse": {"label": "root mean squared error of the systems' means", "less_is_better": True},

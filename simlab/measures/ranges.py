@@ -40,6 +40,8 @@ RANGES: Mapping[str, Range] = {
     **dict.fromkeys(("annotation_fraction", "item_rating_fraction", "judgement_fraction"), DESIGNED),
     **dict.fromkeys(("kld", "rmse", "interval_width", "difference_width", "measurable_difference"), COUNT),
     **dict.fromkeys(("joint_difference", "detectable_difference"), COUNT),
+    **dict.fromkeys((f"measurable_difference_q{share}" for share in ("05", "50", "95")), COUNT),
+    "difference_power": SHARE,
     **dict.fromkeys(("data_efficiency", "data_efficiency_width", "data_efficiency_formula"), COUNT),
     "judgements_needed": COUNT,
     "width_reached": SHARE,
