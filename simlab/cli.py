@@ -512,6 +512,9 @@ def mutt(
         list[str] | None, typer.Option(metavar="NAME=KIND", help="Say of which kind a corruption is.")
     ] = None,
     tolerance: Annotated[float, typer.Option(metavar="X", help="Let scores of preserving ones differ so far.")] = 0.15,
+    near_tie: Annotated[
+        float, typer.Option(metavar="X", help="Call differences up to this share of a score ties.")
+    ] = 0.0,
     plugins: Plugins = None,
     form: Format = "table",
     figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
@@ -522,7 +525,7 @@ def mutt(
 
     DIR holds COCO caption JSON (NAME_a.json originals, NAME_b.json corruptions, NAME_r5.json references), FILE is a
     .jsonl or .tsv with original, corruption, kind, references. KIND is altering, disrupting or preserving.
-    Metrics: bleu, rouge_l, cider, chrf, ter, sacrebleu, rouge.
+    Metrics: bleu, rouge_l, cider, meteor (needs Java), chrf, ter, sacrebleu, rouge.
     """
     from simlab.commands import mutt as unit_tests
 
@@ -533,6 +536,7 @@ def mutt(
             references,
             kinds=kind or [],
             tolerance=tolerance,
+            near_tie=near_tie,
             plugins=plugins or [],
             form=form,
             figure=figure,

@@ -30,6 +30,7 @@ def answer(
     *,
     kinds: Sequence[str],
     tolerance: float,
+    near_tie: float,
     plugins: Sequence[str],
     form: Form,
     figure: Path | None,
@@ -44,13 +45,15 @@ def answer(
     _check_files(figure, scores)
     if not 0 <= tolerance < math.inf:
         raise InputError(f"--tolerance {tolerance} must be a number from 0; .15 is the published one")
+    if not 0 <= near_tie < 1:
+        raise InputError(f"--near-tie {near_tie} must be a share of the scores, from 0 to below 1; for example 1e-9")
     wanted = chosen(names, plugins)
     collected = files.read(source, _numbers(references), _kinds(kinds))
     # What a metric prints is no part of the answer.
     with contextlib.redirect_stdout(sys.stderr):
         pairs = scoring.score(collected.trials, wanted)
     _check_scored(pairs)
-    dataset = pass_rates.pass_rates(pairs, tolerance=tolerance)
+    dataset = pass_rates.pass_rates(pairs, tolerance=tolerance, near_tie=near_tie)
     if figure is not None:
         figures.write(lambda: heat_map.draw(pass_rates.by_kind(dataset)), figure)
     if scores is not None:
@@ -60,7 +63,7 @@ def answer(
     rows = pass_rates.records(dataset)
     if keep:
         keep(tables.to_json(rows))
-    return text.table(rows, tolerance) if form == "table" else tables.write(rows, form)
+    return text.table(rows, tolerance, near_tie) if form == "table" else tables.write(rows, form)
 
 
 def chosen(names: str, plugins: Sequence[str]) -> list[Metric]:

@@ -10,9 +10,9 @@ from simlab.analysis.means.planning import data_efficiency
 from simlab.formulas import differences, sign
 from simlab.studies.judgements.collecting import Laid
 from simlab.studies.judgements.concluding import BASELINE, YOUDEN, enough_for_baseline
-from simlab.studies.judgements.outcomes import OUTCOMES
+from simlab.studies.judgements.outcomes import OUTCOMES, STOPPED
 from simlab.studies.judgements.preparing import Prepared
-from simlab.studies.outcomes import ADJUSTED, of_campaigns
+from simlab.studies.outcomes import ADJUSTED, P_VALUE, of_campaigns
 from simlab.studies.outcomes import blank as filled
 from simlab.types import Array, Campaign, Floats, Outcomes, World
 from simlab.world.laws.judgements import judgements_of, true_means
@@ -65,5 +65,9 @@ def blank(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
     lacking = () if told else BASELINE
     lacking = (*lacking, *(ADJUSTED if prepared.multiplicity == "none" else ()))
     lacking = (*lacking, *(() if prepared.rates and world.metric is not None else YOUDEN))
+    if prepared.stops is None:
+        lacking = (*lacking, *STOPPED)
+    elif not prepared.tests:
+        lacking = (*lacking, *P_VALUE)
     names = tuple(name for name in of_campaigns(OUTCOMES) if name not in lacking)
     return filled(OUTCOMES, names, {"system": n, "pair": n * (n - 1) // 2})

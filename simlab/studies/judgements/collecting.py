@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simlab.rng import stream
 from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.judgements.stopping import stopped
+from simlab.studies.judgements.told import scale_of, stopping_facts
 from simlab.types import (
     JUDGE,
     Campaign,
@@ -65,7 +68,10 @@ def plan(prepared: Prepared, world: World) -> Needs:
             f"budget.human_ratings={human} exceeds the {contest.n_items} outputs of the test set; lower it, "
             "raise systems.n_items or set design.replacement=true"
         )
-    return Needs(human, rated, calibration, payers, design["shared_inputs"], design["replacement"], None, world.metric)
+    return Needs(
+        human, rated, calibration, payers, design["shared_inputs"], design["replacement"], None, world.metric,
+        prepared.each,
+    )  # fmt: skip
 
 
 def _paid(prepared: Prepared, rated: int, calibration: float) -> int:
@@ -106,16 +112,28 @@ def _collected(prepared: Prepared, world: World, laid: Laid, potential: Potentia
     g, slope = potential.said, laid.quality.slope
     if laid.needs.test_set is not None and laid.needs.test_set.said is not None and g is not None:
         g, slope = _standardised(g, slope, laid.needs.test_set)
-    return Collected(
+    collected = Collected(
         frame=world.frame,
         documents=None,
         asked=None,
         seen=_seen(world, laid.needs, potential),
         metric=g,
         known=_told(prepared, world, laid, potential) | {"slope": slope},
-        paid=_prices(prepared, laid.needs, world.frame.n_systems),
+        paid=_prices(prepared, laid.needs, world.frame.n_systems * laid.needs.human, world.frame.n_systems),
         streams=Streams(prepared.seed, place.of_study),
     )
+    return collected if prepared.stops is None else _stopped(prepared, world, laid, potential, collected)
+
+
+def _stopped(prepared: Prepared, world: World, laid: Laid, potential: Potential, whole: Collected) -> Collected:
+    """Reveal the judgements of each system up to where its rule ends them; those after that are not paid."""
+    known = dict(whole.known) | stopping_facts(laid.needs, potential, whole.metric, scale_of(world))
+    ended = stopped(prepared, replace(whole, known=known))
+    seen = whole.seen
+    came = seen.item < ended.n[seen.unit]
+    kept = Seen(seen.unit[came], seen.item[came], seen.rater[came], seen.value[came], seen.errors[came])
+    paid = _prices(prepared, laid.needs, int(came.sum()), world.frame.n_systems)
+    return replace(whole, seen=kept, known=known | {"ended": ended}, paid=paid)
 
 
 def _seen(world: World, needs: Needs, potential: Potential) -> Seen:
@@ -155,13 +173,13 @@ def _told(prepared: Prepared, world: World, laid: Laid, potential: Potential) ->
     }
 
 
-def _prices(prepared: Prepared, needs: Needs, n_systems: int) -> dict[str, float]:
+def _prices(prepared: Prepared, needs: Needs, human: int, n_systems: int) -> dict[str, float]:
     price = prepared.budget
-    judgements = n_systems * needs.human + n_systems // needs.payers * needs.calibration
+    judgements = human + n_systems // needs.payers * needs.calibration
     paid = judgements * price["price_per_rating"] + n_systems * needs.metric * price["price_per_metric_rating"]
     return {
         "ratings": judgements,
         "metric": n_systems * needs.metric,
         "cost": paid,
-        "human_cost": n_systems * needs.human * price["price_per_rating"],
+        "human_cost": human * price["price_per_rating"],
     }
