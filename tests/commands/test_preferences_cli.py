@@ -45,7 +45,7 @@ MISTAKES = {
     "run decision=bayes decision.sharing=joint decision.rater=[[1,0,0],[0,1,0],[0,0,1]]": "from raters who do not",
     "run decision=bayes decision.sharing=some": "must be own or joint or partial",
     "run decision=group_sequential decision.metric=correct metric=none": "decision.metric=correct needs a metric",
-    "run decision=group_sequential decision.metric=correct decision.unit=document design.whole_documents=true": "choose",
+    "run decision=group_sequential decision.metric=correct decision.unit=document": "set it to true",
     "run decision=bayes budget.annotations_per_pair=300": "exceeds the 200 outputs",
     "run decision=bayes budget.batch_size=500": "exceeds budget.annotations_per_pair",
     "run decision=bayes budget.batch_size=0": "a whole number >= 1",

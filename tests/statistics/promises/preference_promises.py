@@ -203,6 +203,9 @@ def corrected_pairs(worlds: int, p: Sequence[float], mu: np.ndarray, most: int) 
     return evidence(rng, human, further, most, mu=mu)
 
 
+UNCORRECTED = 0.25
+"""What looking after every twenty of 200 ratings makes of a level of .05 without any metric, and a little more."""
+
 ALIKE, APART = "metric=ideal", "metric=mu_matrix metric.concentration=10"
 """One matrix for all pairs; matrices whose entries vary by .15 from pair to pair: the metric favours some systems."""
 
