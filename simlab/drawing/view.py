@@ -11,15 +11,13 @@ import numpy as np
 
 from simlab.messages import or_nearest
 from simlab.store.beside import found_beside
+from simlab.store.held_fixed import of_table
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import records, select
 from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
-
-RECORDED = "simlab.world.recorded.recorded"
-"""The part of a table of ratings, which is one world."""
 
 ANEW = ("", "_new_documents", "_new_raters", "_new_study")
 """What a repetition draws anew, as the names of measures end."""
@@ -196,6 +194,5 @@ def condition(dataset: xr.Dataset) -> str | None:
     """Say what the errors of a store of one world leave out; None for a store of several worlds."""
     if not dataset.attrs.get("conditional"):
         return None
-    systems = json.loads(dataset.attrs["config"]).get("systems") or {}
-    recorded = systems.get("_target_") == RECORDED
-    return f"conditional on one {'table of ratings' if recorded else 'world'}: another may rank the designs differently"
+    table = of_table(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config")))
+    return f"conditional on one {'table of ratings' if table else 'world'}: another may rank the designs differently"

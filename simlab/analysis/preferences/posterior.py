@@ -20,6 +20,8 @@ from simlab.analysis.preferences.checks import Counts, checked
 from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_NEAR, State
 from simlab.types import Array, Floats, Summary
 
+_COARSE_ERROR = 0.01
+
 Method: TypeAlias = Literal["auto", "tempering", "nuts"]
 
 
@@ -144,7 +146,8 @@ def posterior_summary(
         thin = np.flatnonzero(informed | (rater is not None))
     if len(thin):
         state = State.of(counts.of(thin), 0.05, seed, quick=True)
-        state.refine(lambda: np.full(len(thin), ERROR))
+        # Bounds need mean and spread, which fewer points give than a theta.
+        state.refine(lambda: np.full(len(thin), ERROR if plain else _COARSE_ERROR))
         _, mean[thin], sd, _, _ = state.posterior()
         a = mean[thin] * np.maximum(mean[thin] * (1 - mean[thin]) / sd**2 - 1, 1e-6)
         b = a * (1 - mean[thin]) / mean[thin]
