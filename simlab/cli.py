@@ -512,6 +512,12 @@ def mutt(
         list[str] | None, typer.Option(metavar="NAME=KIND", help="Say of which kind a corruption is.")
     ] = None,
     tolerance: Annotated[float, typer.Option(metavar="X", help="Let scores of preserving ones differ so far.")] = 0.15,
+    near_tie: Annotated[
+        float, typer.Option(metavar="X", help="Call differences up to this share of a score ties.")
+    ] = 0.0,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Say instead how far verdicts of metrics agree.")
+    ] = False,
     plugins: Plugins = None,
     form: Format = "table",
     figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
@@ -522,7 +528,7 @@ def mutt(
 
     DIR holds COCO caption JSON (NAME_a.json originals, NAME_b.json corruptions, NAME_r5.json references), FILE is a
     .jsonl or .tsv with original, corruption, kind, references. KIND is altering, disrupting or preserving.
-    Metrics: bleu, rouge_l, cider, chrf, ter, sacrebleu, rouge.
+    Metrics: bleu, rouge_l, cider, meteor (needs Java), chrf, ter, sacrebleu, rouge.
     """
     from simlab.commands import mutt as unit_tests
 
@@ -533,6 +539,8 @@ def mutt(
             references,
             kinds=kind or [],
             tolerance=tolerance,
+            near_tie=near_tie,
+            agreement=agreement,
             plugins=plugins or [],
             form=form,
             figure=figure,
@@ -540,6 +548,28 @@ def mutt(
             keep=_keeping(save),
         )
     )
+
+
+@app.command(epilog="Example: simlab corrupt sentences.jsonl --out trials.jsonl")
+def corrupt(
+    source: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Write the trials here, as .jsonl.")],
+    types: Annotated[str, typer.Option(metavar="T[,T]", help="Corrupt in these ways.")] = "all",
+    words: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take words of near_syms and sem_opps from here, too.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Choose otherwise.", min=0)] = 0,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
+    """Corrupt sentences of yours by rules, for simlab mutt.
+
+    FILE is a .jsonl or .tsv with sentence and references. T is neg_subj, neg_verb, sem_opps, shuffled, double_PP,
+    remove_prep, swap_chunks, det_sub, near_syms, passive. What a rule does not fit is left out, and counted.
+    """
+    from simlab.commands import corrupt as corruptions
+
+    print(corruptions.answer(source, types, words, out, seed=seed, form=form, keep=_keeping(save)))
 
 
 @app.command(epilog="Example: simlab detect n_human=100 n_metric=1000,10000 rho=.7 eta=.7 alpha=.6")
@@ -556,17 +586,21 @@ def detect(
         str | None, typer.Option(metavar="human=P,metric=P", help="What a rating costs, for --solve mix.")
     ] = None,
     joint: Annotated[bool, typer.Option("--joint", help="Solve for systems that share one calibration.")] = False,
+    points: Annotated[
+        bool, typer.Option("--points", help="Differences are points: hundredths of the share of adequate outputs.")
+    ] = False,
     form: Format = "table",
     save: Save = None,
 ) -> None:
-    """Tell which difference between two systems is measurable.
+    """Tell which difference between two systems, or several, is measurable.
 
     Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
-    alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality).
+    alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality); n_systems,
+    multiplicity (max_t, holm, none), and find (pair, best, all): what is found with the power.
     """
     from simlab.commands import detect as detection
 
-    _say(lambda form: detection.answer(settings or [], difference, solve, prices, joint, form), form, save)
+    _say(lambda form: detection.answer(settings or [], difference, solve, prices, joint, form, points), form, save)
 
 
 @app.command("fit-metric", epilog="Example: simlab fit-metric outputs.csv --adequate-from 4")

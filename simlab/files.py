@@ -14,7 +14,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import NamedTuple
 
-from simlab.messages import legible
+from simlab.messages import legible, or_nearest
 from simlab.types import InputError
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
@@ -31,9 +31,31 @@ class State(NamedTuple):
     inode: int
 
 
+BUILT_IN = "simlab:"
+"""What comes behind it is no file of the user, but a table that simlab brings along."""
+
+
 def expanded(path: str) -> Path:
-    """Return a path with the home folder filled in; `~` of nobody stays as it is, and is then not there."""
-    return Path(os.path.expanduser(path))
+    """Return a path with the home folder filled in; `~` of nobody stays as it is, and is then not there.
+
+    `simlab:NAME` is a table built into simlab. Raises InputError where it has none of that name.
+    """
+    if not path.startswith(BUILT_IN):
+        return Path(os.path.expanduser(path))
+    name, tables = path.removeprefix(BUILT_IN), _built_in()
+    if name not in tables:
+        raise InputError(f"{legible(path, 60)} is no table built into simlab; {or_nearest(name, tables, 'it has')}")
+    return tables[name]
+
+
+def typed(path: Path) -> str:
+    """Return a path as one types it: a table built into simlab goes by its name."""
+    return f"{BUILT_IN}{path.name.partition('.')[0]}" if path in _built_in().values() else str(path)
+
+
+def _built_in() -> dict[str, Path]:
+    folder = Path(__file__).parent / "world" / "data"
+    return {file.name.partition(".")[0]: file for file in sorted(folder.glob("*.tsv*"))}
 
 
 def regular(path: Path, where: str, *, remedy: str) -> State:

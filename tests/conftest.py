@@ -1,4 +1,4 @@
-"""Let tests import what they share, hear Ctrl-C, print as into a pipe, and start processes without waste."""
+"""Let tests share code, hear Ctrl-C, print as into a pipe, start processes without waste, and say what they lack."""
 
 import os
 import signal
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from shared_data import MARK, missing, told
 
 # Tests run in the background ignore Ctrl-C, and what they start would inherit that; a handler is not inherited.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -28,3 +29,17 @@ if sys.dont_write_bytecode or "PYTHONDONTWRITEBYTECODE" in os.environ:
 def _files_in_memory() -> None:
     """Leave files to the system: what is killed loses none, and nobody pulls the plug on a test."""
     os.fsync = lambda _: None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose published data do not lie beside this repository."""
+    names = [str(name) for mark in item.iter_markers(MARK) for name in mark.args]
+    for name in missing(names):
+        pytest.skip(f"needs ../shared/data/{name}, which is not here")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests could not be run for want of data: a summary that only counts skips hides them."""
+    reports = [one for kind in terminalreporter.stats.values() for one in kind if isinstance(one, pytest.TestReport)]
+    if said := told(reports):
+        terminalreporter.write_line(said)

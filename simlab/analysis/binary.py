@@ -3,6 +3,7 @@
 All that a user of von Däniken et al. 2022 needs, gathered from the rooms in which it is worked out.
 """
 
+from simlab.analysis.adequacy.drawn_grid import Drawn, drawn_differences
 from simlab.analysis.adequacy.grid import PUBLISHED, measurable_grid
 from simlab.analysis.adequacy.inverse import Mix, Prices, cheapest_mix, smallest
 from simlab.analysis.adequacy.joint_power import joint_detectable, joint_power
@@ -17,10 +18,13 @@ from simlab.analysis.adequacy.measurable_difference import (
 from simlab.analysis.adequacy.plans import Plan
 from simlab.analysis.adequacy.posterior import alpha_posterior
 from simlab.analysis.adequacy.quadrature import Posterior
+from simlab.analysis.adequacy.several import Among
 from simlab.analysis.adequacy.thresholds import at_threshold, best_threshold, tuned_threshold
 
 __all__ = [
     "PUBLISHED",
+    "Among",
+    "Drawn",
     "Joint",
     "Measurable",
     "Mix",
@@ -32,6 +36,7 @@ __all__ = [
     "best_threshold",
     "cheapest_mix",
     "detectable_difference",
+    "drawn_differences",
     "joint_detectable",
     "joint_difference",
     "joint_power",

@@ -1,21 +1,24 @@
 """Calculate whole grids of settings at once, without simulation: the parts of `calculation`.
 
 A part is called with the values of the axes, in their order, and with the names of the measures wanted; it returns
-arrays with one dimension per axis.
+arrays with one dimension per axis. Beside what rests on draws stands `NAME_influence`, with one more dimension: by how
+much each draw is off the value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
+from simlab.analysis.adequacy.drawn_grid import drawn_differences, quantile
 from simlab.analysis.adequacy.grid import measurable_grid
-from simlab.analysis.adequacy.measurable_difference import detectable_difference, joint_difference
+from simlab.analysis.adequacy.measurable_difference import detectable_difference, joint_difference, power_of
 from simlab.analysis.adequacy.measurable_difference import measurable_difference as difference_of
 from simlab.analysis.adequacy.plans import Plan
+from simlab.analysis.adequacy.several import MOST_SYSTEMS, Among, Find, Rule
 from simlab.types import Floats, InputError
 
 Number = Annotated[int, Ge(0), Le(10**9)]
@@ -23,6 +26,11 @@ Share = Annotated[float, Ge(0), Le(1)]
 
 GRID_FROM = 256
 """Grids of at least so many settings are computed with what settings have in common computed once."""
+
+QUANTILES = {"measurable_difference_q05": 0.05, "measurable_difference_q50": 0.5, "measurable_difference_q95": 0.95}
+ONE_BY_ONE = ("n_systems", "multiplicity", "find", "counts")
+"""Axes whose values are gone through one by one: what they change is no count."""
+STEP = 0.01
 
 
 def measurable_difference(
@@ -39,45 +47,130 @@ def measurable_difference(
     level: Annotated[float, Gt(0), Lt(1)],
     constrain: bool,
     power: Annotated[float, Ge(0.5), Lt(1)],
+    difference: Annotated[float, Gt(0), Lt(1)] | None = None,
+    n_systems: Annotated[int, Ge(2), Le(MOST_SYSTEMS)] = 2,
+    multiplicity: Rule = "max_t",
+    find: Find = "pair",
+    counts: Literal["expected", "drawn"] = "expected",
+    draws: Annotated[int, Ge(2), Le(10**6)] = 50,
+    seed: Annotated[int, Ge(0)] = 1,
 ) -> dict[str, Floats]:
     """Calculate which difference of alphas a planned evaluation can measure.
 
     `measurable_difference` is the published epsilon, `joint_difference` that of systems that share one calibration,
-    `detectable_difference` the true difference that is found with a `power`. Source: von Däniken et al. 2022.
+    `detectable_difference` the true difference that is found with a `power`, `difference_power` how often a given
+    `difference` is found; between any two of `n_systems` systems. With `counts="drawn"` the first is a mean over draws,
+    whose quantiles are `measurable_difference_q05`, `_q50` and `_q95`, and the last is a share of draws. Source: von
+    Däniken et al. 2022.
 
     Raises InputError for an axis that cannot be one, and for settings that cannot be.
     """
-    fixed = Plan[Any](n_human, n_metric, rho, eta, alpha, n_calibration)._asdict() | {"accuracy": accuracy}
+    plan = Plan[Any](n_human, n_metric, rho, eta, alpha, n_calibration)._asdict() | {"accuracy": accuracy}
+    several = {"n_systems": n_systems, "multiplicity": multiplicity, "find": find, "counts": counts}
+    rest = {"level": level, "constrain": constrain, "power": power, "difference": difference}
+    every = plan | several | rest | {"draws": draws, "seed": seed}
     for name in axes:
-        if name not in fixed:
-            raise InputError(f"{name} cannot be an axis of this calculation; choose from {', '.join(fixed)}")
-    named = fixed | dict(axes)
-    if None in axes.get("n_calibration", ()):
-        every = named | {"level": level, "constrain": constrain, "power": power}
-        return _calibration_by_calibration(axes, wanted, every)
-    differences: dict[str, Floats] = {}
-    if "measurable_difference" in wanted:
-        differences["measurable_difference"] = _published(axes, named, level, constrain)
-    plan = _broadcast(axes, named)
-    if "joint_difference" in wanted:
-        differences["joint_difference"] = joint_difference(plan, level=level, constrain=constrain, power=power).epsilon
-    if "detectable_difference" in wanted:
-        differences["detectable_difference"] = detectable_difference(
-            plan, level=level, constrain=constrain, power=power
-        )
+        if name not in plan | several:
+            raise InputError(f"{name} cannot be an axis of this calculation; choose from {', '.join(plan | several)}")
+    _check(wanted, every | dict(axes))
+    found = _calculated(axes, wanted, every)
     shape = tuple(len(values) for values in axes.values())
-    return {name: np.broadcast_to(array, shape) for name, array in differences.items()}
+    of = {key: key.removesuffix("_influence") for key in found}
+    return {
+        key: np.broadcast_to(values, shape + np.shape(values)[len(shape) :] if key != of[key] else shape)
+        for key, values in found.items()
+        if of[key] in wanted
+    }
 
 
-def _calibration_by_calibration(
-    axes: Mapping[str, Sequence[Any]], wanted: Sequence[str], settings: Mapping[str, Any]
+def _check(wanted: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Refuse what would change nothing. Settings are values, or lists of them."""
+    if ("difference_power" in wanted) != (given["difference"] is not None):
+        raise InputError("the measure difference_power and the key difference go together; give both or neither")
+    for key, needed, neutral in (
+        ("multiplicity", "n_systems", "max_t"),
+        ("find", "n_systems", "pair"),
+        ("draws", "counts", 50),
+        ("seed", "counts", 1),
+    ):
+        # A cell of a sweep keeps what the sweep sets for its other cells.
+        if given[key] != neutral and given[needed] in ("expected", 2):
+            more = "n_systems=8" if needed == "n_systems" else "counts=drawn"
+            raise InputError(f"{key} says nothing where {needed} is {given[needed]}; add {more}, or leave {key} out")
+    if "drawn" in given["counts"] and not {"measurable_difference", "difference_power", *QUANTILES} & set(wanted):
+        raise InputError(f"counts=drawn changes nothing of {', '.join(wanted)}; leave it out")
+
+
+def _calculated(
+    axes: Mapping[str, Sequence[Any]], wanted: Sequence[str], every: Mapping[str, Any]
 ) -> dict[str, Floats]:
-    """Go through the numbers of calibration outputs one by one: without any, rho and eta are known."""
-    position = list(axes).index("n_calibration")
-    others = {name: values for name, values in axes.items() if name != "n_calibration"}
-    fixed: dict[str, Any] = {name: None if name in axes else value for name, value in settings.items()}
-    parts = [measurable_difference(others, wanted, **fixed | {"n_calibration": n}) for n in axes["n_calibration"]]
-    return {name: np.stack([part[name] for part in parts], axis=position) for name in parts[0]}
+    for name in axes:
+        # Without any calibration outputs rho and eta are known, which is another formula.
+        if name in ONE_BY_ONE or (name == "n_calibration" and None in axes[name]):
+            return _one_by_one(name, axes, wanted, every)
+    named = dict(every) | dict(axes)
+    systems = Among(named["n_systems"], named["multiplicity"], named["find"]).checked()
+    asked = {"level": systems.level(named["level"]), "constrain": named["constrain"]}
+    found = _expected(axes, wanted, named, systems, asked)
+    if named["counts"] == "drawn":
+        found |= _drawn(axes, named, systems, asked)
+    return found
+
+
+def _expected(
+    axes: Mapping[str, Sequence[Any]],
+    wanted: Sequence[str],
+    named: Mapping[str, Any],
+    systems: Among,
+    asked: Mapping[str, Any],
+) -> dict[str, Floats]:
+    """Return what follows from expected counts, which have one measurable difference: its own quantiles."""
+    plan, power = _broadcast(axes, named), systems.power(named["power"])
+    found: dict[str, Floats] = {}
+    if named["counts"] == "expected" and {"measurable_difference", *QUANTILES} & set(wanted):
+        found |= dict.fromkeys(("measurable_difference", *QUANTILES), _published(axes, named, **asked))
+    if "joint_difference" in wanted:
+        found["joint_difference"] = joint_difference(plan, power=power, **asked).epsilon
+    if "detectable_difference" in wanted:
+        found["detectable_difference"] = detectable_difference(plan, power=power, **asked)
+    if named["counts"] == "expected" and named["difference"] is not None:
+        found["difference_power"] = systems.found(power_of(plan, named["difference"], **asked))
+    return found
+
+
+def _drawn(
+    axes: Mapping[str, Sequence[Any]], named: Mapping[str, Any], systems: Among, asked: Mapping[str, Any]
+) -> dict[str, Floats]:
+    """Return what draws of the counts give, and their influence."""
+    how = {name: named[name] for name in ("draws", "seed", "difference")}
+    drawn = drawn_differences(_broadcast(axes, named), **how, **asked)
+    mean, power = drawn.epsilon.mean(-1), drawn.found.mean(-1)
+    # What several systems add is a function of the power of a pair, whose slope carries its error over.
+    slope = (systems.found(np.minimum(power + STEP, 1)) - systems.found(np.maximum(power - STEP, 0))) / (
+        np.minimum(power + STEP, 1) - np.maximum(power - STEP, 0)
+    )
+    found = {"measurable_difference": mean, "difference_power": systems.found(power)}
+    found["measurable_difference_influence"] = drawn.epsilon - mean[..., None]
+    found["difference_power_influence"] = slope[..., None] * (drawn.found - power[..., None])
+    for name, share in QUANTILES.items():
+        found[name], found[f"{name}_influence"] = quantile(drawn.epsilon, share)
+    return found
+
+
+def _one_by_one(
+    name: str, axes: Mapping[str, Sequence[Any]], wanted: Sequence[str], every: Mapping[str, Any]
+) -> dict[str, Floats]:
+    """Go through the values of an axis one by one."""
+    position = list(axes).index(name)
+    others = {key: values for key, values in axes.items() if key != name}
+    parts = [_calculated(others, wanted, dict(every) | {name: value}) for value in axes[name]]
+    shape = [len(values) for values in others.values()]
+    # Beside draws, what is calculated without any is never off.
+    extra = {key: np.shape(values)[len(shape) :] for part in parts for key, values in part.items() if "_inf" in key}
+    keys = dict.fromkeys(key for part in parts for key in part)
+    full = {key: (*shape, *extra.get(key, ())) for key in keys}
+    laid = [{key: np.broadcast_to(part.get(key, 0.0), full[key]) for key in keys} for part in parts]
+    return {key: np.stack([part[key] for part in laid], axis=position) for key in keys}
 
 
 def _published(axes: Mapping[str, Sequence[Any]], named: Mapping[str, Any], level: float, constrain: bool) -> Floats:
@@ -96,7 +189,7 @@ def _published(axes: Mapping[str, Sequence[Any]], named: Mapping[str, Any], leve
 
 def _broadcast(axes: Mapping[str, Sequence[Any]], named: Mapping[str, Any]) -> Plan[Any]:
     """Give each setting the dimension of its axis, if it has one; accuracy stands for rho and eta."""
-    laid = dict(named)
+    laid = {name: named[name] for name in (*Plan._fields, "accuracy")}
     for position, (name, values) in enumerate(axes.items()):
         laid[name] = np.reshape(np.asarray(values, float), [-1 if k == position else 1 for k in range(len(axes))])
     accuracy = laid.pop("accuracy")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from simlab.analysis.adequacy import inverse
 from simlab.analysis.adequacy.plans import Plan
-from simlab.analysis.adequacy.settings import detected
+from simlab.analysis.adequacy.settings import among, detected
 from simlab.commands.detect_words import FREE, METRIC, Given, Row, combined, parsed
 from simlab.drawing.text import detection as text
 from simlab.drawing.text import tables
-from simlab.drawing.text.detection import LEVELS, SHOWN
+from simlab.drawing.text.detection import DIFFERENCES, LEVELS, SHOWN
 from simlab.drawing.text.tables import Form
 from simlab.types import InputError
 
-COUNTS = ("n_human", "n_metric", "n_calibration")
+COUNTS = ("n_human", "n_metric", "n_calibration", "n_systems")
 
 
 def answer(
@@ -24,25 +25,45 @@ def answer(
     prices: str | None,
     joint: bool,
     form: Form,
+    points: bool = False,
 ) -> str:
     """Write a table over all combinations of the words' values, or the numbers that `solve` asks for."""
     given = parsed(words)
-    rows = told(given, difference, solve, prices, joint)
+    rows = told(given, difference, solve, prices, joint, points)
     return text.table(rows, difference, alpha_given="alpha" in given) if form == "table" else tables.write(rows, form)
 
 
-def told(given: Given, difference: float | None, solve: str | None, prices: str | None, joint: bool) -> list[Row]:
+def told(
+    given: Given, difference: float | None, solve: str | None, prices: str | None, joint: bool, points: bool = False
+) -> list[Row]:
     """Return each setting with what it can measure, or with the numbers that `solve` asks for.
 
-    Raises InputError for settings that do not go together, and where the difference is out of reach of all.
+    With `points` all differences, the one that is given and those that are told, are in hundredths of the share of
+    adequate outputs. Raises InputError for settings that do not go together, and where the difference is out of reach
+    of all.
     """
+    if points:
+        rows = told(given, _of_points(difference), solve, prices, joint)
+        return [{name: _in_points(name, value) for name, value in row.items()} | {"unit": "points"} for row in rows]
     if difference is not None and not 0 < difference < 1:
-        raise InputError(f"--difference={difference:g} is not between 0 and 1; give a difference of two shares")
+        raise InputError(
+            f"--difference={difference:g} is not between 0 and 1; give a difference of two shares, or --points"
+        )
     if solve is not None:
         return solved(given, solve, difference, prices, joint)
     if prices or joint:
         raise InputError("--prices and --joint go with --solve; `simlab detect --help` shows how")
     return measured(combined(given), difference)
+
+
+def _of_points(difference: float | None) -> float | None:
+    if difference is not None and not 0 < difference < 100:
+        raise InputError(f"--difference={difference:g} is not between 0 and 100 points")
+    return None if difference is None else difference / 100
+
+
+def _in_points(name: str, value: Any) -> Any:
+    return 100 * value if name in DIFFERENCES and value is not None else value
 
 
 def measured(rows: Sequence[Row], difference: float | None = None) -> list[Row]:
@@ -98,7 +119,8 @@ def _finder(given: Row, solve: str, prices: str | None, joint: bool) -> Callable
 
     def find(row: Row, difference: float) -> Row:
         level, power = row["level"], row["power"]
-        value = inverse.smallest(solve, _plan(row), difference, level=level, power=power, joint=joint)  # type: ignore[arg-type]
+        asked = {"level": level, "power": power, "joint": joint, "among": among(row)}
+        value = inverse.smallest(solve, _plan(row), difference, **asked)  # type: ignore[arg-type]
         return _ordered(row | dict.fromkeys(_unknowns(solve), value))
 
     return find
@@ -118,7 +140,7 @@ def _mixer(given: Row, prices: str | None, joint: bool) -> Callable[[Row, float]
 
     def find(row: Row, difference: float) -> Row:
         plan, level, power = _plan(row | {"n_calibration": none}), row["level"], row["power"]
-        mix = inverse.cheapest_mix(plan, difference, costs, level=level, power=power)
+        mix = inverse.cheapest_mix(plan, difference, costs, level=level, power=power, among=among(row))
         return _ordered(row | mix.plan._asdict()) | {"price": mix.price}
 
     return find

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from simlab.analysis.adequacy.several import FINDS, RULES, Among
 from simlab.analysis.adequacy.thresholds import best_threshold
 from simlab.messages import or_nearest
 from simlab.types import InputError
@@ -16,7 +17,9 @@ Given = dict[str, list[Any]]
 
 DEFAULTS: Row = {"n_human": 0.0, "n_metric": 0.0, "n_calibration": None, "alpha": 0.5, "level": 0.05, "power": 0.8}
 METRIC = ("rho", "eta", "accuracy", "correlation")
-KEYS = (*DEFAULTS, *METRIC)
+NAMED: dict[str, tuple[str, ...]] = {"multiplicity": RULES, "find": FINDS}
+"""Keys of names, not of numbers: they speak of several systems."""
+KEYS = (*DEFAULTS, *METRIC, *Among._fields)
 FREE = "free"
 MOST = 1000
 
@@ -39,6 +42,10 @@ def parsed(words: Sequence[str]) -> Given:
 def _value(key: str, text: str) -> float | str | None:
     if key == "n_calibration" and text in ("none", FREE):
         return None if text == "none" else FREE
+    if key in NAMED:
+        if text not in NAMED[key]:
+            raise InputError(f"{key}={text} is unknown; {or_nearest(text, NAMED[key])}")
+        return text
     try:
         value = float(text)
     except ValueError:
@@ -54,12 +61,15 @@ def combined(given: Given, metric_wanted: bool = False) -> list[Row]:
     `metric_wanted`: how good the metric is will be found out, so it need not be said.
     """
     _check_metric(given, metric_wanted)
+    _check_several(given)
     order = list(given)
     n_rows = math.prod(len(values) for values in given.values())
     if n_rows > MOST:
         raise InputError(f"there are {n_rows} combinations of values, more than {MOST}; give fewer values")
+    # Of two systems nothing is said that was not asked.
+    defaults = DEFAULTS | (Among()._asdict() if "n_systems" in given else {})
     return [
-        _with_metric(DEFAULTS | dict(zip(order, values, strict=True)))
+        _with_metric(defaults | dict(zip(order, values, strict=True)))
         for values in itertools.product(*(given[key] for key in order))
     ]
 
@@ -75,6 +85,12 @@ def _check_metric(given: Given, metric_wanted: bool) -> None:
         raise InputError("n_metric needs rho and eta, or accuracy (rho = eta), or correlation, to say how good it is")
     if FREE in given.get("n_calibration", ()):
         raise InputError("n_calibration=free goes with --solve mix; give a number, or none where rho and eta are known")
+
+
+def _check_several(given: Given) -> None:
+    for name in NAMED:
+        if name in given and max(given.get("n_systems", [2])) <= 2:
+            raise InputError(f"{name} speaks of the pairs of several systems, and two are one pair; add n_systems=8")
 
 
 def _with_metric(row: Row) -> Row:

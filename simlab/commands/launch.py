@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from simlab.commands import saving
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note, program
-from simlab.config.recorded import understood
+from simlab.config.recorded import understood, understood_metrics
 from simlab.types import OK, UNRUN, InputError
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 OUTPUTS = Path("outputs")
 MOST_REASONS = 3
 """Lines that say why campaigns, or blocks, failed."""
+MOST_TOLD = 64
+"""Cells of which it is said what is understood of their files."""
 
 
 class Launched(NamedTuple):
@@ -71,7 +74,8 @@ def simulate(
 
 def _say_tables(sweep: Sweep) -> None:
     """Say what was understood of recorded tables; what is refused is refused in a line of its own, before."""
-    for line in understood(sweep.composed.values()):
+    cells = (cell.config for cell in itertools.islice(sweep.cells(), MOST_TOLD))
+    for line in (*understood(sweep.composed.values()), *understood_metrics(cells)):
         note(line)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.comparing.labelled import column, over
+from simlab.drawing.text.detection import DIFFERENCES
 from simlab.store.units import KEYS
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 UNITS = {
     **KEYS,
-    **dict.fromkeys(("epsilon", "epsilon_joint", "detectable", "detectable_joint", "difference"), "1"),
+    **dict.fromkeys(DIFFERENCES, "1"),
+    "n_systems": "systems",
     **dict.fromkeys(("power_published", "power_joint", "correlation", "threshold"), "1"),
     **dict.fromkeys(("predicted", "low", "high", "observed", "observed_mcse"), "1"),
     "price": "currency",
@@ -92,12 +94,19 @@ def _or_nan(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
-def of_grid(rows: Sequence[Mapping[str, Any]], given: Mapping[str, Sequence[Any]]) -> xr.Dataset:
-    """Label what was calculated for all combinations of settings; those with several values are axes."""
+def of_grid(rows: Sequence[Mapping[str, Any]], given: Mapping[str, Sequence[Any]], points: bool = False) -> xr.Dataset:
+    """Label what was calculated for all combinations of settings; those with several values are axes.
+
+    `points`: differences are in points.
+    """
     axes = {key: values for key, values in given.items() if len(values) > 1}
     # Counts are whole numbers in the rows, and as they were read in what was given.
     values = {key: list(dict.fromkeys(row[key] for row in rows)) if key in rows[0] else axes[key] for key in axes}
-    return with_units(over(rows, values))
+    answer = with_units(over(rows, values))
+    for name in DIFFERENCES if points else ():
+        if name in answer:
+            answer[name].attrs["units"] = "points"
+    return answer
 
 
 def listed(dim: str, records: Sequence[Mapping[str, Any]], about: Sequence[str] = ()) -> xr.Dataset:

@@ -169,12 +169,14 @@ def detect(
     solve: Solve | None = None,
     prices: str | Mapping[str, float] | None = None,
     joint: bool = False,
+    points: bool = False,
     **more: object,
 ) -> xr.Dataset:
-    """Tell which difference between two systems' shares of adequate outputs is measurable; a calculation.
+    """Tell which difference between two or several systems' shares of adequate outputs is measurable; a calculation.
 
     Settings, as words, mappings or keywords, are n_human, n_metric, n_calibration, alpha, level, power, and rho and
-    eta, or accuracy, or correlation; a list is an axis. With `solve` and `difference` the inverse is answered.
+    eta, or accuracy, or correlation; n_systems, multiplicity and find for several systems; a list is an axis. With
+    `solve` and `difference` the inverse is answered; with `points` differences are in hundredths.
 
     Returns, over the axes, what `simlab detect --format json` lists: `epsilon`, `detectable`, ..., shares, and the
     settings themselves. NaN: out of reach. Raises InputError for settings that do not go together.
@@ -188,7 +190,8 @@ def detect(
         raise InputError(f"solve={shown(solve)} is unknown; {or_nearest(str(solve), SOLVE)}")
     given = {key: list(dict.fromkeys(values)) for key, values in parsed(_detect_words([*settings, more])).items()}
     costs = prices if prices is None or isinstance(prices, str) else ",".join(f"{k}={v}" for k, v in prices.items())
-    return of_grid(detection.told(given, difference, solve, costs, joint), given)
+    rows = detection.told(given, difference, solve, costs, joint, points)
+    return of_grid([{name: value for name, value in row.items() if name != "unit"} for row in rows], given, points)
 
 
 def agreement(

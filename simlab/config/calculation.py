@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -45,24 +45,36 @@ def compose_calculation(declared: Declared, overrides: Sequence[str] = (), *, qu
     if twice := first_repeated(setting.key for setting in typed):
         raise InputError(f"{twice} is given twice; give it once")
     settings: dict[str, Setting] = {}
+    measures = declared.measures
     for setting in (*declared.settings, *(declared.quick if quick else ()), *typed):
+        if setting.key == "measure":
+            measures = _names(setting)
+            continue
         swept = setting.swept or (setting.key in settings and settings[setting.key].swept)
         settings[setting.key] = Setting(setting.key, _fitting(section, setting), swept)
     refuse_many({s.key: len(s.values) for s in settings.values() if s.swept}, MOST_SETTINGS, "settings")
     axes = tuple(Axis(s.key, s.key, check_values(s.key, s.values)) for s in settings.values() if s.swept)
     fixed = {setting.key: setting.values[0] for setting in settings.values() if not setting.swept}
-    _check_figure(declared, [axis.name for axis in axes])
+    _check_figure(replace(declared, measures=measures), [axis.name for axis in axes])
     words = ["simlab", "sweep", declared.name, *overrides, *(["--quick"] if quick else [])]
     return Calculation(
         declared.name,
         declared.aim,
         section | fixed,
         axes,
-        declared.measures,
+        measures,
         declared.figure,
         declared.finding,
         shlex.join(words),
     )
+
+
+def _names(setting: Setting) -> tuple[str, ...]:
+    """Return the measures that were typed; the part says which there are."""
+    names = setting.values[0]
+    if setting.swept or not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise InputError("measure must be a list of names, such as measure=[measurable_difference,joint_difference]")
+    return tuple(dict.fromkeys(names))
 
 
 def _fitting(section: Mapping[str, Any], setting: Setting) -> tuple[Any, ...]:

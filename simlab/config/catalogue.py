@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,7 @@ def describe_sweep(declared: Declared) -> dict[str, Any]:
         "precision": dict(declared.precision),
         "quick": {setting.key: list(setting.values) for setting in declared.quick},
         "finding": declared.finding,
+        "claims": [asdict(claim) for claim in declared.claims],
         "calculation": declared.calculation,
     }
 

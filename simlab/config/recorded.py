@@ -92,14 +92,37 @@ def identify(config: dict[str, Any]) -> None:
         from simlab.world.files.fitted_world import built_in_digest
 
         config["systems"]["sha256"] = config["systems"]["sha256"] or built_in_digest()
+    _metric_of_systems(config["systems"], config.get("metric", {}))
     for section in (config["systems"], config.get("metric", {})):
         if section.get("path") is None or section.get("sha256", "") is not None:
             continue
-        file = files.expanded(section["path"])
+        file = _file(section)
         if file.is_file():  # what else it may be is refused, with its reason, where it is read
             section["sha256"] = _digest(file, section)
-            if "better" in section:
+            if "people" in section:
                 section["better"] = _better(file, section)
+
+
+def _metric_of_systems(systems: Mapping[str, Any], metric: dict[str, Any]) -> None:
+    """Write down that a recorded metric without a file of its own is in that of the ratings."""
+    if metric.get("_target_") != _METRIC_TARGET or metric["path"] is not None:
+        return
+    # Without a column it would be the ratings themselves; where the column is an axis each cell has its own.
+    if metric["column"] is None or systems.get("path") is None:
+        return
+    metric["path"] = systems["path"]
+    if metric["columns"] is None and systems.get("columns") is not None:
+        told = [part.strip() for part in systems["columns"].split(",")]
+        metric["columns"] = ",".join(part for part in told if part.partition("=")[0].strip().lower() in _NAMES) or None
+
+
+def _file(section: Mapping[str, Any]) -> Path:
+    """Return the file of a section; that of a metric's segment scores goes by the name of the metric."""
+    if section["_target_"] != _METRIC_TARGET:
+        return files.expanded(section["path"])
+    from simlab.world.recorded_metrics import source
+
+    return source(section["path"], section["column"])[0]
 
 
 def _digest(file: Path, section: Mapping[str, Any]) -> str:
@@ -159,6 +182,22 @@ def understood(configs: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(lines)
 
 
+def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say in a line each what recorded metrics score, and how to turn what is assumed of their scores."""
+    chosen = [config for config in configs if config.get("metric", {}).get("_target_") == _METRIC_TARGET]
+    if not chosen:
+        return []
+    from simlab.studies.worlds import draw_world
+    from simlab.world.recorded_metrics import NO_COLUMNS, said
+
+    real = [config for config in chosen if config["metric"]["column"] not in NO_COLUMNS]
+    alike: dict[tuple[str, str], dict[str, None]] = {}
+    for config in real:
+        file, name, words = said(config["metric"], draw_world(config, 0))
+        alike.setdefault((file, words), {})[name] = None
+    return [f"{file}: {', '.join(names)}: {words}" for (file, words), names in alike.items()]
+
+
 def _understood(file: Path, section: Mapping[str, Any]) -> Understood:
     people = section["people"]
     told = section["columns"], section["better"], people and files.expanded(people)
@@ -179,6 +218,9 @@ def _read(file: Path, changed: int, names: str | None, better: Any, people: Path
 
 
 _FITTED_TARGET = "simlab.world.fitted.fitted"
+_METRIC_TARGET = "simlab.world.recorded_metrics.recorded"
+_NAMES = frozenset(("system", "document", "segment", "position"))
+"""Columns by which a metric's scores are found beside those of humans, in one table."""
 _REFUSED = {
     OPTION: "systems=recorded: a table of ratings cannot be judged anew; choose systems=alpha_optimal",
     FITTED: "systems=fitted: outputs of a fitted world are rated one by one; choose systems=preference",
@@ -193,8 +235,12 @@ def _refuse_axes(declared: Mapping[str, Setting], option: str, kind: Kind) -> No
             raise InputError(f"systems={option}: this sweep varies {setting.key}, and the raters come from the file")
 
 
+_OF_TABLE = ("raters.tie_margin", "raters.judgement")
+"""Keys that say how what a table holds is asked for."""
+
+
 def _of_other_raters(setting: Setting, option: str, kind: Kind) -> bool:
     """Tell what is said of raters that a file does not have; how the scores of a table are compared may be said."""
     if setting.key == "raters":
         return setting.values != (kind.brings.get(option),)
-    return setting.key.startswith("raters.") and not (option == OPTION and setting.key == "raters.tie_margin")
+    return setting.key.startswith("raters.") and not (option == OPTION and setting.key in _OF_TABLE)

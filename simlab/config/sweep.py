@@ -20,6 +20,10 @@ NO_NUMBER = ("worlds", "pools", "document_draws", "studies", "measure", "engine"
 """Keys that change no outcome of a replicate: how many there are, how they are judged, how they are computed."""
 
 
+_FILES = ("systems.path", "systems.columns", "metric.path", "metric.column")
+"""Keys that say which file a study is read from, and how: what is written down of it is another in each cell."""
+
+
 @dataclass(frozen=True, slots=True)
 class Axis:
     """Hold a varied key.
@@ -59,7 +63,7 @@ class Sweep:
     worlds: int
     studies: int
     measures: tuple[str, ...]
-    figure: Mapping[str, str]
+    figure: Mapping[str, Any]
     precision: Mapping[str, Any]
     finding: str
     command: str
@@ -93,7 +97,7 @@ class Sweep:
     def _config(self, values: tuple[Any, ...]) -> Config:
         placed = list(zip(self.axes, values, strict=True))
         config = dict(self.composed[tuple(value for axis, value in placed if axis.of_options)])
-        files = any(axis.key in ("systems.path", "metric.path") for axis in self.axes)
+        files = any(axis.key in _FILES for axis in self.axes)
         # Cells share the sections that no axis changes: a hundred thousand copies would take gigabytes.
         keys = [*(axis.key for axis in self.axes if not axis.of_options), *(("systems._", "metric._") if files else ())]
         for section in dict.fromkeys(key.partition(".")[0] for key in keys if "." in key):
@@ -103,8 +107,15 @@ class Sweep:
             if not axis.of_options:
                 put(config, axis.key, value)
         if files:
+            _forget_digest(config, self.axes)
             identify(config)
         return config
+
+
+def _forget_digest(config: Config, axes: tuple[Axis, ...]) -> None:
+    """Forget the digest of a metric's file where another metric has another file."""
+    if any(axis.key == "metric.column" for axis in axes):
+        config["metric"]["sha256"] = None
 
 
 def put(config: Config, key: str, value: Any) -> None:

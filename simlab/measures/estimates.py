@@ -101,6 +101,27 @@ def data_efficiency_formula(outcomes: Outcomes) -> Estimate:
     return _mean(outcomes, of_campaign(outcomes, "true_efficiency"))
 
 
+def judgement_fraction(outcomes: Outcomes) -> Estimate:
+    """Estimate the judgements that were collected until a rule ended judging, over those that the budget would pay."""
+    if "judgements_planned" not in outcomes:
+        return unknown()
+    return ratio_over_campaigns(outcomes, outcomes["judged"].sum(1), outcomes["judgements_planned"])
+
+
+def judgements_needed(outcomes: Outcomes) -> Estimate:
+    """Average the judgements of a system at which a rule ended judging it, or the budget did."""
+    if "judged" not in outcomes:
+        return unknown()
+    return _mean(outcomes, outcomes["judged"].astype(float))
+
+
+def width_reached(outcomes: Outcomes) -> Estimate:
+    """Estimate how often intervals became as narrow as wanted before the budget was spent."""
+    if "narrow" not in outcomes:
+        return unknown()
+    return _mean(outcomes, outcomes["narrow"].astype(float))
+
+
 def cost_saving(outcomes: Outcomes) -> Estimate:
     """Estimate the share of the price that a metric saves at equal mean squared error.
 

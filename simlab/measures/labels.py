@@ -47,6 +47,14 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "difference_coverage": {"label": "coverage of the intervals of differences", "bounds": [0, 1]},
     "difference_width": {"label": "width of the intervals of differences", "less_is_better": True},
     "joint_difference": {"label": "measurable difference, calibration shared", "less_is_better": True},
+    **{
+        f"measurable_difference_q{share:02}": {
+            "label": f"measurable difference, {share} % quantile",
+            "less_is_better": True,
+        }
+        for share in (5, 50, 95)
+    },
+    "difference_power": {"label": "how often a given difference is found", "bounds": [0, 1]},
     "detectable_difference": {"label": "difference found with the wanted power", "less_is_better": True},
     "bias": {"label": "bias of the systems' means"},
     "rmse": {"label": "root mean squared error of the systems' means", "less_is_better": True},
@@ -56,6 +64,9 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "data_efficiency_width": {"label": "data efficiency (by widths of intervals)"},
     "data_efficiency_formula": {"label": "data efficiency (by formula)"},
     "cost_saving": {"label": "share of the price saved"},
+    "judgement_fraction": {"label": "judgements used (share of planned)", "bounds": [0, 1], "less_is_better": True},
+    "judgements_needed": {"label": "judgements of a system until it ends", "less_is_better": True},
+    "width_reached": {"label": "intervals as narrow as wanted", "bounds": [0, 1]},
     "order_agreement": {"label": "tau-b with the order of all human ratings"},
     "order_agreement_true": {"label": "tau-b with the true order"},
     "cycles": {"label": "campaigns whose verdicts are cyclic", "bounds": [0, 1], "less_is_better": True},

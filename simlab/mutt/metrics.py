@@ -7,12 +7,13 @@ A metric of one's own is any function `(candidates, references) -> scores`, one 
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from simlab.messages import or_nearest
+from simlab.mutt.meteor import Meteor, command
+from simlab.mutt.words import words
 from simlab.types import InputError
 
 Candidates: TypeAlias = list[str]
@@ -24,6 +25,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "bleu": ("bleu_1", "bleu_2", "bleu_3", "bleu_4"),
     "rouge_l": ("rouge_l",),
     "cider": ("cider",),
+    "meteor": ("meteor",),
     "sacrebleu": ("sacrebleu",),
     "chrf": ("chrf",),
     "ter": ("ter",),
@@ -34,10 +36,6 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 # BLEU of pycocoevalcap adds 1e-15 to every count of matches, so that a sentence of four words or more without a match
 # of some length scores up to 2e-4 rather than 0; one match of every length among fifty words scores 2e-2.
 BLEU_ZERO = 1e-3
-
-# Words as a Penn Treebank tokenizer leaves them once punctuation is dropped: `dog's` is two, `make-up` one. With these
-# the published pass rates come out to the last digit that is printed.
-_WORD = re.compile(r"\w+(?:-\w+)*|'\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +51,10 @@ class Metric:
     zero: float = 0.0
 
 
-def words(sentence: str) -> str:
-    """Return the words of a sentence in lower case, separated by spaces.
-
-    >>> words("The dog's owner says: Use make-up!")
-    "the dog 's owner says use make-up"
-    """
-    return " ".join(_WORD.findall(sentence.lower()))
-
-
 def built_in(names: Sequence[str]) -> list[Metric]:
     """Return the metrics of these names, one computation per family; `bleu` stands for bleu_1 to bleu_4.
 
-    Raises InputError for a name that is none, and for a package that is not installed.
+    Raises InputError for a name that is none, and for a package (or the Java of METEOR) that is not installed.
     """
     wanted: dict[str, list[str]] = {}
     for name in names:
@@ -108,6 +97,11 @@ def _cider(names: tuple[str, ...]) -> Metric:
     return Metric(names, lambda *texts: {"cider": scorer.compute_score(*_captions(*texts))[1]})
 
 
+def _meteor(names: tuple[str, ...]) -> Metric:
+    scorer = Meteor(*command())
+    return Metric(names, lambda *texts: {"meteor": scorer.score(*texts)})
+
+
 def _sacrebleu(names: tuple[str, ...]) -> Metric:
     # Without an effective order, a sentence of three words scores 0 whatever it says.
     return _of_sacrebleu(names, _module("sacrebleu", "sacrebleu.metrics").BLEU(effective_order=True))
@@ -141,8 +135,8 @@ def _rouge(names: tuple[str, ...]) -> Metric:
 
 
 _MAKERS: Mapping[str, Callable[[tuple[str, ...]], Metric]] = {
-    "bleu": _bleu, "rouge_l": _rouge_l, "cider": _cider, "sacrebleu": _sacrebleu, "chrf": _chrf, "ter": _ter,
-    "rouge": _rouge,
+    "bleu": _bleu, "rouge_l": _rouge_l, "cider": _cider, "meteor": _meteor, "sacrebleu": _sacrebleu, "chrf": _chrf,
+    "ter": _ter, "rouge": _rouge,
 }  # fmt: skip
 
 

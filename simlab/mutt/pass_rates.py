@@ -24,44 +24,64 @@ EPSILON = 1e-9
 LEVEL = 0.95
 
 # Sums of floating-point numbers depend on their order in the last bits, and so would what is a tie.
-_ROUNDING = 1e-9
+ROUNDING = 1e-13
+"""Scores that differ by at most this share of the larger are the same but for rounding."""
 
-COUNTS = ("passed", "n", "zero_passes", "unscored")
+# What packages add to keep denominators from 0 (1e-9 twice in BLEU) and the rounding of single precision (6e-8) lie
+# below; a word more or less in sentences of any length lies far above.
+NEAR = 1e-6
+"""Scores that differ by more than rounding, but at most by this share, are near ties."""
+
+COUNTS = ("passed", "n", "zero_passes", "near_ties", "unscored")
 VARIABLES = ("pass_rate", "low", "high", *COUNTS)
 
 
-def passes(pairs: ScorePairs, *, tolerance: float) -> Bools:
+def passes(pairs: ScorePairs, *, tolerance: float, near_tie: float = 0.0) -> Bools:
     """Say for each trial whether the metric passes it; what has no scores does not.
 
     Altering and disrupting corruptions must score worse than their originals, preserving ones must score alike.
+    Differences up to the share `near_tie` of the scores are ties; with 0, the published rule, rounding alone is.
     """
     if pairs.trials.kind == "preserving":
-        return alike(pairs.original, pairs.corrupted, tolerance=tolerance)
+        return alike(pairs.original, pairs.corrupted, tolerance=tolerance, near_tie=near_tie)
     sign = -1 if pairs.lower_is_better else 1
-    return better(sign * pairs.original, sign * pairs.corrupted)
+    return better(sign * pairs.original, sign * pairs.corrupted, near_tie=near_tie)
 
 
-def better(original: Floats, corrupted: Floats) -> Bools:
-    """Say where an original scores higher than its corruption, by more than rounding.
+def near_ties(pairs: ScorePairs, *, tolerance: float, near_tie: float = 0.0) -> Bools:
+    """Say which verdicts hang on next to nothing: they would be others if differences up to 1e-6 were ties.
+
+    Of altering and disrupting corruptions these are passes by such a difference, of preserving ones failures by it. A
+    `near_tie` that is larger than 1e-6 takes its place.
+    """
+    within = max(near_tie, NEAR)
+    strict, lenient = (passes(pairs, tolerance=tolerance, near_tie=margin) for margin in (0.0, within))
+    hang: Bools = pairs.scored & (strict != lenient)
+    return hang
+
+
+def better(original: Floats, corrupted: Floats, *, near_tie: float = 0.0) -> Bools:
+    """Say where an original scores higher than its corruption, by more than rounding and more than a near tie.
 
     >>> better(np.array([0.5, 0.5, 0.3 - 0.2]), np.array([0.4, 0.5, 0.1 - 1e-17])).tolist()
     [True, False, False]
     """
-    lost: Bools = original - corrupted > _ROUNDING * np.maximum(np.abs(original), np.abs(corrupted))
+    margin = max(near_tie, ROUNDING)
+    lost: Bools = original - corrupted > margin * np.maximum(np.abs(original), np.abs(corrupted))
     return lost
 
 
-def alike(original: Floats, corrupted: Floats, *, tolerance: float) -> Bools:
+def alike(original: Floats, corrupted: Floats, *, tolerance: float, near_tie: float = 0.0) -> Bools:
     """Say where |a - b| / (|a| + 1e-9) is within the tolerance, a the score of the original.
 
     The published rule divides by a + 1e-9, which is the same for scores that are not negative and has no meaning for
-    others. Two scores of 0 are alike.
+    others. Two scores of 0 are alike. What exceeds the tolerance by rounding, or a near tie, is within.
 
     >>> alike(np.array([1.0, 1.0, 0.0, -1.0]), np.array([0.9, 0.8, 0.0, -0.5]), tolerance=0.15).tolist()
     [True, False, True, False]
     """
     difference = np.abs(original - corrupted) / (np.abs(original) + EPSILON)
-    within: Bools = difference <= tolerance * (1 + _ROUNDING)
+    within: Bools = difference <= tolerance * (1 + max(near_tie, ROUNDING))
     return within
 
 
@@ -77,11 +97,12 @@ def interval(passed: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     return low, high
 
 
-def pass_rates(pairs: Sequence[ScorePairs], *, tolerance: float) -> xr.Dataset:
+def pass_rates(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 0.0) -> xr.Dataset:
     """Return the pass rates over (corruption, metric, references); `kind` is a coordinate of the corruption.
 
     `n` trials have two finite scores, and the rate with its interval (`low`, `high`) is of these; `unscored` have not.
-    `zero_passes` counts passes in which both scores are 0. A combination without trials has n = unscored = 0.
+    `zero_passes` counts passes in which both scores are 0, `near_ties` verdicts that a larger `near_tie` would turn
+    (see there). A combination without trials has n = unscored = 0.
     """
     import xarray as xr
 
@@ -92,12 +113,12 @@ def pass_rates(pairs: Sequence[ScorePairs], *, tolerance: float) -> xr.Dataset:
     values = {name: np.zeros(shape, int) if name in COUNTS else np.full(shape, np.nan) for name in VARIABLES}
     for held in pairs:
         at = corruptions.index(held.trials.corruption), metrics.index(held.metric)
-        for name, value in _counted(held, tolerance).items():
+        for name, value in _counted(held, tolerance, near_tie).items():
             values[name][(*at, references.index(held.trials.n_references))] = value
     axes = {"corruption": corruptions, "metric": metrics, "references": references}
     coords: dict[str, Any] = {**axes, "kind": ("corruption", list(kinds.values()))}
     variables = {name: (tuple(axes), held) for name, held in values.items()}
-    return xr.Dataset(variables, coords, {"tolerance": tolerance, "level": LEVEL})
+    return xr.Dataset(variables, coords, {"tolerance": tolerance, "near_tie": near_tie, "level": LEVEL})
 
 
 def by_kind(dataset: xr.Dataset) -> xr.Dataset:
@@ -120,8 +141,8 @@ def records(dataset: xr.Dataset) -> list[dict[str, Any]]:
     return rows
 
 
-def _counted(pairs: ScorePairs, tolerance: float) -> dict[str, float]:
-    passed = passes(pairs, tolerance=tolerance) & pairs.scored
+def _counted(pairs: ScorePairs, tolerance: float, near_tie: float) -> dict[str, float]:
+    passed = passes(pairs, tolerance=tolerance, near_tie=near_tie) & pairs.scored
     zero = (np.abs(pairs.original) <= pairs.zero) & (np.abs(pairs.corrupted) <= pairs.zero)
     n, count = int(pairs.scored.sum()), int(passed.sum())
     low, high = interval(count, n) if n else (np.nan, np.nan)
@@ -132,5 +153,6 @@ def _counted(pairs: ScorePairs, tolerance: float) -> dict[str, float]:
         "passed": count,
         "n": n,
         "zero_passes": int((passed & zero).sum()),
+        "near_ties": int(near_ties(pairs, tolerance=tolerance, near_tie=near_tie).sum()),
         "unscored": len(pairs.scored) - n,
     }

@@ -96,10 +96,22 @@ def _variables(calculation: Calculation, grids: dict[str, Floats], labels: Label
     laid: Variables = {
         axis.name: ((axis.name,), axis_values(axis.values), {"key": axis.key}) for axis in calculation.axes
     }
+    # A value that rests on draws has a sampling error; behind the others no replicates stand.
+    draws = max((np.shape(values)[-1] for name, values in grids.items() if name.endswith("_influence")), default=2)
     for name in calculation.measures:
-        laid[name] = (names, np.asarray(grids[name], float), {"cluster": "none", **labels.get(name, {})})
-        # No replicates stand behind a value, and it has no sampling error.
-        laid[f"{name}_mcse"] = (names, np.zeros(shape), {"label": "Monte-Carlo standard error"})
-        laid[f"{name}_n"] = (names, np.zeros(shape, np.int32), {"label": "campaigns that the value rests on"})
-        laid[f"{name}_influence"] = ((*names, "cluster"), np.zeros((*shape, 2)), {"label": "influence of each cluster"})
+        off = np.broadcast_to(grids.get(f"{name}_influence", 0.0), (*shape, draws))
+        known = np.isfinite(off).all(-1)
+        error = np.sqrt(np.where(known[..., None], off**2, 0.0).sum(-1) / (draws * (draws - 1)))
+        laid[name] = (
+            names,
+            np.asarray(grids[name], float),
+            {"cluster": "draw" if off.any() else "none", **labels.get(name, {})},
+        )
+        laid[f"{name}_mcse"] = (names, error, {"label": "Monte-Carlo standard error"})
+        laid[f"{name}_n"] = (
+            names,
+            np.where(off.any(-1), draws, 0).astype(np.int32),
+            {"label": "campaigns that the value rests on"},
+        )
+        laid[f"{name}_influence"] = ((*names, "cluster"), off, {"label": "influence of each cluster"})
     return laid

@@ -9,7 +9,7 @@ from pathlib import Path
 from simlab.messages import legible
 from simlab.tables import averages, judged, logs, mqm, preferences, ratings, segment_scores
 from simlab.tables.cells import Table, renamed
-from simlab.tables.columns import found
+from simlab.tables.columns import found, require
 from simlab.tables.dialect import Dialect, dialect_of, header_of, rows
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.lines import numbered_lines
@@ -42,6 +42,25 @@ def read(path: Path, told: Told = NOTHING, *, as_before: bool = False) -> Rating
     if averages.is_header(first) and not told.columns:
         return averages.read(first, lines, _without_columns(told, where, "people"), where)
     return _with_header(first, lines, told, where, as_before=as_before)
+
+
+def listed(path: Path, told: Told = NOTHING) -> Iterator[tuple[str, str]]:
+    """Go through the rows of a table with a header: document and segment of each, whether it has a score or not.
+
+    Raises InputError for lines that do not fit the header, and for what has no such columns.
+    """
+    where = legible(path)
+    lines = numbered_lines(path)
+    first = next(lines, (0, ""))[1]
+    dialect = dialect_of(first)
+    names = header_of(first, dialect, f"{where}, line 1")
+    chosen = found(names, told.columns, f"{where}, line 1")
+    require(("segment" if "segment" in chosen else "document",), chosen, names, f"{where}, line 1")
+    kept = {key: at for key, at in chosen.items() if key in ("system", "document", "position", "segment")}
+    header = Header(where, names, kept, range(len(names), len(names) + 1), False)
+    for line in rows(lines, dialect, where):
+        _, documents, segments, _ = ratings.names(ratings.cells([line], header), 1)
+        yield documents[0], segments[0]
 
 
 def always_read(path: Path) -> bool:

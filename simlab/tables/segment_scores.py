@@ -43,7 +43,7 @@ def read(path: Path, lines: Iterable[tuple[int, str]], told: Told, where: str) -
     Raises InputError naming file and line for what is no score, and for a test set with other segments.
     """
     held, score, errors, rows = Gathered(), array("d"), array("q"), 0
-    documents = _documents(path, where)
+    documents = documents_of(path, where)
     met: dict[str, int] = {}
     for number, line in lines:
         if not line:
@@ -93,7 +93,7 @@ def _fields(line: str, where: str) -> Sequence[str]:
     return fields
 
 
-def _documents(path: Path, where: str) -> list[str]:
+def documents_of(path: Path, where: str) -> list[str]:
     """Read the document of every segment from the `.docs` that goes by the same name."""
     beside = path.with_name(f"{path.name.partition('.')[0]}.docs")
     if not beside.exists():

@@ -1,7 +1,7 @@
 """Name the values that travel between the rooms of simlab: world, collected, concluded."""
 
 from simlab.types.arrays import Array, Bools, Floats, Ints
-from simlab.types.collected import Asked, Campaign, Collected, Judged, Parts, Rated, Seen, Streams
+from simlab.types.collected import Asked, Campaign, Collected, Followed, Judged, Parts, Rated, Seen, Streams
 from simlab.types.concluded import (
     BLOCK_FAILED,
     DESIGN_FAILED,
@@ -15,6 +15,7 @@ from simlab.types.concluded import (
     Evidence,
     Outcome,
     Outcomes,
+    Stops,
     Summary,
     Trail,
     Verdicts,
@@ -74,6 +75,7 @@ __all__ = [
     "Estimates",
     "Evidence",
     "Floats",
+    "Followed",
     "Frame",
     "ImpossibleValue",
     "InputError",
@@ -96,6 +98,7 @@ __all__ = [
     "RaterPool",
     "RatingLaw",
     "Seen",
+    "Stops",
     "Streams",
     "Summary",
     "TestSet",

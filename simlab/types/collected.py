@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -151,3 +151,27 @@ class Judged:
     document: Ints | None = None
     parts: Parts | None = None
     calibration_parts: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Hold the judgements of a system in the order in which they came, as a rule that may end them looks at them.
+
+    `y[n]`, and `g[n]` what the metric says of the same outputs (None: no metric). `other[n]` is what it says of others
+    on average: of the whole test set, or of `fresh` outputs at each step that nobody judges (0: of the test set; None:
+    nobody knows). It speaks between the ends of `metric_scale`, and is cut off there. `scale` are the ends of the
+    scale of judgements, None where it has none.
+
+    `interval(n, level)` is what the estimator says of the first n judgements; `level` that of the study's intervals.
+    `planned` are the judgements after which judging ends in any case.
+    """
+
+    y: Floats
+    g: Floats | None
+    other: Floats | None
+    fresh: int
+    metric_scale: tuple[float, float]
+    scale: tuple[float, float] | None
+    interval: Callable[[int, float], tuple[float, float]]
+    level: float
+    planned: int

@@ -163,6 +163,24 @@ class Verdicts:
 
 
 @dataclass(frozen=True, slots=True)
+class Stops:
+    """Hold where a rule ends the judging of a system: after `n` judgements, since that is enough (`narrow`) or all.
+
+    `low` and `high` bound its mean there. Two systems are called different where their intervals from `claim_low` to
+    `claim_high` do not overlap, at the level of the rule's claims; None: a test of means says so, its p-value
+    multiplied by `looks` (1: as if there had been one look only).
+    """
+
+    n: int
+    narrow: bool
+    low: float
+    high: float
+    claim_low: float | None = None
+    claim_high: float | None = None
+    looks: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """Hold a performance measure with what its error needs.
 

@@ -56,7 +56,7 @@ class Frame:
     An item is one segment of the input. `document[item]` and `bucket[document]` are indices from 0;
     `rater[system, item, slot]` is the index of the rater who sits in a slot of the item's bucket, -1 where
     that rater never rated the output (a gap) or the bucket has fewer raters than others. Slot j of a bucket
-    is the same rater throughout the bucket.
+    is the same rater throughout the bucket. `item_names` are there where items come from a table.
     """
 
     document: Ints
@@ -66,6 +66,7 @@ class Frame:
     document_names: tuple[str, ...]
     rater_names: tuple[str, ...]
     lower_is_better: bool
+    item_names: tuple[str, ...] = ()
 
     @property
     def n_systems(self) -> int:
@@ -226,17 +227,28 @@ class Latent:
 
 @dataclass(frozen=True, slots=True)
 class MetricLaw:
-    """Say what a metric says of pairs: by a mixture matrix, or by a score that is compared.
+    """Say what a metric says of pairs: by a mixture matrix, by a score that is compared, or as it is recorded.
 
     `mu[pair, metric outcome, oracle outcome]` has columns that sum to one. Otherwise the metric scores outputs with
     `correlation[system]` to their latent score, and prefers by the sign of the difference beyond `margin` (in standard
     deviations of the metric's score). It rates the first `n_outputs` outputs, those that humans can rate first.
+    `recorded[pair, output]` is what a real one said of them (0, 1, 2 = `>`, `=`, `<`; -1: nothing), and
+    `rest_document[k]` the document of the k-th output that humans cannot rate.
     """
 
     n_outputs: int
     mu: Floats | None = None
     correlation: Floats | None = None
     margin: float = 0.0
+    recorded: Array | None = None
+    rest_document: Ints | None = None
+
+    @property
+    def draws(self) -> bool:
+        """Say whether the metric can call two outputs as good."""
+        if self.recorded is not None:
+            return bool((self.recorded == 1).any())
+        return bool(self.mu[:, 1].any()) if self.mu is not None else self.margin != 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,11 +284,14 @@ class OutputMetric:
 
     Binary: it says adequate of adequate outputs with `rho[system]`, inadequate of others with `eta[system]`. Otherwise
     it scores them with `correlation[system]` to the human score of a system's outputs, in standard deviations; with a
-    `threshold` it says adequate above it. `nominal` is what an analyst takes for known, the same for all systems.
+    `threshold` it says adequate above it. `nominal` is what an analyst takes for known, the same for all systems (None:
+    nothing). What it said of the outputs of a table is `recorded[system, item]`, or `[system, item, slot]` where it
+    says something else beside each judgement.
     """
 
-    nominal: KnownRates | KnownCorrelation
+    nominal: KnownRates | KnownCorrelation | None
     rho: Floats | None = None
     eta: Floats | None = None
     correlation: Floats | None = None
     threshold: float | None = None
+    recorded: Floats | None = None

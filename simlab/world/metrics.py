@@ -13,6 +13,9 @@ from simlab.types import ComparedWorld, Floats, InputError, MetricLaw
 from simlab.types.bounds import Concentration, Count, Spread
 from simlab.world.laws.comparisons import contest_of
 
+IDEAL = ((0.80, 0.25, 0.10), (0.10, 0.50, 0.10), (0.10, 0.25, 0.80))
+"""The mixture matrix of the ideal metric (Deriu et al. 2023, appendix E)."""
+
 
 def mu_matrix(
     rng: np.random.Generator,

@@ -47,7 +47,9 @@ def compared_scores(rng: np.random.Generator, ratings: RatedWorld, *, tie_margin
     recorded = compare(-score if ratings.frame.lower_is_better else score, tie_margin)
     contest = Contest(ratings.frame.system_names, recorded.shape[1], None, recorded=recorded, fixed=True)
     world, frame = compared_world(contest, None), ratings.frame
-    named = replace(world.frame, document=frame.document, document_names=frame.document_names)
+    named = replace(
+        world.frame, document=frame.document, document_names=frame.document_names, item_names=frame.item_names
+    )
     return replace(world, frame=replace(named, bucket=np.zeros(frame.n_documents, np.int64)))
 
 

@@ -120,6 +120,7 @@ def _rated_segments(world: World) -> World:
         bucket=_fixed(frame.bucket[rated]),
         rater=_fixed(frame.rater[:, rated]),
         document_names=tuple(itertools.compress(frame.document_names, rated)),
+        item_names=tuple(itertools.compress(frame.item_names, rated)),
     )
     return _recorded(kept, _fixed(ratings.value[:, rated]), _fixed(ratings.errors[:, rated]))
 
@@ -173,6 +174,7 @@ def world_of(ratings: Ratings, where: str = "the table") -> World:
         document_names=ratings.document_names,
         rater_names=ratings.rater_names,
         lower_is_better=ratings.lower_is_better,
+        item_names=ratings.item_names,
     )
     value = _filled(shape, at, np.nan, ratings.score)
     errors = _filled(shape, at, -1 if np.any(ratings.errors < 0) else 0, ratings.errors)

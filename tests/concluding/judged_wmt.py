@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from shared_data import SHARED
 
 from simlab.analysis.means.document_pairs import influence, intervals
 from simlab.analysis.means.documents import Totals
@@ -13,7 +14,7 @@ from simlab.concluding.judgements.totals import laid
 from simlab.concluding.wanted import Wanted
 from simlab.rng import stream
 
-WMT23 = Path(__file__).parents[3] / "shared/data/wmt23_ende"
+WMT23 = SHARED / "wmt23_ende"
 METRICS = ("BLEU-refA", "COMET-refA", "CometKiwi-src", "GEMBA-MQM-src", "XCOMET-Ensemble-refA", "Random-sysname-src")
 
 

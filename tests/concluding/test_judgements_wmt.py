@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from judged_wmt import METRICS, WMT23, evidence_of, files, held
+from judged_wmt import METRICS, evidence_of, files, held
 
 from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import Wanted
 
-pytestmark = pytest.mark.skipif(not WMT23.exists(), reason="data of WMT23 are not here")
+pytestmark = pytest.mark.needs_shared("wmt23_ende")
 
 
 @pytest.mark.parametrize("human", ["da-sqm", "mqm"])

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from places import places
 from rated_tables import from_totals
+from scipy.special import ndtri
 from small_studies import CONF, grouping, judgement_study, preference_study, small_contest, small_systems, study
 
 from simlab import parts
@@ -33,6 +34,7 @@ from simlab.types import (
     Estimate,
     Estimates,
     Evidence,
+    Followed,
     InputError,
     Judged,
     JudgedWorld,
@@ -41,6 +43,7 @@ from simlab.types import (
     Rated,
     RatedWorld,
     Seen,
+    Stops,
     TestSet,
     Trail,
     Verdicts,
@@ -328,7 +331,7 @@ def some_rows(evidence: Evidence, rows: slice) -> Evidence:
     return Evidence(evidence.annotations, *counts, trail=trail)
 
 
-@pytest.mark.parametrize("section", options("decision"))
+@pytest.mark.parametrize("section", options_that_return("decision", Verdicts))
 def test_decision_rules(section: dict[str, Any]) -> None:
     evidence = small_evidence(stream(10))
     verdicts = parts.bind(section)(evidence)
@@ -343,6 +346,36 @@ def test_decision_rules(section: dict[str, Any]) -> None:
     few = parts.bind(section)(some_rows(evidence, slice(7, 9)))  # a pair is judged alike whoever its company is
     np.testing.assert_array_equal(few.verdict, verdicts.verdict[7:9])
     np.testing.assert_array_equal(few.theta, verdicts.theta[7:9])
+
+
+def few_judgements(n: int = 200, planned: int = 200) -> Followed:
+    rng = stream(12)
+    quality = rng.normal(size=n)
+    y, g = (quality > 0).astype(float), np.clip(quality, -3, 3)
+
+    def interval(k: int, level: float) -> tuple[float, float]:
+        reach = -ndtri(level / 2) * np.sqrt(0.25 / k)
+        return float(y[:k].mean() - reach), float(y[:k].mean() + reach)
+
+    return Followed(y, g, np.zeros(n), 0, (-3.0, 3.0), (0.0, 1.0), interval, 0.05, planned)
+
+
+@pytest.mark.parametrize("section", options_that_return("decision", Stops))
+def test_stopping_rules(section: dict[str, Any]) -> None:
+    followed = few_judgements()
+    never, at_once = (parts.bind(section | {"width": width})(followed) for width in (1e-6, 1e6))
+    assert (never.n, never.narrow) == (200, False)
+    assert (at_once.n, at_once.narrow) == (section["batch_size"], True)
+    some = parts.bind(section | {"width": never.high - never.low + 1e-9})(followed)
+    assert some.narrow
+    assert some.low <= followed.y[: some.n].mean() <= some.high
+    if some.claim_low is not None:  # claims are of two systems at once
+        assert some.claim_low <= some.low
+        assert some.high <= some.claim_high
+    cut = few_judgements(int(some.n), 200)  # whoever has what was collected finds the same end
+    assert parts.bind(section | {"width": never.high - never.low + 1e-9})(cut) == some
+    with pytest.raises(InputError, match=r"decision.batch_size=500 exceeds budget.human_ratings=200"):
+        parts.bind(section | {"batch_size": 500})(followed)
 
 
 @pytest.mark.parametrize("section", options("analysis/reference"))
@@ -450,7 +483,15 @@ def repeated_outcomes() -> dict[str, np.ndarray]:
     return {**data, "pool": data["study"] % 2, "draw": data["study"] // 2 % 2, "document_set": zero}
 
 
+@functools.cache
+def stopped_outcomes() -> dict[str, np.ndarray]:
+    rule = yaml.safe_load((CONF / "decision/fixed_width.yaml").read_text()) | {"batch_size": 10, "width": 0.4}
+    blocks = [run_block(judgement_study(decision=rule), places(world, 6)).arrays for world in range(2)]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
 FAMILIES = {
+    "stopped": stopped_outcomes,
     "ratings": outcomes,
     "preferences": compared_outcomes,
     "judgements": judged_outcomes,

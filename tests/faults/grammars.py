@@ -43,7 +43,19 @@ def _mapping(keys: st.SearchStrategy[str], values: st.SearchStrategy[str], inden
     return st.lists(line, min_size=1, max_size=4).map("\n".join)
 
 
-SWEEP_KEYS = ("aim", "axes", "set", "measures", "figure", "precision", "quick", "finding", "calculation", "defaults")
+SWEEP_KEYS = (
+    "aim",
+    "axes",
+    "set",
+    "measures",
+    "figure",
+    "precision",
+    "quick",
+    "finding",
+    "claims",
+    "calculation",
+    "defaults",
+)
 SWEEP = st.lists(
     st.one_of(
         st.builds("{}: {}".format, st.sampled_from(SWEEP_KEYS), VALUE),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from shared_data import SHARED
 
 from simlab.cli import answer
 from simlab.fitting import speeds
@@ -13,7 +14,6 @@ from simlab.fitting.mqm import fast
 from simlab.rng import stream
 from simlab.tables.reading import read
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 PUBLISHED = SHARED / "sxs_mqm_generalMT2023_ende.3ratingsPerSegment.tsv.tar.gz"
 QUICK = (40, 60)
 
@@ -50,9 +50,8 @@ def test_timings_become_speeds(tmp_path: Path) -> None:
     assert speeds.speeds(read(file)) == {"r1": {"median_seconds": 20.0, "log_sd": 0.4384, "segments": 6}}
 
 
-def test_published_timings(tmp_path: Path) -> None:
-    if not PUBLISHED.exists():
-        pytest.skip("the published table is not beside this repository")
+@pytest.mark.needs_shared(PUBLISHED.name)
+def test_published_timings() -> None:
     found = speeds.speeds(read(PUBLISHED))
     assert len(found) == 10
     assert found["rater1"] == {"median_seconds": 105.5, "log_sd": 1.236, "segments": 320}

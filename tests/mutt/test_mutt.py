@@ -100,7 +100,8 @@ def test_rates_come_with_intervals_and_scores(capsys: pytest.CaptureFixture[str]
     assert list(found) == [(name, m) for name in ("altering", "passive") for m in ("bleu_1", "bleu_4", "chrf")]
     assert found["altering", "chrf"] == {
         "corruption": "altering", "kind": "altering", "metric": "chrf", "references": 2, "pass_rate": 1.0,
-        "low": pytest.approx(0.025**0.5), "high": 1.0, "passed": 2, "n": 2, "zero_passes": 0, "unscored": 0,
+        "low": pytest.approx(0.025**0.5), "high": 1.0, "passed": 2, "n": 2, "zero_passes": 0, "near_ties": 0,
+        "unscored": 0,
     }  # fmt: skip
     assert found["passive", "bleu_1"]["kind"] == "preserving"
     assert found["passive", "bleu_1"]["pass_rate"] == 1  # the same words
@@ -262,6 +263,9 @@ def test_malformed_rows_are_named(text: str, named: str, capsys: pytest.CaptureF
         (["t.jsonl", "--references", "3"], "--references 3 exceeds the 2 references"),
         (["t.jsonl", "--tolerance", "nan"], "--tolerance nan"),
         (["t.jsonl", "--tolerance", "-1"], "--tolerance -1"),
+        (["t.jsonl", "--near-tie", "1"], "--near-tie 1.0 must be a share"),
+        (["t.jsonl", "--near-tie", "nan"], "--near-tie nan must be a share"),
+        (["t.jsonl", "--near-tie", "-1e-9"], "--near-tie -1e-09 must be a share"),
         (["t.jsonl", "--kind", "altering"], "--kind altering must be CORRUPTION=KIND"),
         (["t.jsonl", "--kind", "altering=best"], "--kind altering=best: the kind 'best'"),
         (["t.jsonl", "--kind", "altring=altering"], "did you mean altering?"),
@@ -365,7 +369,7 @@ def test_intervals_cover_as_they_promise() -> None:
 
 def test_metrics_of_a_sentence_without_words_are_numbers() -> None:
     trials = Trials("c", "altering", 1, ("1", "2"), ("?!", "a b c d"), ("...", "a"), (("!",), ("a b c d",)))
-    for held in scoring.score([trials], metrics.built_in(list(metrics.FAMILIES))):
+    for held in scoring.score([trials], metrics.built_in([name for name in metrics.FAMILIES if name != "meteor"])):
         assert held.failure is None, held.metric
         assert held.scored.all(), held.metric
         sign = -1 if held.lower_is_better else 1
@@ -381,7 +385,7 @@ def test_a_metric_that_is_asked_for_twice_is_one() -> None:
         metrics.built_in(["rougel"])
 
 
-@pytest.mark.parametrize("name", ["metrics", "pass_rates"])
+@pytest.mark.parametrize("name", ["pass_rates", "words"])
 def test_examples_in_docstrings(name: str) -> None:
     failed, tried = doctest.testmod(importlib.import_module(f"simlab.mutt.{name}"))
     assert (failed, tried > 0) == (0, True)

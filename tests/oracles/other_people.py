@@ -7,7 +7,6 @@ figures of docs/backtest.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +21,9 @@ from simlab.types import Floats, Frame, Ints
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.laws.scales import ScaleEffects, latent_draw, with_raters, world_on
 from simlab.world.recorded import world_of
+from tests.shared_data import SHARED
 
-FOLDER = Path(__file__).parents[3] / "shared/data/esa"
+FOLDER = SHARED / "esa"
 DOCUMENTS = (10, 20, 40)
 DRAWS, LEVEL = 60, 0.05
 MEASURES = ("significant", "confirmed", "srp")

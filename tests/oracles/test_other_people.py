@@ -10,9 +10,9 @@ import pytest
 from simlab.fitting.scales.outputs import on_outputs
 from simlab.types import Floats
 from simlab.world.recorded import world_of
-from tests.oracles.other_people import DOCUMENTS, FOLDER, by_others, campaign, observed, repeated
+from tests.oracles.other_people import DOCUMENTS, by_others, campaign, observed, repeated
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the campaigns of ESA and MQM do not lie beside simlab")
+pytestmark = pytest.mark.needs_shared("esa")
 
 DRAWS = 60
 FIGURES = {10: (0.20, 0.53, 0.94), 20: (0.37, 0.52, 0.97), 40: (0.49, 0.59, 0.98)}

@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 import yaml
 from scipy import stats
+from shared_data import SHARED
 
 from simlab.rng import stream
 
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "esa"
+ESA = SHARED / "esa"
 CONF = Path(__file__).parents[2] / "conf"
 CAMPAIGNS = {"ESA": "ESA", "GEMBA": "ESA+GEMBA"}
 """Names of files, and of protocols in the list of people."""
@@ -54,14 +55,14 @@ def component(first: np.ndarray, second: np.ndarray, weight: float, *, level: fl
 
 
 def people() -> dict[tuple[str, str], str]:
-    with open(SHARED / "Annotators_mapping.csv", encoding="utf-8-sig") as file:
+    with open(ESA / "Annotators_mapping.csv", encoding="utf-8-sig") as file:
         return {(row[1], row[2]): row[0] for row in csv.reader(file)}
 
 
 def points(name: str) -> dict[tuple[str, str], list[tuple[str, float]]]:
     """Read who took how many of 100 points off which system's segments of which document; controls left out."""
     known, read = people(), defaultdict(list)
-    with open(SHARED / f"240315rc5{name}.scores.csv", encoding="utf-8") as file:
+    with open(ESA / f"240315rc5{name}.scores.csv", encoding="utf-8") as file:
         for login, system, _, kind, _, _, score, which, *_ in csv.reader(file):
             document, *rest = which.split("#")
             if kind == "TGT" and len(rest) == 1:
@@ -88,7 +89,7 @@ def concentration(campaign: dict[tuple[str, str], list[tuple[str, float]]], syst
     return float(((n / n.sum()) ** 2).sum())
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the campaigns, ../shared/data/esa, are not here")
+@pytest.mark.needs_shared("esa")
 def test_the_upper_bound_of_the_preset_is_what_two_campaigns_allow() -> None:
     first, second, weight = tables()
     assert first.shape == (13, 71)

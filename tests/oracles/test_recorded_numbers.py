@@ -8,10 +8,10 @@ import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
+from shared_data import SHARED
 
 from simlab.config import compose
 from simlab.studies.checks import check
@@ -19,7 +19,6 @@ from simlab.types import InputError, World
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import BUILT_IN, holds_averages, recorded
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 PUBLISHED = SHARED / "sxs_mqm_generalMT2023_ende.3ratingsPerSegment.tsv.tar.gz"
 TED = SHARED / "mqm_ted_ende.tsv"
 AVERAGES = ("mqm_newstest2020_ende.avg_seg_scores.tsv", "mqm_newstest2021_ende.avg_seg_scores.tsv")
@@ -55,12 +54,6 @@ TED_MEANS = {
     "eTranslation": 1.96,
     "Nemo": 2.14,
 }
-
-
-def needs(path: Path) -> Path:
-    if not path.exists():
-        pytest.skip(f"{path.name} is not beside this repository")
-    return path
 
 
 def open_table(path: str | None) -> World:
@@ -112,7 +105,7 @@ def built_in_text() -> str:
 
 
 def published_rows() -> Iterator[dict[str, str]]:
-    with tarfile.open(needs(PUBLISHED)) as archive:
+    with tarfile.open(PUBLISHED) as archive:
         stream = archive.extractfile(archive.getnames()[0])
         assert stream is not None
         text = stream.read().decode("utf-8")
@@ -143,12 +136,14 @@ def counted(rows: Iterator[dict[str, str]]) -> str:
     return "\n".join([*lines, ""])
 
 
+@pytest.mark.needs_shared(PUBLISHED.name)
 def test_built_in_table_is_counted_from_the_published_file() -> None:
     assert counted(published_rows()) == built_in_text()
 
 
+@pytest.mark.needs_shared(PUBLISHED.name)
 def test_published_archive_gives_the_built_in_world(world: World) -> None:
-    published = open_table(str(needs(PUBLISHED)))
+    published = open_table(str(PUBLISHED))
     of_published = fixed_ratings(published)
     assert of_published is not None
     ratings = fixed_ratings(world)
@@ -161,8 +156,9 @@ def test_published_archive_gives_the_built_in_world(world: World) -> None:
     assert published.frame.document_names == world.frame.document_names
 
 
+@pytest.mark.needs_shared(TED.name)
 def test_ted_outputs_have_one_rater_each() -> None:
-    world = open_table(str(needs(TED)))
+    world = open_table(str(TED))
     frame = world.frame
     assert (frame.n_systems, len(frame.document), frame.n_documents, frame.n_raters) == (14, 529, 5, 4)
     assert ((frame.rater >= 0).sum(axis=2) == 1).all()
@@ -174,9 +170,9 @@ def test_ted_outputs_have_one_rater_each() -> None:
     assert means == pytest.approx(TED_MEANS, abs=0.01)
 
 
-@pytest.mark.parametrize("name", AVERAGES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.needs_shared(name)) for name in AVERAGES])
 def test_averages_over_raters_are_refused_where_raters_are_needed(name: str) -> None:
-    path = needs(SHARED / name)
+    path = SHARED / name
     assert holds_averages(open_table(str(path)))
     with pytest.raises(InputError, match="averaged scores without raters"):
         check(compose(["systems=recorded", f"systems.path={path}"]))

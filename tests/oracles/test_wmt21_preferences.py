@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from places import places
+from shared_data import SHARED
 
 from simlab.config import compose
 from simlab.measures import preferences
 from simlab.studies.blocks import run_block
 
-SCORES = Path(__file__).parents[3] / "shared/data/mqm_newstest2021_ende.avg_seg_scores.tsv"
+SCORES = SHARED / "mqm_newstest2021_ende.avg_seg_scores.tsv"
 EIGHT = "Facebook-AI,HuaweiTSC,Nemo,Online-W,UEdin,VolcTrans-AT,VolcTrans-GLAT,eTranslation"
 NAMES = f"systems.names=[{EIGHT},ref-B,ref-C,ref-D]"
+
+pytestmark = pytest.mark.needs_shared(SCORES.name)
 
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, np.ndarray]:
-    if not SCORES.is_file():
-        pytest.skip("needs the published segment scores, which are not here")
     where = ["systems=recorded", f"systems.path={SCORES}", NAMES, "metric=none", "decision=human_only"]
     config = compose([*where, "budget.annotations_per_pair=527", "budget.batch_size=10"])
     return run_block(config, places(0, 200)).arrays

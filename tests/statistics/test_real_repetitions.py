@@ -10,11 +10,11 @@ import csv
 import json
 from collections import defaultdict
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from shared_data import SHARED
 
 from simlab.analysis.significance import permutation
 from simlab.formulas import differences, passes, sign
@@ -22,8 +22,8 @@ from simlab.measures.stability import confirmed_new_raters, srp_new_raters
 from simlab.rng import stream
 from simlab.types import Estimate, Floats
 
-FOLDER = Path(__file__).parents[3] / "shared/data/esa"
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the campaigns of ESA and MQM do not lie beside simlab")
+FOLDER = SHARED / "esa"
+pytestmark = pytest.mark.needs_shared("esa")
 
 WEIGHTS = {"minor": 1, "major": 5}
 DRAWS = 150

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shared_data import SHARED
 
 from simlab.rng import stream
 from simlab.types import InputError, World
@@ -14,7 +15,7 @@ from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.oracles import compared_scores
 from simlab.world.recorded import holds_averages, recorded
 
-WMT21 = Path(__file__).parents[3] / "shared/data/mqm_newstest2021_ende.avg_seg_scores.tsv"
+WMT21 = SHARED / "mqm_newstest2021_ende.avg_seg_scores.tsv"
 
 TABLE = "system\tmqm_avg_score seg_id\nB\t-1.5 1\nB\tNone 2\nB\t-0.0 10\nA\t-2 1\nA\t-3 2\nC\tNone 1\nA\tNone 7\n"
 
@@ -83,9 +84,8 @@ def test_higher_scores_win(tmp_path: Path) -> None:
     assert wider.recorded.tolist() == [[1, -1, -1]]
 
 
+@pytest.mark.needs_shared(WMT21.name)
 def test_published_scores_have_the_segments_and_pairs_of_the_paper() -> None:
-    if not WMT21.is_file():
-        pytest.skip("needs the published segment scores, which are not here")
     eight = ["Facebook-AI", "HuaweiTSC", "Nemo", "Online-W", "UEdin", "VolcTrans-AT", "VolcTrans-GLAT", "eTranslation"]
     names = [*eight, "ref-B", "ref-C", "ref-D"]
     table = recorded(stream(0), path=str(WMT21), sha256=None, names=names, better=None, columns=None, people=None)

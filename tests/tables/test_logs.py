@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shared_data import SHARED
 
 from simlab.tables import understood
 from simlab.tables.held import NOTHING, Ratings, Told
@@ -14,7 +15,6 @@ from simlab.tables.placing import Shown, placed
 from simlab.tables.reading import read
 from simlab.types import InputError
 
-SHARED = Path(__file__).parents[3] / "shared/data"
 ESA, WMT23 = SHARED / "esa", SHARED / "wmt23_ende"
 
 
@@ -174,11 +174,10 @@ def test_marked_errors_of_segments_add_up_in_exact_tenths(tmp_path: Path) -> Non
 
 
 def published(name: str, **told: object) -> Ratings:
-    if not ESA.is_dir():
-        pytest.skip("needs the published campaigns, which are not here")
     return read(ESA / f"240315rc5{name}.scores.csv", Told(**told))  # type: ignore[arg-type]
 
 
+@pytest.mark.needs_shared("esa")
 @pytest.mark.parametrize(("name", "people"), [("ESA", 8), ("GEMBA", 11), ("MQM", 10)])
 def test_published_campaigns_have_the_same_outputs_rated_by_other_people(name: str, people: int) -> None:
     held = published(name, people=ESA / "Annotators_mapping.csv")
@@ -193,9 +192,8 @@ def test_published_campaigns_have_the_same_outputs_rated_by_other_people(name: s
     assert held.lower_is_better == (name == "MQM")
 
 
+@pytest.mark.needs_shared("wmt23_ende")
 def test_published_segment_scores() -> None:
-    if not WMT23.is_dir():
-        pytest.skip("needs the published segment scores, which are not here")
     held = read(WMT23 / "en-de.mqm.seg.score")
     system = held.system == held.system_names.index("AIRC")
     assert held.score[system].mean() == pytest.approx(-14.227826086956528)  # en-de.mqm.sys.score

@@ -79,13 +79,15 @@ def _block(rows: Plan[Floats], human: Floats, level: float, constrain: bool) -> 
     sd = quadrature.exact(n_plus, n, level).sd
     rated = np.flatnonzero(plan.counts.m > 0)
     if len(rated):
-        sd[rated] = spread([x[rated] for x in metric], n_plus[rated], n[rated], constrain)
+        sd[rated] = moments([x[rated] for x in metric], n_plus[rated], n[rated], constrain)[1]
     return np.where((n > 0) | (plan.counts.m > 0)[:, None], critical(level) * np.sqrt(2) * sd, 1.0)
 
 
-def spread(metric: list[Floats], n_plus: Floats, n: Floats, constrain: bool) -> Floats:
-    """Return the posterior standard deviation for each of several human counts `[row, variant]`."""
-    rule, log_likelihood = quadrature.ratings(metric, n_plus, n, constrain, PANELS, PER_PANEL, SIZES)
+def moments(
+    metric: list[Floats], n_plus: Floats, n: Floats, constrain: bool, panels: int = PANELS
+) -> tuple[Floats, Floats]:
+    """Return the posterior mean and standard deviation for each of several human counts `[row, variant]`."""
+    rule, log_likelihood = quadrature.ratings(metric, n_plus, n, constrain, panels, PER_PANEL, SIZES)
     log_density = log_likelihood[:, None] + likelihood.human(
         rule.alpha[:, None], n_plus[..., None, None], n[..., None, None]
     )
@@ -94,4 +96,4 @@ def spread(metric: list[Floats], n_plus: Floats, n: Floats, constrain: bool) -> 
     alpha, flat = rule.alpha.reshape(len(n), -1, 1), share.reshape(*n.shape, -1)
     mean = (flat @ alpha)[..., 0]
     off = alpha[..., 0][:, None] - mean[..., None]
-    return np.asarray(np.sqrt(np.einsum("rvk,rvk,rvk->rv", flat, off, off)))
+    return mean, np.asarray(np.sqrt(np.einsum("rvk,rvk,rvk->rv", flat, off, off)))

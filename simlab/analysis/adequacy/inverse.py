@@ -16,6 +16,7 @@ from scipy.special import ndtri
 from simlab.analysis.adequacy.joint_power import joint_detectable, joint_power
 from simlab.analysis.adequacy.measurable_difference import detectable_difference, power_of
 from simlab.analysis.adequacy.plans import Plan, apart, check, critical, expected, ravel
+from simlab.analysis.adequacy.several import Among
 from simlab.types import Floats, InputError
 
 Numbers: TypeAlias = Plan[float]
@@ -27,6 +28,7 @@ MOST = 10**9
 PRECISION = 1e-4
 HALF = 0.5
 """The power with which a measurable difference is found; plans for it are the published ones."""
+TWO = Among()
 
 REMEDIES = {
     "n_human": "ask for a larger difference",
@@ -85,14 +87,16 @@ def smallest(
     power: float = 0.5,
     constrain: bool = False,
     joint: bool = False,
+    among: Among = TWO,
 ) -> float:
     """Return the smallest value of `unknown` for which the plan measures a `difference`; the others are the plan's.
 
     With `power` .5 the measurable difference is at most that large, which as a true difference is found half the time;
     with more, a true difference is found with this power, as `power_of` and `joint_power` say. `unknown="accuracy"`
     varies rho = eta from .5 (a metric that knows nothing) to 1, to four decimals; the others are whole numbers. `joint`
-    is for systems that share one calibration: where rho and eta are estimated, they need less. Raises InputError, with
-    the limit, where no value suffices, and for a power that is not from .5 to below 1.
+    is for systems that share one calibration: where rho and eta are estimated, they need less. `among` says of how many
+    systems any two are held against each other, at which level, and what is found with the power. Raises InputError,
+    with the limit, where no value suffices, and for a power that is not from .5 to below 1.
 
     >>> smallest("n_human", Plan(0, 0, 0.7, 0.7, 0.6), 0.05), smallest("accuracy", Plan(0, 1000, 1, 1, 0.6), 0.1)
     (735.0, 0.718)
@@ -101,7 +105,7 @@ def smallest(
         raise InputError(f"difference={difference:g} is not between 0 and 1; give a difference of two shares")
     if not HALF <= power < 1:
         raise InputError(f"power={power:g} is not from .5 to below 1")
-    wanted = Wanted(difference, power, level, constrain, joint)
+    wanted = Wanted(difference, among.power(power), among.level(level), constrain, joint, power)
 
     def enough(value: float) -> bool:
         return wanted.by(_set(plan, unknown, value))
@@ -120,13 +124,17 @@ def smallest(
 
 
 class Wanted(NamedTuple):
-    """Hold what a plan must reach: a difference that is to be measurable, or found with a power."""
+    """Hold what a plan must reach: a difference that is to be measurable, or found with a power.
+
+    `power` and `level` are those of a single pair, `asked` is the power that was asked for.
+    """
 
     difference: float
     power: float
     level: float
     constrain: bool
     joint: bool
+    asked: float
 
     def by(self, plan: Numbers) -> bool:
         """Tell whether a plan reaches it."""
@@ -167,7 +175,7 @@ def _least_accuracy(enough: Callable[[float], bool]) -> float:
 
 
 def _out_of_reach(unknown: str, wanted: Wanted, limit: float) -> InputError:
-    what = "is measurable" if wanted.power == HALF else f"is found with power {wanted.power:g}"
+    what = "is measurable" if wanted.power == HALF else f"is found with power {wanted.asked:g}"
     least = f"the least that {what} with these settings is {limit:.3g}"
     if np.isnan(limit):
         least = f"no difference {what} with these settings"
@@ -184,14 +192,15 @@ def cheapest_mix(
     level: float = 0.05,
     power: float = 0.5,
     constrain: bool = False,
+    among: Among = TWO,
 ) -> Mix:
     """Find the cheapest numbers of human and metric ratings, per system, that measure a `difference`.
 
-    `power` as in `smallest`; above .5 the search looks for a measurable difference that is as much smaller as normal
-    laws have it, and what it finds is filled up to the power.
-    The plan's own n_human and n_metric do not count. Where its `n_calibration` is not None, that is chosen, too, and
-    paid for. Numbers of metric ratings and calibration outputs are searched on a grid that narrows around its best
-    point, the human ratings that are missing then follow; the price is within about one per cent of the least one.
+    `power` and `among` as in `smallest`; above .5 the search looks for a measurable difference that is as much smaller
+    as normal laws have it, and what it finds is filled up to the power. The plan's own n_human and n_metric do not
+    count. Where its `n_calibration` is not None, that is chosen, too, and paid for. Numbers of metric ratings and
+    calibration outputs are searched on a grid that narrows around its best point, the human ratings that are missing
+    then follow; the price is within about one per cent of the least one.
     Raises InputError for prices that are not positive.
 
     >>> mix = cheapest_mix(Plan(0, 0, 0.9, 0.9, 0.6), 0.05, Prices(0.15, 0.001))
@@ -202,10 +211,10 @@ def cheapest_mix(
         raise InputError(
             f"prices of {prices.human:g} and {prices.metric:g} are not all positive; give what ratings cost"
         )
-    wanted = Wanted(difference, power, level, constrain, False)
+    wanted = Wanted(difference, among.power(power), among.level(level), constrain, False, power)
     bare = plan._replace(n_metric=0, n_calibration=_none_yet(plan))
-    alone = int(smallest("n_human", bare, difference, level=level, power=power))
-    measurable = difference / (1 + float(ndtri(power)) / critical(level))
+    alone = int(smallest("n_human", bare, difference, level=level, power=power, among=among))
+    measurable = difference / (1 + float(ndtri(wanted.power)) / critical(wanted.level))
     human, metric, calibration = prices.each
     ends = [np.log1p([0, alone * human / metric])]
     if plan.n_calibration is not None:
@@ -216,7 +225,7 @@ def cheapest_mix(
             np.unique(np.rint(np.expm1(np.linspace(low, high, k))).astype(float)) for low, high in ends
         ]
         points: Floats = np.stack([x.ravel() for x in np.meshgrid(*axes, indexing="ij")], axis=1)
-        needed = _humans_needed(plan, points, alone, measurable, level, constrain)
+        needed = _humans_needed(plan, points, alone, measurable, wanted.level, constrain)
         price = needed * human + points @ [metric, calibration][: len(ends)]
         best = min(best, (float(price.min()), points[price.argmin()]), key=lambda priced: priced[0])
         ends = [_around(axis, at, low, high) for axis, at, (low, high) in zip(axes, best[1], ends, strict=True)]

@@ -62,4 +62,6 @@ def _name(axes: Axes, shown: xr.Dataset) -> None:
 def _caption(dataset: xr.Dataset) -> str:
     counts = dataset["n"].values
     n = tables.counted([int(counts[counts > 0].min()), int(counts.max())], "trial")
-    return f"Pass rates: {rule(dataset.attrs['tolerance'])} {n} behind each."
+    near = int(dataset["near_ties"].sum())
+    hang = f" {tables.counted([near], 'verdict')} hang{'s' * (near == 1)} on a near tie." if near else ""
+    return f"Pass rates: {rule(dataset.attrs['tolerance'], dataset.attrs['near_tie'])} {n} behind each.{hang}"

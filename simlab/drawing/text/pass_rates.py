@@ -31,7 +31,7 @@ def failures(pairs: Sequence[ScorePairs]) -> Iterator[str]:
             )
 
 
-def table(rows: Sequence[Record], tolerance: float) -> str:
+def table(rows: Sequence[Record], tolerance: float, near_tie: float = 0.0) -> str:
     """Write a row per corruption and metric, a column per number of references, and what the rates are."""
     counts = sorted({row["references"] for row in rows})
     by_row: dict[tuple[str, str, str], dict[int, Record]] = {}
@@ -44,19 +44,21 @@ def table(rows: Sequence[Record], tolerance: float) -> str:
     ]
     notes = [
         "Pass rates with exact 95 % binomial intervals; n = trials with two finite scores.",
-        rule(tolerance),
+        rule(tolerance, near_tie),
         *_noted(rows, "zero_passes", "Passes in which both scores are 0"),
+        *_noted(rows, "near_ties", "Verdicts that hang on a near tie"),
         *_noted(rows, "unscored", "Trials without two finite scores"),
     ]
     return "\n".join([tables.aligned(header, cells, left=3), "", *notes])
 
 
-def rule(tolerance: float) -> str:
+def rule(tolerance: float, near_tie: float = 0.0) -> str:
     """Say when a metric passes a trial."""
-    return (
+    said = (
         "altering, disrupting: the original scores better; preserving: the scores differ by at most "
         f"{100 * tolerance:.4g} % of the original's."
     )
+    return f"{said} Differences up to {near_tie:.4g} of a score are ties." if near_tie else said
 
 
 def _cell(row: Record | None) -> str:

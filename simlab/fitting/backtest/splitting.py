@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 
@@ -52,6 +53,7 @@ def part_of(world: World, documents: Bools) -> World:
         bucket=np.unique(frame.bucket[documents], return_inverse=True)[1],
         rater=frame.rater[:, items],
         document_names=tuple(name for name, wanted in zip(frame.document_names, documents, strict=True) if wanted),
+        item_names=tuple(compress(frame.item_names, items)),
     )
     return World(kept, {RATE: FixedRatings(ratings.value[:, items], ratings.errors[:, items])}, world.truth)
 

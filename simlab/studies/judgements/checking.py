@@ -8,6 +8,7 @@ from typing import Any
 from simlab.studies.judgements.collecting import collect, draw, lay, plan
 from simlab.studies.judgements.concluding import conclude
 from simlab.studies.judgements.preparing import prepare
+from simlab.studies.judgements.stopping_checks import check_stopping
 from simlab.studies.kind import Shape
 from simlab.types import Campaign, InputError, Place, World
 from simlab.world.laws.judgements import judgements_of
@@ -20,7 +21,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     """Carry out one small campaign, so that the parts say what they cannot work with; return the world's shape."""
     needs, law = plan(prepare(config), world), judgements_of(world)
     if "_target_" in config["decision"]:
-        raise InputError("decision: studies of judgements are decided by a test of means; choose decision=significance")
+        check_stopping(config, law)
     if law.contest.fixed and config.get("document_draws", 1) > 1:
         raise InputError(
             f"document_draws={config['document_draws']}: the truth of a fixed test set is its own, so that another one "
@@ -32,7 +33,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
             "means; choose decision.multiplicity=holm"
         )
     small = {
-        "human_ratings": min(needs.human, ENOUGH),
+        "human_ratings": min(needs.human, max(ENOUGH, config["decision"].get("batch_size", 0))),
         "metric_ratings": config["budget"]["metric_ratings"] if law.contest.fixed else min(needs.metric, ENOUGH),
         "calibration_ratings": min(needs.calibration, ENOUGH),
         "cost": None,

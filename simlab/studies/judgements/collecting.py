@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simlab.rng import stream
 from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.judgements.stopping import stopped
+from simlab.studies.judgements.told import scale_of, stopping_facts
 from simlab.types import (
     JUDGE,
     Campaign,
@@ -21,7 +24,7 @@ from simlab.types import (
     Streams,
     World,
 )
-from simlab.world.laws.judgements import Needs, Potential, Quality, Sample, judgements_of, quality
+from simlab.world.laws.judgements import Needs, Potential, Quality, Sample, judgements_of
 
 
 class Laid(NamedTuple):
@@ -41,7 +44,7 @@ def lay(prepared: Prepared, world: World, place: Place) -> Laid:
     if law.contest.fixed:
         rng = stream(prepared.seed, *place.of_documents, "test_set")
         needs = needs._replace(test_set=law.outputs(rng, law.contest.n_items, world.metric, shared=needs.shared))
-    return Laid(needs, quality(law, world.metric))
+    return Laid(needs, law.quality(world.metric))
 
 
 def plan(prepared: Prepared, world: World) -> Needs:
@@ -65,7 +68,10 @@ def plan(prepared: Prepared, world: World) -> Needs:
             f"budget.human_ratings={human} exceeds the {contest.n_items} outputs of the test set; lower it, "
             "raise systems.n_items or set design.replacement=true"
         )
-    return Needs(human, rated, calibration, payers, design["shared_inputs"], design["replacement"], None, world.metric)
+    return Needs(
+        human, rated, calibration, payers, design["shared_inputs"], design["replacement"], None, world.metric,
+        prepared.each,
+    )  # fmt: skip
 
 
 def _paid(prepared: Prepared, rated: int, calibration: float) -> int:
@@ -106,16 +112,28 @@ def _collected(prepared: Prepared, world: World, laid: Laid, potential: Potentia
     g, slope = potential.said, laid.quality.slope
     if laid.needs.test_set is not None and laid.needs.test_set.said is not None and g is not None:
         g, slope = _standardised(g, slope, laid.needs.test_set)
-    return Collected(
+    collected = Collected(
         frame=world.frame,
         documents=None,
         asked=None,
         seen=_seen(world, laid.needs, potential),
         metric=g,
         known=_told(prepared, world, laid, potential) | {"slope": slope},
-        paid=_prices(prepared, laid.needs, world.frame.n_systems),
+        paid=_prices(prepared, laid.needs, world.frame.n_systems * laid.needs.human, world.frame.n_systems),
         streams=Streams(prepared.seed, place.of_study),
     )
+    return collected if prepared.stops is None else _stopped(prepared, world, laid, potential, collected)
+
+
+def _stopped(prepared: Prepared, world: World, laid: Laid, potential: Potential, whole: Collected) -> Collected:
+    """Reveal the judgements of each system up to where its rule ends them; those after that are not paid."""
+    known = dict(whole.known) | stopping_facts(laid.needs, potential, whole.metric, scale_of(world))
+    ended = stopped(prepared, replace(whole, known=known))
+    seen = whole.seen
+    came = seen.item < ended.n[seen.unit]
+    kept = Seen(seen.unit[came], seen.item[came], seen.rater[came], seen.value[came], seen.errors[came])
+    paid = _prices(prepared, laid.needs, int(came.sum()), world.frame.n_systems)
+    return replace(whole, seen=kept, known=known | {"ended": ended}, paid=paid)
 
 
 def _seen(world: World, needs: Needs, potential: Potential) -> Seen:
@@ -139,7 +157,6 @@ def _told(prepared: Prepared, world: World, laid: Laid, potential: Potential) ->
     """Say what an analyst is told beside the judgements; see `Judged`."""
     law = judgements_of(world)
     binary = law.judges.scale == "binary"
-    noise = law.judges.noise**2 + float(np.var(law.judges.leniency))
     finite = laid.needs.test_set is not None and not prepared.design["replacement"]
     return {
         "binary": binary,
@@ -150,18 +167,18 @@ def _told(prepared: Prepared, world: World, laid: Laid, potential: Potential) ->
         "parts": potential.parts,
         "calibration_parts": potential.calibration_parts,
         "nominal": world.metric.nominal if world.metric is not None else None,
-        "annotator_variance": np.full(world.frame.n_systems, 0.0 if binary else noise),
+        "annotator_variance": law.annotator_variance(),
         "test_set": law.contest.n_items if finite else None,
     }
 
 
-def _prices(prepared: Prepared, needs: Needs, n_systems: int) -> dict[str, float]:
+def _prices(prepared: Prepared, needs: Needs, human: int, n_systems: int) -> dict[str, float]:
     price = prepared.budget
-    judgements = n_systems * needs.human + n_systems // needs.payers * needs.calibration
+    judgements = human + n_systems // needs.payers * needs.calibration
     paid = judgements * price["price_per_rating"] + n_systems * needs.metric * price["price_per_metric_rating"]
     return {
         "ratings": judgements,
         "metric": n_systems * needs.metric,
         "cost": paid,
-        "human_cost": n_systems * needs.human * price["price_per_rating"],
+        "human_cost": human * price["price_per_rating"],
     }

@@ -10,9 +10,11 @@ from simlab.analysis.estimators import sample_mean
 from simlab.analysis.means.contrasts import pair_errors, quantile, two_sided
 from simlab.analysis.multiplicity import adjusted
 from simlab.formulas import SLACK, differences, passes, sign
+from simlab.studies.judgements.concluding_stopped import conclude_stopped
+from simlab.studies.judgements.laying import laid_out
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.sealing import sealed
-from simlab.types import Array, Bools, Collected, Contrasts, Estimates, Floats, Ints, Judged, Seen
+from simlab.types import Array, Bools, Collected, Contrasts, Estimates, Ints, Judged
 
 BASELINE = ("baseline", "baseline_width")
 YOUDEN = ("youden", "youden_low", "youden_high")
@@ -22,7 +24,8 @@ DOCUMENTS_FOR_BASELINE = 3
 
 def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Return the outcomes of campaigns, `[campaign, ...]`."""
-    outcomes = [_conclude(prepared, collected) for collected in campaigns]
+    one = _conclude if prepared.stops is None else conclude_stopped
+    outcomes = [one(prepared, collected) for collected in campaigns]
     return {name: np.stack([outcome[name] for outcome in outcomes]) for name in outcomes[0]}
 
 
@@ -52,7 +55,7 @@ def judged_of(prepared: Prepared, collected: Collected) -> Judged:
     keeps as many as the one that has fewest.
     """
     known = collected.known
-    y, g = _laid_out(collected.seen, collected.metric, collected.frame.n_systems)
+    y, g = laid_out(collected.seen, collected.metric, collected.frame.n_systems)
     came, document = ~np.isnan(y), known.get("document")
     if not came.all():
         kept = _kept(came, shared=prepared.design["shared_inputs"])
@@ -72,13 +75,6 @@ def judged_of(prepared: Prepared, collected: Collected) -> Judged:
         parts=known.get("parts"),
         calibration_parts=known.get("calibration_parts"),
     )
-
-
-def _laid_out(seen: Seen, metric: Floats | None, n_systems: int) -> tuple[Floats, Floats | None]:
-    n = int(seen.item.max(initial=-1)) + 1 if metric is None else metric.shape[1]
-    y = np.full((n_systems, n), np.nan)
-    y[seen.unit, seen.item] = seen.value
-    return y, metric
 
 
 def _kept(came: Array, *, shared: bool) -> Ints:

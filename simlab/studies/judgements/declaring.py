@@ -15,7 +15,7 @@ from simlab.studies.judgements.footprint import footprint
 from simlab.studies.judgements.outcomes import OUTCOMES
 from simlab.studies.judgements.preparing import prepare, same_layout
 from simlab.studies.kind import Kind
-from simlab.types import JUDGE, Contest, JudgedWorld, RatedWorld
+from simlab.types import JUDGE, Contest, JudgedWorld, RatedWorld, Stops
 from simlab.types.bounds import Price
 
 
@@ -50,9 +50,8 @@ KIND = Kind(
     question=JUDGE,
     groups=frozenset({"analysis.estimator"}),
     sections={"design": Design, "budget": Budget, "decision": Decision},
-    # A table is let through here, so that whoever asks for it is told why it cannot be judged anew.
-    parts={"systems": (Contest, RatedWorld), "raters": (JudgedWorld,), "metric": (JudgedWorld,), "decision": ()},
-    brings={},
+    parts={"systems": (Contest, RatedWorld), "raters": (JudgedWorld,), "metric": (JudgedWorld,), "decision": (Stops,)},
+    brings={"recorded": "judged_scores"},
     outcomes=OUTCOMES,
     check=check,
     prepare=prepare,

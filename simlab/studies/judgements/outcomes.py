@@ -9,6 +9,15 @@ from simlab.types import Outcome
 
 _SYSTEM, _PAIR, _TRUE = ("replicate", "system"), ("replicate", "pair"), ("of_world", "system")
 
+STOPPED: Mapping[str, Outcome] = {
+    "judgements_planned": Outcome(
+        ("replicate",), "int32", 0, "judgements of all systems that the budget would have paid", low=0
+    ),
+    "judged": Outcome(_SYSTEM, "int32", 0, "judgements of a system until its rule ended them", low=0),
+    "narrow": Outcome(_SYSTEM, "bool", False, "whether the interval is as narrow as wanted"),
+}
+"""Where a rule of `decision` ends judging."""
+
 OUTCOMES: Mapping[str, Outcome] = {
     **COMMON,
     **P_VALUE,
@@ -17,6 +26,7 @@ OUTCOMES: Mapping[str, Outcome] = {
     "human_cost": Outcome(
         ("replicate",), "float64", NAN, "price of the human ratings that estimate, of all systems together", low=0
     ),
+    **STOPPED,
     "standard_error": Outcome(_SYSTEM, "float64", NAN, "standard error of the estimate", low=0),
     "low": Outcome(_SYSTEM, "float64", NAN, "lower bound of the estimate's interval"),
     "high": Outcome(_SYSTEM, "float64", NAN, "upper bound of the estimate's interval"),

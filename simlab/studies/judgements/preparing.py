@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from simlab.analysis.estimators import binary, sample_mean
 from simlab.analysis.means.intervals import Kind
 from simlab.analysis.multiplicity import Multiplicity
+from simlab.analysis.stopping_rules import fixed_width, ppi_width
 from simlab.parts import bind, chosen
-from simlab.types import Estimates, Judged
+from simlab.types import Estimates, Followed, Judged, Stops
 
 DEFAULT_LEVEL = 0.05
 
@@ -20,7 +21,12 @@ class Prepared(NamedTuple):
     """Hold what a cell asks: its design and budget, and the bound estimator.
 
     `human_only`: the estimator does not look at a metric; `calibrates`: it learns from outputs rated by both; `rates`:
-    it says how good a metric is. Its intervals are of the kind `interval` and miss with probability `interval_level`.
+    it says how good a metric is. Its intervals are of the kind `interval` and miss with probability `interval_level`;
+    `estimate_at(level)` is the same estimator at another level.
+
+    `stops` is the rule by which the judging of a system ends (None: once the budget is spent), and `each` says that it
+    wants to know what the metric says of outputs that it alone has rated, one by one. `tests`: differences are judged
+    by a test of means; else a rule says which systems differ.
     """
 
     seed: int
@@ -34,11 +40,21 @@ class Prepared(NamedTuple):
     interval_level: float
     level: float
     multiplicity: Multiplicity
+    stops: Callable[[Followed], Stops] | None = None
+    each: bool = False
+    tests: bool = True
+    section: Mapping[str, Any] = {}
+    plugins: Sequence[str] = ()
+
+    def estimate_at(self, level: float) -> Callable[[np.random.Generator, Judged], Estimates]:
+        """Bind the estimator with intervals of another level."""
+        return bind({**self.section, "level": level}, self.plugins) if "level" in self.section else self.estimate
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
-    """Bind the estimator."""
+    """Bind the estimator, and the rule by which judging ends."""
     plugins, estimator = config.get("plugins", ()), config["analysis"]["estimator"]
+    decision = config["decision"]
     return Prepared(
         seed=config["seed"],
         design=config["design"],
@@ -49,11 +65,17 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         rates=chosen(estimator, binary, plugins),
         interval=estimator.get("interval", "normal"),
         interval_level=estimator.get("level", DEFAULT_LEVEL),
-        level=config["decision"]["level"],
-        multiplicity=config["decision"].get("multiplicity", "none"),
+        level=decision["level"],
+        multiplicity=decision.get("multiplicity", "none"),
+        stops=bind(decision, plugins) if "_target_" in decision else None,
+        each=chosen(decision, ppi_width, plugins),
+        tests="_target_" not in decision or chosen(decision, fixed_width, plugins),
+        section=estimator,
+        plugins=plugins,
     )
 
 
 def same_layout(prepared: Prepared) -> str:
     """Say that nothing is shared between cells beside the world: sizes differ from one to the other."""
-    return repr([prepared.seed, prepared.design, prepared.budget, prepared.human_only, prepared.calibrates])
+    sizes = [prepared.seed, prepared.design, prepared.budget, prepared.human_only, prepared.calibrates]
+    return repr([*sizes, prepared.each])

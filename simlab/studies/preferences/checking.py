@@ -11,7 +11,7 @@ from simlab.design.following import follow, places_of
 from simlab.parts import bind, name_of
 from simlab.studies.kind import Shape
 from simlab.types import Contest, Evidence, InputError, Trail, World
-from simlab.world.laws.comparisons import contest_of
+from simlab.world.laws.comparisons import contest_of, rest_documents
 
 
 def check(config: Mapping[str, Any], world: World) -> Shape:
@@ -100,9 +100,7 @@ def _ask_once(config: Mapping[str, Any], world: World, wanted: int) -> None:
     """Let the decision rule say, before anything is run, whether it can work with such a metric and its own keys."""
     none = np.zeros((1, 1, 3), np.int64)
     metric = none + (world.metric is not None)
-    if world.metric is not None and (
-        not world.metric.mu[:, 1].any() if world.metric.mu is not None else world.metric.margin == 0
-    ):
+    if world.metric is not None and not world.metric.draws:
         metric[..., 1] = 0
     trial = Evidence(np.array([wanted]), none, none[..., None] * none, metric, trail=_nothing_came(world))
     bind(config["decision"], config.get("plugins", ()))(trial)
@@ -113,5 +111,5 @@ def _nothing_came(world: World) -> Trail:
     n_outputs = 0 if world.metric is None else world.metric.n_outputs
     said = None if world.metric is None else np.ones((1, n_outputs), np.int64)
     nothing = np.zeros((1, 0), np.int64)
-    rest_document = contest_of(world).documents.of(max(n_outputs - world.frame.document.size, 0))
+    rest_document = rest_documents(world, n_outputs)
     return follow(nothing, nothing, said, places_of(world.frame.document, None, n_outputs, rest_document))

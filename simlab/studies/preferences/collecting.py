@@ -29,7 +29,7 @@ from simlab.types import (
     Verdicts,
     World,
 )
-from simlab.world.laws.comparisons import GAP, comparisons_of, contest_of
+from simlab.world.laws.comparisons import GAP, comparisons_of, contest_of, rest_documents
 
 LOSS = 2
 """The last of the outcomes of a comparison: >, =, <."""
@@ -109,8 +109,7 @@ def _where(world: World, test_set: TestSet) -> Places:
     """Say where the outputs of a test set belong."""
     gaps = test_set.human < 0
     n_outputs = 0 if test_set.metric is None else test_set.metric.shape[1]
-    n_rest = max(n_outputs - world.frame.document.size, 0)
-    rest_document = contest_of(world).documents.of(n_rest)
+    rest_document = rest_documents(world, n_outputs)
     return places_of(world.frame.document, ~gaps if gaps.any() else None, n_outputs, rest_document)
 
 

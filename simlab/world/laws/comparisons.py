@@ -70,8 +70,8 @@ class Comparisons:
         human = oracle[:, : contest.n_items] if contest.recorded is None else contest.recorded
         if self.rater is not None:
             human = _through(raters or for_raters, human, self.rater[None])
-        if metric is None:
-            return TestSet(human, None)
+        if metric is None or metric.recorded is not None:
+            return TestSet(human, None if metric is None else metric.recorded)
         score = None if score is None else score[:, :n_outputs]
         return TestSet(human, _metric(for_metric, metric, oracle[:, :n_outputs], score))
 
@@ -125,6 +125,14 @@ def contest_frame(contest: Contest) -> Frame:
         rater_names=(),
         lower_is_better=False,
     )
+
+
+def rest_documents(world: World, n_outputs: int) -> Ints:
+    """Say which document each of the metric's outputs belongs to that humans cannot rate."""
+    if world.metric is not None and world.metric.rest_document is not None:
+        told: Ints = world.metric.rest_document
+        return told
+    return contest_of(world).documents.of(max(n_outputs - world.frame.document.size, 0))
 
 
 def preference_direction(contest: Contest) -> Array | None:

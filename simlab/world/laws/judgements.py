@@ -49,6 +49,7 @@ class Needs(NamedTuple):
     Of each system `human` outputs are judged, `metric` have the metric's word only, `calibration` are rated by both to
     learn about the metric; `payers` systems share the calibration (1: each has its own). `shared`: all systems answer
     the same inputs. Outputs come from the `test_set` (with `replacement` or without), or anew from the population.
+    `each`: what the metric says of outputs that it alone has is wanted one by one.
     """
 
     human: int
@@ -59,6 +60,7 @@ class Needs(NamedTuple):
     replacement: bool
     test_set: Sample | None
     law_of_metric: OutputMetric | None
+    each: bool = False
 
 
 class Potential(NamedTuple):
@@ -67,7 +69,8 @@ class Potential(NamedTuple):
     `rest` are number, mean and variance `[system]` of what the metric says of other outputs (None: it says nothing, or
     speaks of the whole test set), `calibration[system, 4]` TP of P, TN of N among outputs that both rated, and
     `calibration_parts` the same of each system's own outputs among them, where systems share the calibration.
-    `document[system, n]` says which judged outputs come together, `parts` the same of the rest (None: none do).
+    `document[system, n]` says which judged outputs come together, `parts` the same of the rest (None: none do), and
+    `others[system, k]` what the metric says of each of these, where that is wanted.
     """
 
     y: Floats
@@ -77,6 +80,23 @@ class Potential(NamedTuple):
     document: Ints | None = None
     parts: Parts | None = None
     calibration_parts: Floats | None = None
+    others: Floats | None = None
+
+
+class Quality(NamedTuple):
+    """Hold what is true of judgements and metric `[system]`; NaN where nothing is known.
+
+    `gamma`: noise of a judgement over spread of human scores, as variances; `correlation` of metric and human score;
+    `slope` of judgements on what the metric says; `human_rho` and `human_eta` of the raters on the binary scale;
+    `efficiency`: the data efficiency where it does not follow from gamma and correlation (None: it does).
+    """
+
+    gamma: Floats
+    correlation: Floats
+    slope: Floats
+    human_rho: Floats
+    human_eta: Floats
+    efficiency: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +120,8 @@ class Judgements:
         for_judges, for_calibrators = (for_judges, for_calibration) if raters is None else raters.spawn(2)
         outputs, document = self._judged(for_outputs, needs)
         anew = outputs.said is not None and needs.test_set is None
-        rest, parts = _summed_up(for_rest, self, needs) if anew else (None, None)
+        others = _others(for_rest, self, needs) if anew else None
+        rest, parts = _summed_up(others, self, needs) if anew else (None, None)
         counted = _calibration(for_calibration, for_calibrators, self, needs) if needs.calibration else None
         return Potential(
             y=self.judge(for_judges, outputs.score, shared=needs.shared),
@@ -110,13 +131,32 @@ class Judgements:
             document=document if self.contest.documents.size > 1 else None,
             parts=parts,
             calibration_parts=counted,
+            others=others if needs.each else None,
         )
+
+    def mean_of(self, test_set: Sample) -> Floats:
+        """Return each system's mean over a test set, as an oracle would judge."""
+        score = test_set.score > 0 if self.judges.scale == "binary" else test_set.score
+        return np.asarray(score.mean(1))
+
+    def annotator_variance(self) -> Floats:
+        """Return the variance of repeated judgements of an output, for each system; 0 where they are labels."""
+        noise = self.judges.noise**2 + float(np.var(self.judges.leniency))
+        return np.full(len(self.contest.system_names), 0.0 if self.judges.scale == "binary" else noise)
+
+    def ends(self) -> tuple[float, float] | None:
+        """Return the least and the largest judgement that there can be; None where there is none."""
+        return (0.0, 1.0) if self.judges.scale == "binary" else None
+
+    def quality(self, metric: OutputMetric | None) -> Quality:
+        """Work out how good judgements and metric are; see `quality`."""
+        return quality(self, metric)
 
     def _judged(self, rng: np.random.Generator, needs: Needs) -> tuple[Sample, Ints]:
         """Draw the outputs that are judged, and say which document each `[system, n]` belongs to."""
         documents = self.contest.documents
         if needs.test_set is not None:
-            chosen, document = _chosen(rng, needs, self.contest)
+            chosen, document = chosen_outputs(rng, needs, self.contest)
             return needs.test_set.take(chosen), document
         outputs = self.outputs(rng, needs.human, needs.law_of_metric, shared=needs.shared)
         return outputs, np.broadcast_to(documents.of(needs.human), outputs.score.shape)
@@ -179,7 +219,7 @@ def true_means(law: Judgements) -> Floats:
     return alphas_of(law.latent) if law.judges.scale == "binary" else law.latent.quality
 
 
-def _chosen(rng: np.random.Generator, needs: Needs, contest: Contest) -> tuple[Ints, Ints]:
+def chosen_outputs(rng: np.random.Generator, needs: Needs, contest: Contest) -> tuple[Ints, Ints]:
     """Choose outputs of the test set for the judges: `[system, n]`, the same inputs for all systems if they share.
 
     Documents are drawn whole, the last one as far as judgements go. Also says which document each output belongs to:
@@ -205,12 +245,14 @@ def _drawn(rng: np.random.Generator, needs: Needs, n_items: int, document: Ints)
     return items[:n], np.repeat(np.arange(len(order)), size[order])[:n]
 
 
-def _summed_up(
-    rng: np.random.Generator, law: Judgements, needs: Needs
-) -> tuple[tuple[int, Floats, Floats], Parts | None]:
+def _others(rng: np.random.Generator, law: Judgements, needs: Needs) -> Floats | None:
+    """Draw what the metric says of outputs that no human sees, `[system, output]`."""
+    return law.outputs(rng, needs.metric, needs.law_of_metric, shared=needs.shared).said if needs.metric else None
+
+
+def _summed_up(said: Floats | None, law: Judgements, needs: Needs) -> tuple[tuple[int, Floats, Floats], Parts | None]:
     """Return number, mean and variance of what the metric says of outputs that no human sees, and its documents."""
     n, nothing, documents = needs.metric, np.zeros(len(law.contest.system_names)), law.contest.documents
-    said = law.outputs(rng, n, needs.law_of_metric, shared=needs.shared).said if n else None
     if said is None:
         return (0, nothing, nothing), None
     rest = n, said.mean(1), said.var(1, ddof=1) if n > 1 else nothing
@@ -245,20 +287,6 @@ def _calibration(rng: np.random.Generator, for_judges: np.random.Generator, law:
 def _of_payers(parts: Floats, needs: Needs) -> Floats:
     """Add up what all systems pay together; each has it all."""
     return np.tile(parts.sum(0), (len(parts), 1)) if needs.payers > 1 else parts
-
-
-class Quality(NamedTuple):
-    """Hold what is true of judgements and metric `[system]`; NaN where nothing is known.
-
-    `gamma`: noise of a judgement over spread of human scores, as variances; `correlation` of metric and human score;
-    `slope` of judgements on what the metric says; `human_rho` and `human_eta` of the raters on the binary scale.
-    """
-
-    gamma: Floats
-    correlation: Floats
-    slope: Floats
-    human_rho: Floats
-    human_eta: Floats
 
 
 def quality(law: Judgements, metric: OutputMetric | None) -> Quality:

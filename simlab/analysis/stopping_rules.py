@@ -1,0 +1,156 @@
+"""Stop judging a system once its mean is known well enough: options of `decision` for studies of judgements.
+
+A rule is called with `Followed` and answers with `Stops`: it looks after each batch, and the first interval that is at
+most `width` wide ends the judging of a system. Each says what it promises of the interval where it stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
+
+from simlab.analysis.means import bets
+from simlab.analysis.means.stopping import empirical_bernstein_looks
+from simlab.types import Followed, InputError, Ints, Stops
+from simlab.types.bounds import Value
+
+Level = Annotated[float, Gt(0), Lt(1)]
+Width = Annotated[float, Gt(0), Le(1e6)]
+Batch = Annotated[int, Ge(3), Le(10**7)]
+
+
+def fixed_width(
+    followed: Followed, *, level: Level, width: Width, batch_size: Batch, form: Literal["naive", "spread"]
+) -> Stops:
+    """Stop at the estimator's own interval.
+
+    `naive`: as if each look were the only one, as is usual; it promises nothing, since one stops where the spread seems
+    small. `spread`: the level is shared equally among all planned looks, those that never come included (Bonferroni),
+    so that the promise of the interval holds at all of them.
+
+    Raises InputError for a batch that is larger than what is planned.
+    """
+    among = -(-followed.planned // batch_size) if form == "spread" else 1
+    for n in looks(followed, batch_size):
+        low, high = followed.interval(int(n), followed.level / among)
+        if high - low <= width:
+            return Stops(int(n), True, low, high, looks=among)
+    return Stops(len(followed.y), False, low, high, looks=among)
+
+
+def bernstein_width(
+    followed: Followed, *, level: Level, width: Width, batch_size: Batch, low: Value | None, high: Value | None
+) -> Stops:
+    """Stop at empirical Bernstein intervals of the human judgements, the level spread over looks.
+
+    Source: Mnih, Szepesvari and Audibert 2008, as Chaganty et al. 2018 (section 3.3) propose. Raises InputError for
+    judgements whose scale has no ends, or that exceed them, and for a batch that is larger than what is planned.
+    """
+    least, most = ends(followed, "bernstein_width", low, high)
+    n = looks(followed, batch_size)
+
+    def at(look: int, missing: float) -> tuple[float, float]:
+        found = empirical_bernstein_looks(followed.y, least, most, level=missing, looks=n[: look + 1])
+        return float(found.low[-1]), max(float(found.low[-1]), float(found.high[-1]))
+
+    return _stops(n, width, at, followed.level, level)
+
+
+def betting_width(
+    followed: Followed, *, level: Level, width: Width, batch_size: Batch, low: Value | None, high: Value | None
+) -> Stops:
+    """Stop at a betting confidence sequence of the human judgements, which holds whenever one looks.
+
+    Source: Waudby-Smith and Ramdas 2024, theorem 3. Raises InputError as `bernstein_width`.
+    """
+    least, most = ends(followed, "betting_width", low, high)
+    n = looks(followed, batch_size)
+
+    def at(look: int, missing: float) -> tuple[float, float]:
+        made = bets.on_judgements(followed.y[: n[look]], least, most, missing)
+        return bets.interval(made, missing, least, most)
+
+    return _stops(n, width, at, followed.level, level)
+
+
+def ppi_width(
+    followed: Followed, *, level: Level, width: Width, batch_size: Batch, low: Value | None, high: Value | None
+) -> Stops:
+    """Stop at a betting confidence sequence of what the metric leaves open: sequential prediction-powered inference.
+
+    Bets are on `y - a (g - r)`, the slope a learned from the judgements before; see `simlab.analysis.means.bets`.
+    Raises InputError as `bernstein_width`, and for a metric of which too little is known.
+    """
+    least, most = ends(followed, "ppi_width", low, high)
+    n, metric = looks(followed, batch_size), _metric(followed)
+
+    def at(look: int, missing: float) -> tuple[float, float]:
+        made = bets.with_metric(followed.y, metric, least, most, missing).until(int(n[look]))
+        return bets.interval(made, missing, least, most)
+
+    return _stops(n, width, at, followed.level, level)
+
+
+def looks(followed: Followed, batch_size: int) -> Ints:
+    """Return after how many of the judgements that came one looks, all of them included.
+
+    Raises InputError for a batch that is larger than what is planned.
+    """
+    n = len(followed.y)
+    if batch_size > followed.planned:
+        raise InputError(f"decision.batch_size={batch_size} exceeds budget.human_ratings={followed.planned}; lower it")
+    return np.unique(np.append(np.arange(batch_size, n + 1, batch_size), n))
+
+
+def ends(followed: Followed, rule: str, low: float | None, high: float | None) -> tuple[float, float]:
+    """Return the ends of the scale of judgements: as told, else as those who judge have it.
+
+    Raises InputError where there are none, and for judgements that lie beyond.
+    """
+    if (low is None) != (high is None):
+        raise InputError("decision.low and decision.high are the ends of a scale; give both, or neither")
+    if low is None or high is None:
+        if followed.scale is None:
+            raise InputError(
+                f"decision={rule} needs judgements on a scale with ends; give them as decision.low and decision.high, "
+                "or choose decision=fixed_width"
+            )
+        return followed.scale
+    if low >= high:
+        raise InputError(f"decision.low={low:g} must be less than decision.high={high:g}; give the ends of the scale")
+    if followed.y.min() < low or followed.y.max() > high:
+        raise InputError(
+            f"decision.low={low:g}, decision.high={high:g}: judgements from {followed.y.min():g} to "
+            f"{followed.y.max():g} exceed them; give the ends of the scale"
+        )
+    return low, high
+
+
+def _metric(followed: Followed) -> bets.Metric:
+    if followed.g is None or followed.other is None:
+        raise InputError(
+            "decision=ppi_width bets against what the metric says of other outputs; choose a metric with "
+            "systems.test_set=fixed, or raise budget.metric_ratings to budget.human_ratings at least"
+        )
+    noise = 1 / followed.fresh if followed.fresh else 0.0
+    return bets.Metric(np.clip(followed.g, *followed.metric_scale), followed.other, followed.metric_scale, noise)
+
+
+def _stops(
+    n: Ints, width: float, at: Callable[[int, float], tuple[float, float]], missing: float, level: float
+) -> Stops:
+    """Find the first look whose interval is narrow enough.
+
+    What was refuted at one look remains so at the next: intervals never grow, and halving finds the first.
+    """
+    first, last = 0, len(n)
+    while first < last:
+        middle = (first + last) // 2
+        low, high = at(middle, missing)
+        first, last = (first, middle) if high - low <= width else (middle + 1, last)
+    narrow, look = first < len(n), min(first, len(n) - 1)
+    # Both systems' intervals hold their means with probability 1 - level.
+    return Stops(int(n[look]), narrow, *at(look, missing), *at(look, level / 2))

@@ -1,0 +1,84 @@
+"""Follow judgements as they come, system by system, until a rule ends them.
+
+What a rule is told follows from what was collected, so that whoever concludes finds the same end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.studies.judgements.laying import laid_out
+from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.sealing import sealed
+from simlab.types import Bools, Collected, Floats, Followed, Ints, Judged
+
+
+class Ended(NamedTuple):
+    """Hold where judging ended, `[system]`; see `Stops`. Claims are NaN where a test of means makes them."""
+
+    n: Ints
+    narrow: Bools
+    low: Floats
+    high: Floats
+    claim_low: Floats
+    claim_high: Floats
+    looks: int
+
+
+def stopped(prepared: Prepared, collected: Collected) -> Ended:
+    """Ask the rule of each system when judging it ends, and what is known of its mean then."""
+    if prepared.stops is None:
+        raise ValueError("only a rule ends judging")
+    y, g = laid_out(collected.seen, collected.metric, collected.frame.n_systems)
+    ends = [prepared.stops(sealed(_followed(prepared, collected, y, g, k))) for k in range(len(y))]
+    nothing = float("nan")
+    return Ended(
+        np.array([one.n for one in ends]),
+        np.array([one.narrow for one in ends]),
+        np.array([one.low for one in ends]),
+        np.array([one.high for one in ends]),
+        np.array([nothing if one.claim_low is None else one.claim_low for one in ends]),
+        np.array([nothing if one.claim_high is None else one.claim_high for one in ends]),
+        ends[0].looks,
+    )
+
+
+def _followed(prepared: Prepared, collected: Collected, y: Floats, g: Floats | None, k: int) -> Followed:
+    known, came = collected.known, np.flatnonzero(~np.isnan(y[k]))
+    other, scale = known["other"], known["metric_scale"]
+
+    def interval(n: int, level: float) -> tuple[float, float]:
+        part = one_system(collected, y, g, k, came[:n])
+        found = prepared.estimate_at(level)(collected.streams(f"estimator {k}"), sealed(part))
+        return float(found.low[0]), float(found.high[0])
+
+    return Followed(
+        y=y[k, came],
+        g=None if g is None else g[k, came],
+        other=None if other is None else other[k, came],
+        fresh=known["fresh"],
+        metric_scale=(0.0, 0.0) if scale is None else (float(scale[0, k]), float(scale[1, k])),
+        scale=known["scale"],
+        interval=interval,
+        level=prepared.interval_level,
+        planned=known["planned"],
+    )
+
+
+def one_system(collected: Collected, y: Floats, g: Floats | None, k: int, chosen: Ints) -> Judged:
+    """Lay out some judgements of one system, as if nothing else had been judged."""
+    known = collected.known
+    rest = known["rest"]
+    return Judged(
+        y=y[[k]][:, chosen],
+        g=None if g is None else g[[k]][:, chosen],
+        binary=known["binary"],
+        rest=None if rest is None else (rest[0], rest[1][[k]], rest[2][[k]]),
+        calibration=None,
+        nominal=known["nominal"],
+        slope=known["slope"][[k]],
+        annotator_variance=known["annotator_variance"][[k]],
+        test_set=known["test_set"],
+    )

@@ -1,0 +1,95 @@
+"""Read the published numbers and what simlab gives for them: one file of rows for each paper.
+
+A row is `{where, measure, published, verdict}` and says how simlab comes by its own number:
+`by: {sweep, at, measure}` is a claim of that sweep; `by: {check, with}` a function in `tests/published/checks`, whose
+number stands in `ours`, up to `within`; `by: {test}` a test that holds what `ours` says in words. A row that simlab
+cannot give has none, and says why in `because`, as every verdict but `holds` does.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simlab.config import load_sweep
+from simlab.config.claims import Claim
+
+HERE = Path(__file__).parent
+ROWS = HERE / "rows"
+VERDICTS = ("holds", "differs", "not reproducible")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Hold a published number beside ours; `ours` is None where there is none."""
+
+    paper: str
+    where: str
+    measure: str
+    published: float | str
+    verdict: str
+    because: str
+    ours: float | str | None
+    within: float | None
+    by: dict[str, Any]
+
+    def name(self) -> str:
+        """Name the row in a message."""
+        return f"{self.paper}: {self.where}, {self.measure}"
+
+    def checked(self) -> float:
+        """Compute our number by the function that the row names."""
+        module, _, function = self.by["check"].rpartition(".")
+        held = importlib.import_module(f"tests.published.checks.{module}")
+        return float(partial(getattr(held, function), **self.by.get("with", {}))())
+
+
+def papers() -> dict[str, str]:
+    """Return the title of each paper."""
+    return {file.stem: _content(file)["title"] for file in sorted(ROWS.glob("*.yaml"))}
+
+
+def rows(paper: str) -> list[Row]:
+    """Read the rows of a paper; raise ValueError for one that does not say what it must."""
+    return [_row(paper, given) for given in _content(ROWS / f"{paper}.yaml")["rows"]]
+
+
+def _content(file: Path) -> dict[str, Any]:
+    held: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return held
+
+
+def _row(paper: str, given: dict[str, Any]) -> Row:
+    by = given.get("by", {})
+    claim = _claim(by) if "sweep" in by else None
+    row = Row(
+        paper,
+        given["where"],
+        given["measure"],
+        given["published"],
+        given["verdict"],
+        given.get("because", ""),
+        claim.value if claim else given.get("ours"),
+        claim.within if claim else given.get("within"),
+        by,
+    )
+    if unknown := given.keys() - Row.__dataclass_fields__.keys():
+        raise ValueError(f"{row.name()}: {sorted(unknown)} are no keys of a row")
+    if row.verdict not in VERDICTS or (row.verdict != "holds" and not row.because):
+        raise ValueError(f"{row.name()}: the verdict is one of {VERDICTS}, and says why unless it holds")
+    if (row.ours is None) != (not by) or ("check" in by and row.within is None):
+        raise ValueError(f"{row.name()}: our number stands beside what gives it, up to what")
+    return row
+
+
+def _claim(by: dict[str, Any]) -> Claim:
+    """Find the claim of a sweep that a row is about."""
+    for claim in load_sweep(by["sweep"]).claims:
+        if claim.measure == by["measure"] and claim.at == by["at"]:
+            return claim
+    raise ValueError(f"{by['sweep']} has no claim about {by['measure']} at {by['at']}")
