@@ -235,8 +235,12 @@ def _refuse_axes(declared: Mapping[str, Setting], option: str, kind: Kind) -> No
             raise InputError(f"systems={option}: this sweep varies {setting.key}, and the raters come from the file")
 
 
+_OF_TABLE = ("raters.tie_margin", "raters.judgement")
+"""Keys that say how what a table holds is asked for."""
+
+
 def _of_other_raters(setting: Setting, option: str, kind: Kind) -> bool:
     """Tell what is said of raters that a file does not have; how the scores of a table are compared may be said."""
     if setting.key == "raters":
         return setting.values != (kind.brings.get(option),)
-    return setting.key.startswith("raters.") and not (option == OPTION and setting.key == "raters.tie_margin")
+    return setting.key.startswith("raters.") and not (option == OPTION and setting.key in _OF_TABLE)

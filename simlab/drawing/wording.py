@@ -55,6 +55,12 @@ NAMES = {
 """What is short enough for the title of a panel or of a legend."""
 VALUE_LABELS = {
     ("load_entropy", "null"): "balanced",
+    ("normalization", "none"): "unnormalised",
+    ("normalization", "mean"): "means",
+    ("normalization", "error"): "errors",
+    ("normalization", "zscore"): "z-scores",
+    ("systems", "english_german"): "English-German",
+    ("systems", "english_chinese"): "English-Chinese",
     ("decision", "anytime"): "anytime-valid",
     ("decision", "bayes"): "Bayes",
     ("decision", "betting"): "anytime-valid bets",
@@ -76,6 +82,8 @@ VALUE_LABELS = {
     ("test", "crossed_flips"): "flips of raters, documents (others)",
     ("metric", "mu_matrix"): "mixture matrix",
     ("metric", "none"): "no metric",
+    ("column", "none"): "no metric",
+    ("column", "ideal"): "ideal metric",
     ("metric", "scalar"): "scalar scores",
 }
 

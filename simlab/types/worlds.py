@@ -284,11 +284,14 @@ class OutputMetric:
 
     Binary: it says adequate of adequate outputs with `rho[system]`, inadequate of others with `eta[system]`. Otherwise
     it scores them with `correlation[system]` to the human score of a system's outputs, in standard deviations; with a
-    `threshold` it says adequate above it. `nominal` is what an analyst takes for known, the same for all systems.
+    `threshold` it says adequate above it. `nominal` is what an analyst takes for known, the same for all systems (None:
+    nothing). What it said of the outputs of a table is `recorded[system, item]`, or `[system, item, slot]` where it
+    says something else beside each judgement.
     """
 
-    nominal: KnownRates | KnownCorrelation
+    nominal: KnownRates | KnownCorrelation | None
     rho: Floats | None = None
     eta: Floats | None = None
     correlation: Floats | None = None
     threshold: float | None = None
+    recorded: Floats | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -13,7 +13,9 @@ from simlab.formulas import best_threshold, threshold_rates
 from simlab.types import Floats, InputError, JudgedWorld, KnownCorrelation, KnownRates, OutputMetric
 from simlab.types.bounds import Concentration, Spread, Value
 from simlab.world.alphas import alphas_of
+from simlab.world.judged_scores import perfect_of_table
 from simlab.world.laws.judgements import judgements_of
+from simlab.world.laws.recorded_judgements import RecordedJudgements
 
 Share = Annotated[float, Ge(0), Le(1)]
 
@@ -74,6 +76,29 @@ def correlated(
     n = world.frame.n_systems
     own = np.clip(correlation + correlation_sd * rng.standard_normal(n), -1, 1)
     return replace(world, metric=OutputMetric(KnownCorrelation(correlation), correlation=own))
+
+
+def perfect(
+    rng: np.random.Generator, world: JudgedWorld, *, form: Literal["all", "leave_one_out"] | None
+) -> JudgedWorld:
+    """Add a metric that follows the human score f of every output; of a table it is the mean of its humans.
+
+    `all`, as published, holds the very judgement that it corrects: its data efficiency exceeds `(1 + gamma) / gamma` by
+    K / (K - 1) with K judgements of an output. `leave_one_out` is the mean of the others. Source: Chaganty et al. 2018,
+    section 5.
+
+    Raises InputError for a form of drawn outputs, none of recorded ones, and labels that have no score.
+    """
+    law = judgements_of(world)
+    if isinstance(law, RecordedJudgements):
+        if form is None:
+            raise InputError("metric.form: of recorded judgements all, as published, or leave_one_out; give one")
+        return perfect_of_table(world, form)
+    if form is not None:
+        raise InputError(
+            f"metric.form={form} is of systems=recorded; of drawn outputs the human score is known: set it to null"
+        )
+    return correlated(rng, world, correlation=1.0, correlation_sd=0.0)
 
 
 def thresholded(

@@ -14,8 +14,9 @@ from simlab import files
 from simlab.messages import legible, several
 from simlab.tables import columns as told_columns
 from simlab.tables.metric_scores import FAMILY, Item, Laid, MetricScores, file_of, laid, read, segments
-from simlab.types import COMPARE, RATE, Bools, Floats, InputError, MetricLaw, World
+from simlab.types import COMPARE, JUDGE, Bools, Floats, InputError, MetricLaw, World
 from simlab.types.bounds import Spread
+from simlab.world.judged_scores import with_recorded_metric
 from simlab.world.laws.comparisons import compare
 from simlab.world.metrics import IDEAL
 
@@ -67,19 +68,19 @@ def recorded(
     beside = laid(scores, names, items)
     if COMPARE in world.answers:
         return _comparing(world, beside, margin)
-    if RATE in world.answers:
-        if margin > 0:
-            raise InputError(
-                f"metric.margin={margin:g} is for outputs that are compared; here they are rated: set it to 0"
-            )
-        return replace(world, metric=_of_every(world, beside.score, scores))
-    raise InputError("metric=recorded scores outputs that are rated or compared; choose question=rate or compare")
+    if margin > 0:
+        raise InputError(f"metric.margin={margin:g} is for outputs that are compared; here they are rated: set it to 0")
+    if JUDGE in world.answers:
+        return with_recorded_metric(world, beside.score)
+    return replace(world, metric=_of_every(world, beside.score, scores))
 
 
 def said(section: Mapping[str, Any], world: World) -> tuple[str, str, str]:
     """Say of a recorded metric its file, its name, and how many segments it scores and which scores are better."""
     segments = several(len(world.frame.document), "segment")
     counted = f"{segments} scored, all that humans rated"
+    if JUDGE in world.answers:
+        counted = f"{segments} that humans judged and it scored, of all systems"
     if isinstance(world.metric, MetricLaw) and world.metric.recorded is not None:
         scored: Bools = np.logical_or.reduce(world.metric.recorded >= 0, axis=0)
         n_items = len(world.frame.document)
@@ -103,8 +104,8 @@ def _items(world: World) -> tuple[Item, ...]:
 def _source(path: str | None, column: str | None) -> tuple[Path, str | None]:
     if path is None or not path.strip():
         raise InputError(
-            "metric=recorded needs a metric: metric.column=NAME of the table of ratings (the built-in one has none; that "
-            "of systems.path=simlab:wmt23_ende has six), or metric.path=FILE with its scores"
+            "metric=recorded needs a metric: metric.column=NAME of the table of ratings (the built-in one has none, "
+            "systems.path=simlab:wmt23_ende has six), or metric.path=FILE with its scores"
         )
     return source(path, column)
 

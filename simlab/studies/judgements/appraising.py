@@ -15,7 +15,7 @@ from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.outcomes import ADJUSTED, P_VALUE, of_campaigns
 from simlab.studies.outcomes import blank as filled
 from simlab.types import Array, Campaign, Floats, Outcomes, World
-from simlab.world.laws.judgements import judgements_of, true_means
+from simlab.world.laws.judgements import Quality, judgements_of, true_means
 
 
 def appraise(
@@ -30,14 +30,14 @@ def truth(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
     law, quality, test_set = judgements_of(world), laid.quality, laid.needs.test_set
     value, fraction = true_means(law), None
     if test_set is not None:
-        value = (test_set.score > 0).mean(1) if law.judges.scale == "binary" else test_set.score.mean(1)
+        value = law.mean_of(test_set)
         fraction = None if prepared.design["replacement"] else laid.needs.human / law.contest.n_items
     known = {
         "true_value": value,
         "true_direction": sign(differences(value)),
         "true_gamma": quality.gamma,
         "true_correlation": quality.correlation,
-        "true_efficiency": _efficiency(quality.correlation, quality.gamma, fraction),
+        "true_efficiency": _efficiency(quality, fraction),
         "true_human_rho": quality.human_rho,
         "true_human_eta": quality.human_eta,
     }
@@ -47,8 +47,11 @@ def truth(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
     return {name: np.asarray(array)[None] for name, array in known.items()}
 
 
-def _efficiency(correlation: Floats, gamma: Floats, fraction: float | None) -> Floats:
+def _efficiency(quality: Quality, fraction: float | None) -> Floats:
     """Apply the formula of data efficiency where it has a value: not for a perfect metric without noise."""
+    correlation, gamma = quality.correlation, quality.gamma
+    if quality.efficiency is not None and fraction is None:
+        return quality.efficiency
     known = np.isfinite(correlation) & np.isfinite(gamma)
     rest = 1.0 if fraction is None else 1 - fraction
     known &= rest * (1 - np.where(known, correlation, 0.0) ** 2) + np.where(known, gamma, 0.0) > 1e-12

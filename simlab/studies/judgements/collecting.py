@@ -24,7 +24,7 @@ from simlab.types import (
     Streams,
     World,
 )
-from simlab.world.laws.judgements import Needs, Potential, Quality, Sample, judgements_of, quality
+from simlab.world.laws.judgements import Needs, Potential, Quality, Sample, judgements_of
 
 
 class Laid(NamedTuple):
@@ -44,7 +44,7 @@ def lay(prepared: Prepared, world: World, place: Place) -> Laid:
     if law.contest.fixed:
         rng = stream(prepared.seed, *place.of_documents, "test_set")
         needs = needs._replace(test_set=law.outputs(rng, law.contest.n_items, world.metric, shared=needs.shared))
-    return Laid(needs, quality(law, world.metric))
+    return Laid(needs, law.quality(world.metric))
 
 
 def plan(prepared: Prepared, world: World) -> Needs:
@@ -157,7 +157,6 @@ def _told(prepared: Prepared, world: World, laid: Laid, potential: Potential) ->
     """Say what an analyst is told beside the judgements; see `Judged`."""
     law = judgements_of(world)
     binary = law.judges.scale == "binary"
-    noise = law.judges.noise**2 + float(np.var(law.judges.leniency))
     finite = laid.needs.test_set is not None and not prepared.design["replacement"]
     return {
         "binary": binary,
@@ -168,7 +167,7 @@ def _told(prepared: Prepared, world: World, laid: Laid, potential: Potential) ->
         "parts": potential.parts,
         "calibration_parts": potential.calibration_parts,
         "nominal": world.metric.nominal if world.metric is not None else None,
-        "annotator_variance": np.full(world.frame.n_systems, 0.0 if binary else noise),
+        "annotator_variance": law.annotator_variance(),
         "test_set": law.contest.n_items if finite else None,
     }
 

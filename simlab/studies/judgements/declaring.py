@@ -50,9 +50,8 @@ KIND = Kind(
     question=JUDGE,
     groups=frozenset({"analysis.estimator"}),
     sections={"design": Design, "budget": Budget, "decision": Decision},
-    # A table is let through here, so that whoever asks for it is told why it cannot be judged anew.
     parts={"systems": (Contest, RatedWorld), "raters": (JudgedWorld,), "metric": (JudgedWorld,), "decision": (Stops,)},
-    brings={},
+    brings={"recorded": "judged_scores"},
     outcomes=OUTCOMES,
     check=check,
     prepare=prepare,

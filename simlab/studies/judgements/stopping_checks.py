@@ -52,7 +52,14 @@ def check_stopping(config: Mapping[str, Any], law: Judgements) -> None:
 
 
 def _check_scale(decision: Mapping[str, Any], law: Judgements, said: str) -> None:
-    if law.judges.scale != "binary":
+    ends, low, high = law.ends(), decision["low"], decision["high"]
+    if ends is not None and low is not None and high is not None:
+        if low > ends[0] or high < ends[1]:
+            raise InputError(
+                f"decision.low={low:g}, decision.high={high:g}: judgements lie from {ends[0]:g} to {ends[1]:g}; give "
+                "the ends of their scale"
+            )
+    elif ends is None:
         raise InputError(
             f"{said} needs judgements on a scale with ends, and those of raters.scale={law.judges.scale} have none; "
             "set raters.scale=binary, or choose decision=fixed_width"

@@ -40,4 +40,5 @@ def stopping_facts(
 
 def scale_of(world: World) -> tuple[float, float] | None:
     """Return the ends of the scale of judgements; None where it has none, or nobody says where they are."""
-    return (0.0, 1.0) if judgements_of(world).judges.scale == "binary" else None
+    law = judgements_of(world)
+    return law.ends() if law.judges.scale == "binary" else None

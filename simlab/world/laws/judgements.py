@@ -83,6 +83,22 @@ class Potential(NamedTuple):
     others: Floats | None = None
 
 
+class Quality(NamedTuple):
+    """Hold what is true of judgements and metric `[system]`; NaN where nothing is known.
+
+    `gamma`: noise of a judgement over spread of human scores, as variances; `correlation` of metric and human score;
+    `slope` of judgements on what the metric says; `human_rho` and `human_eta` of the raters on the binary scale;
+    `efficiency`: the data efficiency where it does not follow from gamma and correlation (None: it does).
+    """
+
+    gamma: Floats
+    correlation: Floats
+    slope: Floats
+    human_rho: Floats
+    human_eta: Floats
+    efficiency: Floats | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Judgements:
     """Say how raters judge the outputs of a contest whose quality is latent.
@@ -118,11 +134,29 @@ class Judgements:
             others=others if needs.each else None,
         )
 
+    def mean_of(self, test_set: Sample) -> Floats:
+        """Return each system's mean over a test set, as an oracle would judge."""
+        score = test_set.score > 0 if self.judges.scale == "binary" else test_set.score
+        return np.asarray(score.mean(1))
+
+    def annotator_variance(self) -> Floats:
+        """Return the variance of repeated judgements of an output, for each system; 0 where they are labels."""
+        noise = self.judges.noise**2 + float(np.var(self.judges.leniency))
+        return np.full(len(self.contest.system_names), 0.0 if self.judges.scale == "binary" else noise)
+
+    def ends(self) -> tuple[float, float] | None:
+        """Return the least and the largest judgement that there can be; None where there is none."""
+        return (0.0, 1.0) if self.judges.scale == "binary" else None
+
+    def quality(self, metric: OutputMetric | None) -> Quality:
+        """Work out how good judgements and metric are; see `quality`."""
+        return quality(self, metric)
+
     def _judged(self, rng: np.random.Generator, needs: Needs) -> tuple[Sample, Ints]:
         """Draw the outputs that are judged, and say which document each `[system, n]` belongs to."""
         documents = self.contest.documents
         if needs.test_set is not None:
-            chosen, document = _chosen(rng, needs, self.contest)
+            chosen, document = chosen_outputs(rng, needs, self.contest)
             return needs.test_set.take(chosen), document
         outputs = self.outputs(rng, needs.human, needs.law_of_metric, shared=needs.shared)
         return outputs, np.broadcast_to(documents.of(needs.human), outputs.score.shape)
@@ -185,7 +219,7 @@ def true_means(law: Judgements) -> Floats:
     return alphas_of(law.latent) if law.judges.scale == "binary" else law.latent.quality
 
 
-def _chosen(rng: np.random.Generator, needs: Needs, contest: Contest) -> tuple[Ints, Ints]:
+def chosen_outputs(rng: np.random.Generator, needs: Needs, contest: Contest) -> tuple[Ints, Ints]:
     """Choose outputs of the test set for the judges: `[system, n]`, the same inputs for all systems if they share.
 
     Documents are drawn whole, the last one as far as judgements go. Also says which document each output belongs to:
@@ -253,20 +287,6 @@ def _calibration(rng: np.random.Generator, for_judges: np.random.Generator, law:
 def _of_payers(parts: Floats, needs: Needs) -> Floats:
     """Add up what all systems pay together; each has it all."""
     return np.tile(parts.sum(0), (len(parts), 1)) if needs.payers > 1 else parts
-
-
-class Quality(NamedTuple):
-    """Hold what is true of judgements and metric `[system]`; NaN where nothing is known.
-
-    `gamma`: noise of a judgement over spread of human scores, as variances; `correlation` of metric and human score;
-    `slope` of judgements on what the metric says; `human_rho` and `human_eta` of the raters on the binary scale.
-    """
-
-    gamma: Floats
-    correlation: Floats
-    slope: Floats
-    human_rho: Floats
-    human_eta: Floats
 
 
 def quality(law: Judgements, metric: OutputMetric | None) -> Quality:
