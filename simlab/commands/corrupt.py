@@ -35,6 +35,8 @@ def answer(
         raise InputError(f"--out {legible(out)}: it holds the sentences themselves; choose another file")
     check_writable(out, "--out")
     wanted = sentences.chosen(types)
+    if words and not lexicon.OWN.keys() & set(wanted):
+        raise InputError(f"--words is for {' and '.join(lexicon.OWN)}, which --types leaves out; name one, or drop it")
     made = sentences.make(sentences.read(source), wanted, lexicon.read(words), seed)
     if not made.trials:
         needs = "; ".join(dict.fromkeys(f"{row['corruption']} needs {row['needs']}" for row in sentences.summary(made)))
