@@ -45,7 +45,7 @@ NAMES = {
     "n_calibration": "calibration outputs",
     "accuracy": "accuracy",
     "calibration_ratings": "outputs rated by both",
-    "sharing": "rho and eta of systems",
+    "sharing": "how the metric errs",
     "system_concentration": "rho and eta of systems:\nconcentration",
     "alpha": "alpha",
     "human_ratings": "human judgements",
