@@ -515,6 +515,9 @@ def mutt(
     near_tie: Annotated[
         float, typer.Option(metavar="X", help="Call differences up to this share of a score ties.")
     ] = 0.0,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Say instead how far verdicts of metrics agree.")
+    ] = False,
     plugins: Plugins = None,
     form: Format = "table",
     figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
@@ -537,6 +540,7 @@ def mutt(
             kinds=kind or [],
             tolerance=tolerance,
             near_tie=near_tie,
+            agreement=agreement,
             plugins=plugins or [],
             form=form,
             figure=figure,
@@ -544,6 +548,28 @@ def mutt(
             keep=_keeping(save),
         )
     )
+
+
+@app.command(epilog="Example: simlab corrupt sentences.jsonl --out trials.jsonl")
+def corrupt(
+    source: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Write the trials here, as .jsonl.")],
+    types: Annotated[str, typer.Option(metavar="T[,T]", help="Corrupt in these ways.")] = "all",
+    words: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take words of near_syms and sem_opps from here, too.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Choose otherwise.", min=0)] = 0,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
+    """Corrupt sentences of yours by rules, for simlab mutt.
+
+    FILE is a .jsonl or .tsv with sentence and references. T is neg_subj, neg_verb, sem_opps, shuffled, double_PP,
+    remove_prep, swap_chunks, det_sub, near_syms, passive. What a rule does not fit is left out, and counted.
+    """
+    from simlab.commands import corrupt as corruptions
+
+    print(corruptions.answer(source, types, words, out, seed=seed, form=form, keep=_keeping(save)))
 
 
 @app.command(epilog="Example: simlab detect n_human=100 n_metric=1000,10000 rho=.7 eta=.7 alpha=.6")

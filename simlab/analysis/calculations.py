@@ -93,10 +93,10 @@ def _check(wanted: Sequence[str], given: Mapping[str, Any]) -> None:
         ("draws", "counts", 50),
         ("seed", "counts", 1),
     ):
-        needs = given[needed] if isinstance(given[needed], list | tuple) else [given[needed]]
-        if given[key] != neutral and not any(value == "drawn" or value not in ("expected", 2) for value in needs):
+        # A cell of a sweep keeps what the sweep sets for its other cells.
+        if given[key] != neutral and given[needed] in ("expected", 2):
             more = "n_systems=8" if needed == "n_systems" else "counts=drawn"
-            raise InputError(f"{key} says nothing where {needed} is as it is; add {more}, or leave {key} out")
+            raise InputError(f"{key} says nothing where {needed} is {given[needed]}; add {more}, or leave {key} out")
     if "drawn" in given["counts"] and not {"measurable_difference", "difference_power", *QUANTILES} & set(wanted):
         raise InputError(f"counts=drawn changes nothing of {', '.join(wanted)}; leave it out")
 

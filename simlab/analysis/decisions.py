@@ -6,7 +6,7 @@ and whether it stops. The protocol reads on to the first stop, or to where the b
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from simlab.analysis.preferences.betting import both_ways, exact_bets
 from simlab.analysis.preferences.families import OfEValues, OfPValues, ever_crossed, ever_rejected, holm
 from simlab.analysis.preferences.flipping import flips_asymptotic, flips_exact
 from simlab.analysis.preferences.margins import beyond, within
+from simlab.analysis.preferences.pooling import Sharing, priors
 from simlab.analysis.preferences.sequential import (
     Spending,
     betting_evidence,
@@ -82,35 +83,95 @@ def human_only(evidence: Evidence, *, level: Level) -> Verdicts:
     return Verdicts(verdict, verdict != 0, theta, _human)
 
 
-def bayes(evidence: Evidence, *, level: Level, two_outcomes: bool, rater: list[list[float]] | None) -> Verdicts:
+def bayes(
+    evidence: Evidence,
+    *,
+    level: Level,
+    two_outcomes: bool,
+    rater: list[list[float]] | None,
+    mu: list[list[float]] | None,
+    sharing: Sharing,
+) -> Verdicts:
     """Decide as `human_only` does, from the posterior given human and metric ratings.
 
-    The metric's mixture matrix is learned, pair by pair, from the outputs that both rated. Assumes that the metric errs
-    alike on all outputs of a pair, and that humans are the oracle or err as `rater[human][oracle]` says.
-    `two_outcomes`: the metric cannot draw. Source: Deriu et al. 2023, algorithm 1.
+    The metric's mixture matrix is learned from the outputs that both rated: pair by pair, or with the help of the other
+    pairs of the campaign (`sharing`, see `preferences.pooling`); or it is known: `mu[metric][oracle]`. Assumes that the
+    metric errs alike on all outputs of a pair, and that humans are the oracle or err as `rater[human][oracle]` says.
+    `two_outcomes`: the metric cannot draw. Source: Deriu et al. 2023, section 3 and algorithm 1.
 
-    Raises InputError for a `rater` that is no confusion matrix, and `two_outcomes` where the metric did draw.
+    Raises InputError for a `rater` or `mu` that is no confusion matrix, for a metric that does what it is said not to
+    do, and for keys that do not go together.
     """
     from simlab.analysis.preferences.posterior import posterior_summary, win_decisions
 
-    if two_outcomes and (evidence.metric[..., 1].any() or evidence.confusion[..., 1, :].any()):
-        raise InputError("decision.two_outcomes=true: this metric draws; set it to false or choose another metric")
-    if rater is not None:
-        stochastic(rater, "decision.rater", one=True)
-    model: dict[str, Any] = {"two_outcomes": two_outcomes, "rater": rater}
+    _refuse_what_cannot_be(evidence, two_outcomes, rater, mu, sharing)
+    model: dict[str, Any] = {"two_outcomes": two_outcomes, "rater": rater, "mu": mu}
+    pairs = len(evidence.human) // evidence.campaigns
+
+    def told(confusion: Ints) -> dict[str, Any]:
+        return {} if sharing == "own" else {"prior": priors(confusion, pairs, sharing, two_outcomes=two_outcomes)}
+
     verdict = np.zeros(evidence.human.shape[:2], np.int8)
     theta = np.full(verdict.shape, np.nan)
-    open_ = np.arange(len(verdict))
+    open_, read = np.arange(len(verdict)), np.zeros(len(verdict), np.int64)
     for look in range(1, len(evidence.annotations)):
+        # A pair that is decided is read no further, and tells the others what it has.
+        read[open_] = look
+        more = {name: prior[open_] for name, prior in told(evidence.confusion[np.arange(len(read)), read]).items()}
         human, confusion, metric = (
             counts[open_, look] for counts in (evidence.human, evidence.confusion, evidence.metric)
         )
-        theta_there, _, said = win_decisions(human, confusion, metric, level=level, **model)
+        theta_there, _, said = win_decisions(human, confusion, metric, level=level, **model, **more)
         theta[open_, look], verdict[open_, look] = theta_there, said
         open_ = open_[said == 0]
         if not len(open_):
             break
-    return Verdicts(verdict, verdict != 0, theta, partial(posterior_summary, **model))
+
+    def summarise(human: Ints, confusion: Ints, metric: Ints) -> Summary:
+        return posterior_summary(human, confusion, metric, **model, **told(confusion))
+
+    if sharing == "own":
+        return Verdicts(verdict, verdict != 0, theta, summarise)
+    return _as_it_stands(verdict, theta, summarise)
+
+
+def _refuse_what_cannot_be(
+    evidence: Evidence, two_outcomes: bool, rater: list[list[float]] | None, mu: list[list[float]] | None, sharing: str
+) -> None:
+    if two_outcomes and (evidence.metric[..., 1].any() or evidence.confusion[..., 1, :].any()):
+        raise InputError("decision.two_outcomes=true: this metric draws; set it to false or choose another metric")
+    if rater is not None:
+        stochastic(rater, "decision.rater", one=True)
+    if rater is not None and sharing != "own":
+        raise InputError(
+            f"decision.sharing={sharing} learns how the metric errs from raters who do not; with decision.rater set it "
+            "to own"
+        )
+    if mu is None and sharing == "own":
+        return
+    key = "decision.mu" if mu is not None else f"decision.sharing={sharing}"
+    if not (evidence.metric.any() or evidence.confusion.any()):
+        raise InputError(f"{key} is about a metric, and metric=none has none; leave it out or choose metric=mu_matrix")
+    if mu is None:
+        return
+    known = stochastic(mu, "decision.mu", one=True)
+    if sharing != "own":
+        raise InputError(f"decision.mu is known, and decision.sharing={sharing} is about learning it; choose one")
+    if two_outcomes and known[1].any():
+        raise InputError("decision.two_outcomes=true, and by decision.mu the metric draws; set one of them otherwise")
+    never = ~known.any(1)
+    if (never & (evidence.metric.any((0, 1)) | evidence.confusion.any((0, 1, 3)))).any():
+        outcome = ">=<"[int(np.flatnonzero(never)[0])]
+        raise InputError(f"decision.mu: row {outcome} is 0, and the metric says {outcome}; give what it says a chance")
+
+
+def _as_it_stands(verdict: Array, theta: Floats, summarise: Callable[[Ints, Ints, Ints], Summary]) -> Verdicts:
+    """Let what was decided stand at all later looks: the last one counts where pairs are judged together."""
+    decided = np.where(verdict != 0, np.arange(verdict.shape[1]), -1).max(1)
+    look = np.arange(verdict.shape[1])
+    at = np.where((decided[:, None] >= 0) & (look > decided[:, None]), decided[:, None], look)
+    verdict, theta = np.take_along_axis(verdict, at, axis=1), np.take_along_axis(theta, at, axis=1)
+    return Verdicts(verdict, verdict != 0, theta, summarise, joint=True)
 
 
 def anytime(

@@ -11,11 +11,12 @@ from pathlib import Path
 from simlab.commands.notes import note
 from simlab.drawing.figures import files as figures
 from simlab.drawing.figures import pass_rates as heat_map
+from simlab.drawing.text import agreements, tables
 from simlab.drawing.text import pass_rates as text
-from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable
 from simlab.messages import legible
+from simlab.mutt import agreement as verdicts
 from simlab.mutt import files, metrics, pass_rates, scoring
 from simlab.mutt.metrics import Metric
 from simlab.mutt.scoring import ScorePairs
@@ -31,6 +32,7 @@ def answer(
     kinds: Sequence[str],
     tolerance: float,
     near_tie: float,
+    agreement: bool,
     plugins: Sequence[str],
     form: Form,
     figure: Path | None,
@@ -39,8 +41,8 @@ def answer(
 ) -> str:
     """Test metrics on the trials of a folder or file; write the figure and the pairs of scores, return the pass rates.
 
-    Raises InputError before anything is scored for what is asked wrongly or malformed, and afterwards where no metric
-    gave a score; nothing is written then.
+    With `agreement`, return how far the verdicts of the metrics agree instead. Raises InputError before anything is
+    scored for what is asked wrongly or malformed, and afterwards where no metric gave a score; nothing is written then.
     """
     _check_files(figure, scores)
     if not 0 <= tolerance < math.inf:
@@ -48,22 +50,27 @@ def answer(
     if not 0 <= near_tie < 1:
         raise InputError(f"--near-tie {near_tie} must be a share of the scores, from 0 to below 1; for example 1e-9")
     wanted = chosen(names, plugins)
+    if agreement:
+        _check_agreement(wanted, figure)
     collected = files.read(source, _numbers(references), _kinds(kinds))
     # What a metric prints is no part of the answer.
     with contextlib.redirect_stdout(sys.stderr):
         pairs = scoring.score(collected.trials, wanted)
     _check_scored(pairs)
-    dataset = pass_rates.pass_rates(pairs, tolerance=tolerance, near_tie=near_tie)
+    margins = {"tolerance": tolerance, "near_tie": near_tie}
+    rates = pass_rates.pass_rates(pairs, **margins)
     if figure is not None:
-        figures.write(lambda: heat_map.draw(pass_rates.by_kind(dataset)), figure)
+        figures.write(lambda: heat_map.draw(pass_rates.by_kind(rates)), figure)
     if scores is not None:
         _write(pairs, scores)
     for line in (*collected.notes, *text.failures(pairs)):
         note(line)
-    rows = pass_rates.records(dataset)
+    rows = verdicts.records(pairs, **margins) if agreement else pass_rates.records(rates)
     if keep:
         keep(tables.to_json(rows))
-    return text.table(rows, tolerance, near_tie) if form == "table" else tables.write(rows, form)
+    if form != "table":
+        return tables.write(rows, form)
+    return agreements.table(rows) if agreement else text.table(rows, tolerance, near_tie)
 
 
 def chosen(names: str, plugins: Sequence[str]) -> list[Metric]:
@@ -80,6 +87,13 @@ def chosen(names: str, plugins: Sequence[str]) -> list[Metric]:
 def _write(pairs: Sequence[ScorePairs], scores: Path) -> None:
     rows = tables.to_csv(scoring.records(pairs)) + "\n"
     scores.write_text(rows, encoding="utf-8", errors="backslashreplace")
+
+
+def _check_agreement(wanted: Sequence[Metric], figure: Path | None) -> None:
+    if sum(len(metric.names) for metric in wanted) < 2:
+        raise InputError("--agreement compares metrics, and there is one; name two with --metrics")
+    if figure is not None:
+        raise InputError("--figure draws pass rates, not what metrics agree about; leave out it or --agreement")
 
 
 def _check_files(figure: Path | None, scores: Path | None) -> None:

@@ -76,6 +76,8 @@ VALUE_LABELS = {
     ("test", "crossed_flips"): "flips of raters, documents (others)",
     ("metric", "mu_matrix"): "mixture matrix",
     ("metric", "none"): "no metric",
+    ("column", "none"): "no metric",
+    ("column", "ideal"): "ideal metric",
     ("metric", "scalar"): "scalar scores",
 }
 

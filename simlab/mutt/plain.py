@@ -38,7 +38,7 @@ def read(file: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kin
 
     Without numbers every trial keeps all its references. Raises InputError for what is malformed.
     """
-    trials = [_trial(where, record, kinds) for where, record in _records(file)]
+    trials = [_trial(where, record, kinds) for where, record in records(file, NEEDED, "a trial")]
     if not trials:
         raise InputError(f"{file}: it holds no trials; write one per line, with {', '.join(NEEDED)}")
     by_corruption: dict[str, list[_Trial]] = {}
@@ -95,33 +95,31 @@ def _check_enough(trials: Sequence[_Trial], n: int) -> None:
 
 
 def _trial(where: str, record: Mapping[str, Any], kinds: Mapping[str, Kind]) -> _Trial:
-    for key in NEEDED:
-        if key not in record:
-            close = nearest(key, map(str, record))
-            raise InputError(f"{where}: {key} is missing; {f'did you mean {close}?' if close else 'a trial needs it'}")
-    kind = _text(where, record, "kind").strip()
-    corruption = " ".join(_text(where, record, "type").split()) if record.get("type") not in (None, "") else kind
-    references = _references(where, record["references"])
+    kind = text_of(where, record, "kind").strip()
+    corruption = " ".join(text_of(where, record, "type").split()) if record.get("type") not in (None, "") else kind
+    references = references_of(where, record["references"])
     return _Trial(
         where,
         str(record.get("id", where.rsplit(" ", 1)[-1])),
         corruption,
         kinds.get(corruption) or kind_of(kind, where),
-        _text(where, record, "original"),
-        _text(where, record, "corruption"),
+        text_of(where, record, "original"),
+        text_of(where, record, "corruption"),
         without_blanks(references),
         len(references) - len(without_blanks(references)),
     )
 
 
-def _text(where: str, record: Mapping[str, Any], key: str) -> str:
+def text_of(where: str, record: Mapping[str, Any], key: str) -> str:
+    """Return a text of a record; raises InputError for one that is empty, or none."""
     value = record[key]
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{where}: {key}={json.dumps(value)[:40]} must be text that is not empty")
     return value
 
 
-def _references(where: str, value: Any) -> list[str]:
+def references_of(where: str, value: Any) -> list[str]:
+    """Return the references of a record; raises InputError where none says anything."""
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InputError(f"{where}: references={json.dumps(value)[:40]} must be a list of sentences")
     if not without_blanks(value):
@@ -129,19 +127,29 @@ def _references(where: str, value: Any) -> list[str]:
     return value
 
 
-def _records(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each record with the place it stands at; lines that are blank are none."""
+def records(file: Path, needed: Sequence[str], what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each record, `what`, with the place it stands at; lines that are blank are none.
+
+    Raises InputError for what is malformed, or has not all that is needed.
+    """
     readers = {".jsonl": _json_records, ".tsv": _rows}
     if file.suffix.lower() not in readers:
-        raise InputError(
-            f"{file}: trials are read from .jsonl or .tsv, or from a folder of COCO caption JSON; name one"
-        )
+        also = ", or from a folder of COCO caption JSON" if what == "a trial" else ""
+        raise InputError(f"{file}: {what.split()[1]}s are read from .jsonl or .tsv{also}; name one")
     lines = read_text(file).split("\n")
     numbered = [(f"{file} line {k}", line.rstrip("\r")) for k, line in enumerate(lines, start=1) if line.strip()]
-    return readers[file.suffix.lower()](numbered)
+    for where, record in readers[file.suffix.lower()](numbered, needed):
+        for key in needed:
+            if key not in record:
+                close = nearest(key, map(str, record))
+                remedy = f"did you mean {close}?" if close else f"{what} needs it"
+                raise InputError(f"{where}: {key} is missing; {remedy}")
+        yield where, record
 
 
-def _json_records(numbered: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _json_records(
+    numbered: Sequence[tuple[str, str]], needed: Sequence[str]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for where, line in numbered:
         try:
             record = json.loads(line, object_pairs_hook=keys_once)
@@ -156,13 +164,13 @@ def _json_records(numbered: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Ma
         yield where, record
 
 
-def _rows(numbered: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _rows(numbered: Sequence[tuple[str, str]], needed: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if not numbered:
         return
     header = [name.strip() for name in numbered[0][1].split("\t")]
-    for key in NEEDED:
+    for key in needed:
         if key not in header:
-            raise InputError(f"{numbered[0][0]}: no column {key}; the first line names {', '.join(NEEDED)}")
+            raise InputError(f"{numbered[0][0]}: no column {key}; the first line names {', '.join(needed)}")
     for where, line in numbered[1:]:
         cells = line.split("\t")
         if len(cells) != len(header):

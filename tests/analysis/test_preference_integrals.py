@@ -8,7 +8,7 @@ from scipy.special import betainc
 
 from simlab.analysis.preferences.checks import checked
 from simlab.analysis.preferences.posterior import posterior_summary, win_decisions, win_posterior
-from simlab.analysis.preferences.quadrature import moments
+from simlab.analysis.preferences.quadrature import Care, moments
 from simlab.analysis.preferences.tempering import Pair, sample
 from simlab.types import InputError
 
@@ -23,7 +23,7 @@ def theta_of(alpha: np.ndarray) -> np.ndarray:
 
 def test_quadrature_over_the_simplex_has_the_moments_of_a_dirichlet_law() -> None:
     forms = np.broadcast_to(np.eye(3), (len(COUNTS), 3, 3))
-    theta, *rest = moments(forms, COUNTS, 40).T
+    theta, *rest = moments(forms, COUNTS, Care(40)).T
     total = ALPHA.sum(1)
     np.testing.assert_allclose(theta, theta_of(ALPHA), atol=1e-8)
     np.testing.assert_allclose(np.array(rest[:3]).T, ALPHA / total[:, None], rtol=1e-7)
@@ -33,7 +33,7 @@ def test_quadrature_over_the_simplex_has_the_moments_of_a_dirichlet_law() -> Non
 
 def test_the_sampler_of_thin_posteriors_meets_a_dirichlet_law() -> None:
     human = COUNTS[0]
-    pair = Pair(human, np.zeros((3, 3)), np.zeros(3), np.ones((3, 3)), np.eye(3), (0, 1, 2))
+    pair = Pair(human, np.zeros((3, 3)), np.zeros(3), np.ones((3, 3)), np.eye(3), (0, 1, 2), np.ones((3, 3)))
     replicates = sample(pair, (0.002, 0.002), 0.05, seed=0)
     mean, error = replicates.mean(0), replicates.std(0, ddof=1) / np.sqrt(len(replicates))
     truth = np.concatenate([[theta_of(ALPHA[0])], ALPHA[0] / ALPHA[0].sum()])

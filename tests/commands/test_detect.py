@@ -16,6 +16,7 @@ from simlab.analysis.adequacy.measurable_difference import (
     measurable_difference,
 )
 from simlab.analysis.adequacy.plans import Plan
+from simlab.drawing.text.detection import DIFFERENCES
 from tests.commands.test_cli import said
 
 PLAN = ["rho=.7", "eta=.7", "alpha=.6"]
@@ -163,7 +164,50 @@ def test_a_metric_that_is_turned_round_is_said(capsys: pytest.CaptureFixture[str
     assert row["flipped"] is True
 
 
+def test_any_two_of_several_systems(capsys: pytest.CaptureFixture[str]) -> None:
+    two, eight = records(capsys, "n_systems=2,8", "n_human=1000", "alpha=.6")
+    (alone,) = records(capsys, "n_human=1000", "alpha=.6")
+    assert alone.items() <= two.items()
+    assert [round(eight[name], 3) for name in ("epsilon", "epsilon_joint", "detectable")] == [0.066, 0.066, 0.086]
+    pair, best, every = records(capsys, "n_systems=8", "find=pair,best,all", "n_human=1000", "--difference", ".1")
+    assert pair["power_published"] > best["power_published"] > every["power_published"]
+    assert "studentised" not in said(capsys, "detect", "n_human=9")
+    assert "find=all: each system" in said(capsys, "detect", "n_systems=8", "find=all", "n_human=9")
+
+
+@pytest.mark.parametrize("find", ["pair", "all"])
+def test_several_systems_have_an_inverse(find: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["n_systems=8", f"find={find}", "alpha=.6", "accuracy=.8", "--difference", ".05"]
+    (row,) = records(capsys, *words, "n_metric=5000", "--solve", "n_human")
+    assert 0.8 <= row["power_published"] < 0.802
+    (mix,) = records(capsys, *words, "--solve", "mix", "--prices", "human=.15,metric=.001")
+    assert 0.8 <= mix["power_published"] < 0.81
+    (joint,) = records(capsys, *words, "n_metric=5000", "n_calibration=2000", "--solve", "n_human", "--joint")
+    assert 0.8 <= joint["power_joint"] < 0.802
+
+
+def test_differences_are_in_points_where_that_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    (share,) = records(capsys, "n_human=1000", "alpha=.6", "--difference", ".05")
+    (points,) = records(capsys, "n_human=1000", "alpha=.6", "--difference", "5", "--points")
+    assert points["unit"] == "points"
+    for name, value in share.items():
+        assert points[name] == (pytest.approx(100 * value) if name in DIFFERENCES else value)
+    (solved,) = records(capsys, "alpha=.6", "--solve", "n_human", "--difference", "5", "--points")
+    (same,) = records(capsys, "alpha=.6", "--solve", "n_human", "--difference", ".05")
+    assert (solved["n_human"], solved["difference"]) == (same["n_human"], 5)
+    table = said(capsys, "detect", "n_human=1000", "alpha=.6", "--points")
+    assert "in points (hundredths) of adequacy" in table
+    assert " 4.3 " in table
+
+
 MISTAKES = {
+    "n_human=9 n_systems=1": "n_systems=1 is not a number of systems",
+    "n_human=9 n_systems=2.5": "n_systems=2.5 is not a number of systems",
+    "n_human=9 n_systems=8 find=evry": "find=evry is unknown",
+    "n_human=9 n_systems=8 multiplicity=bh": "multiplicity=bh is unknown",
+    "n_human=9 find=all": "find speaks of the pairs of several systems",
+    "n_human=9 n_systems=2 multiplicity=holm": "multiplicity speaks of the pairs of several systems",
+    "n_human=9 --difference 120 --points": "between 0 and 100 points",
     "n_humen=3": "did you mean n_human?",
     "100": "100 is not KEY=VALUE",
     "n_human=many": "n_human=many is not a number",

@@ -66,12 +66,12 @@ def errors(records: list[Record], target: str, method: str) -> np.ndarray:
 
 
 def test_predictions_from_half_of_the_documents_come_true(world: World) -> None:
-    """A quick version: few worlds, so the error allowed is wider than that of the long one."""
+    """A quick version: fewer worlds and splits, the same error (.020 to .027 of six seeds)."""
     size = replace(QUICK, worlds=12)
     records = carried_out(world, size, 1, ("fit", "naive"))
     fitted, naive = errors(records, "all", "fit"), errors(records, "all", "naive")
-    assert np.abs(fitted).mean() < 0.08
-    assert np.abs(naive).mean() > np.abs(fitted).mean()
+    assert np.abs(fitted).mean() <= 0.04
+    assert np.abs(naive).mean() > 0.06  # the control: what the bound must tell apart
     held = [record.low <= record.observed <= record.high for record in records if record.method == "fit"]
     assert np.mean(held) > 0.7
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simlab.measures import preferences
-from tests.statistics.test_findings import outcomes, surely_more
+from tests.statistics.test_findings import outcomes, surely_alike, surely_more
 
 SIZES = [pytest.param((20, 3), id="quick"), pytest.param((100, 6), id="full", marks=pytest.mark.long)]
 NAIVE = ("systems=preference", "decision=naive", "systems.n_items=100", "budget.annotations_per_pair=100")
@@ -26,11 +26,11 @@ def test_a_poor_metric_taken_at_its_word_mostly_inserts_and_an_ideal_one_never_i
 
 
 @pytest.mark.parametrize(
-    ("size", "n_systems"),
-    [pytest.param((20, 1), 5, id="quick"), pytest.param((100, 6), 8, id="full", marks=pytest.mark.long)],
+    ("size", "n_systems", "margin"),
+    [pytest.param((20, 1), 5, 0.05, id="quick"), pytest.param((100, 6), 8, 0.02, id="full", marks=pytest.mark.long)],
 )
 def test_the_protocol_halves_annotations_without_inversions_and_a_metric_saves_some_more(
-    size: tuple[int, int], n_systems: int
+    size: tuple[int, int], n_systems: int, margin: float
 ) -> None:
     common = ("systems=preference", f"systems.n_systems={n_systems}", "decision=bayes")
     alone, ideal = (outcomes(size, *common, f"metric={m}") for m in ("none", "ideal"))
@@ -38,14 +38,13 @@ def test_the_protocol_halves_annotations_without_inversions_and_a_metric_saves_s
         assert preferences.annotation_fraction(found).value < 0.5
         assert preferences.inversion(found).value < 0.01
         assert preferences.correct(found).value > 0.8
-    assert surely_more(preferences.annotation_fraction(alone), preferences.annotation_fraction(ideal))
     blind = outcomes(size, *common, "metric=ideal", "metric.sharpness=0.0")
-    saved, nothing = (preferences.annotation_fraction(found) for found in (ideal, blind))
-    assert surely_more(nothing, saved)  # a metric that knows nothing saves nothing
-    assert (
-        not surely_more(preferences.annotation_fraction(alone), nothing)
-        or abs(preferences.annotation_fraction(alone).value - nothing.value) < 0.02
-    )
+    needs, saved, nothing = (preferences.annotation_fraction(found) for found in (alone, ideal, blind))
+    assert surely_more(needs, saved)
+    assert surely_more(nothing, saved)
+    # A metric that knows nothing saves next to nothing: a hundredth, for which fewer pairs are told rightly.
+    assert surely_alike(needs, nothing, margin)
+    assert not surely_alike(needs, saved, margin)  # the control: one that knows something does save
 
 
 @pytest.mark.parametrize("size", SIZES)

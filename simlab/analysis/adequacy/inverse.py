@@ -197,9 +197,10 @@ def cheapest_mix(
     """Find the cheapest numbers of human and metric ratings, per system, that measure a `difference`.
 
     `power` and `among` as in `smallest`; above .5 the search looks for a measurable difference that is as much smaller
-    as normal laws have it, and what it finds is filled up to the power. The plan's own n_human and n_metric do not count. Where its `n_calibration` is not None, that is chosen, too, and
-    paid for. Numbers of metric ratings and calibration outputs are searched on a grid that narrows around its best
-    point, the human ratings that are missing then follow; the price is within about one per cent of the least one.
+    as normal laws have it, and what it finds is filled up to the power. The plan's own n_human and n_metric do not
+    count. Where its `n_calibration` is not None, that is chosen, too, and paid for. Numbers of metric ratings and
+    calibration outputs are searched on a grid that narrows around its best point, the human ratings that are missing
+    then follow; the price is within about one per cent of the least one.
     Raises InputError for prices that are not positive.
 
     >>> mix = cheapest_mix(Plan(0, 0, 0.9, 0.9, 0.6), 0.05, Prices(0.15, 0.001))

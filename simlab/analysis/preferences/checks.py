@@ -13,7 +13,11 @@ from simlab.types import Array, Floats, InputError
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Hold checked counts as rows `human[row, 3]`, `confusion[row, 3, 3]`, `metric[row, 3]`; `shape` they came in."""
+    """Hold checked counts as rows `human[row, 3]`, `confusion[row, 3, 3]`, `metric[row, 3]`; `shape` they came in.
+
+    Known are `mu[row, 3, 3]` or, by pseudo-counts, what its columns are like (`prior[row, 3, 3]`; None: uniform), and
+    how raters err.
+    """
 
     shape: tuple[int, ...]
     human: Floats
@@ -22,11 +26,14 @@ class Counts:
     mu: Floats | None
     rater: Floats | None
     two_outcomes: bool
+    prior: Floats | None = None
 
     def of(self, rows: Array) -> Counts:
         """Keep some rows."""
         kept = {name: getattr(self, name)[rows] for name in ("human", "confusion", "metric")}
-        return replace(self, shape=(len(rows),), mu=None if self.mu is None else self.mu[rows], **kept)
+        known = {name: getattr(self, name) for name in ("mu", "prior")}
+        kept |= {name: None if array is None else array[rows] for name, array in known.items()}
+        return replace(self, shape=(len(rows),), **kept)
 
 
 def checked(
@@ -38,6 +45,7 @@ def checked(
     *,
     elsewhere: bool,
     two_outcomes: bool,
+    prior: ArrayLike | None = None,
 ) -> Counts:
     """Return counts that can be; raise InputError, naming the argument, for those that cannot."""
     n = _counts(human, "human", (3,))
@@ -53,7 +61,7 @@ def checked(
         ) from error
     human_rows, metric_rows = (np.broadcast_to(array, (*shape, 3)).reshape(-1, 3) for array in (n, m))
     confusion_rows = np.broadcast_to(c, (*shape, 3, 3)).reshape(-1, 3, 3)
-    if known is None and not elsewhere:
+    if (known is None and not elsewhere) or (known is not None and rater is not None):
         _refuse_excess(human_rows, confusion_rows)
     if elsewhere and rater is not None and known is None:
         raise InputError(
@@ -63,6 +71,7 @@ def checked(
         raise InputError("two_outcomes=True says that the metric cannot draw, but it did; leave two_outcomes out")
     if known is not None:
         known = np.broadcast_to(known, (*shape, 3, 3)).reshape(-1, 3, 3)
+    before = None if prior is None else np.broadcast_to(_pseudo_counts(prior), (*shape, 3, 3)).reshape(-1, 3, 3)
     return Counts(
         shape,
         np.array(human_rows),
@@ -71,7 +80,17 @@ def checked(
         known,
         None if rater is None else stochastic(rater, "rater", one=True),
         two_outcomes,
+        before,
     )
+
+
+def _pseudo_counts(given: ArrayLike) -> Floats:
+    before = np.asarray(given, float)
+    if before.shape[-2:] != (3, 3) or not (np.isfinite(before) & (before > 0)).all():
+        raise InputError(
+            "prior must be 3 x 3 for each pair, pseudo-counts above 0: rows the metric, columns the oracle"
+        )
+    return before
 
 
 def _counts(given: ArrayLike, name: str, last: tuple[int, ...]) -> Floats:

@@ -43,6 +43,7 @@ def win_posterior(
     metric: ArrayLike | None = None,
     *,
     mu: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
     elsewhere: bool = False,
     rater: ArrayLike | None = None,
     two_outcomes: bool = False,
@@ -54,8 +55,9 @@ def win_posterior(
 
     Shapes `human (..., 3)`, `confusion (..., 3, 3)` [metric outcome, human outcome], `metric (..., 3)`. `human`
     includes the outputs that the metric rated, too, so `confusion.sum(-2) <= human`, unless the confusion counts come
-    from `elsewhere`. With a known `mu (..., 3, 3)` confusion counts add nothing and are not used.
-    `rater[human, oracle]` is the known confusion of raters who are no oracle. `two_outcomes`: the metric cannot draw.
+    from `elsewhere`. With a known `mu (..., 3, 3)` confusion counts add nothing and are not used, unless raters err:
+    `rater[human, oracle]` is the known confusion of raters who are no oracle. `prior (..., 3, 3)` are pseudo-counts of
+    mu's columns (Dirichlet; without it uniform, all 1). `two_outcomes`: the metric cannot draw.
 
     Deterministic, a row alike in any company. The error of theta is at most .003, and .0007 within .02 of `level` / 2
     and 1 - `level` / 2; where even the most points do not reach that, `error` says so. `method="nuts"` samples the
@@ -64,7 +66,7 @@ def win_posterior(
     Raises InputError for counts, matrices or shapes that cannot be. Source: Deriu et al. 2023; methods in the modules
     `preferences.reversal`, `preferences.quadrature` and `preferences.tempering`.
     """
-    counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes)
+    counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior)
     if method == "nuts":
         from simlab.analysis.preferences.nuts import nuts
 
@@ -85,6 +87,7 @@ def win_decisions(
     rater: ArrayLike | None = None,
     elsewhere: bool = False,
     mu: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
     seed: int = 0,
 ) -> tuple[Floats, Floats, Array]:
     """Decide each pair: return theta, its error, and +1, -1 or 0 (theta beyond 1 - level / 2, below level / 2).
@@ -94,8 +97,8 @@ def win_decisions(
 
     Raises InputError for counts and matrices that cannot be.
     """
-    counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes)
-    state = State.of(counts, level, seed)
+    counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior)
+    state = State.of(counts, level, seed, quick=True)
     state.refine(lambda: np.maximum(state.distance() / 4, ERROR_NEAR), least_ess=COARSE_ESS)
     verdict = (state.theta > 1 - level / 2).astype(np.int8) - (state.theta < level / 2).astype(np.int8)
     return tuple(_unflat(array, counts) for array in (state.theta, state.error, verdict))  # type: ignore[return-value]
@@ -108,22 +111,26 @@ def posterior_summary(
     *,
     two_outcomes: bool = False,
     rater: ArrayLike | None = None,
+    mu: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
     mass: float = 0.95,
     seed: int = 0,
 ) -> Summary:
     """Return mean and equal-tailed bounds of each probability of win, draw and loss, `[row, outcome]`.
 
-    Exact without metric ratings; else weighted quantiles of draws (where these are too few, or raters err, of the Beta
-    with the posterior's mean and standard deviation).
+    Exact without metric ratings; else weighted quantiles of draws (where these are too few, raters err, or something is
+    known of the metric beforehand, of the Beta with the posterior's mean and standard deviation).
 
     Raises InputError for counts and matrices that cannot be.
     """
-    counts = checked(human, confusion, metric, None, rater, elsewhere=False, two_outcomes=two_outcomes)
+    counts = checked(human, confusion, metric, mu, rater, elsewhere=False, two_outcomes=two_outcomes, prior=prior)
     edges = np.array([(1 - mass) / 2, (1 + mass) / 2])
     a = counts.human + 1
     b = a.sum(1, keepdims=True) - a
     mean, low, high = a / (a + b), betaincinv(a, b, edges[0]), betaincinv(a, b, edges[1])
-    rows = np.flatnonzero(counts.metric.any(1) & (rater is None))
+    plain = rater is None and mu is None and prior is None
+    informed = counts.metric.any(1)
+    rows = np.flatnonzero(informed & plain)
     if len(rows):
         some = counts.of(rows)
         proposal = reversal.proposal(some.human, some.confusion, two_outcomes=two_outcomes)
@@ -133,10 +140,10 @@ def posterior_summary(
         thin = rows[w.sum(1) ** 2 / (w**2).sum(1) < COARSE_ESS]
     else:
         thin = rows
-    if rater is not None:
-        thin = np.arange(len(mean))
+    if not plain:
+        thin = np.flatnonzero(informed | (rater is not None))
     if len(thin):
-        state = State.of(counts.of(thin), 0.05, seed)
+        state = State.of(counts.of(thin), 0.05, seed, quick=True)
         state.refine(lambda: np.full(len(thin), ERROR))
         _, mean[thin], sd, _, _ = state.posterior()
         a = mean[thin] * np.maximum(mean[thin] * (1 - mean[thin]) / sd**2 - 1, 1e-6)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import betainc
 
-from simlab.analysis.preferences import reversal
+from simlab.analysis.preferences import quadrature, reversal, ridge
 from simlab.analysis.preferences.checks import Counts
 from simlab.types import Array, Bools, Floats
 
@@ -20,7 +20,8 @@ LEAST_ESS, COARSE_ESS = 1000, 100
 
 _NEAR = 0.02
 _MOST_CHUNKS = 48
-_NODES = (64, 44)
+_QUICK_ERROR = 1e-4
+"""Added to what a quick integral seems to be off by."""
 
 
 @dataclass
@@ -37,16 +38,17 @@ class State:
     ess: Floats
     sampled: Bools
     tempered: Bools
+    peaks: dict[int, ridge.Peak] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counts: Counts, level: float, seed: int, *, forced: bool = False) -> State:
-        """Give exact answers where there are any; the others wait for points."""
+    def of(cls, counts: Counts, level: float, seed: int, *, forced: bool = False, quick: bool = False) -> State:
+        """Give exact answers where there are any, `quick`: as exact as a decision needs; the others wait for points."""
         informed = counts.metric.any(1)
         integrated = ((counts.mu is not None) & informed) | (
             (counts.rater is not None) & ((counts.mu is not None) | ~informed)
         )
         sampled = informed & (counts.mu is None)
-        tempered = sampled & (forced | (counts.rater is not None))
+        tempered = sampled & forced
         a = counts.human + 1
         total = a.sum(1, keepdims=True)
         theta = 1 - betainc(a[:, 0], a[:, 2], 0.5)
@@ -62,7 +64,7 @@ class State:
             np.asarray(sampled & ~tempered),
             np.asarray(tempered),
         )
-        state._integrate(np.flatnonzero(integrated))
+        state._integrate(np.flatnonzero(integrated), quick=quick)
         return state
 
     def distance(self) -> Floats:
@@ -82,7 +84,7 @@ class State:
             rows = np.flatnonzero(planned == lattice)
             if not len(rows):
                 continue
-            sums, scale = reversal.sums(*self._at(rows), a[rows], lattice, self.seed)
+            sums, scale = self._sums(rows, a, lattice)
             self._take(rows, sums)
             last = {int(row): (sums[k : k + 1], scale[k : k + 1]) for k, row in enumerate(rows)}
             lacking = self._lacking(target(), least_ess)[rows]
@@ -113,6 +115,22 @@ class State:
     def _at(self, rows: Array) -> tuple[Floats, Floats, Floats]:
         return self.counts.human[rows], self.counts.confusion[rows], self.counts.metric[rows]
 
+    def _sums(self, rows: Array, a: Floats, lattice: int, chunk: int = 0) -> tuple[Floats, Floats]:
+        """Turn points of a lattice into weighted sums, by the proposal that suits what is known."""
+        counts = self.counts
+        if counts.prior is None and counts.rater is None:
+            return reversal.sums(*self._at(rows), a[rows], lattice, self.seed, chunk)
+        before = None if counts.prior is None else counts.prior[rows]
+        model = ridge.Model.of(*self._at(rows), before, counts.rater, two_outcomes=counts.two_outcomes)
+        new = [k for k, row in enumerate(rows) if int(row) not in self.peaks]
+        if new:
+            found = ridge.peaks(model.at(np.array(new)))
+            for k, at, root in zip(new, found.at, found.root, strict=True):
+                self.peaks[int(rows[k])] = ridge.Peak(at, root)
+        peak = [self.peaks[int(row)] for row in rows]
+        peaks = ridge.Peak(np.stack([one.at for one in peak]), np.stack([one.root for one in peak]))
+        return ridge.sums(model, peaks, lattice, self.seed, chunk)
+
     def _take(self, rows: Array, sums: Floats) -> None:
         """Turn sums `[row, replicate, 9]` into estimates; errors by the jackknife over replicates."""
         total = sums.astype(float).sum(1)
@@ -134,7 +152,7 @@ class State:
         """Add chunks of points to a row until it is sure, or the fallback takes over."""
         one, lattice = np.array([row]), len(reversal.LATTICES) - 1
         for chunk in range(1, _MOST_CHUNKS):
-            more, other = reversal.sums(*self._at(one), a[one], lattice, self.seed, chunk)
+            more, other = self._sums(one, a, lattice, chunk)
             top = np.maximum(scale, other)
             power = np.array([1, 2, *[1] * 7])
             sums = sums * np.exp(power * (scale - top)) + more * np.exp(power * (other - top))
@@ -156,7 +174,8 @@ class State:
 
         human, confusion, metric = self.counts.human[row], self.counts.confusion[row], self.counts.metric[row]
         rater = np.eye(3) if self.counts.rater is None else self.counts.rater
-        pair = Pair(human, confusion, metric, a, rater, (0, 2) if self.counts.two_outcomes else (0, 1, 2))
+        prior = np.ones((3, 3)) if self.counts.prior is None else self.counts.prior[row]
+        pair = Pair(human, confusion, metric, a, rater, (0, 2) if self.counts.two_outcomes else (0, 1, 2), prior)
         means = sample(pair, (ERROR, ERROR_NEAR), self.level, self.seed)
         theta = means[:, 0].mean()
         self.theta[row], self.mean[row], self.second[row] = theta, means[:, 1:4].mean(0), means[:, 4:7].mean(0)
@@ -164,16 +183,33 @@ class State:
         self.ess[row] = theta * (1 - theta) / spread**2 if spread > 0 else 1.0 / ERROR_NEAR
         self.error[row] = max(spread, 0.5 / self.ess[row]) if spread > 0 else ERROR_NEAR
 
-    def _integrate(self, rows: Array) -> None:
+    def _integrate(self, rows: Array, *, quick: bool) -> None:
         """Integrate over p where the errors of the metric, or of raters without a metric, are known."""
-        from simlab.analysis.preferences.quadrature import moments
+        if not len(rows):
+            return
+        forms, powers = self._forms(rows)
+        near = np.arange(len(rows))
+        for care, check in ((quadrature.QUICK, quadrature.QUICK_CHECK), (quadrature.FINE, quadrature.FINE_CHECK)):
+            if care is quadrature.QUICK and not quick:
+                continue
+            fine, coarse = (quadrature.moments(forms[near], powers[near], one) for one in (care, check))
+            at = rows[near]
+            self.theta[at], self.mean[at], self.second[at] = fine[:, 0], fine[:, 1:4], fine[:, 4:7]
+            self.error[at] = np.abs(fine[:, 0] - coarse[:, 0])
+            near = near[self.distance()[at] < 4 * self.error[at] + _QUICK_ERROR]
+            if not len(near):
+                break
 
-        identity = np.eye(3)
-        rater = identity if self.counts.rater is None else self.counts.rater
-        for row in rows:
-            mu = identity if self.counts.mu is None else self.counts.mu[row]
-            forms = np.concatenate([rater, mu])[None]
-            powers = np.concatenate([self.counts.human[row], self.counts.metric[row]])[None]
-            fine, coarse = (moments(forms, powers, nodes)[0] for nodes in _NODES)
-            self.theta[row], self.mean[row], self.second[row] = fine[0], fine[1:4], fine[4:7]
-            self.error[row] = abs(fine[0] - coarse[0])
+    def _forms(self, rows: Array) -> tuple[Floats, Floats]:
+        """Return the linear forms of p that were counted, and the counts: `[row, form, outcome]`, `[row, form]`."""
+        counts, identity = self.counts, np.eye(3)
+        human, confusion, metric = self._at(rows)
+        rater = identity if counts.rater is None else counts.rater
+        mu = np.broadcast_to(identity, (len(rows), 3, 3)) if counts.mu is None else counts.mu[rows]
+        alone = np.broadcast_to(rater, (len(rows), 3, 3))
+        if counts.rater is None or counts.mu is None:
+            return np.concatenate([alone, mu], axis=1), np.concatenate([human, metric], axis=1)
+        # What the metric says of an output tells how raters may have erred there.
+        both = (mu[:, :, None] * rater[None, None]).reshape(len(rows), 9, 3)
+        powers = [human - confusion.sum(1), metric, confusion.reshape(len(rows), 9)]
+        return np.concatenate([alone, mu, both], axis=1), np.concatenate(powers, axis=1)

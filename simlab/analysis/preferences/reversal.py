@@ -30,11 +30,11 @@ LATTICES = (64, 256, 512, 1024, 2048, 4096)
 _VOLUME = REPLICATES * LATTICES[-1]
 _DIMENSIONS = 21
 # First components of an embedded rank-1 lattice for up to 2^20 points (Cools, Kuo and Nuyens 2006).
-_LATTICE = (
+LATTICE = (
     *(1, 182667, 469891, 498753, 110745, 446247, 250185, 118627, 245333, 283199, 408519),
     *(391023, 246327, 126539, 399185, 461527, 300343, 69681, 516695, 436179, 106383),
 )
-_SUMS = 9
+SUMS = 9
 
 
 def proposal(human: Floats, confusion: Floats, *, two_outcomes: bool) -> Floats:
@@ -68,7 +68,7 @@ def sums(
     batch = _VOLUME // (REPLICATES * LATTICES[lattice])
     p_power = human + 1 - a.sum(1)
     mu_power = np.where(a > 0, confusion + 1 - a, 0.0)
-    total, scale = np.empty((len(a), REPLICATES, _SUMS)), np.empty(len(a))
+    total, scale = np.empty((len(a), REPLICATES, SUMS)), np.empty(len(a))
     for start in range(0, len(a), batch):
         part = slice(start, start + batch)
         padded = [_pad(array[part], batch) for array in (a, metric, p_power, mu_power)]
@@ -109,7 +109,7 @@ def _points(lattice: int, seed: int, chunk: int) -> tuple[Any, Any]:
 
     shift = stream(seed, "analysis", "lattice", lattice, chunk).random((_DIMENSIONS, REPLICATES, 1))
     grid = np.arange(LATTICES[lattice]) / LATTICES[lattice]
-    unit = (np.array(_LATTICE)[:, None, None] * grid + shift) % 1.0
+    unit = (np.array(LATTICE)[:, None, None] * grid + shift) % 1.0
     unit = np.clip(unit, 1e-12, 1 - 1e-12)
     return jnp.asarray(ndtri(unit[:12]), jnp.float32), jnp.asarray(np.log(unit[12:]), jnp.float32)
 

@@ -29,7 +29,10 @@ _KEPT = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Hold the counts of one pair, the proposal `a`, the raters' confusion, and which outcomes the metric has."""
+    """Hold the counts of one pair, the proposal `a`, the raters' confusion, and which outcomes the metric has.
+
+    `prior[metric outcome, oracle outcome]` are pseudo-counts of the metric's errors; 1: a uniform prior.
+    """
 
     human: Floats
     confusion: Floats
@@ -37,6 +40,7 @@ class Pair:
     a: Floats
     rater: Floats
     rows: tuple[int, ...]
+    prior: Floats
 
     def log_target(self, j: Floats, q: Floats, nu: Floats) -> Floats:
         """Return the log posterior of joint probabilities `j[..., row, outcome]` in the particles' coordinates."""
@@ -45,6 +49,8 @@ class Pair:
         said = j @ self.rater.T
         log_l = xlogy(self.confusion[rows], said).sum((-1, -2))
         log_l += xlogy(self.human - self.confusion.sum(0), p @ self.rater.T).sum(-1)
+        before = self.prior[rows]
+        log_l += xlogy(before - 1, j).sum((-1, -2)) - xlogy(before.sum(0) - len(rows), p).sum(-1)
         return np.asarray(log_l - (len(rows) - 1) * np.log(p).sum(-1) + self._common(q, nu))
 
     def log_proposal(self, j: Floats, q: Floats, nu: Floats) -> Floats:

@@ -43,6 +43,7 @@ def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
         # Once more, above the names.
         axes.plot(x, y, linestyle="none", zorder=4, **style | {"label": "_"})
     axes.grid(visible=True, axis="x")
+    _hide_repeated(axes)
 
 
 def _name(axes: Axes, names: Sequence[str], x: Floats, y: Floats, colour: str) -> None:
@@ -54,3 +55,14 @@ def _name(axes: Axes, names: Sequence[str], x: Floats, y: Floats, colour: str) -
     for name, at_x, at_y in zip(names, x, y, strict=True):
         if np.isfinite(at_x + at_y):
             axes.annotate(name, (at_x, at_y), color=colour, path_effects=edge, **style)
+
+
+def _hide_repeated(axes: Axes) -> None:
+    """Hide a name that is written over the same name of a point of another line: points lie together there."""
+    shown: list[tuple[str, Any]] = []
+    for text in axes.texts:
+        place = text.get_window_extent()
+        over = any(name == text.get_text() and place.overlaps(other) for name, other in shown)
+        text.set_visible(not over)
+        if not over:
+            shown.append((text.get_text(), place))

@@ -27,11 +27,22 @@ class Row(NamedTuple):
         """Tell whether this is meant to break the bound."""
         return self.side.startswith("control")
 
+    @property
+    def allowed(self) -> float:
+        """Return the error of what is found where it is just what was promised.
+
+        The further a share is above a small bound, the larger its own error: what breaks a promise would widen what is
+        allowed. A share in each of n worlds varies at most as hits do, `sqrt(bound (1 - bound) / n)`.
+        """
+        if not self.n or not 0 < self.bound < 1:
+            return self.mcse
+        return min(self.mcse, (self.bound * (1 - self.bound) / self.n) ** 0.5)
+
     def holds(self, errors: float) -> bool:
-        """Tell whether a promise holds up to so many errors, or a control fails by as many."""
+        """Tell whether a promise holds up to so many errors, or a control fails by as many of its own."""
         above = self.value - self.bound
         beyond = above if self.side in ("at most", "control above") else -above
-        return beyond > errors * self.mcse if self.control else beyond <= errors * self.mcse
+        return beyond > errors * self.mcse if self.control else beyond <= errors * self.allowed
 
     def sharp(self) -> bool:
         """Tell whether the error is at most a fifth of what is between value and bound, or a tenth of the bound."""

@@ -1,0 +1,58 @@
+"""Answer what trials can be made of sentences of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from simlab.drawing.text import tables
+from simlab.drawing.text.tables import Form
+from simlab.files import check_writable
+from simlab.messages import legible
+from simlab.mutt import lexicon, sentences
+from simlab.types import InputError
+
+
+def answer(
+    source: Path,
+    types: str,
+    words: Path | None,
+    out: Path,
+    *,
+    seed: int,
+    form: Form,
+    keep: Callable[[str], None] | None = None,
+) -> str:
+    """Corrupt the sentences of a file, write the trials, and return how many there are of which corruption.
+
+    Raises InputError for what is asked wrongly or malformed, and where no rule fits any sentence; nothing is written
+    then.
+    """
+    if out.suffix.lower() != ".jsonl":
+        raise InputError(f"--out {legible(out)}: trials are written as .jsonl; end the name with it")
+    if out.exists() and source.exists() and out.samefile(source):
+        raise InputError(f"--out {legible(out)}: it holds the sentences themselves; choose another file")
+    check_writable(out, "--out")
+    wanted = sentences.chosen(types)
+    made = sentences.make(sentences.read(source), wanted, lexicon.read(words), seed)
+    if not made.trials:
+        needs = "; ".join(dict.fromkeys(f"{row['corruption']} needs {row['needs']}" for row in sentences.summary(made)))
+        raise InputError(f"{source}: no sentence can be corrupted by these rules: {needs}")
+    out.write_text(sentences.text(made), encoding="utf-8", errors="backslashreplace")
+    rows = sentences.summary(made)
+    if keep:
+        keep(tables.to_json(rows))
+    return _table(rows, made, out) if form == "table" else tables.write(rows, form)
+
+
+def _table(rows: list[dict[str, object]], made: sentences.Made, out: Path) -> str:
+    cells = [[str(row[key]) for key in ("corruption", "kind", "trials", "left_out", "needs")] for row in rows]
+    header = ["corruption", "kind", "trials", "left out", "a sentence needs"]
+    return "\n".join(
+        [
+            tables.aligned(header, cells, left=2, last_left=True),
+            "",
+            f"{len(made.trials)} trials of {tables.counted([made.sentences], 'sentence')} are in {legible(out)}; test "
+            f"metrics on them: simlab mutt {legible(out)}",
+        ]
+    )

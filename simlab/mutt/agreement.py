@@ -1,0 +1,131 @@
+"""Say how far metrics agree about which trials pass: share of equal verdicts, and their correlation.
+
+Verdicts are 0 and 1, so that Pearson's correlation is phi. Errors are those of a function of means, with the trials of
+an original sentence as one cluster: a sentence that is corrupted in five ways is no five sentences.
+Source: Boag et al. 2016, table 3 (pairwise correlation between the predictions of metrics), of which only the caption
+is at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.mutt.pass_rates import near_ties, passes
+from simlab.mutt.scoring import ScorePairs
+from simlab.types import Bools, Floats, Ints
+
+ALL = "all"
+"""The name of what is pooled over corruptions."""
+
+VARIABLES = (
+    "agreement", "agreement_error", "correlation", "correlation_error", "n", "originals", "near_ties", "reason"
+)  # fmt: skip
+
+
+class Verdicts(NamedTuple):
+    """Hold `passed[trial]`, `scored[trial]` and `near[trial]` of one metric, and the `original[trial]` by number."""
+
+    passed: Bools
+    scored: Bools
+    near: Bools
+    original: Ints
+
+
+def records(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 0.0) -> list[dict[str, Any]]:
+    """Return a record for each two metrics, number of references and corruption; `all` pools the corruptions.
+
+    `n` trials have verdicts of both. What cannot be known is NaN, and `reason` says why: the correlation where a
+    metric's verdict is the same for all trials, an error where there is nothing it could be estimated from.
+    `near_ties` counts trials in which a verdict of either hangs on one.
+    """
+    rows = []
+    for references in sorted({held.trials.n_references for held in pairs}):
+        of_metric = _of_metrics([held for held in pairs if held.trials.n_references == references], tolerance, near_tie)
+        for first, second in combinations(of_metric, 2):
+            for corruption, verdicts in of_metric[first].items():
+                where = {"corruption": corruption, "references": references, "metric": first, "other": second}
+                rows.append({**where, **_compared(first, verdicts, second, of_metric[second][corruption])})
+    return rows
+
+
+def _of_metrics(pairs: Sequence[ScorePairs], tolerance: float, near_tie: float) -> Mapping[str, Mapping[str, Verdicts]]:
+    """Return the verdicts of each metric on each corruption, and on all of them where there are several."""
+    names = {text: k for k, text in enumerate(dict.fromkeys(text for held in pairs for text in held.trials.original))}
+    of_metric: dict[str, dict[str, Verdicts]] = {}
+    for held in pairs:
+        of_metric.setdefault(held.metric, {})[held.trials.corruption] = Verdicts(
+            passes(held, tolerance=tolerance, near_tie=near_tie),
+            held.scored,
+            near_ties(held, tolerance=tolerance, near_tie=near_tie),
+            np.array([names[text] for text in held.trials.original]),
+        )
+    for held_by in of_metric.values():
+        if len(held_by) > 1:
+            held_by[ALL] = Verdicts(*map(np.concatenate, zip(*held_by.values(), strict=True)))
+    return of_metric
+
+
+def _compared(name: str, first: Verdicts, other: str, second: Verdicts) -> dict[str, Any]:
+    both = first.scored & second.scored
+    x, y = first.passed[both].astype(float), second.passed[both].astype(float)
+    _, cluster = np.unique(first.original[both], return_inverse=True)
+    agreement, agreement_error = _mean((x == y).astype(float), cluster)
+    reason = _reason(((name, x), (other, y)))
+    correlation, correlation_error = (np.nan, np.nan) if reason else phi(x, y, cluster)
+    return {
+        "agreement": agreement,
+        "agreement_error": agreement_error,
+        "correlation": correlation,
+        "correlation_error": correlation_error,
+        "n": len(x),
+        "originals": len(np.unique(cluster)),
+        "near_ties": int(((first.near | second.near) & both).sum()),
+        "reason": reason,
+    }
+
+
+def _reason(verdicts: Sequence[tuple[str, Floats]]) -> str:
+    """Say why there is no correlation; nothing where there is one."""
+    return "; ".join(_constant(verdicts))
+
+
+def _constant(verdicts: Sequence[tuple[str, Floats]]) -> Iterator[str]:
+    if not len(verdicts[0][1]):
+        yield "no trial has scores of both"
+        return
+    for name, passed in verdicts:
+        if passed.all() or not passed.any():
+            yield f"{name} passes {'all' if passed.all() else 'none'}"
+
+
+def phi(x: Floats, y: Floats, cluster: Ints) -> tuple[float, float]:
+    """Return the correlation of two verdicts and its error; both must vary.
+
+    >>> phi(np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 0, 1]), np.arange(4))[0]
+    0.0
+    """
+    u, v = ((z - z.mean()) / z.std() for z in (x, y))
+    value = float(np.clip((u * v).mean(), -1, 1))
+    return value, _error(u * v - value * (u**2 + v**2) / 2, cluster)
+
+
+def _mean(z: Floats, cluster: Ints) -> tuple[float, float]:
+    if not len(z):
+        return np.nan, np.nan
+    return float(z.mean()), _error(z - z.mean(), cluster)
+
+
+def _error(influence: Floats, cluster: Ints) -> float:
+    """Return the standard error of a mean of influences, trials of a cluster together.
+
+    NaN with fewer than two clusters, and where no trial deviates: that nothing was seen to vary is no certainty.
+    """
+    totals = np.bincount(cluster, influence)
+    n = len(totals)
+    if n < 2 or np.allclose(totals, 0.0):
+        return np.nan
+    return float(np.sqrt(n / (n - 1) * (totals**2).sum()) / len(influence))

@@ -1,0 +1,132 @@
+"""Part plain English sentences into chunks by words of closed classes: no tagger, no model, nothing to download.
+
+It is made for descriptions such as "A girl is feeding the ducks at a pond". Where a sentence has another shape, rules
+that rest on this find nothing to corrupt, which is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+Part: TypeAlias = Literal["noun", "verb", "preposition", "and", "other"]
+
+BE = frozenset(("is", "are", "was", "were"))
+ONE = frozenset(("a", "an", "one", "this", "that", "each", "every", "another"))
+_MORE = "two three four five six seven eight nine ten several many these those both few"
+MORE = frozenset(_MORE.split())
+_OTHER = "the some his her its their my your our any no all"
+DETERMINERS = ONE | MORE | frozenset(_OTHER.split())
+_PREPOSITIONS = (
+    "about above across after against along among around at before behind below beneath beside between beyond by down "
+    "during for from in inside into near of off on onto out outside over past through to toward towards under up upon "
+    "with within without"
+)
+PREPOSITIONS = frozenset(_PREPOSITIONS.split())
+JOINING = frozenset(("and", "or", "but", "while", "who", "which", "that", "as", "because", "when"))
+_ADVERBS = "alone apart away back fast here home still there together today upside"
+ADVERBS = frozenset(_ADVERBS.split())
+_PEOPLE = (
+    "adult animal baby bear bird boy bull calf cat child chef clown cow crowd dancer deer doctor dog duck elephant "
+    "farmer father fish fox friend girl goat goose grandmother horse kangaroo kid kitten lady lamb lion man monkey "
+    "mother mouse musician nurse panda parrot patient people person pig player policeman puppy rabbit rhino runner "
+    "sheep singer soldier student teacher tiger toddler turtle wolf woman worker "
+    "adults babies boys children dogs cats girls kids men women"
+)
+PEOPLE = frozenset(_PEOPLE.split())
+"""Who can do something to another, so that roles can be swapped."""
+
+SOMEONE = frozenset(("someone", "somebody"))
+
+
+class Chunk(NamedTuple):
+    """Hold the words of a chunk, and what it is."""
+
+    part: Part
+    words: tuple[str, ...]
+
+
+def split(sentence: str) -> tuple[tuple[str, ...], str]:
+    """Return the words of a sentence, and the punctuation it ends with.
+
+    >>> split("A girl is feeding the ducks. ")
+    (('A', 'girl', 'is', 'feeding', 'the', 'ducks'), '.')
+    """
+    whole = sentence.strip()
+    said = whole.rstrip(".!?")
+    return tuple(said.split()), whole[len(said) :]
+
+
+def chunks(words: Sequence[str]) -> list[Chunk]:
+    """Part words into noun and verb chunks, prepositions, and words that join.
+
+    >>> [" ".join(chunk.words) for chunk in chunks("A big girl is quietly feeding the ducks at a pond".split())]
+    ['A big girl', 'is quietly feeding', 'the ducks', 'at', 'a pond']
+    """
+    held: list[tuple[Part, list[str]]] = []
+    for word in words:
+        part = _part(word, held)
+        if part == "same":
+            held[-1][1].append(word)
+        else:
+            held.append((part, [word]))
+    return [Chunk(part, tuple(said)) for part, said in held]
+
+
+def _part(word: str, held: Sequence[tuple[Part, list[str]]]) -> Part | Literal["same"]:
+    """Say what a word begins, or that it goes on with what is there."""
+    said, last = word.lower().strip(",;:"), held[-1] if held else None
+    ended = bool(last and last[1][-1].endswith((",", ";", ":")))
+    if said in BE:
+        return "verb"
+    if last and last[0] == "verb" and not ended and (said in ("not", "being") or said.endswith(("ly", "ing"))):
+        # After "is feeding" an adverb goes on, and another -ing is a noun: "is enjoying swimming".
+        whole = last[1][-1].lower().endswith("ing") and last[1][-1].lower() != "being"
+        return "noun" if whole and said.endswith("ing") else "same"
+    if said in PREPOSITIONS:
+        # "out of" is one.
+        return "same" if last and last[0] == "preposition" else "preposition"
+    if said in JOINING and said not in DETERMINERS:
+        return "and"
+    if said in DETERMINERS:
+        # "a few" and "all the" begin one noun.
+        begun = last and last[0] == "noun" and all(word.lower() in DETERMINERS for word in last[1])
+        return "same" if begun else "noun"
+    if last and last[0] == "and" and said.endswith("ing"):
+        return "verb"
+    return "same" if last and last[0] == "noun" and not ended else "noun"
+
+
+def lowered(words: Sequence[str]) -> tuple[str, ...]:
+    """Return words with the first in lower case, if it is one that is capital at the start of a sentence only."""
+    first = words[0]
+    known = first.lower() in DETERMINERS | PREPOSITIONS | BE | JOINING | SOMEONE
+    return (first.lower() if known else first, *words[1:])
+
+
+def sentence(words: Sequence[str], end: str) -> str:
+    """Return a sentence of words, with a capital at its start."""
+    said = " ".join(words)
+    return f"{said[:1].upper()}{said[1:]}{end}"
+
+
+def article(noun: str) -> str:
+    """Return the article of what follows, by its letters.
+
+    >>> article("onion"), article("guitar")
+    ('an', 'a')
+    """
+    return "an" if noun[:1].lower() in "aeiou" else "a"
+
+
+def several(noun: Sequence[str]) -> bool:
+    """Say whether a noun chunk names several things, by its determiner and the letters of its last word.
+
+    >>> several(("two", "ducks")), several(("a", "glass")), several(("the", "men")), several(("a", "few", "eggs"))
+    (True, False, True, True)
+    """
+    first, last = noun[0].lower(), noun[-1].lower()
+    if first in ONE and not (len(noun) > 1 and noun[1].lower() in MORE):
+        return False
+    irregular = last in ("men", "women", "people", "children", "feet", "teeth", "geese", "mice", "policemen", "firemen")
+    return first in MORE or irregular or (last.endswith("s") and not last.endswith(("ss", "us", "is")))

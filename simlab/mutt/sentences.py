@@ -1,0 +1,108 @@
+"""Make trials of plain sentences: each of them corrupted by every rule that fits it, with its own references."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simlab.messages import or_nearest
+from simlab.mutt.corruptions import RULES, corrupt
+from simlab.mutt.lexicon import Lexicon
+from simlab.mutt.plain import records, references_of, text_of
+from simlab.mutt.trials import KNOWN, without_blanks
+from simlab.rng import stream
+from simlab.types import InputError
+
+NEEDED = ("sentence", "references")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Hold a sentence that is right, and what says the same."""
+
+    name: str
+    text: str
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Hold trials as they are written, and how many `sentences` there were for each corruption."""
+
+    trials: tuple[Mapping[str, object], ...]
+    sentences: int
+    corruptions: tuple[str, ...]
+
+
+def read(file: Path) -> list[Sentence]:
+    """Read sentences from .jsonl or .tsv: `sentence`, `references`, and `id` or else the line.
+
+    Raises InputError for what is missing or malformed.
+    """
+    held = [
+        Sentence(
+            str(record.get("id", where.rsplit(" ", 1)[-1])),
+            text_of(where, record, "sentence"),
+            without_blanks(references_of(where, record["references"])),
+        )
+        for where, record in records(file, NEEDED, "a sentence")
+    ]
+    if not held:
+        raise InputError(f"{file}: it holds no sentences; write one per line, with {', '.join(NEEDED)}")
+    return held
+
+
+def chosen(names: str) -> tuple[str, ...]:
+    """Return the corruptions of a comma-separated list, in their usual order; `all` stands for all of them."""
+    words = [name.strip() for name in names.split(",") if name.strip()]
+    if not words:
+        raise InputError(f"--types {names!r} names none; for example --types neg_subj,passive, or all")
+    for word in words:
+        if word != "all" and word not in RULES:
+            raise InputError(f"--types {word}: there is no such corruption; {or_nearest(word, (*RULES, 'all'))}")
+    return tuple(RULES) if "all" in words else tuple(name for name in RULES if name in words)
+
+
+def make(sentences: Sequence[Sentence], corruptions: Sequence[str], lexicon: Lexicon, seed: int) -> Made:
+    """Corrupt each sentence in each way; what a choice falls on depends on seed, corruption and sentence alone."""
+    trials = []
+    for name in corruptions:
+        for sentence in sentences:
+            rng = stream(seed, "corruption", name, sentence.text)
+            corrupted = corrupt(rng, sentence.text, RULES[name], lexicon)
+            if corrupted is not None:
+                trials.append(_trial(name, sentence, corrupted))
+    return Made(tuple(trials), len(sentences), tuple(corruptions))
+
+
+def _trial(name: str, sentence: Sentence, corrupted: str) -> dict[str, object]:
+    return {
+        "id": sentence.name,
+        "type": name,
+        "kind": KNOWN[name],
+        "original": sentence.text,
+        "corruption": corrupted,
+        "references": list(sentence.references),
+    }
+
+
+def summary(made: Made) -> list[dict[str, object]]:
+    """Return a record for each corruption: how many sentences it was made of, of how many it was not, and why."""
+    counts = {name: sum(trial["type"] == name for trial in made.trials) for name in made.corruptions}
+    return [
+        {
+            "corruption": name,
+            "kind": KNOWN[name],
+            "trials": count,
+            "left_out": made.sentences - count,
+            "needs": RULES[name].needs,
+        }
+        for name, count in counts.items()
+    ]
+
+
+def text(made: Made) -> str:
+    """Return trials as lines of JSON."""
+    return "".join(json.dumps(trial, ensure_ascii=False) + "\n" for trial in made.trials)
