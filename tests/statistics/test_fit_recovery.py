@@ -43,7 +43,7 @@ ERRORS = {
 """How far middles may be from what is there: what 19 fits showed, and two and a half errors of so few."""
 
 LEAST = {"rater_document_sd": 0.75, "noise_share": 0.7}
-"""What the law says of spreads that are none it takes from these two: .89 and .84 of 19 intervals hold them, not .95."""
+"""What the law gives to spreads that are none it takes from these two: .89 and .84 of 19 intervals hold them."""
 
 
 def drawn(index: int) -> World:
