@@ -25,6 +25,7 @@ LONG = {
     "budget_divergence",
     "data_efficiency",
     "interval_coverage",
+    "item_grouping_published",
     "metric_assisted_ranking",
     "metric_quality",
     "normalization_imbalanced",
