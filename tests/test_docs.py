@@ -48,6 +48,8 @@ def test_a_page_does_as_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.
             smaller = SMALLER[1:] if "systems=recorded" in words else SMALLER
             sweep = load_sweep(words[1]) if words[0] == "sweep" else None
             simulated = sweep and not sweep.calculation
+            if sweep and any(setting.values == ("recorded",) for setting in sweep.settings):
+                smaller = SMALLER[1:]
             if sweep and any(setting.values == ("preference",) for setting in sweep.settings):
                 smaller = FEWER_PAIRS
             # In one process, what was compiled for one command serves the next.
