@@ -45,8 +45,9 @@ def test_a_page_does_as_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.
             continue
         for line in text.splitlines():
             words = shlex.split(line.removeprefix("$ simlab "))
-            smaller = SMALLER[1:] if "systems=recorded" in words else SMALLER
             sweep = load_sweep(words[1]) if words[0] == "sweep" else None
+            table = sweep and any((one.key, one.values) == ("systems", ("recorded",)) for one in sweep.settings)
+            smaller = SMALLER[1:] if table or "systems=recorded" in words else SMALLER
             simulated = sweep and not sweep.calculation
             if sweep and any(setting.values == ("recorded",) for setting in sweep.settings):
                 smaller = SMALLER[1:]

@@ -15,6 +15,7 @@ from scipy.special import betainc, betaincinv, betaln, xlog1py
 
 from simlab.analysis import sign_test
 from simlab.analysis.preferences.betting import both_ways, exact_bets
+from simlab.analysis.preferences.corrected import corrected, corrected_crossed
 from simlab.analysis.preferences.families import OfEValues, OfPValues, ever_crossed, ever_rejected, holm
 from simlab.analysis.preferences.flipping import flips_asymptotic, flips_exact
 from simlab.analysis.preferences.margins import beyond, within
@@ -214,16 +215,32 @@ def betting(
 
 
 def group_sequential(
-    evidence: Evidence, *, level: Level, spending: Spending, unit: Unit, multiplicity: OfPValues
+    evidence: Evidence,
+    *,
+    level: Level,
+    spending: Spending,
+    unit: Unit,
+    multiplicity: OfPValues,
+    metric: Literal["ignore", "correct"],
 ) -> Verdicts:
     """Decide by a sign test at each planned look, with boundaries that spend the level over the looks.
 
     The looks and their number are planned: information is the share of the planned annotations. Boundaries are exact
     given how many ratings of each look are no draws; with `unit=document`, given how far apart wins and losses are in
     each document (`sequential.documents_cross`). `multiplicity=holm`: the level is that of all pairs of a campaign
-    together. Source: Lan and DeMets 1983.
+    together. `metric=correct`: a z test of human preferences corrected by the metric's, for the population; it holds
+    for many annotations, whatever the metric is like (`preferences.corrected`). Source: Lan and DeMets 1983.
+
+    Raises InputError for `metric=correct` without a metric, or by document.
     """
+    if metric == "correct" and unit == "document":
+        raise InputError(
+            "decision.metric=correct counts outputs one by one, and decision.unit=document does not; choose one, or "
+            "decision=betting, which can do both"
+        )
     cross = spending_boundary_crossed if unit == "output" else documents_cross
+    if metric == "correct":
+        cross = corrected_crossed
     if multiplicity == "none":
         crossed = cross(evidence, level, spending)
     else:
@@ -232,6 +249,8 @@ def group_sequential(
             lambda share: np.take_along_axis(cross(evidence, share, spending), ended, axis=1), evidence.campaigns, level
         )
     verdict = _signs(evidence.human, crossed)
+    if metric == "correct":
+        verdict = (np.sign(corrected(evidence)) * crossed).astype(np.int8)
     nothing = np.full(verdict.shape, np.nan)
     return Verdicts(verdict, verdict != 0, nothing, _human, joint=multiplicity != "none")
 

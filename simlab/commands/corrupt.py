@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,10 +31,12 @@ def answer(
     """
     if out.suffix.lower() != ".jsonl":
         raise InputError(f"--out {legible(out)}: trials are written as .jsonl; end the name with it")
-    if out.exists() and source.exists() and out.samefile(source):
+    if _same(out, source):
         raise InputError(f"--out {legible(out)}: it holds the sentences themselves; choose another file")
     check_writable(out, "--out")
     wanted = sentences.chosen(types)
+    if words and not lexicon.OWN.keys() & set(wanted):
+        raise InputError(f"--words is for {' and '.join(lexicon.OWN)}, which --types leaves out; name one, or drop it")
     made = sentences.make(sentences.read(source), wanted, lexicon.read(words), seed)
     if not made.trials:
         needs = "; ".join(dict.fromkeys(f"{row['corruption']} needs {row['needs']}" for row in sentences.summary(made)))
@@ -43,6 +46,12 @@ def answer(
     if keep:
         keep(tables.to_json(rows))
     return _table(rows, made, out) if form == "table" else tables.write(rows, form)
+
+
+def _same(out: Path, source: Path) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        return out.samefile(source)
+    return False
 
 
 def _table(rows: list[dict[str, object]], made: sentences.Made, out: Path) -> str:

@@ -243,7 +243,7 @@ def _keys(config: Mapping[str, Any], where: str = "") -> Iterator[str]:
             yield where + name
 
 
-def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], kinds: Sequence[Kind]) -> dict[str, str]:
+def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], kinds: Sequence[Kind]) -> dict[str, Any]:
     """Check that a figure shows what the sweep has: its axes, its measures, and pairs where verdicts are given."""
     names, held = [axis.name for axis in axes], list(measures)
     for role in ("x", "line"):

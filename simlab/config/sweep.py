@@ -63,7 +63,7 @@ class Sweep:
     worlds: int
     studies: int
     measures: tuple[str, ...]
-    figure: Mapping[str, str]
+    figure: Mapping[str, Any]
     precision: Mapping[str, Any]
     finding: str
     command: str

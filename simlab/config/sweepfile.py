@@ -5,7 +5,7 @@ A value in a file means what it means behind `key=`; see `simlab.config.plain_ya
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ class Declared:
     settings: tuple[Setting, ...] = ()
     quick: tuple[Setting, ...] = ()
     measures: tuple[str, ...] = ()
-    figure: Mapping[str, str] = field(default_factory=dict)
+    figure: Mapping[str, Any] = field(default_factory=dict)
     precision: Mapping[str, Any] = field(default_factory=dict)
     finding: str = ""
     claims: tuple[Claim, ...] = ()
@@ -79,6 +79,7 @@ def _declared(name: str, content: Any) -> Declared:
         if setting.key in {axis.key for axis in axes}:
             raise InputError(f"{setting.key} is an axis and is set, too; name it once")
     check_cells(given.get("claims", ()), [axis.key for axis in axes])
+    _check_reference(given.get("figure", {}), axes)
     return Declared(name, settings=(*axes, *fixed), **given)
 
 
@@ -132,23 +133,25 @@ def _axis(key: str, values: Any) -> Setting:
 
 
 def _roles(key: str, value: Any) -> dict[str, Any]:
-    figure = ("kind", "x", "line", "measure", "against", "scale", "x_scale", "mark")
+    figure = ("kind", "x", "line", "measure", "against", "scale", "x_scale", "mark", "reference")
     roles = figure if key == "figure" else ("measure", "mcse")
     for role, content in _mapping(key, value).items():
         if role not in roles:
             raise InputError(f"{key}.{shown(role)} is no key of a sweep; {or_nearest(role, roles)}")
-        if not isinstance(content, str):
+        if not isinstance(content, str) and role != "reference":
             raise InputError(f"{key}.{role} must be one value")
     if key == "figure":
-        roles_of = {role: str(content) for role, content in value.items() if role != "mark"}
-        marked = {"mark": _mark(value["mark"])} if "mark" in value else {}
-        return _consistent(roles_of) | marked
+        read_as = {"mark": _mark, "reference": _reference}
+        roles_of = {role: str(content) for role, content in value.items() if role not in read_as}
+        return _consistent(roles_of, value) | {role: read_as[role](value[role]) for role in value if role in read_as}
     return {role: _mcse(content) if role == "mcse" else str(content) for role, content in value.items()}
 
 
-def _consistent(figure: dict[str, str]) -> dict[str, str]:
-    """Check that the roles of a figure belong to its kind."""
+def _consistent(figure: dict[str, str], given: Collection[str]) -> dict[str, Any]:
+    """Check that the roles of a figure, all of those that are given, belong to its kind."""
     shows = figure.get("kind", "lines")
+    if "reference" in given and shows != "lines":
+        raise InputError(f"figure.reference is for kind: lines, and this figure is of kind {shows}; leave one out")
     for role, known in (("kind", FIGURES), ("scale", SCALES), ("x_scale", SCALES[:2])):
         if role in figure and figure[role] not in known:
             raise InputError(f"figure.{role}={shown(figure[role])} is unknown; {or_nearest(figure[role], known)}")
@@ -170,6 +173,29 @@ def _mark(text: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"figure.mark={shown(value)} must be a number, where a line is drawn across")
     return float(value)
+
+
+def _reference(content: Any) -> dict[str, str]:
+    """Read the design that every panel shows as a line to compare with: values of axes, as they are written."""
+    if not isinstance(content, dict) or not content or not all(isinstance(text, str) for text in content.values()):
+        raise InputError(
+            "figure.reference must hold lines such as `grouping: pseudo_side_by_side`, a value for an axis"
+        )
+    return {str(name): str(text) for name, text in content.items()}
+
+
+def _check_reference(figure: Mapping[str, Any], axes: Sequence[Setting]) -> None:
+    """Raise InputError for a reference that is not one line of the grid."""
+    reference = figure.get("reference", {})
+    held = {name: axis for axis in axes for name in (axis.key.rpartition(".")[2], axis.key.replace(".", "_"))}
+    for name, text in reference.items():
+        if name not in held or name == figure.get("x"):
+            raise InputError(f"figure.reference.{shown(name)} is no axis beside x; {or_nearest(name, held)}")
+        values = [shown(value) for value in held[name].values]
+        if text not in values:
+            raise InputError(f"figure.reference.{name}={shown(text)} is not on its axis; {or_nearest(text, values)}")
+    if reference and figure.get("line") not in reference:
+        raise InputError("figure.reference is one line; name the value of figure.line that it has, too")
 
 
 def _mcse(text: str) -> float:

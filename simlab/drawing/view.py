@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlab.messages import or_nearest
 from simlab.store.beside import found_beside
+from simlab.store.held_fixed import of_table
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import records, select
 from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
-
-RECORDED = "simlab.world.recorded.recorded"
-"""The part of a table of ratings, which is one world."""
 
 ANEW = ("", "_new_documents", "_new_raters", "_new_study")
 """What a repetition draws anew, as the names of measures end."""
@@ -31,7 +29,7 @@ class View:
 
     With `against`, this measure goes across and x orders the points of a line. `scale` is that of the measure shown.
     A table shows the measures `besides`, too, and what was `found` beside one that is best by emptiness. A line across
-    marks the value `mark`.
+    marks the value `mark`. Panels show the design `reference`, values of axes, as a line to compare with.
     """
 
     measure: str
@@ -44,6 +42,7 @@ class View:
     x_scale: str = "linear"
     mark: float | None = None
     found: str | None = None
+    reference: Mapping[str, str] = field(default_factory=dict)
 
 
 def declared(dataset: xr.Dataset) -> dict[str, Any]:
@@ -85,7 +84,32 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
         wanted.get("x_scale", "linear"),
         mark,
         found_beside(dataset, [shown]),
+        _reference(dataset, wanted.get("reference") or {}),
     )
+
+
+def _reference(dataset: xr.Dataset, wanted: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the design that panels are compared with; none where the store was narrowed to others."""
+    held = all(name in axes_of(dataset) and text in _texts(dataset, name) for name, text in wanted.items())
+    return dict(wanted) if held else {}
+
+
+def beside_reference(dataset: xr.Dataset, shown: View) -> xr.Dataset:
+    """Leave out the panels of the reference alone: it is a line in all others."""
+    for name in shown.panels:
+        others = [k for k, text in enumerate(_texts(dataset, name)) if text != shown.reference.get(name)]
+        dataset = dataset.isel({name: others}) if others else dataset
+    return dataset
+
+
+def at_reference(dataset: xr.Dataset, part: xr.Dataset, shown: View) -> xr.Dataset:
+    """Return the line of a store that the panel of a part is compared with."""
+    place = {name: str(part[name].item()) for name in shown.panels} | dict(shown.reference)
+    return dataset.isel({name: [_texts(dataset, name).index(text)] for name, text in place.items()})
+
+
+def _texts(dataset: xr.Dataset, name: str) -> list[str]:
+    return [str(value) for value in dataset[name].values.tolist()]
 
 
 def repetitions(dataset: xr.Dataset, measure: str) -> list[str]:
@@ -170,6 +194,5 @@ def condition(dataset: xr.Dataset) -> str | None:
     """Say what the errors of a store of one world leave out; None for a store of several worlds."""
     if not dataset.attrs.get("conditional"):
         return None
-    systems = json.loads(dataset.attrs["config"]).get("systems") or {}
-    recorded = systems.get("_target_") == RECORDED
-    return f"conditional on one {'table of ratings' if recorded else 'world'}: another may rank the designs differently"
+    table = of_table(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config")))
+    return f"conditional on one {'table of ratings' if table else 'world'}: another may rank the designs differently"

@@ -45,7 +45,7 @@ NAMES = {
     "n_calibration": "calibration outputs",
     "accuracy": "accuracy",
     "calibration_ratings": "outputs rated by both",
-    "sharing": "rho and eta of systems",
+    "sharing": "how the metric errs",
     "system_concentration": "rho and eta of systems:\nconcentration",
     "alpha": "alpha",
     "human_ratings": "human judgements",
@@ -55,6 +55,12 @@ NAMES = {
 """What is short enough for the title of a panel or of a legend."""
 VALUE_LABELS = {
     ("load_entropy", "null"): "balanced",
+    ("normalization", "none"): "unnormalised",
+    ("normalization", "mean"): "means",
+    ("normalization", "error"): "errors",
+    ("normalization", "zscore"): "z-scores",
+    ("systems", "english_german"): "English-German",
+    ("systems", "english_chinese"): "English-Chinese",
     ("decision", "anytime"): "anytime-valid",
     ("decision", "bayes"): "Bayes",
     ("decision", "betting"): "anytime-valid bets",

@@ -16,14 +16,10 @@ import numpy as np
 
 from simlab.mutt.pass_rates import near_ties, passes
 from simlab.mutt.scoring import ScorePairs
-from simlab.types import Bools, Floats, Ints
+from simlab.types import Bools, Floats, InputError, Ints
 
 ALL = "all"
 """The name of what is pooled over corruptions."""
-
-VARIABLES = (
-    "agreement", "agreement_error", "correlation", "correlation_error", "n", "originals", "near_ties", "reason"
-)  # fmt: skip
 
 
 class Verdicts(NamedTuple):
@@ -41,7 +37,11 @@ def records(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 
     `n` trials have verdicts of both. What cannot be known is NaN, and `reason` says why: the correlation where a
     metric's verdict is the same for all trials, an error where there is nothing it could be estimated from.
     `near_ties` counts trials in which a verdict of either hangs on one.
+
+    Raises InputError where a corruption has the name of all together.
     """
+    if any(held.trials.corruption == ALL for held in pairs):
+        raise InputError(f"a corruption is called {ALL}, as all of them together are here; call it otherwise")
     rows = []
     for references in sorted({held.trials.n_references for held in pairs}):
         of_metric = _of_metrics([held for held in pairs if held.trials.n_references == references], tolerance, near_tie)

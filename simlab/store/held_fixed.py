@@ -27,7 +27,7 @@ SAME_PEOPLE = "the systems, raters (the same people) and documents of the table"
 ANEW = {"documents": "raters", "raters": "documents", "study": NOTHING}
 """What a measure holds fixed whose name ends in `_new_...`."""
 
-RECORDED = target_of(recorded)
+RECORDED, OPTION = target_of(recorded), "recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,14 @@ def replication(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> Replicat
         int(sweep.get("document_draws", 1)),
         (kept if of_draw else _values(sweep, config, "systems.test_set")) <= {1, "fresh"},
         of_draw,
-        entry_of(config, "systems._target_") == RECORDED,
+        of_table(sweep, config),
     )
+
+
+def of_table(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+    """Tell whether a recorded table takes the place of the law, also where systems are an axis of one value."""
+    on_axis = next((axis["values"] for axis in sweep["axes"] if axis["key"] == "systems"), None)
+    return entry_of(config, "systems._target_") == RECORDED if on_axis is None else set(on_axis) == {OPTION}
 
 
 def entry_of(config: Mapping[str, Any], key: str) -> Any:

@@ -87,9 +87,12 @@ def of_calculation(declared: Mapping[str, Any], labels: Labels, command: str) ->
     """Say what the folder of a calculation holds, from what it declares."""
     size = math.prod(len(axis["values"]) for axis in declared["axes"])
     files = [(STORE, "values over the axes, as labelled arrays (Zarr)")]
-    calculated = f"Settings: {size}, calculated without simulation: no sampling error."
-    on_axes = {axis["key"] for axis in declared["axes"]}
+    on_axes = {axis["key"]: axis["values"] for axis in declared["axes"]}
     settings = {key: value for key, value in declared["calculation"].items() if key not in on_axes}
+    error = "no sampling error"
+    if "drawn" in on_axes.get("counts", [settings.get("counts")]):
+        error = f"what rests on draws ({settings['draws']} of each setting) has a Monte-Carlo error, the rest none"
+    calculated = f"Settings: {size}, calculated without simulation: {error}."
     return _page(declared, labels, files, _made(command, ""), [calculated], [], settings)
 
 

@@ -74,7 +74,7 @@ def with_recorded_metric(world: World, score: Floats) -> World:
         raise ValueError("scores of a table are of outputs of a table")
     kept = np.asarray(np.isfinite(score).all(0))
     if kept.sum() < 2:
-        known, names = np.isfinite(score).any(1).tolist(), world.frame.system_names
+        names, known = world.frame.system_names, [bool(np.isfinite(row).any()) for row in score]
         lacking = ", ".join(name for name, some in zip(names, known, strict=True) if not some)
         told = ",".join(name for name, some in zip(names, known, strict=True) if some)
         raise InputError(

@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -198,6 +199,21 @@ def test_differences_are_in_points_where_that_is_asked(capsys: pytest.CaptureFix
     table = said(capsys, "detect", "n_human=1000", "alpha=.6", "--points")
     assert "in points (hundredths) of adequacy" in table
     assert " 4.3 " in table
+
+
+def test_a_grid_of_drawn_counts_has_errors_and_is_calculated_again_alike(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["counts=expected,drawn", "draws=10", "n_human=10,100", "n_metric=1000", "--out", str(tmp_path / "s")]
+    names = "measure=[measurable_difference,measurable_difference_q95]"
+    assert "10 campaigns in 10 draws" in said(capsys, "sweep", "measurable_difference", *words, names)
+    assert "what rests on draws (10 of each setting)" in (tmp_path / "s" / "README.txt").read_text(encoding="utf-8")
+    rows = json.loads(said(capsys, "query", str(tmp_path / "s"), "--format", "json"))
+    errors = {row["counts"]: row["measurable_difference_mcse"] for row in rows}
+    assert errors["expected"] == 0 < errors["drawn"]
+    assert "the store holds the same" in said(capsys, "verify", str(tmp_path / "s"))
+    assert "10 draws" in said(capsys, "compare", str(tmp_path / "s"), "--by", "n_human")
+    said(capsys, "sweep", "measurable_difference", "measure=srp", "--out", str(tmp_path / "t"), code=2)
 
 
 MISTAKES = {

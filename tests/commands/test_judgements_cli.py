@@ -115,7 +115,7 @@ MISTAKES = {
     "run metric=rho_eta systems.test_set=fixed": "budget.metric_ratings",
     "run metric=rho_eta budget.metric_ratings=null": "systems.test_set=fixed",
     "run metric=rho_eta budget.cost=3 budget.price_per_metric_rating=1": "leaves nothing for human ratings",
-    "run metric=rho_eta systems=recorded": "choose systems=alpha_optimal",
+    "run metric=rho_eta systems=recorded": "choose metric=recorded",
     "run raters=judges systems=preference_given": "latent quality",
     "run raters=judges systems.alphas=[0.5]": "systems.alphas has 1 numbers",
     "run metric=rho_eta metric.rho=1.2": "metric.rho=1.2 must be a number >= 0 and <= 1",

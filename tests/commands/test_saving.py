@@ -62,6 +62,7 @@ ANSWERS = [
     "detect n_human=100 rho=.7 eta=.7 alpha=.6",
     "fit-metric outputs.csv --adequate-from 3",
     "mutt trials.jsonl --metrics chrf",
+    "mutt trials.jsonl --metrics bleu --agreement",
     "list",
     "show srp",
     "show item_grouping",

@@ -280,7 +280,9 @@ def test_sparse_arenas_have_ranks_by_strengths(tmp_path: Path) -> None:
     found = told(written(tmp_path / "arena.csv", world, 1))
     assert found.about["ranks_by"] == "strengths"
     assert "Ranks follow from strengths" in said(found)
-    assert not any(one.verdict for one in found.pairs) or len(found.pairs) == 300
+    assert len(found.pairs) == 300
+    # Two votes a pair tell next to nothing of it (0 or 1 pairs of four such arenas), while strengths do.
+    assert sum(bool(one.verdict) for one in found.pairs) <= 3
     narrow = [one.rank_high - one.rank_low < 24 for one in found.systems]
     assert np.mean(narrow) > 0.5
     assert all(one.rank_low <= int(one.system[1:]) + 1 <= one.rank_high for one in found.systems)

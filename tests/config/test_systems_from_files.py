@@ -107,10 +107,10 @@ def test_where_some_cells_only_have_a_table_raters_are_left_to_each_cell() -> No
             "raters=fitted come from a fit; add systems=fitted, or choose others",
         ),
         (
-            [said("systems", "recorded")],
+            [said("systems", "fitted")],
             [],
             JUDGE,
-            "systems=recorded: a table of ratings cannot be judged anew; choose systems=alpha_optimal",
+            "systems=fitted: outputs of a fitted world are rated one by one; choose systems=preference",
         ),
         (
             [said("systems", "fitted", "preference")],

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
+from simlab.config import load_sweep
 from simlab.config.sweepfile import FIGURES
 from simlab.drawing.figures import contours, panels, sweep
 from simlab.types import InputError
@@ -101,3 +103,81 @@ def test_without_repetitions_by_others_a_figure_of_repetitions_is_one_of_lines()
     figure = sweep.draw(repeated({"srp": "raters, documents"}))
     assert len(figure.axes) == 1
     assert "held fixed: raters, documents" in figure.get_supxlabel().replace("\n", " ")
+
+
+def normalised() -> xr.Dataset:
+    """Return a store of two groupings, two normalisations and two kinds of systems, with a line to compare with."""
+    axes = {
+        "normalization": ["none", "zscore"],
+        "documents": [20, 60],
+        "grouping": ["ungrouped", "pseudo_side_by_side"],
+        "systems": ["english_german", "english_chinese"],
+    }
+    names, shape = tuple(axes), (2, 2, 2, 2)
+    clusters = np.random.default_rng(1).uniform(size=(*shape, 8))
+    value = clusters.mean(-1)
+    variables = {"srp": (names, value, {"cluster": "world"}), "srp_mcse": (names, 0 * value + 0.03)}
+    variables |= {"srp_n": (names, np.full(shape, 64))}
+    variables |= {"srp_influence": ((*names, "cluster"), clusters - value[..., None])}
+    reference = {"grouping": "pseudo_side_by_side", "normalization": "none"}
+    figure = {"x": "documents", "line": "normalization", "measure": "srp", "reference": reference}
+    declared = {"axes": [{"name": name} for name in names], "figure": figure}
+    declared |= {"worlds": 8, "pools": 1, "document_draws": 1, "studies": 8}
+    return xr.Dataset(variables, axes, {"sweep": json.dumps(declared), "config": "{}"})
+
+
+def test_each_panel_shows_the_line_to_compare_with() -> None:
+    dataset = normalised()
+    figure = sweep.draw(dataset)
+    titles = [" ".join(axes.get_title().split()) for axes in figure.axes]
+    assert titles == [
+        "grouping = ungrouped, systems = English-German",
+        "grouping = ungrouped, systems = English-Chinese",
+    ]
+    wanted = dataset["srp"].sel(grouping="pseudo_side_by_side", normalization="none")
+    for axes, language in zip(figure.axes, dataset["systems"].values, strict=True):
+        (line,) = (line for line in axes.lines if str(line.get_label()).endswith("(reference)"))
+        np.testing.assert_array_equal(line.get_ydata(), wanted.sel(systems=language))
+    (legend,) = figure.legends
+    assert legend.get_texts()[-1].get_text() == "pseudo side by side,\nunnormalised (reference)"
+
+
+@pytest.mark.parametrize("left_out", [{"normalization": [1]}, {"grouping": [0]}])
+def test_a_store_without_the_line_to_compare_with_shows_the_others(left_out: dict[str, list[int]]) -> None:
+    figure = sweep.draw(normalised().isel(left_out))
+    assert not [line for axes in figure.axes for line in axes.lines if "reference" in str(line.get_label())]
+
+
+def test_a_store_of_nothing_else_shows_the_line_to_compare_with() -> None:
+    figure = sweep.draw(normalised().isel(grouping=[1]))
+    assert [" ".join(axes.get_title().split()).partition(",")[0] for axes in figure.axes] == [
+        "grouping = pseudo side by side"
+    ] * 2
+
+
+REFERENCED = """axes:
+  analysis.normalization: [none, zscore]
+  design.load_entropy: [null, 0.6]
+  design.documents: [20, 60]
+figure: {FIGURE}
+"""
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [
+        ("x: documents, line: normalization, reference: {lod_entropy: null}", "no axis beside x; did you mean load_"),
+        ("x: documents, line: normalization, reference: {documents: 20}", "documents is no axis beside x"),
+        ("x: documents, line: normalization, reference: {load_entropy: 0.8}", "is not on its axis"),
+        ("x: documents, line: normalization, reference: {load_entropy: null}", "name the value of figure.line"),
+        ("x: documents, line: normalization, reference: none", "must hold lines"),
+        ("kind: repetitions, x: documents, measure: srp, reference: {normalization: none}", "is for kind: lines"),
+    ],
+)
+def test_a_line_to_compare_with_that_is_none_is_refused(tmp_path: Path, figure: str, said: str) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text(REFERENCED.replace("{FIGURE}", "{" + figure + "}"))
+    with pytest.raises(InputError, match=said):
+        load_sweep(str(file))
+    file.write_text(REFERENCED.replace("{FIGURE}", "{x: documents, line: normalization}"))
+    assert load_sweep(str(file)).figure == {"x": "documents", "line": "normalization"}

@@ -41,6 +41,8 @@ READERS = [
     "mutt FILE.jsonl --metrics chrf",
     "mutt FILE.tsv --metrics chrf",
     "mutt TRIALS --metrics chrf",
+    "corrupt FILE.jsonl --out made.jsonl",
+    "corrupt FILE.tsv --out made.jsonl",
 ]
 
 
@@ -158,6 +160,7 @@ OUTPUTS = [
     "agreement t.tsv --plot nowhere/x.png",
     "mutt t.jsonl --figure nowhere/x.png",
     "mutt t.jsonl --scores nowhere/x.csv",
+    "corrupt s.jsonl --out nowhere/x.jsonl",
     "fit-metric t.csv --out nowhere/x.yaml",
     "fit-metric t.csv --out nowhere/deep",
     "list --save nowhere/x.json",

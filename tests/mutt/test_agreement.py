@@ -16,6 +16,7 @@ from simlab.mutt import agreement
 from simlab.mutt.scoring import ScorePairs
 from simlab.mutt.trials import Kind, Trials
 from simlab.rng import stream
+from simlab.types import InputError
 
 
 def verdicts(metric: str, passed: Any, *, corruption: str = "c", originals: Any = None, kind: Kind = "altering") -> Any:
@@ -75,6 +76,11 @@ def test_corruptions_are_told_apart_and_pooled() -> None:
         ("all", 6, 3),
     ]
     assert rows[2]["agreement"] == pytest.approx(4 / 6)
+
+
+def test_a_corruption_that_is_called_all_is_refused() -> None:
+    with pytest.raises(InputError, match="a corruption is called all"):
+        only(verdicts("x", [1, 0], corruption="all"), verdicts("y", [1, 0], corruption="all"))
 
 
 def drawn(study: int, copies: int) -> tuple[Any, Any, Any]:

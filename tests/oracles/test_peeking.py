@@ -22,8 +22,8 @@ human_only = partial(decisions.human_only, level=0.05)
 anytime = partial(decisions.anytime, level=0.05, concentration=10.0, use_metric=False, multiplicity="none")
 with_metric = partial(decisions.anytime, level=0.05, concentration=10.0, use_metric=True, multiplicity="none")
 PLAIN: Any = {"level": 0.05, "unit": "output", "multiplicity": "none"}
-group_sequential = partial(decisions.group_sequential, spending="obrien_fleming", **PLAIN)
-pocock = partial(decisions.group_sequential, spending="pocock", **PLAIN)
+group_sequential = partial(decisions.group_sequential, spending="obrien_fleming", metric="ignore", **PLAIN)
+pocock = partial(decisions.group_sequential, spending="pocock", metric="ignore", **PLAIN)
 
 
 def simulate(p: np.ndarray, batch: int, rows: int, name: str, most: int = 500, mu: Any = None) -> Evidence:

@@ -129,3 +129,6 @@ def test_pools_agree_as_the_published_raters_do(n: int) -> None:
     # Raters of the two buckets agree more on all documents than the published ones do, who come to .85.
     assert near(other_shared, 0.95)
     assert not near(other_shared, 0.85)
+    paired_single, paired_shared = agreement("english_chinese", "english_chinese", n)
+    assert near(paired_single, 0.29)
+    assert near(paired_shared, 0.85)

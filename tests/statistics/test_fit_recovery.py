@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
@@ -19,6 +21,29 @@ CONFIG = compose([*SIZES, "design.documents=20"])
 KNOWN = {**CONFIG["systems"], **CONFIG["raters"]}
 POPULATION = ("mean_score", "system_sd", "leniency_sd", "severity_sd")
 LAW = (*synthetic.NAMES, "major_share")
+NOTHING = tuple(name for name in LAW if KNOWN[name] == 0)
+UNTOLD = ("segment_skew",)
+"""Of which such a pilot says nothing: its prior comes back."""
+
+ERRORS = {
+    "document_sd": 0.16,
+    "segment_sd": 0.19,
+    "system_document_sd": 0.09,
+    "rater_system_sd": 0.07,
+    "rater_document_sd": 0.2,
+    "rater_output_sd": 0.09,
+    "dispersion": 0.13,
+    "noise_share": 0.19,
+    "major_share": 0.05,
+    "mean_score": 2.8,
+    "system_sd": 0.12,
+    "leniency_sd": 0.27,
+    "severity_sd": 0.19,
+}
+"""How far middles may be from what is there: what 19 fits showed, and two and a half errors of so few."""
+
+LEAST = {"rater_document_sd": 0.75, "noise_share": 0.7}
+"""What the law says of spreads that are none it takes from these two: .89 and .84 of 19 intervals hold them, not .95."""
 
 
 def drawn(index: int) -> World:
@@ -32,16 +57,19 @@ def columns(fit: Fit) -> dict[str, np.ndarray]:
     return law | {name: np.array([getattr(one, name) for one in fit.population]) for name in POPULATION}
 
 
-def covered(index: int, rounds: tuple[int, ...] | None = None, draws: int = 400) -> dict[str, bool]:
-    """Fit to one world; say for each parameter, and the share of its systems, whether the 95 % interval holds it."""
+class Found(NamedTuple):
+    """Hold of each parameter lower end, middle and upper end (95 %), and how many of the systems are held."""
+
+    parameters: dict[str, tuple[float, float, float]]
+    systems: float
+
+
+def found(index: int, rounds: tuple[int, ...] | None = None, draws: int = 400) -> Found:
+    """Fit to one world."""
     world = drawn(index)
-    found = fast.fit(of_world(world), seed=index, draws=draws, rounds=rounds)
-    within = {}
-    for name, values in columns(found).items():
-        low, high = np.quantile(values, (0.025, 0.975))
-        # Intervals of what cannot be negative reach 0 only in the limit: a true 0 is judged by the other end.
-        within[name] = bool((low <= KNOWN[name] or KNOWN[name] == 0) and KNOWN[name] <= high)
-    return within | {f"system{k}": bool(one) for k, one in enumerate(systems_covered(found, world))}
+    fitted = fast.fit(of_world(world), seed=index, draws=draws, rounds=rounds)
+    values = {name: np.quantile(one, (0.025, 0.5, 0.975)).tolist() for name, one in columns(fitted).items()}
+    return Found({name: tuple(one) for name, one in values.items()}, float(systems_covered(fitted, world).mean()))
 
 
 def systems_covered(found: Fit, world: World) -> np.ndarray:
@@ -53,20 +81,27 @@ def systems_covered(found: Fit, world: World) -> np.ndarray:
     return np.asarray((low <= truth - truth.mean()) & (truth - truth.mean() <= high))
 
 
-def shares(found: list[dict[str, bool]]) -> dict[str, float]:
-    share = {name: float(np.mean([one[name] for one in found])) for name in (*LAW, *POPULATION)}
-    systems = [
-        value for one in found for name, value in one.items() if name.startswith("system") and name[6:].isdigit()
-    ]
-    return share | {"systems": float(np.mean(systems))}
+def of(fits: list[Found], name: str) -> np.ndarray:
+    """Return lower ends, middles and upper ends of a parameter, `[3, fit]`."""
+    return np.array([one.parameters[name] for one in fits]).T
+
+
+def share_held(fits: list[Found], name: str) -> float:
+    low, _, high = of(fits, name)
+    return float(np.mean((low <= KNOWN[name]) & (KNOWN[name] <= high)))
+
+
+def error(fits: list[Found], name: str) -> float:
+    """Return the root mean squared error of middles."""
+    return float(np.sqrt(np.mean((of(fits, name)[1] - KNOWN[name]) ** 2)))
 
 
 def test_intervals_hold_what_they_should_in_a_few_fits() -> None:
-    """Four fits of thirteen parameters: fewer than three quarters of the intervals held would be a broken fit."""
-    found = Parallel(n_jobs=2)(delayed(covered)(index, (60, 90), 200) for index in range(4))
-    share = shares(found)
-    assert np.mean([share[name] for name in LAW]) > 0.75
-    assert share["systems"] > 0.7
+    """Four short fits: fewer than three quarters of the intervals held would be a broken fit (.91 of 40 such fits)."""
+    fits = Parallel(n_jobs=2)(delayed(found)(index, (60, 90), 200) for index in range(4))
+    # Of a spread that is none, every interval reaches high enough: those would hide what others miss.
+    assert np.mean([share_held(fits, name) for name in LAW if name in ERRORS]) > 0.75
+    assert np.mean([one.systems for one in fits]) > 0.7
 
 
 def test_a_wrong_law_is_not_held() -> None:
@@ -78,12 +113,31 @@ def test_a_wrong_law_is_not_held() -> None:
         assert not low <= value <= high, name
 
 
+@pytest.fixture(scope="module")
+def many() -> list[Found]:
+    return list(Parallel(n_jobs=2)(delayed(found)(index) for index in range(200)))
+
+
 @pytest.mark.long
-def test_intervals_cover_in_90_to_99_percent_of_200_fits() -> None:
-    share = shares(Parallel(n_jobs=2)(delayed(covered)(index) for index in range(200)))
-    print(share)
-    # A spread of nearly nothing (.1, .2) is hardly told from none: its interval reaches down to 0 and covers too often.
-    # Those of dispersion and noise_share are too wide by a third (seen in 160 fits), so that they nearly always cover.
-    weak = {"rater_system_sd", "rater_output_sd", "dispersion", "noise_share"}
-    assert all(0.9 <= value <= 0.99 for name, value in share.items() if name not in weak), share
-    assert all(share[name] >= 0.9 for name in weak)
+@pytest.mark.parametrize("name", ERRORS)
+def test_every_parameter_is_recovered(many: list[Found], name: str) -> None:
+    """Two bounds, not both of which wide intervals can keep: they hold the truth, and their middles are near it."""
+    assert share_held(many, name) >= LEAST.get(name, 0.9)
+    assert error(many, name) <= ERRORS[name]
+
+
+@pytest.mark.long
+def test_intervals_hold_about_as_often_as_they_say(many: list[Found]) -> None:
+    assert 0.9 <= np.mean([share_held(many, name) for name in ERRORS]) <= 0.99
+    assert 0.9 <= np.mean([one.systems for one in many]) <= 0.99
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_is_not_there_is_not_found(many: list[Found], name: str) -> None:
+    """Of a spread that is none intervals reach down to nothing, and not as high as the prior does."""
+    low, _, high = of(many, name)
+    scale = float(synthetic.PRIOR_SCALE[synthetic.NAMES.index(name)])
+    middle, upper = (0.5, 0.975) if np.isinf(scale) else (0.674 * scale, 2.241 * scale)
+    assert low.mean() < 0.25 * middle
+    assert name in UNTOLD or high.mean() < 0.85 * upper

@@ -75,8 +75,9 @@ def test_intervals_fail_where_the_model_does(why: str) -> None:
     if keys["metric"] == "none":
         keys = {key: value for key, value in keys.items() if not key.startswith("metric.")}
     found = coverage(outcomes(keys, 100, 1))
+    # Of 100 worlds, coverage of .95 is not below .85 but once in ten thousand times.
     assert found.value < 0.85
-    assert found.value == 0 or off(found, 0.95) > 3
+    assert found.mcse < 0.05
 
 
 def test_items_shared_between_systems_make_independent_posteriors_too_cautious() -> None:
@@ -144,7 +145,7 @@ def test_the_plug_in_coefficient_is_biased_in_a_skewed_world_only(scale: str, th
     # Test sets of 20,000 outputs have third moments of their own, and so few worlds tell little of the error.
     spread = np.sqrt(1 - 0.7**2) / np.sqrt(n * 4 * 500 * 2)
     assert abs(found.value - expected) < 4 * spread + 0.1 * abs(expected)
-    assert scale == "score" or abs(found.value) > 5 * spread
+    assert (abs(found.value) > 5 * spread) == (scale == "skewed_score")
 
 
 def test_a_shared_calibration_errs_alike_for_both_systems() -> None:

@@ -176,3 +176,8 @@ def test_a_sweep_of_srp_shows_what_was_found_below_it(tmp_path: Path, capsys: py
     compared = answer(["compare", str(tmp_path / "store"), "--by", "grouping", "--measure", "srp"])
     assert compared in (0, 3)
     assert "Held fixed: raters, documents." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("values", "table"), [(["recorded"], True), (["recorded", "mqm"], False), (["mqm"], False)])
+def test_a_table_is_known_where_systems_are_an_axis(values: list[str], table: bool) -> None:
+    assert replication({"axes": [{"key": "systems", "values": values}], "worlds": 1}, {}).table is table

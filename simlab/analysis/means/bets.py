@@ -18,8 +18,8 @@ import numpy as np
 
 from simlab.types import Floats
 
-STEPS = 24
-"""Bisections of a bound, rounded outwards to less than 1e-7 of the scale."""
+STEPS = 16
+"""Bisections of a bound, rounded outwards to 1.5e-5 of the scale."""
 UNTIL_SLOPE = 10
 """Judgements before a metric is believed at all."""
 
@@ -88,10 +88,10 @@ def _bound(bets: Bets, goal: float, refuted: float, held: float, *, up: bool) ->
 
 def _won(bets: Bets, mean: float, *, up: bool) -> float:
     """Return the largest capital so far of the gambler who bets that x is above, or below, a mean."""
-    room = mean - bets.least if up else bets.most - mean
+    room, gap = (mean - bets.least, bets.x - mean) if up else (bets.most - mean, mean - bets.x)
     # Half of what could ruin: a judgement at the other end of the scale leaves half of the capital.
     stake = np.minimum(bets.stake, 0.5 / np.maximum(room, 1e-300))
-    factor = np.maximum(1 + (stake if up else -stake) * (bets.x - mean), 0.5)
+    factor = 1 + stake * gap
     # What is won beyond all numbers is enough; what is lost beyond them stays lost, which errs on the safe side.
     with np.errstate(over="ignore", under="ignore"):
         return float(np.cumprod(factor).max(initial=1.0))

@@ -21,6 +21,9 @@ from simlab.types import Floats, Ints
 Sharing: TypeAlias = Literal["own", "joint", "partial"]
 
 _SPREADS = (np.arange(24) + 0.5) / 24
+_LEAST = 1 / 3
+"""Fewest pseudo-counts of a cell: what the others never say (a draw, say) may be said here; a uniform prior has 1."""
+
 _FIRST_SPREAD = 0.15
 """Spread by which pairs are weighed before theirs is known."""
 
@@ -42,7 +45,7 @@ def priors(confusion: Ints | Floats, pairs: int, sharing: Sharing, *, two_outcom
     columns = _columns(np.asarray(confusion, float)[:, kept].reshape(-1, pairs, len(kept), 3))
     decided, drawn = _jointly(columns) if sharing == "joint" else _partially(columns)
     found = np.stack([decided, drawn, decided[:, :, ::-1]], axis=3)
-    uniform[:, kept] = found.reshape(-1, len(kept), 3)
+    uniform[:, kept] = np.maximum(found.reshape(-1, len(kept), 3), _LEAST)
     return uniform
 
 

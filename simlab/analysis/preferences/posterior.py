@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from simlab.analysis.preferences import reversal
+from simlab.analysis.preferences import reversal, ridge
 from simlab.analysis.preferences.checks import Counts, checked
 from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_NEAR, State
 from simlab.types import Array, Floats, Summary
+
+_DRAWN_AT_ONCE = 256
+"""Rows whose draws are held at once; a whole number of batches, so that rows keep their bits."""
 
 Method: TypeAlias = Literal["auto", "tempering", "nuts"]
 
@@ -118,8 +121,8 @@ def posterior_summary(
 ) -> Summary:
     """Return mean and equal-tailed bounds of each probability of win, draw and loss, `[row, outcome]`.
 
-    Exact without metric ratings; else weighted quantiles of draws (where these are too few, raters err, or something is
-    known of the metric beforehand, of the Beta with the posterior's mean and standard deviation).
+    Exact without metric ratings; else weighted quantiles of draws (where these are too few, mu is known, or raters err
+    and there is no metric, of the Beta with the posterior's mean and standard deviation).
 
     Raises InputError for counts and matrices that cannot be.
     """
@@ -128,20 +131,16 @@ def posterior_summary(
     a = counts.human + 1
     b = a.sum(1, keepdims=True) - a
     mean, low, high = a / (a + b), betaincinv(a, b, edges[0]), betaincinv(a, b, edges[1])
-    plain = rater is None and mu is None and prior is None
+    plain = rater is None and prior is None
     informed = counts.metric.any(1)
-    rows = np.flatnonzero(informed & plain)
-    if len(rows):
-        some = counts.of(rows)
-        proposal = reversal.proposal(some.human, some.confusion, two_outcomes=two_outcomes)
-        p, w = reversal.draws(some.human, some.confusion, some.metric, proposal, 0, seed)
-        mean[rows] = (p * w[..., None]).sum(1) / w.sum(1, keepdims=True)
-        low[rows], high[rows] = _quantiles(p, w, edges)
-        thin = rows[w.sum(1) ** 2 / (w**2).sum(1) < COARSE_ESS]
-    else:
-        thin = rows
-    if not plain:
-        thin = np.flatnonzero(informed | (rater is not None))
+    rows = np.flatnonzero(informed & (mu is None))
+    thin = np.flatnonzero((informed & (mu is not None)) | (~informed & (rater is not None)))
+    for start in range(0, len(rows), _DRAWN_AT_ONCE):
+        part = rows[start : start + _DRAWN_AT_ONCE]
+        p, w = _drawn(counts.of(part), plain, seed)
+        mean[part] = (p * w[..., None]).sum(1) / w.sum(1, keepdims=True)
+        low[part], high[part] = _quantiles(p, w, edges)
+        thin = np.append(thin, part[w.sum(1) ** 2 / (w**2).sum(1) < COARSE_ESS])
     if len(thin):
         state = State.of(counts.of(thin), 0.05, seed, quick=True)
         state.refine(lambda: np.full(len(thin), ERROR))
@@ -150,6 +149,16 @@ def posterior_summary(
         b = a * (1 - mean[thin]) / mean[thin]
         low[thin], high[thin] = betaincinv(a, b, edges[0]), betaincinv(a, b, edges[1])
     return Summary(mean, low, high)
+
+
+def _drawn(counts: Counts, plain: bool, seed: int) -> tuple[Floats, Floats]:
+    """Draw p of each row, with weights, by the proposal that suits what is known."""
+    human, confusion, metric = counts.human, counts.confusion, counts.metric
+    if plain:
+        proposal = reversal.proposal(human, confusion, two_outcomes=counts.two_outcomes)
+        return reversal.draws(human, confusion, metric, proposal, 0, seed)
+    model = ridge.Model.of(human, confusion, metric, counts.prior, counts.rater, two_outcomes=counts.two_outcomes)
+    return ridge.draws(model, 0, seed)
 
 
 def _quantiles(p: Floats, w: Floats, edges: Sequence[float] | Floats) -> tuple[Floats, Floats]:

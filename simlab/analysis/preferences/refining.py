@@ -124,7 +124,7 @@ class State:
         model = ridge.Model.of(*self._at(rows), before, counts.rater, two_outcomes=counts.two_outcomes)
         new = [k for k, row in enumerate(rows) if int(row) not in self.peaks]
         if new:
-            found = ridge.peaks(model.at(np.array(new)))
+            found = ridge.proposals(model.at(np.array(new)), self.seed)
             for k, at, root in zip(new, found.at, found.root, strict=True):
                 self.peaks[int(rows[k])] = ridge.Peak(at, root)
         peak = [self.peaks[int(row)] for row in rows]

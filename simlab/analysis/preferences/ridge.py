@@ -29,6 +29,9 @@ _STRIDE = 1e-4
 _WIDEST = 5.0
 """Largest standard deviation of a coordinate: what nothing is known of is not looked for further away."""
 
+_GOOD, _ROUNDS = 0.35, 3
+"""Effective share of draws below which a proposal is fitted anew to its own draws, so often at most."""
+
 _BATCH = 16
 """Rows whose points are turned into draws at once: as many as fit into the cache."""
 
@@ -104,6 +107,44 @@ def peaks(model: Model) -> Peak:
     return Peak(y, turn / np.sqrt(np.maximum(size, _WIDEST**-2))[:, None, :])
 
 
+def proposals(model: Model, seed: int) -> Peak:
+    """Return peaks, with mean and covariance of weighted draws in their place where contours are bent or cut off."""
+    peak = peaks(model)
+    share = np.zeros(len(peak.at))
+    trial, open_ = peak, np.arange(len(peak.at))
+    for _ in range(_ROUNDS + 1):
+        fitted, reached = _fitted(model.at(open_), trial, seed)
+        better = reached > share[open_]
+        share[open_[better]] = reached[better]
+        peak.at[open_[better]], peak.root[open_[better]] = trial.at[better], trial.root[better]
+        again = better & (reached < _GOOD)
+        open_, trial = open_[again], Peak(fitted.at[again], fitted.root[again])
+        if not len(open_):
+            break
+    return peak
+
+
+def _fitted(model: Model, peak: Peak, seed: int) -> tuple[Peak, Floats]:
+    """Fit a proposal to what draws from another one say, and tell the effective share of these."""
+    point, log_g = _points(0, seed, 0, peak.at.shape[1])
+    at, root, share = np.empty_like(peak.at), np.empty_like(peak.root), np.empty(len(peak.at))
+    for start in range(0, len(at), _BATCH):
+        part = slice(start, start + _BATCH)
+        _, log_f = _draws(model.at(part), Peak(peak.at[part], peak.root[part]), point)
+        log_w = log_f - log_g
+        w = np.exp(log_w - log_w.max(1, keepdims=True))
+        w /= w.sum(1, keepdims=True)
+        share[part] = 1 / (w**2).sum(1) / w.shape[1]
+        mean = w @ point.T
+        away = point[None] - mean[:, :, None]
+        spread = (away * w[:, None]) @ away.swapaxes(1, 2)
+        # Few draws may know too little: a part of the old spread stays.
+        kept = 0.9 * spread + 0.1 * np.eye(len(point))
+        at[part] = peak.at[part] + (peak.root[part] @ mean[:, :, None])[:, :, 0]
+        root[part] = peak.root[part] @ np.linalg.cholesky(kept)
+    return Peak(at, root), share
+
+
 def sums(model: Model, peak: Peak, lattice: int, seed: int, chunk: int = 0) -> tuple[Floats, Floats]:
     """Return weighted sums `[row, replicate, 9]` and the logarithm of their scale `[row]`; see `reversal.sums`."""
     n_rows, dimensions = peak.at.shape
@@ -119,6 +160,15 @@ def sums(model: Model, peak: Peak, lattice: int, seed: int, chunk: int = 0) -> t
         columns = [w, w * w, w * (p[0] > p[2]), *(w * one for one in p), *(w * one * one for one in p)]
         total[part] = np.stack([one.reshape(len(w), REPLICATES, -1).sum(2) for one in columns], axis=2)
     return total, scale
+
+
+def draws(model: Model, lattice: int, seed: int) -> tuple[Floats, Floats]:
+    """Return draws `p[row, draw, outcome]` with their weights `[row, draw]` (largest 1) on a lattice of points."""
+    peak = proposals(model, seed)
+    point, log_g = _points(lattice, seed, 0, peak.at.shape[1])
+    p, log_f = _draws(model, peak, point)
+    log_w = log_f - log_g
+    return np.stack(p, axis=2), np.exp(log_w - log_w.max(1, keepdims=True))
 
 
 @functools.lru_cache(maxsize=12)

@@ -55,7 +55,9 @@ class Pair:
 
     def log_proposal(self, j: Floats, q: Floats, nu: Floats) -> Floats:
         """Return the log density of the draws that particles begin as."""
-        return np.asarray(((self.a[list(self.rows)] - 1) * np.log(j)).sum((-1, -2)) + self._common(q, nu))
+        return np.asarray(
+            ((self.a[list(self.rows)] - 1) * np.log(np.maximum(j, 1e-300))).sum((-1, -2)) + self._common(q, nu)
+        )
 
     def _common(self, q: Floats, nu: Floats) -> Floats:
         """Add the metric's likelihood and the Jacobian from j to the coordinates."""

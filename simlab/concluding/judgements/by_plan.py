@@ -62,6 +62,11 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
 
 def _refuse_untold(config: Mapping[str, Any], where: str) -> None:
     estimator = config["analysis"]["estimator"]
+    if "_target_" in config["decision"]:
+        raise InputError(
+            f"{where}: decision={name_of(config['decision'])} of the plan ends judging by what came in order, which no "
+            "table says; conclude without --plan"
+        )
     needs = None
     if estimator.get("quality") == "estimated" or config["budget"]["calibration_ratings"]:
         needs = "calibration ratings"

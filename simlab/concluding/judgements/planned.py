@@ -10,6 +10,7 @@ import numpy as np
 from simlab.concluding.campaigns import Told, check, in_type, refuse, untold, whole
 from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
 from simlab.messages import legible
+from simlab.parts import name_of
 from simlab.tables.judged import USUAL as USUAL
 from simlab.tables.numbers import missing
 from simlab.types import Array, Collected, Floats, InputError, Ints, KnownCorrelation, KnownRates, Parts, Seen
@@ -24,8 +25,14 @@ _KNOWN = frozenset((
 def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     """Lay judgements out: system, item, document where outputs come in documents, human, metric where there is one.
 
-    Where systems have inputs of their own, items and documents are named by system.
+    Where systems have inputs of their own, items and documents are named by system. Raises InputError for a campaign
+    that a rule ended.
     """
+    if "_target_" in config["decision"]:
+        raise InputError(
+            f"decision={name_of(config['decision'])} ends the judging of each system by itself, and such campaigns are "
+            "not exported; export one of decision=significance"
+        )
     frame, seen, said = collected.frame, collected.seen, collected.metric
     shared, document = config["design"]["shared_inputs"], collected.known.get("document")
     columns = (

@@ -30,7 +30,7 @@ Panel: TypeAlias = Callable[[Any, "xr.Dataset", View], None]
 
 def draw(dataset: xr.Dataset, shown: View, panel: Panel, width: float = 2.6, height: float = 2.2) -> Figure:
     """Draw all panels of so many inches with common scales, one legend and a caption that says what the bands are."""
-    parts = panels.split(dataset, shown.panels)
+    parts = panels.split(view.beside_reference(dataset, shown), shown.panels)
     figure, grid = panels.sheet([title for title, _ in parts], width, height, sharex=True, sharey=True)
     for axes, (_, part) in zip(grid.flat, parts, strict=False):
         panel(axes, part, shown)

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     """Draw the measure of a sweep's figure, or another one, in a panel per combination of the further axes."""
-    return charts.draw(dataset, view.view(dataset, measure), panel)
+
+    def compared(axes: Axes, part: xr.Dataset, shown: View) -> None:
+        panel(axes, part, shown)
+        if shown.reference:
+            _reference(axes, view.at_reference(dataset, part, shown), shown)
+
+    return charts.draw(dataset, view.view(dataset, measure), compared)
 
 
 def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
@@ -47,6 +53,17 @@ def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
     if not numbers:
         axes.set_xticks(across, [value_label(shown.x, value) for value in part[shown.x].values.tolist()])
         axes.set_xlim(-0.5, len(across) - 0.5)
+
+
+def _reference(axes: Axes, line: xr.Dataset, shown: View) -> None:
+    """Draw the design to compare with: in grey, without a band, as it is the same in many panels."""
+    ((_, points),) = groups(line.squeeze([*shown.reference, *shown.panels]), shown.x, shown.measure)
+    numbers = view.is_numeric(line, shown.x) and line.sizes[shown.x] > 1
+    across: Array = line[shown.x].values if numbers else np.arange(line.sizes[shown.x])
+    values, _, _ = styles.estimates(points, shown.scale)
+    named = ",\n".join(value_label(name, value) for name, value in shown.reference.items())
+    style: Any = {"color": "#555555", "linestyle": (0, (5, 2)), "linewidth": 1.6, "marker": "x", "zorder": 1.5}
+    axes.plot(across, values, label=f"{named} (reference)", **style)
 
 
 def _found(axes: Axes, across: Array, part: xr.Dataset, shown: View) -> None:

@@ -47,7 +47,7 @@ def _declared(
         *(["" if k else "axes", axis] for k, axis in enumerate(axes)),
         ["size", size],
         ["measures", ", ".join(declared.measures)],
-        ["figure", ", ".join(f"{role}: {what}" for role, what in declared.figure.items())],
+        ["figure", ", ".join(f"{role}: {_role(what)}" for role, what in declared.figure.items())],
         *more,
         ["finding", declared.finding or "not run yet"],
     ]
@@ -62,6 +62,10 @@ def _settings(base: Mapping[str, Any]) -> list[list[str]]:
         for key, value in values
         if value != []
     ]
+
+
+def _role(what: Any) -> str:
+    return " ".join(f"{name}={text}" for name, text in what.items()) if isinstance(what, Mapping) else str(what)
 
 
 def _value(value: Any) -> str:

@@ -104,7 +104,7 @@ METHODS = {
     ),
     "fixed": Method("each pair was compared by one sign test at the end", ("Coakley and Heise 1996",)),
     "group_sequential": Method(
-        "each pair was compared by sign tests at planned looks that spend the level", ("Lan and DeMets 1983",)
+        "each pair was compared by tests at planned looks that spend the level", ("Lan and DeMets 1983",)
     ),
     "bayes": Method(
         "each pair was compared by a posterior that learns a metric's errors; nothing corrects for looking often",

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from simlab.parts import name_of
 from simlab.studies.judgements.collecting import collect, draw, lay, plan
 from simlab.studies.judgements.concluding import conclude
 from simlab.studies.judgements.preparing import prepare
 from simlab.studies.judgements.stopping_checks import check_stopping
 from simlab.studies.kind import Shape
 from simlab.types import Campaign, InputError, Place, World
-from simlab.world.laws.judgements import judgements_of
+from simlab.world.laws.judgements import Judgements, judgements_of
+from simlab.world.laws.recorded_judgements import RecordedJudgements
 
 ENOUGH = 100
 """Ratings that suffice for the parts to say what they cannot work with."""
@@ -19,7 +21,9 @@ ENOUGH = 100
 
 def check(config: Mapping[str, Any], world: World) -> Shape:
     """Carry out one small campaign, so that the parts say what they cannot work with; return the world's shape."""
-    needs, law = plan(prepare(config), world), judgements_of(world)
+    law = judgements_of(world)
+    _refuse_made_up(config, world, law)
+    needs = plan(prepare(config), world)
     if "_target_" in config["decision"]:
         check_stopping(config, law)
     if law.contest.fixed and config.get("document_draws", 1) > 1:
@@ -41,6 +45,15 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     _try({**config, "budget": {**config["budget"], **small}}, world)
     frame, n_items = world.frame, law.contest.n_items
     return Shape(frame.n_systems, n_items, n_items, len(law.judges.leniency), frame.system_names)
+
+
+def _refuse_made_up(config: Mapping[str, Any], world: World, law: Judgements) -> None:
+    """Refuse metrics that follow a latent score where outputs are those of a table, which has none."""
+    if isinstance(law, RecordedJudgements) and world.metric is not None and world.metric.recorded is None:
+        raise InputError(
+            f"metric={name_of(config['metric'])} follows outputs that are drawn, and these are those of a table; choose "
+            "metric=recorded, metric=perfect or metric=none"
+        )
 
 
 def _try(config: Mapping[str, Any], world: World) -> None:

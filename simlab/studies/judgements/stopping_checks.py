@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
 from simlab.analysis.estimators import binary, sample_mean
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
-from simlab.parts import chosen, name_of
-from simlab.types import InputError
+from simlab.parts import chosen, name_of, resolve
+from simlab.types import InputError, Stops
 from simlab.world.laws.judgements import Judgements
 
 
@@ -16,6 +16,11 @@ def check_stopping(config: Mapping[str, Any], law: Judgements) -> None:
     """Raise InputError for what a rule cannot promise anything of, or would leave unused."""
     plugins, decision = config.get("plugins", ()), config["decision"]
     estimator, said = config["analysis"]["estimator"], f"decision={name_of(decision)}"
+    if get_type_hints(resolve(decision["_target_"], plugins)).get("return") not in (Stops, None):
+        raise InputError(
+            f"{said}: studies of judgements are decided by a test of means; choose decision=significance, or a rule "
+            "that ends judging, such as decision=fixed_width"
+        )
     if chosen(estimator, binary, plugins):
         raise InputError(
             f"{said} ends the judging of each system by itself, and analysis.estimator=binary is for a number that is "

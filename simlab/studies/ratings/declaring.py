@@ -52,7 +52,7 @@ KIND = Kind(
     parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": ()},
     brings={"recorded": "recorded", "fitted": "fitted"},
     # On a scale raters speak of its unit.
-    suits={name: name for name in ("gaussian", "ordinal", "binary", "esa", "summaries", "answers")},
+    suits={name: name for name in ("gaussian", "ordinal", "binary", "esa", "summaries", "answers", "english_chinese")},
     outcomes=OUTCOMES,
     check=check,
     prepare=prepare,

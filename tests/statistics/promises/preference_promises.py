@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from promise_rows import Row
 from scipy.special import ndtr, ndtri
 
 from simlab.analysis import decisions
+from simlab.analysis.preferences.corrected import corrected
+from simlab.analysis.preferences.posterior import posterior_summary
 from simlab.analysis.preferences.sequential import claims
 from simlab.config import compose
 from simlab.design.following import places_of
@@ -29,10 +32,20 @@ POWER_ALONE, POWER_WITH_METRIC = 0.40, 0.65
 
 EQUAL, DIFFERENT = (0.4, 0.2, 0.4), (0.45, 0.2, 0.35)
 IDEAL = np.array([[0.8, 0.25, 0.1], [0.1, 0.5, 0.1], [0.1, 0.25, 0.8]])
+METRICS = {
+    "ideal": IDEAL,
+    "perfect": np.eye(3),
+    "useless": np.full((3, 3), 1 / 3),
+    "biased": np.array([[0.9, 0.8, 0.7], [0.05, 0.1, 0.1], [0.05, 0.1, 0.2]]),
+}
+ERRING = np.array([[0.8, 0.15, 0.05], [0.15, 0.7, 0.15], [0.05, 0.15, 0.8]])
+"""What raters of `conf/raters/noisy_oracle.yaml` say [rows] where the oracle says [columns]."""
+
 MOST, BATCH = 500, 10
 SIZE, AGREEMENT = 5, 0.3
 """Outputs of a document, and how their deviates correlate."""
 
+LEVEL_OF_NAIVE: dict[str, Any] = {"level": LEVEL, "form": "asymptotic"}
 PLAIN: dict[str, Any] = {"level": LEVEL, "unit": "output", "multiplicity": "none"}
 
 
@@ -63,9 +76,9 @@ def outcomes(rng: np.random.Generator, p: Sequence[float], shape: tuple[int, int
     return np.where(draw, 1, np.where(wins, 0, 2)).astype(np.int8)
 
 
-def through(rng: np.random.Generator, outcome: np.ndarray) -> np.ndarray:
-    """Let the ideal metric say what it makes of outcomes."""
-    below, u = np.cumsum(IDEAL, axis=0), rng.random(outcome.shape)
+def through(rng: np.random.Generator, outcome: np.ndarray, mu: np.ndarray = IDEAL) -> np.ndarray:
+    """Let a metric say what it makes of outcomes."""
+    below, u = np.cumsum(mu, axis=0), rng.random(outcome.shape)
     return ((u >= below[0][outcome]).astype(np.int8) + (u >= below[1][outcome])).astype(np.int8)
 
 
@@ -76,12 +89,13 @@ def evidence(
     most: int = MOST,
     batch: int = BATCH,
     size: int = 1,
+    mu: np.ndarray = IDEAL,
 ) -> Evidence:
     """Read outputs in a random order, whole documents one after the other; `further` are the metric's alone."""
     n_items = human.shape[1]
     document, rest = np.arange(n_items) // size, np.arange(further.shape[1]) // size
     order = order_items(rng, human, shared=False, document=None if size == 1 else document)
-    metric = np.concatenate([through(rng, human), through(rng, further)], axis=1)
+    metric = np.concatenate([through(rng, human, mu), through(rng, further, mu)], axis=1)
     places = places_of(document, None, metric.shape[1], rest)
     return gather(TestSet(human, metric), order, looks(most, batch, n_items), places)
 
@@ -155,6 +169,78 @@ def anytime_power(worlds: int) -> Iterator[Row]:
     alone, helped = (bets(read, "population", use_metric=use) > 0 for use in (False, True))
     yield Row("betting power", "no metric", POWER_ALONE, *share(alone), "at least")
     yield Row("betting power", "ideal metric, 20 fresh outputs a step", POWER_WITH_METRIC, *share(helped), "at least")
+
+
+def spending_with_a_metric(worlds: int) -> Iterator[Row]:
+    """Spend the level on human preferences corrected by a metric, whatever it is like; looks after every ten."""
+    for (name, mu), most in product(METRICS.items(), (100, MOST)):
+        for spending in ("obrien_fleming", "pocock"):
+            found = spent(worlds, EQUAL, mu, spending, most) != 0
+            yield Row("spending with a metric", f"{name} metric, {most} planned, {spending}", LEVEL, *share(found))
+    read = corrected_pairs(worlds, EQUAL, METRICS["ideal"], MOST)
+    always = (np.abs(corrected(read)[:, 1:]) > ndtri(1 - LEVEL / 2)).any(1)
+    yield Row("spending with a metric", "the same z, 1.96 at every look", LEVEL, *share(always), "control above")
+    word = first_verdict(decisions.naive(corrected_pairs(worlds, EQUAL, METRICS["biased"], MOST), **LEVEL_OF_NAIVE))
+    yield Row("spending with a metric", "the biased metric at its word", LEVEL, *share(word != 0), "control above")
+
+
+def spending_power(worlds: int) -> Iterator[Row]:
+    """Find a difference that sign tests at planned looks find in .67 of the studies."""
+    for name, bound in (("ideal", 0.82), ("useless", 0.62)):
+        found = spent(worlds, DIFFERENT, METRICS[name], "obrien_fleming", MOST) > 0
+        where = f"{name} metric, four outputs of its own for each annotated one"
+        yield Row("spending power", where, bound, *share(found), "at least")
+
+
+def spent(worlds: int, p: Sequence[float], mu: np.ndarray, spending: Any, most: int) -> np.ndarray:
+    read = corrected_pairs(worlds, p, mu, most)
+    return first_verdict(decisions.group_sequential(read, spending=spending, metric="correct", **PLAIN))
+
+
+def corrected_pairs(worlds: int, p: Sequence[float], mu: np.ndarray, most: int) -> Evidence:
+    rng = stream(1, "promises", "corrected", str(p), str(mu.tolist()), str(most))
+    human, further = (outcomes(rng, p, (worlds, n)) for n in (most, 4 * most))
+    return evidence(rng, human, further, most, mu=mu)
+
+
+UNCORRECTED = 0.25
+"""What looking after every twenty of 200 ratings makes of a level of .05 without any metric, and a little more."""
+
+ALIKE, APART = "metric=ideal", "metric=mu_matrix metric.concentration=10"
+"""One matrix for all pairs; matrices whose entries vary by .15 from pair to pair: the metric favours some systems."""
+
+
+def shared_matrices(worlds: int) -> Iterator[Row]:
+    """Count equal pairs that `bayes` calls different, looking after every batch: nothing corrects for that."""
+    rows = {
+        ("own", ALIKE): "",
+        ("partial", ALIKE): "",
+        ("joint", ALIKE): "",
+        ("own", APART): "",
+        ("partial", APART): "",
+    }
+    for sharing, metric in (*rows, ("joint", APART)):
+        words = f"{NULLS['all equal']} {metric} decision=bayes decision.sharing={sharing}"
+        wrong = (campaigns(words, worlds)["verdict"] != 0).mean(1)
+        error = float(wrong.std() / np.sqrt(worlds))
+        side = "control above" if (sharing, metric) == ("joint", APART) else "at most"
+        where = f"bayes, sharing={sharing}, {'one matrix' if metric is ALIKE else 'matrices that differ'}"
+        yield Row("error of looking often", where, UNCORRECTED, float(wrong.mean()), error, worlds, side)  # type: ignore[arg-type]
+
+
+def raters_who_err(pairs: int) -> Iterator[Row]:
+    """Bound p where raters err as is known, with a metric: 60 annotations, 1,000 outputs of the metric's own."""
+    rng = stream(1, "promises", "raters")
+    p, mu = rng.dirichlet(np.ones(3), pairs), rng.dirichlet(np.ones(3), (pairs, 3)).swapaxes(1, 2)
+    both = (mu * p[:, None]) @ ERRING.T
+    counted = np.stack([rng.multinomial(60, one.ravel()).reshape(3, 3) for one in both])
+    metric = np.stack([rng.multinomial(1000, one / one.sum()) for one in (mu @ p[:, :, None])[..., 0]])
+    for rater, side in ((ERRING, "at least"), (None, "control below")):
+        summary = posterior_summary(counted.sum(1), counted, metric, rater=rater)
+        held = ((summary.low <= p) & (p <= summary.high)).mean(1)
+        where = "raters err as decision.rater says" if rater is not None else "raters err, and nobody says so"
+        error = float(held.std() / np.sqrt(pairs))
+        yield Row("coverage of p", where, 0.94, float(held.mean()), error, pairs, side)  # type: ignore[arg-type]
 
 
 def perfect_metric(worlds: int) -> Evidence:
@@ -257,7 +343,7 @@ def by_unit(read: Evidence, unit: str) -> Iterator[tuple[str, np.ndarray]]:
         final = read if unit == "output" else last_look_only(read)
         yield f"fixed, {form}", decisions.fixed(final, form=form, **keys).verdict[:, -1] != 0  # type: ignore[arg-type]
     for spending in ("obrien_fleming", "pocock"):
-        said = decisions.group_sequential(read, spending=spending, **keys)  # type: ignore[arg-type]
+        said = decisions.group_sequential(read, spending=spending, metric="ignore", **keys)  # type: ignore[arg-type]
         yield f"group_sequential, {spending}", first_verdict(said) != 0
     if unit == "document":
         for use_metric in (False, True):

@@ -24,6 +24,7 @@ import mean_promises as mean  # noqa: E402
 import preference_promises as preference  # noqa: E402
 import rater_promises as rater  # noqa: E402
 import shared_calibration_promises as shared  # noqa: E402
+import stopping_promises as stopping  # noqa: E402
 import table_promises as of_table  # noqa: E402
 import vote_promises as vote  # noqa: E402
 from promise_rows import Row  # noqa: E402
@@ -85,12 +86,21 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(shared.power_as_before, 4000),
         Part(shared.joint_misled, 1000),
     ),
+    "Judgements: intervals where a rule ended judging": (
+        Part(stopping.coverage_where_judging_ends, 4000),
+        Part(stopping.coverage_with_a_metric, 4000),
+        Part(stopping.claims_of_equal_systems, 4000),
+    ),
     "Judgements: what is concluded from a judge and humans": (Part(judge.claims_of_equal_systems, 4000),),
     "Preferences: looking often, with a metric, at many pairs": (
         Part(preference.anytime_errors_alone),
         Part(preference.anytime_errors_with_a_metric, 4000),
         Part(preference.a_mean_that_is_not_known, 4000),
         Part(preference.anytime_power, 3000),
+        Part(preference.spending_with_a_metric, 4000),
+        Part(preference.spending_power, 4000),
+        Part(preference.raters_who_err, 2000),
+        Part(preference.shared_matrices, 100),
         Part(preference.families, 1000),
         Part(preference.families_without_correction, 300),
         Part(preference.power_of_families, 300),

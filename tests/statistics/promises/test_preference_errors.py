@@ -32,6 +32,15 @@ def test_bets_find_what_they_promise() -> None:
     check(promises.anytime_power(400), errors=5)
 
 
+def test_planned_looks_with_a_metric_keep_the_level_and_find_more() -> None:
+    check(promises.spending_with_a_metric(250), errors=5)
+    check(promises.spending_power(250), errors=5)
+
+
+def test_bounds_hold_where_raters_err_as_is_said() -> None:
+    check(promises.raters_who_err(80), errors=4)
+
+
 def test_a_practical_difference_is_wrongly_seen_or_missed_as_seldom_as_promised() -> None:
     check(promises.equivalence_errors(), errors=0)
     check(promises.equivalence_power(), errors=0)
@@ -51,6 +60,22 @@ def test_among_the_pairs_of_a_campaign_hardly_any_is_wrong() -> None:
 def test_bets_with_a_metric_keep_the_level_and_find_what_they_promise() -> None:
     check(promises.anytime_errors_with_a_metric(4000), errors=3)
     check(promises.anytime_power(3000), errors=3)
+
+
+@pytest.mark.long
+def test_planned_looks_with_a_metric_keep_the_level_and_find_more_sharply() -> None:
+    check(promises.spending_with_a_metric(4000), errors=3)
+    check(promises.spending_power(4000), errors=3)
+
+
+@pytest.mark.long
+def test_bounds_hold_where_raters_err_as_is_said_sharply() -> None:
+    check(promises.raters_who_err(1500), errors=3)
+
+
+@pytest.mark.long
+def test_matrices_that_are_shared_err_no_more_than_matrices_of_their_own() -> None:
+    check(promises.shared_matrices(100), errors=3)
 
 
 @pytest.mark.long
