@@ -49,6 +49,8 @@ def test_a_page_does_as_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.
             table = sweep and any((one.key, one.values) == ("systems", ("recorded",)) for one in sweep.settings)
             smaller = SMALLER[1:] if table or "systems=recorded" in words else SMALLER
             simulated = sweep and not sweep.calculation
+            if sweep and any(setting.values == ("recorded",) for setting in sweep.settings):
+                smaller = SMALLER[1:]
             if sweep and any(setting.values == ("preference",) for setting in sweep.settings):
                 smaller = FEWER_PAIRS
             # In one process, what was compiled for one command serves the next.

@@ -54,7 +54,9 @@ def extent_of(config: Mapping[str, Any]) -> Extent:
         Size(_count(systems, "n_documents"), "documents", "systems.n_documents"),
         Size(_count(raters, "raters_per_bucket"), "raters of a bucket", "raters.raters_per_bucket"),
         Size(_count(raters, "pool_size"), "raters", "raters.pool_size"),
-        Size(_bytes(systems) if chosen(systems, recorded, plugins) else 0, "bytes of the table", "systems.path"),
+        Size(
+            _bytes_of_tables(config) if chosen(systems, recorded, plugins) else 0, "bytes of the table", "systems.path"
+        ),
     )
 
 
@@ -77,6 +79,13 @@ def _count(section: Mapping[str, Any], key: str) -> float:
     """Return a number as a float: products of counts must not be made of digits without end."""
     value = section.get(key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 1.0
+
+
+def _bytes_of_tables(config: Mapping[str, Any]) -> float:
+    """Count the bytes of the ratings, and of the scores of a recorded metric where these are in another file."""
+    systems, metric = config["systems"], config.get("metric", {})
+    other = "column" in metric and metric.get("path") != systems.get("path")
+    return _bytes(systems) + (_bytes(metric) if other else 0.0)
 
 
 def _bytes(section: Mapping[str, Any]) -> float:
