@@ -118,7 +118,7 @@ def _metric_of_systems(systems: Mapping[str, Any], metric: dict[str, Any]) -> No
 
 def _file(section: Mapping[str, Any]) -> Path:
     """Return the file of a section; that of a metric's segment scores goes by the name of the metric."""
-    if section["_target_"] != _METRIC_TARGET:
+    if section.get("_target_") != _METRIC_TARGET:
         return files.expanded(section["path"])
     from simlab.world.recorded_metrics import source
 
