@@ -81,13 +81,13 @@ def correlated(
 def perfect(
     rng: np.random.Generator, world: JudgedWorld, *, form: Literal["all", "leave_one_out"] | None
 ) -> JudgedWorld:
-    """Add a metric that follows the human score f of every output; of a table it is the mean of its humans.
+    """Add a metric that says the human score f of every output, or whether it is adequate; of a table humans' mean.
 
     `all`, as published, holds the very judgement that it corrects: its data efficiency exceeds `(1 + gamma) / gamma` by
     K / (K - 1) with K judgements of an output. `leave_one_out` is the mean of the others. Source: Chaganty et al. 2018,
     section 5.
 
-    Raises InputError for a form of drawn outputs, none of recorded ones, and labels that have no score.
+    Raises InputError for a form of drawn outputs, and none of recorded ones.
     """
     law = judgements_of(world)
     if isinstance(law, RecordedJudgements):
@@ -98,6 +98,9 @@ def perfect(
         raise InputError(
             f"metric.form={form} is of systems=recorded; of drawn outputs the human score is known: set it to null"
         )
+    if law.judges.scale == "binary":
+        right = np.ones(world.frame.n_systems)
+        return replace(world, metric=OutputMetric(KnownRates(1.0, 1.0), rho=right, eta=right))
     return correlated(rng, world, correlation=1.0, correlation_sd=0.0)
 
 

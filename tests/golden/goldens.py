@@ -22,6 +22,7 @@ SWEEPS = HERE.parents[1] / "sweeps"
 STUDIES = sorted(path.stem for path in (HERE / "studies").glob("*.yaml"))
 BUILT_IN = sorted(path.stem for path in SWEEPS.glob("*.yaml"))
 LONG = {
+    "bootstrap_width",
     "budget_divergence",
     "data_efficiency",
     "interval_coverage",
@@ -32,6 +33,9 @@ LONG = {
     "normalization_ungrouped",
     "optional_stopping",
     "preference_protocol",
+    "recorded_judgements",
+    "stop_judging",
+    "stop_judging_metric",
 }
 """Sweeps that take more than some four seconds, or that one of the others is much like."""
 
