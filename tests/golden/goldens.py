@@ -30,6 +30,7 @@ LONG = {
     "normalization_imbalanced",
     "normalization_ungrouped",
     "optional_stopping",
+    "pooled_metric",
     "preference_protocol",
 }
 """Sweeps that take more than some four seconds, or that one of the others is much like."""
@@ -38,6 +39,7 @@ SINGLE = {
     "budget_divergence": 1e-4,
     "metric_quality": 1e-4,
     "optional_stopping": 1e-4,
+    "pooled_metric": 1e-4,
     "preference_protocol": 1e-4,
     "preferences_bayes": 1e-4,
 }
