@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from simlab.analysis.preference import win_decisions, win_posterior
+from simlab.analysis.preferences.pooling import priors
 from simlab.analysis.preferences.refining import ERROR, ERROR_NEAR
 from simlab.rng import stream
 
@@ -67,3 +68,26 @@ def test_preference_decision(benchmark) -> None:
     }
     print(benchmark.extra_info)
     assert nuts / decision > 5000
+
+
+@pytest.mark.benchmark(group="preference_decision")
+def test_decision_with_what_other_pairs_say(benchmark) -> None:
+    """Decide the same pairs, 16 to a campaign, with priors from the others: beside decisions without."""
+    counts = protocol_states(BATCH)
+    win_decisions(*counts, level=0.05)
+    began = time.process_time()
+    win_decisions(*counts, level=0.05)
+    alone = time.process_time() - began
+
+    def together() -> None:
+        prior = priors(counts[1], 16, "partial", two_outcomes=False)
+        win_decisions(*counts, level=0.05, prior=prior)
+
+    together()
+    benchmark(together)
+    began = time.process_time()
+    together()
+    ratio = (time.process_time() - began) / alone
+    benchmark.extra_info |= {"times_as_long_as_alone": ratio}
+    print(benchmark.extra_info)
+    assert ratio < 10

@@ -98,6 +98,7 @@ RULES = [
     *(option("decision", name) for name in ("human_only", "naive", "equivalence")),
     *(option("decision", "fixed", multiplicity=one) for one in ("none", "holm")),
     *(option("decision", "group_sequential", multiplicity=one) for one in ("none", "holm")),
+    option("decision", "group_sequential", metric="correct"),
     *(option("decision", "anytime", multiplicity=one) for one in ("none", "holm", "closed", "e_bh")),
     *(option("decision", "betting", estimand=one) for one in ("population", "test_set")),
     option("decision", "betting", multiplicity="holm", use_metric=False),

@@ -32,6 +32,7 @@ LONG = {
     "normalization_imbalanced",
     "normalization_ungrouped",
     "optional_stopping",
+    "pooled_metric",
     "preference_protocol",
     "recorded_judgements",
     "stop_judging",
@@ -43,6 +44,7 @@ SINGLE = {
     "budget_divergence": 1e-4,
     "metric_quality": 1e-4,
     "optional_stopping": 1e-4,
+    "pooled_metric": 1e-4,
     "preference_protocol": 1e-4,
     "preferences_bayes": 1e-4,
 }

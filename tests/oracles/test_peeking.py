@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis import decisions, sign_test
+from simlab.analysis.preferences.corrected import boundaries
 from simlab.analysis.preferences.sequential import claims, mixture_evidence, spent_by
 from simlab.design.protocol import looks
 from simlab.rng import stream
@@ -116,6 +117,14 @@ def test_spending_starts_at_nothing_and_ends_at_the_level() -> None:
         assert spent[0] == 0
         assert spent[-1] == pytest.approx(0.05)
         assert (np.diff(spent) >= 0).all()
+
+
+def test_boundaries_of_a_z_test_are_the_published_ones() -> None:
+    """Five looks at a level of .05: Pocock-like spending as tabulated by Reboussin, DeMets, Kim and Lan 2000."""
+    found = boundaries((0, 1, 2, 3, 4, 5), 0.05, "pocock")[1:]
+    np.testing.assert_allclose(found, [2.4380, 2.4268, 2.4102, 2.3966, 2.3860], atol=0.0005)
+    single = boundaries((0, 7), 0.05, "obrien_fleming")
+    assert single[1] == pytest.approx(stats.norm.ppf(0.975), abs=1e-6)
 
 
 def test_a_single_planned_look_is_the_exact_sign_test() -> None:
