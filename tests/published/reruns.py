@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,7 +46,8 @@ def rerun(sweep: str, claims: Sequence[Claim], *, full: bool) -> list[Found]:
     """Run the cell that claims are about; return what it gives of the measure of each."""
     settings = dict(claims[0].at) | ({} if full else small(sweep))
     measures = list(dict.fromkeys(claim.measure for claim in claims))
-    with tempfile.TemporaryDirectory() as folder:
+    # What a run warns of (skewed judgements) may be what its finding is about.
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
         store = simlab.sweep(sweep, settings, out=Path(folder) / "cell", jobs=1, quick=not full)
         answer = simlab.query(store, measure=measures)
         return [_found(answer, claim.measure) for claim in claims]
