@@ -98,6 +98,13 @@ def test_a_shipped_sweep_composes_and_its_first_cell_can_be_studied(name: str, q
     assert check(next(sweep.cells()).config).n_systems > 1
 
 
+def test_what_a_file_sets_within_its_options_holds_for_those_that_are_picked() -> None:
+    (cell,) = compose_sweep("preference_naive", ["metric=mu_matrix"]).cells()
+    assert cell.config["metric"]["n_outputs"] == 11_000
+    (*_, other) = compose_sweep("metric_assisted_ranking", ["metric=correlated"]).cells()
+    assert "rho" not in other.config["metric"]  # the control: keys of an option that was not picked are left out
+
+
 @pytest.mark.parametrize("name", CALCULATIONS)
 def test_a_shipped_calculation_composes(name: str) -> None:
     asked = compose_calculation(load_sweep(name), quick=True)
