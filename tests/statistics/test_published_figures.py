@@ -67,7 +67,7 @@ def stability(size: tuple[int, int], language: str, design: str, documents: int,
 
 
 def gain(more: Estimate, less: Estimate, confidence: float = 0.99) -> tuple[float, float]:
-    """Return a difference, and how far such a share of its errors reaches to one side, by the t law of paired worlds."""
+    """Return a difference, and how far such a share of its errors reaches to one side (t, paired worlds)."""
     influence = more.influence - less.influence
     k = len(influence)
     return more.value - less.value, stats.t.ppf(confidence, k - 1) * np.sqrt(np.sum(influence**2) / (k * (k - 1)))
