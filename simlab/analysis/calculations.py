@@ -166,7 +166,12 @@ def _one_by_one(
     parts = [_calculated(others, wanted, dict(every) | {name: value}) for value in axes[name]]
     shape = [len(values) for values in others.values()]
     # Beside draws, what is calculated without any is never off.
-    extra = {key: np.shape(values)[len(shape) :] for part in parts for key, values in part.items() if "_inf" in key}
+    extra = {
+        key: np.shape(values)[len(shape) :]
+        for part in parts
+        for key, values in part.items()
+        if key.endswith("_influence")
+    }
     keys = dict.fromkeys(key for part in parts for key in part)
     full = {key: (*shape, *extra.get(key, ())) for key in keys}
     laid = [{key: np.broadcast_to(part.get(key, 0.0), full[key]) for key in keys} for part in parts]

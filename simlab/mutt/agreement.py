@@ -34,8 +34,8 @@ class Verdicts(NamedTuple):
 def records(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 0.0) -> list[dict[str, Any]]:
     """Return a record for each two metrics, number of references and corruption; `all` pools the corruptions.
 
-    `n` trials have verdicts of both. What cannot be known is NaN, and `reason` says why: the correlation where a
-    metric's verdict is the same for all trials, an error where there is nothing it could be estimated from.
+    `n` trials have verdicts of both. What cannot be known is NaN: the correlation where a metric's verdict is the same
+    for all trials (`reason` says so), an error where there is nothing it could be estimated from.
     `near_ties` counts trials in which a verdict of either hangs on one.
 
     Raises InputError where a corruption has the name of all together.

@@ -75,13 +75,13 @@ def alike(original: Floats, corrupted: Floats, *, tolerance: float, near_tie: fl
     """Say where |a - b| / (|a| + 1e-9) is within the tolerance, a the score of the original.
 
     The published rule divides by a + 1e-9, which is the same for scores that are not negative and has no meaning for
-    others. Two scores of 0 are alike. What exceeds the tolerance by rounding, or a near tie, is within.
+    others. Two scores of 0 are alike. A tie is within, and what exceeds the tolerance by one.
 
     >>> alike(np.array([1.0, 1.0, 0.0, -1.0]), np.array([0.9, 0.8, 0.0, -0.5]), tolerance=0.15).tolist()
     [True, False, True, False]
     """
     difference = np.abs(original - corrupted) / (np.abs(original) + EPSILON)
-    within: Bools = difference <= tolerance * (1 + max(near_tie, ROUNDING))
+    within: Bools = difference <= max(tolerance * (1 + max(near_tie, ROUNDING)), near_tie)
     return within
 
 

@@ -65,7 +65,7 @@ def replication(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> Replicat
 
 def of_table(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
     """Tell whether a recorded table takes the place of the law, also where systems are an axis of one value."""
-    on_axis = next((axis["values"] for axis in sweep["axes"] if axis["key"] == "systems"), None)
+    on_axis = next((axis["values"] for axis in sweep["axes"] if axis.get("key") == "systems"), None)
     return entry_of(config, "systems._target_") == RECORDED if on_axis is None else set(on_axis) == {OPTION}
 
 

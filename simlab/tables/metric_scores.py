@@ -115,7 +115,7 @@ def laid(scores: MetricScores, system_names: Sequence[str], items: Sequence[Item
     """Lay a metric's scores beside the outputs of a table.
 
     Items go by document and segment; where the two tables have no such item in common, by segments alone, if each of
-    these is there once. Raises InputError for systems that the metric does not score, and where no item is the same.
+    these is there once and the same ones lie in one document. Raises InputError for systems that the metric does not score, and where no item is the same.
     """
     rows = _rows(scores, system_names)
     own = _places(scores, items)
@@ -199,10 +199,21 @@ def _places(scores: MetricScores, items: Sequence[Item]) -> Ints:
     if len(set(segments)) == len(segments) and len(set(wanted)) == len(wanted):
         by_segment = {segment: k for k, segment in enumerate(segments)}
         own = np.array([by_segment.get(segment, -1) for segment in wanted], np.int64)
-    if not (own >= 0).any():
+    if not (own >= 0).any() or not _same_documents(scores.items, own, items):
         theirs, ours = (legible(" ".join(of[0]), 80) for of in (scores.items, items))
         raise InputError(
             f"metric {legible(scores.name, 40)}: {scores.where} scores no segment of the table of ratings (it has "
             f"{theirs!r}, and that has {ours!r}, document and segment); write both alike"
         )
     return own
+
+
+def _same_documents(theirs: Sequence[Item], own: Ints, ours: Sequence[Item]) -> bool:
+    """Tell whether segments that go by one name lie in the same documents, or a table has no documents of its own.
+
+    Two test sets that number their segments have those numbers in common, and not one output.
+    """
+    both = {(theirs[k][0], document) for k, (document, _) in zip(own.tolist(), ours, strict=True) if k >= 0}
+    mates = [len({pair[side] for pair in both}) for side in range(2)]
+    has_own = [len({document for document, _ in items}) < len(items) for items in (theirs, ours)]
+    return not all(has_own) or mates == [len(both)] * 2

@@ -114,3 +114,10 @@ def test_the_figure_says_so() -> None:
 
     assert footnote(NINE).endswith("1 verdict hangs on a near tie.")
     assert "near tie" not in footnote(0.5)
+
+
+def test_a_tie_is_alike_however_small_the_tolerance() -> None:
+    original, corrupted = np.array([0.5, 0.5]), np.array([0.5 * (1 - 1e-8), 0.4])
+    assert pass_rates.alike(original, corrupted, tolerance=0.0).tolist() == [False, False]
+    assert pass_rates.alike(original, corrupted, tolerance=0.0, near_tie=1e-6).tolist() == [True, False]
+    assert pass_rates.alike(original, corrupted, tolerance=0.15, near_tie=0.3).tolist() == [True, True]

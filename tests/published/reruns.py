@@ -62,8 +62,8 @@ def small(sweep: str) -> dict[str, Any]:
 
 
 def _found(answer: Any, measure: str) -> Found:
-    value, mcse, clusters = (
+    mcse, clusters = (
         float(answer[name].values.item()) if name in answer else 0.0
-        for name in (measure, f"{measure}_mcse", f"{measure}_clusters")
+        for name in (f"{measure}_mcse", f"{measure}_clusters")
     )
-    return Found(value, mcse, int(clusters))
+    return Found(float(answer[measure].values.item()), mcse, int(clusters))

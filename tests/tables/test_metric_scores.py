@@ -50,6 +50,19 @@ def test_segments_are_found_by_their_own_names_where_documents_go_by_others(tmp_
     np.testing.assert_array_equal(beside(other, "bleu", human).score, SAID[:, [0, 1, 3, 4]])
 
 
+def test_segments_of_another_test_set_are_not_those_of_this_one(tmp_path: Path) -> None:
+    """The same numbers in other documents are other outputs."""
+    human = csv(tmp_path)
+    rows = [line.split(",") for line in human.read_text(encoding="utf-8").splitlines()]
+    document, segment = rows[0].index("document"), rows[0].index("segment")
+    for row in rows[1:]:
+        row[document] = f"other{int(row[segment]) % 2}"
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join(map(",".join, rows)) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="scores no segment of the table of ratings"):
+        beside(other, "bleu", human)
+
+
 def test_lower_scores_are_turned_round_and_columns_may_have_other_names(tmp_path: Path) -> None:
     table = csv(tmp_path)
     table.write_text(table.read_text(encoding="utf-8").replace("segment", "sentence"), encoding="utf-8")

@@ -74,17 +74,16 @@ def boundaries(annotations: tuple[int, ...], level: float, spending: Spending) -
     allowed = spent_by(share, level, spending)
     bound = np.full(len(share), np.inf)
     # Brownian motion b(t), z = b / sqrt(t): its density among paths that have not crossed, on a grid.
-    place, mass, before = np.zeros(1), np.ones(1), 0.0
-    spent = 0.0
-    for look in range(1, len(share)):
-        step, spend = np.sqrt(share[look] - before), allowed[look] - spent
+    place, mass, spent = np.zeros(1), np.ones(1), 0.0
+    steps = np.sqrt(np.diff(share))
+    for look, step in enumerate(steps, 1):
+        spend = allowed[look] - spent
         edge = 12 * np.sqrt(share[look])
         if spend > _NOTHING:
             edge = min(_edge(place, mass, step, spend), edge)
             bound[look] = edge / np.sqrt(share[look])
             spent = allowed[look]
-        place, mass = _onwards(place, mass, step, edge)
-        before = share[look]
+        place, mass = _onwards(place, mass, step, edge, steps[look - 1 : look + 1].min())
     return bound
 
 
@@ -101,16 +100,19 @@ def _edge(place: Floats, mass: Floats, step: float, spend: float) -> float:
     return high
 
 
-def _onwards(place: Floats, mass: Floats, step: float, edge: float) -> tuple[Floats, Floats]:
-    """Let the motion go on, and keep what stays within the edges: nodes of Gauss and Legendre, with their mass."""
+def _onwards(place: Floats, mass: Floats, step: float, edge: float, fine: float) -> tuple[Floats, Floats]:
+    """Let the motion go on, and keep what stays within the edges: nodes about as close as `fine`, with their mass."""
     reach = min(edge, float(np.abs(place).max()) + 9 * step)
-    node, weight = _nodes()
+    # Nodes of Gauss and Legendre are at most pi / n of the half width apart; wider than a step they miss what moves.
+    node, weight = _nodes(int(np.ceil(np.pi * reach / (_GRID * fine))))
     to = reach * node
     density = np.exp(-(((to[:, None] - place) / step) ** 2) / 2) @ mass / (step * np.sqrt(2 * np.pi))
     return to, density * weight * reach
 
 
-@functools.cache
-def _nodes() -> tuple[Floats, Floats]:
+@functools.lru_cache(maxsize=8)
+def _nodes(panels: int) -> tuple[Floats, Floats]:
+    """Lay nodes of Gauss and Legendre, with their weights, into equal panels from -1 to 1."""
     node, weight = np.polynomial.legendre.leggauss(_GRID)
-    return node, weight
+    middle = (2 * np.arange(panels) + 1) / panels - 1
+    return (middle[:, None] + node / panels).ravel(), np.tile(weight / panels, panels)

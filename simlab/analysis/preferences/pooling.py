@@ -3,9 +3,10 @@
 Columns of mu vary from pair to pair: column c of pair k is Dirichlet(kappa * mean_c), with `s = (1 + kappa)^-1/2`
 uniform on (0, 1): an entry m varies by `s sqrt(m (1 - m))`. Who of two systems comes first is a matter of names, so
 pairs are taken as they are and mirrored: the mean of column `<` is that of column `>` upside down, and that of column
-`=` is symmetric. A pair is told what the *others* say (its own counts come in by its likelihood): mean and variance of
-a new pair's column, given their confusion counts, as a Dirichlet. What the metric says of outputs that no human rated
-teaches nothing about its errors here, so that pairs stay independent given their priors.
+`=` is symmetric. A pair is told what the *others* say (its own counts come in by its likelihood, and beforehand by what
+they tell of how alike pairs are): mean and variance of a new pair's column, given their confusion counts, as a
+Dirichlet. What the metric says of outputs that no human rated teaches nothing about its errors here, so that pairs stay
+independent given their priors.
 Sources: Gelman 2006 (uniform spread); Kleinman 1973 (weights of shares that vary).
 """
 

@@ -95,7 +95,7 @@ def _ends(n: int) -> tuple[Floats, Floats]:
 def _maximise(f: Callable[[Floats], Floats], low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Find the maximum of concave functions by golden sections."""
     a, b = low, high
-    # To a millionth of the interval: the widest peak that counts of 10^9 allow is wider.
+    # To a millionth of the interval: the narrowest peak that counts of 10^9 allow is wider.
     for _ in range(30):
         left, right = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
         up = f(left) < f(right)

@@ -64,7 +64,9 @@ class RecordedJudgements(Judgements):
         return np.asarray(np.nanvar(self.given, axis=2).mean(1))
 
     def ends(self) -> tuple[float, float]:
-        """Return the least and the largest judgement of the table."""
+        """Return the least and the largest judgement of the table; those of labels, whatever it holds of them."""
+        if self.judges.scale == "binary":
+            return 0.0, 1.0
         return float(np.nanmin(self.given)), float(np.nanmax(self.given))
 
     def quality(self, metric: OutputMetric | None) -> Quality:

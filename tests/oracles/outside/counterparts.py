@@ -49,17 +49,7 @@ def _error_of_quantiles(name: str) -> Callable[[int], Mapping[str, float]]:
     def error(seed: int) -> Mapping[str, float]:
         p = LEVEL / 2
         d = 4 * np.sqrt(p * (1 - p) / RESAMPLES)
-        rng = [np.random.default_rng([seed, 50]) for _ in range(2)]
-        near, far = (
-            ours.bootstrap.bootstrap_interval(
-                one,
-                samples.skewed(seed),
-                level=2 * (p + sign * d),
-                resamples=RESAMPLES,
-                studentise=name == "bootstrap_t",
-            )
-            for one, sign in zip(rng, (1, -1), strict=True)
-        )
+        near, far = (_bounds(seed, 2 * (p + sign * d), studentise=name == "bootstrap_t") for sign in (1, -1))
         each = float(near.low - far.low), float(far.high - near.high)
         return {"low": each[0] / 8 * np.sqrt(2), "high": each[1] / 8 * np.sqrt(2)}
 
