@@ -115,7 +115,8 @@ def laid(scores: MetricScores, system_names: Sequence[str], items: Sequence[Item
     """Lay a metric's scores beside the outputs of a table.
 
     Items go by document and segment; where the two tables have no such item in common, by segments alone, if each of
-    these is there once and the same ones lie in one document. Raises InputError for systems that the metric does not score, and where no item is the same.
+    these is there once and the same ones lie in one document. Raises InputError for systems that the metric does not
+    score, and where no item is the same.
     """
     rows = _rows(scores, system_names)
     own = _places(scores, items)

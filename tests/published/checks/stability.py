@@ -16,11 +16,7 @@ from simlab.types import World
 
 
 def size(language: str, of: str) -> float:
-<<<<<<< HEAD
     """Return how many documents, raters, systems, ratings or buckets a language pair has, or what they hold at most."""
-=======
-    """Count documents, segments, raters, systems, ratings or buckets of a language pair, or return their extremes."""
->>>>>>> w15-rev2
     frame = _world(language, 0).frame
     segments = np.bincount(frame.document)
     in_bucket = np.bincount(frame.bucket)
