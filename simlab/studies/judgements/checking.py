@@ -51,8 +51,8 @@ def _refuse_made_up(config: Mapping[str, Any], world: World, law: Judgements) ->
     """Refuse metrics that follow a latent score where outputs are those of a table, which has none."""
     if isinstance(law, RecordedJudgements) and world.metric is not None and world.metric.recorded is None:
         raise InputError(
-            f"metric={name_of(config['metric'])} follows outputs that are drawn, and these are those of a table; choose "
-            "metric=recorded, metric=perfect or metric=none"
+            f"metric={name_of(config['metric'])} follows outputs that are drawn, and these are those of a table; "
+            "choose metric=recorded, metric=perfect or metric=none"
         )
 
 
