@@ -16,7 +16,7 @@ from simlab.types import World
 
 
 def size(language: str, of: str) -> float:
-    """Return how many documents, segments, raters, systems, ratings or buckets a language pair has, or their extremes."""
+    """Return how many documents, segments, raters, systems, ratings or buckets a pair of languages has, or extremes."""
     frame = _world(language, 0).frame
     segments = np.bincount(frame.document)
     in_bucket = np.bincount(frame.bucket)
