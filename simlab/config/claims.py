@@ -39,11 +39,16 @@ def claims(key: str, value: Any) -> tuple[Claim, ...]:
     return tuple(_claim(f"{key}[{k}]", content) for k, content in enumerate(value))
 
 
-def check_cells(listed: Collection[Claim], axes: Collection[str]) -> None:
-    """Raise InputError for a claim that does not say which cell it is about."""
+def check_cells(listed: Collection[Claim], axes: Collection[str], measures: Collection[str] = ()) -> None:
+    """Raise InputError for a claim that does not say which cell it is about, or is not about a measure of the sweep."""
     for k, claim in enumerate(listed):
         if left := [axis for axis in axes if axis not in claim.at]:
             raise InputError(f"claims[{k}].at lacks {left[0]}, an axis of this sweep; a claim is about one cell")
+        if measures and claim.measure not in measures:
+            raise InputError(
+                f"claims[{k}].measure={shown(claim.measure)} is not measured by this sweep; "
+                f"{or_nearest(claim.measure, measures)}"
+            )
 
 
 def _claim(where: str, content: Any) -> Claim:

@@ -78,7 +78,7 @@ def _declared(name: str, content: Any) -> Declared:
     for setting in fixed:
         if setting.key in {axis.key for axis in axes}:
             raise InputError(f"{setting.key} is an axis and is set, too; name it once")
-    check_cells(given.get("claims", ()), [axis.key for axis in axes])
+    check_cells(given.get("claims", ()), [axis.key for axis in axes], given.get("measures", ()))
     _check_reference(given.get("figure", {}), axes)
     return Declared(name, settings=(*axes, *fixed), **given)
 

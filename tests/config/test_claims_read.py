@@ -44,3 +44,9 @@ def test_a_claim_names_a_cell_and_its_number(tmp_path: Path) -> None:
 def test_what_is_no_claim_is_refused_in_a_line(tmp_path: Path, claims: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         load_sweep(written(tmp_path, claims))
+
+
+def test_a_claim_is_about_a_measure_of_the_sweep(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"claims\[0\]\.measure='?srp'? is not measured by this sweep"):
+        load_sweep(written(tmp_path, f"[{GOOD}]\nmeasures: [kendall]"))
+    assert load_sweep(written(tmp_path, f"[{GOOD}]\nmeasures: [kendall, srp]")).claims

@@ -136,6 +136,12 @@ def test_different_n_are_given_measure_by_measure() -> None:
     )
 
 
+def test_calculated_measures_beside_drawn_ones_rest_on_no_campaigns() -> None:
+    exact = {"power": 0.5, "power_mcse": 0.0, "power_n": 0, "power_clusters": 0, "power_cluster": "none"}
+    text = cells.table([{**record(10, "ungrouped", 0.9), **exact}], ["documents"], ["srp", "power"])
+    assert "behind each value: srp 250 campaigns in 5 worlds, power calculated" in text
+
+
 def test_store_without_axes_is_a_line_per_measure() -> None:
     assert cells.table([RECORDS[0]], [], ["srp"]).splitlines()[:2] == ["measure      value", "srp      .73 ± .01"]
 

@@ -146,10 +146,11 @@ def _behind(records: Sequence[Record], names: Sequence[str]) -> str:
     """Say what `±` means, and on how many campaigns the values rest (measure by measure where that differs)."""
     if _calculated(records, names):
         return "calculated, without simulation: no sampling error"
-    spans = {name: _replication(records, name) for name in names}
-    if len(set(spans.values())) == 1:
+    exact = [name for name in names if _calculated(records, [name])]
+    spans = {name: _replication(records, name) for name in names if name not in exact}
+    if len(set(spans.values())) == 1 and not exact:
         return f"± Monte-Carlo standard error; n = {next(iter(spans.values()))} behind each value"
-    each = ", ".join(f"{name} {span}" for name, span in spans.items())
+    each = ", ".join([f"{name} {span}" for name, span in spans.items()] + [f"{name} calculated" for name in exact])
     return f"± Monte-Carlo standard error; behind each value: {each}"
 
 
