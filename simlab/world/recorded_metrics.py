@@ -53,12 +53,10 @@ def recorded(
     """
     items = _items(world)
     file, own = _source(path, column)
+    of = told_columns.told(columns)
+    state = files.regular(file, legible(file), remedy="give the table of the metric's scores")
     if column == NONE:
         return world
-    of, state = (
-        told_columns.told(columns),
-        files.regular(file, legible(file), remedy="give the table of the metric's scores"),
-    )
     if sha256 is not None:
         files.refuse_change(files.digest(file), sha256, legible(file))
     if column == MADE_UP:

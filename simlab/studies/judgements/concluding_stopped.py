@@ -40,7 +40,7 @@ def conclude_stopped(prepared: Prepared, collected: Collected) -> dict[str, Arra
         "standard_error": estimates.sd,
         "low": ended.low,
         "high": ended.high,
-        "skewed": np.zeros(len(y), bool) if estimates.skewed is None else estimates.skewed,
+        "skewed": np.zeros(len(y), bool) if _own(ended) or estimates.skewed is None else estimates.skewed,
         "baseline": alone.value,
         "baseline_width": alone.high - alone.low,
         **_contrasts(prepared, estimates, ended),
@@ -85,11 +85,16 @@ def _whole(parts: list[Estimates], name: str) -> Array | None:
     return None if any(getattr(part, name) is None for part in parts) else _row(parts, name)
 
 
+def _own(ended: Ended) -> bool:
+    """Tell whether the rule has intervals of its own, which hold whatever the shape of judgements is."""
+    return not np.isnan(ended.claim_low).any()
+
+
 def _contrasts(prepared: Prepared, estimates: Estimates, ended: Ended) -> dict[str, Array]:
     gap = differences(estimates.value)
     gap[np.abs(gap) < SLACK] = 0.0
     errors = pair_errors(estimates, shared=prepared.design["shared_inputs"])
-    if np.isnan(ended.claim_low).any():
+    if not _own(ended):
         p_value = np.minimum(two_sided(gap, errors) * ended.looks, 1.0)
         reach = quantile(1 - prepared.interval_level / ended.looks / 2, errors) * errors.se
         return {
