@@ -592,7 +592,7 @@ def detect(
     form: Format = "table",
     save: Save = None,
 ) -> None:
-    """Tell which difference between two systems, or several, is measurable.
+    """Tell which difference between systems is measurable.
 
     Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
     alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality); n_systems,

@@ -64,6 +64,7 @@ def _frame(frame: Frame) -> dict[str, Any]:
         "document": plain(frame.document),
         "bucket": plain(frame.bucket),
         "seats": plain(_seats(frame)),
+        **({"items": list(frame.item_names)} if frame.item_names else {}),
     }
 
 
@@ -123,13 +124,17 @@ def _frame_of(held: Any, where: str) -> Frame:
     else:
         rater = seats
     check(rater, where, "seats", shape=(len(systems), len(document), None), low=-1, high=max(len(raters), 1))
-    return Frame(document, bucket, rater, systems, documents, raters, bool(held.get("lower_is_better")))
+    items = _names(held.get("items", []), where, "items")
+    if items and len(items) != len(document):
+        refuse(where, f"names {len(items)} segments and has {len(document)}")
+    return Frame(document, bucket, rater, systems, documents, raters, bool(held.get("lower_is_better")), items)
 
 
 def _names(held: Any, where: str, key: str) -> tuple[str, ...]:
     if not isinstance(held, list) or not all(isinstance(name, str) and name for name in held):
         refuse(where, f"has no names of {key}")
-    if len(set(held)) < len(held) or (key == "systems" and len(held) < 2):
+    # Documents number their segments alike.
+    if (key != "items" and len(set(held)) < len(held)) or (key == "systems" and len(held) < 2):
         refuse(where, f"names {key} that cannot be told apart")
     return tuple(held)
 

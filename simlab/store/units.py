@@ -27,6 +27,7 @@ UNITS: Mapping[str, str] = {
     **dict.fromkeys(("load_entropy_reached", "p_value", "adjusted_p_value", "theta", "p_mean", "p_low", "p_high"), "1"),
     **dict.fromkeys(("reference_p", "true_p", "true_gamma", "true_correlation", "true_efficiency"), "1"),
     **dict.fromkeys(("youden", "youden_low", "youden_high"), "1"),
+    **dict.fromkeys(("judged", "judgements_planned"), "judgements"),
     **dict.fromkeys(("true_human_rho", "true_human_eta", "true_metric_rho", "true_metric_eta"), "1"),
 }
 """Units that are the same in all kinds of studies; measures that are not listed are shares and the like."""
@@ -48,9 +49,11 @@ KEYS: Mapping[str, str] = {
 """Units of keys that are axes."""
 
 SCOPES: Mapping[str, str] = {
-    **dict.fromkeys(("cost", "human_cost", "ratings_used", "ratings_possible", "metric_used"), "in all"),
+    **dict.fromkeys(
+        ("cost", "human_cost", "ratings_used", "ratings_possible", "metric_used", "judgements_planned"), "in all"
+    ),
     **dict.fromkeys(("item_ratings_used", "item_ratings_possible"), "in all"),
-    **dict.fromkeys(("budget_cost", "human_count", "human_ratings", "metric_ratings"), "per system"),
+    **dict.fromkeys(("budget_cost", "human_count", "human_ratings", "metric_ratings", "judged"), "per system"),
     **dict.fromkeys(("used", "rounds"), "per pair"),
 }
 """Whether numbers and prices (outcomes, axes) are those of one system, of one pair, or of a whole campaign."""

@@ -20,7 +20,7 @@ from simlab.types import InputError
 COMPLETED = {
     "sw": ["sweep"],
     "--ver": ["--version"],
-    "sweep item": ["item_grouping"],
+    "sweep item": ["item_grouping", "item_grouping_published"],
     "sweep item_grouping design.gr": ["design.grouping="],
     "run ra": ["raters.", "raters="],
     "run systems.mean": ["systems.mean=", "systems.mean_score="],
@@ -99,7 +99,7 @@ def in_bash(tmp_path: Path, *words: str) -> list[str]:
 def test_bash_gets_what_comes_behind_the_last_equals_sign(tmp_path: Path) -> None:
     assert in_bash(tmp_path, "run", "raters", "=", "cr") == ["crowd_pool"]
     assert in_bash(tmp_path, "run", "raters.noise", "=") == ["fresh", "0.0"]
-    assert in_bash(tmp_path, "sweep", "item") == ["item_grouping"]
+    assert in_bash(tmp_path, "sweep", "item") == ["item_grouping", "item_grouping_published"]
     assert in_bash(tmp_path, "query", "some_folder") == []
 
 

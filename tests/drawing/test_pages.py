@@ -164,7 +164,7 @@ def test_metrics_without_scores_are_named_with_where_and_why() -> None:
 
 def test_pass_rates_have_a_column_for_each_number_of_references() -> None:
     row = {"corruption": "neg", "kind": "altering", "metric": "bleu", "pass_rate": 0.5, "low": 0.1, "high": 1.0}
-    rows = [{**row, "references": r, "n": r, "zero_passes": r - 1, "unscored": 0} for r in (1, 2)]
+    rows = [{**row, "references": r, "n": r, "zero_passes": r - 1, "near_ties": 0, "unscored": 0} for r in (1, 2)]
     lines = pass_rates.table(rows, 0.15).splitlines()
     assert lines[0].split()[-5:] == ["1", "reference", "2", "references", "n"]
     assert ".500 (.100 to 1)" in lines[1]

@@ -63,8 +63,8 @@ def drawn_differences(
     Raises InputError for a plan that cannot be, fewer than 2 draws, and a `difference` that no other alpha can have.
 
     >>> one = drawn_differences(Plan([0, 100], 1000, 0.7, 0.7, 0.6), draws=20)
-    >>> one.epsilon.mean(-1).round(2).tolist()
-    [0.11, 0.09]
+    >>> one.epsilon.mean(-1).round(3).tolist()
+    [0.109, 0.085]
     """
     if draws < 2:
         raise InputError(f"draws={draws} is fewer than 2; an error needs at least two draws")

@@ -36,7 +36,7 @@ class Among(NamedTuple):
 
     >>> eight = Among(8)
     >>> round(eight.level(0.05), 5), round(eight.power(0.8), 2), round(Among(8, find="all").power(0.8), 3)
-    (0.00243, 0.8, 0.987)
+    (0.00244, 0.8, 0.979)
     """
 
     n_systems: int = 2

@@ -34,6 +34,8 @@ REFERENCES = {
     "Statistics 6, 65-70.",
     "Lan and DeMets 1983": "Lan, K. K. G. and DeMets, D. L. (1983). Discrete sequential boundaries for clinical "
     "trials. Biometrika 70, 659-663.",
+    "Mnih et al. 2008": "Mnih, V., Szepesvári, C. and Audibert, J.-Y. (2008). Empirical Bernstein stopping. ICML 2008, "
+    "672-679.",
     "O'Hagan et al. 2005": "O'Hagan, A., Stevens, J. W. and Campbell, M. J. (2005). Assurance in clinical trial "
     "design. Pharmaceutical Statistics 4, 187-201.",
     "Ramdas et al. 2023": "Ramdas, A., Grünwald, P., Vovk, V. and Shafer, G. (2023). Game-theoretic statistics and "
@@ -121,6 +123,20 @@ METHODS = {
     ),
     "bradley_terry": Method("scores of systems are those of a Bradley-Terry model", ("Bradley and Terry 1952",)),
     "sample_mean": Method("a system's mean is that of the human judgements"),
+    "fixed_width": Method(
+        "judging of a system ended once its interval was narrow enough, the level shared among looks"
+    ),
+    "bernstein_width": Method(
+        "judging of a system ended once its empirical Bernstein interval was narrow enough", ("Mnih et al. 2008",)
+    ),
+    "betting_width": Method(
+        "judging of a system ended once its betting confidence sequence was narrow enough",
+        ("Waudby-Smith and Ramdas 2024",),
+    ),
+    "ppi_width": Method(
+        "judging of a system ended once a betting confidence sequence of what a metric leaves open was narrow enough",
+        ("Waudby-Smith and Ramdas 2024",),
+    ),
     "wilson": Method("intervals of shares are Wilson's", ("Wilson 1927",)),
     "ppi": Method("human means were corrected by a metric (PPI++)", ("Angelopoulos et al. 2023",)),
     "control_variates": Method("human means were corrected by a metric as a control variate"),
