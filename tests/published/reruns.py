@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,11 +28,15 @@ class Found(NamedTuple):
     mcse: float
     clusters: int
 
-    def error(self) -> float:
-        """Return how far the truth may lie off, by the t interval of so many units."""
-        if self.clusters < 2 or not self.mcse > 0:
+    def error(self, claimed: float) -> float:
+        """Return how far the truth may lie off, by the t interval of so many units.
+
+        Where all units agree, as they do about what is rare, the error is that of a share as it is claimed.
+        """
+        if self.clusters < 2:
             return 0.0
-        return float(stats.t.ppf(CONFIDENCE, self.clusters - 1)) * self.mcse
+        mcse = self.mcse or math.sqrt(max(claimed * (1 - claimed), 0.0) / self.clusters)
+        return float(stats.t.ppf(CONFIDENCE, self.clusters - 1)) * mcse
 
 
 def cells(claims: Iterable[Claim]) -> Iterator[list[Claim]]:

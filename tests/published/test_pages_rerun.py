@@ -38,7 +38,7 @@ def test_a_page_says_so(page: str, says: str, sweep: str, stated: tuple[Claim, .
 def test_a_cell_of_a_page_holds_at_a_small_size(page: str, says: str, sweep: str, stated: tuple[Claim, ...]) -> None:
     first = next(cells(stated))
     for claim, found in zip(first, rerun(sweep, first, full=False), strict=True):
-        assert abs(found.value - claim.value) <= claim.within + found.error(), (claim, found)
+        assert abs(found.value - claim.value) <= claim.within + found.error(claim.value), (claim, found)
 
 
 @pytest.mark.parametrize(("page", "says", "sweep", "stated"), LONG)
