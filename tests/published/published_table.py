@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 DOCS = Path(__file__).parents[2] / "docs" / "published.md"
 sys.path[:0] = [str(Path(__file__).parents[2])]
 
@@ -60,11 +62,14 @@ def _table(listed: Sequence[Row]) -> Iterator[str]:
 def _ours(row: Row) -> str:
     if not isinstance(row.ours, float | int) or row.within is None:
         return "-" if row.ours is None else str(row.ours)
-    return f"{_number(row.ours)} ± {row.within:g}"
+    return _number(row.ours) + (f" ± {_number(row.within)}" if row.within else "")
 
 
 def _number(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
+    """Write a number without an exponent."""
+    return (
+        value if isinstance(value, str) else np.format_float_positional(value, precision=4, fractional=False, trim="-")
+    )
 
 
 def _by(row: Row) -> str:
