@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -20,6 +21,7 @@ def stream(seed: int, *path: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=words)))
 
 
+@lru_cache(maxsize=2**12, typed=True)
 def _words(part: str | int) -> tuple[int, int]:
     digest = blake2b(f"{type(part).__name__}:{part}".encode(), digest_size=8).digest()
     return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")
