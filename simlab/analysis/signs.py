@@ -6,7 +6,7 @@ import numpy as np
 
 from simlab.types import Floats
 
-_OF_BYTE: Floats = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+_OF_BYTE: Floats = np.where(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1), -1.0, 1.0)
 """The eight signs of each byte."""
 
 
