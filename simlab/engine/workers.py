@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from simlab.engine.addresses import Address, Finished, pack
 from simlab.engine.limits import OUT_OF_MEMORY, Limits, bound_memory, start_clock, stop_clock
+from simlab.engine.threads import one_thread
 from simlab.types import Array, Place
 
 HEARTBEAT_SECONDS = 0.5
@@ -45,7 +45,7 @@ def work(block: BlockFunction, config: Config, address: Address) -> Finished:
     """
     try:
         # What is no number fails its campaign and says so; numpy's warnings would say it again, without the address.
-        with threadpool_limits(1), np.errstate(all="ignore"):
+        with one_thread(), np.errstate(all="ignore"):
             done = block(config, address.places)
         failures = tuple((address.first + index, _line(reason)) for index, reason in done.failures)
         return Finished(address, pack(done.arrays), failures=failures)
