@@ -87,9 +87,9 @@ def run(
     with ledger.writing(folder) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version)
         entering("running blocks")
-        fitting = Fitting(block or study_block(), _systems(taken.entries))
+        fitting = Fitting(block or study_block(), n_systems(taken.entries))
         if taken.tasks:
-            _carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
+            carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
         if taken.unsampled:
             withdraw_what_does_not_come_again(taken.unsampled, book, fitting, processes, limits_of(engine_of(sweep)))
             # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
@@ -167,15 +167,16 @@ def study_block() -> BlockFunction:
     return run_block
 
 
-def _systems(entries: Sequence[Entry]) -> int | None:
+def n_systems(entries: Sequence[Entry]) -> int | None:
     """Count the systems of all cells; None where they differ."""
     counts = {len(entry.systems) for entry in entries}
     return counts.pop() if len(counts) == 1 else None
 
 
-def _carry_out(
+def carry_out(
     tasks: Sequence[Task], book: Ledger, block: Fitting, jobs: int, engine: Mapping[str, Any], quiet: bool
 ) -> None:
+    """Carry out blocks in worker processes, and keep each as it is finished."""
     total = sum(task.address.count for task in tasks)
     # Only where cells have different numbers of systems is a block looked at twice.
     sizes = {} if block.n_systems else {entry.cell: len(entry.systems) for entry in book.entries()}
