@@ -278,11 +278,17 @@ def plot(
         Path | None, typer.Option(metavar="FILE", help="Write .png, .svg or .pdf; DIR/figure.png by default.")
     ] = None,
     measure: Measure = None,
+    convergence: Annotated[
+        bool, typer.Option("--convergence", help="Draw how the measure settled as campaigns were carried out.")
+    ] = False,
 ) -> None:
-    """Draw the figure of a sweep; print the name of its file."""
+    """Draw the figure of a sweep; print the name of its file.
+
+    With --convergence: values, and errors against campaigns, of each cell; written to DIR/convergence.png.
+    """
     from simlab.commands import plot as figures
 
-    drawn = figures.answer(*_store(where), out, measure)
+    drawn = figures.answer(*_store(where), out, measure, settled=convergence)
     print(drawn.file)
     raise typer.Exit(drawn.code)
 

@@ -15,8 +15,7 @@ from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Entry
 from simlab.engine.limits import Limits
-from simlab.engine.pool import Task
-from simlab.engine.workers import BlockFunction, BlockLike, Config
+from simlab.engine.workers import BlockFunction, BlockLike, Config, Task
 from simlab.studies.worlds import address
 from simlab.types import Array, Place
 
@@ -63,11 +62,12 @@ def world_in_studies(block: BlockFunction, entries: Sequence[Entry], jobs: int, 
     shared = {entry.cell: sharing[address(entry.config)] for entry in chosen}
     ratios: list[float] = []
 
-    def note(finished: Finished) -> None:
-        if not finished.failed:
-            whole, study = unpack(finished.payload)["took"]
-            world = max(whole - study, 0.0) / shared[finished.address.cell]
-            ratios.append((world + BLOCK_SECONDS) / max(study, 1e-4))
+    def note(finished: Sequence[Finished]) -> None:
+        for one in finished:
+            if not one.failed:
+                whole, study = unpack(one.payload)["took"]
+                world = max(whole - study, 0.0) / shared[one.address.cell]
+                ratios.append((world + BLOCK_SECONDS) / max(study, 1e-4))
 
     dispatch(Stopwatch(block), tasks, jobs, limits, note)
     return coarse(median(ratios)) if ratios else 1.0

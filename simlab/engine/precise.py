@@ -34,11 +34,10 @@ from simlab.engine.costs import world_in_studies
 from simlab.engine.failures import failures
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.limits import limits_of
-from simlab.engine.pool import Task
 from simlab.engine.preparing import Job, engine_of, jobs_of, prepare, refuse_too_large
 from simlab.engine.replaying import withdraw_what_does_not_come_again
-from simlab.engine.run import Summary, carry_out, missing, n_systems, study_block, take_in
-from simlab.engine.workers import BlockFunction
+from simlab.engine.run import Summary, carry_out, fitting_of, missing, take_in
+from simlab.engine.workers import BlockFunction, Task
 from simlab.measures.precision import LEAST_CLUSTERS
 from simlab.messages import duration
 from simlab.supervision import entering
@@ -113,7 +112,7 @@ def run(
     _refuse_too_few(first, sweep.until)
     with ledger.writing(folder) as book:
         taken = take_in(first, job, book, allow_version=allow_version)
-        fitting = Fitting(block or study_block(), n_systems(taken.entries))
+        fitting = fitting_of(block, taken.entries)
         shared = (first, sweep.until, job, book, taken.entries, fitting, processes, look, quiet, began, alone, sets)
         rounds = _Rounds(*shared)
         entering("running blocks")

@@ -26,7 +26,7 @@ from simlab.types import Floats
 LEAST_CLUSTERS = 30
 NORMAL_ENOUGH = 25
 """So many clusters, times the squared skewness, and a mean is as good as normal."""
-HALF_WIDTHS = 4.0
+HALF_WIDTHS = 4
 """A 95 % interval is as wide as so many errors."""
 AHEAD = 1.05
 """So much more is asked for than the error found says: half the errors are found too small."""
@@ -85,8 +85,8 @@ def normal(influence: Floats) -> int:
     spread = float(np.mean(centred**2))
     if spread <= EXACT**2:
         return 0
-    skewness = float(np.mean(centred**3)) / spread**1.5
-    return math.ceil(NORMAL_ENOUGH * skewness**2)
+    skewness = float(np.mean(centred**3) / spread**1.5)
+    return math.ceil(NORMAL_ENOUGH * skewness * skewness)
 
 
 def gap(first: Floats, second: Floats) -> tuple[Floats, int]:

@@ -39,8 +39,8 @@ class Sample(NamedTuple):
 
     def take(self, chosen: Ints) -> Sample:
         """Take outputs `[system, k]`."""
-        said = None if self.said is None else np.take_along_axis(self.said, chosen, axis=1)
-        return Sample(np.take_along_axis(self.score, chosen, axis=1), said)
+        system = np.arange(len(chosen))[:, None]
+        return Sample(self.score[system, chosen], None if self.said is None else self.said[system, chosen])
 
 
 class Needs(NamedTuple):
@@ -186,7 +186,7 @@ class Judgements:
         judges, (n_systems, n) = self.judges, score.shape
         deals = [rng.permutation(n) % len(judges.leniency) for _ in range(1 if shared else n_systems)]
         # Which raters get one more than others is random, too.
-        rater = rng.permutation(len(judges.leniency))[np.stack(deals)]
+        rater = rng.permutation(len(judges.leniency))[np.array(deals)]
         perceived = score + judges.leniency[rater]
         if judges.noise > 0:
             perceived = perceived + judges.noise * rng.standard_normal(score.shape)
@@ -226,14 +226,18 @@ def chosen_outputs(rng: np.random.Generator, needs: Needs, contest: Contest) -> 
     one that is drawn again counts as another.
     """
     shape, draws = (len(contest.system_names), needs.human), 1 if needs.shared else len(contest.system_names)
-    drawn = [_drawn(rng, needs, contest.n_items, contest.documents.of(contest.n_items)) for _ in range(draws)]
-    chosen, document = (np.broadcast_to(np.stack(part), shape) for part in zip(*drawn, strict=True))
+    of_item = contest.documents.of(contest.n_items)
+    drawn = [_drawn(rng, needs, contest.n_items, of_item) for _ in range(draws)]
+    chosen, document = (np.broadcast_to(np.array(part), shape) for part in zip(*drawn, strict=True))
     return chosen, document
 
 
 def _drawn(rng: np.random.Generator, needs: Needs, n_items: int, document: Ints) -> tuple[Ints, Ints]:
     """Draw as many items `[n]` as are judged, by whole documents."""
     n_documents, n = int(document[-1]) + 1, needs.human
+    if n_documents == n_items:
+        order = rng.integers(n_documents, size=n) if needs.replacement else rng.permutation(n_documents)
+        return order[:n], np.arange(n)
     size = np.bincount(document)
     if needs.replacement:
         # As many documents as suffice if all were as short as the shortest one.
