@@ -103,7 +103,7 @@ class Remembered:
 
     def _draw(self, *call: Any) -> np.ndarray[Any, Any]:
         if self._at is None:
-            return _called(self._alone(), call)
+            return np.asarray(_called(self._alone(), call))
         if call not in self._at.after:
             rng, self._at.rng = self._at.rng or self._brought_here(), None
             drawn = np.asarray(_called(rng, call))
