@@ -194,6 +194,23 @@ class Ledger:
             with self._transaction():
                 self._put("store", BEHIND)
 
+    def ask(self, grown: Mapping[str, Any], sizes: Mapping[str, tuple[int, int]]) -> None:
+        """Take in what the folder will declare, and how many worlds and studies are wanted of cells it knows."""
+        with self._transaction():
+            self._put("sweep", grown)
+            self._put("store", BEHIND)
+            self._insert("OR IGNORE", "asked", ((cell, *size) for cell, size in sizes.items()))
+
+    def note_goal(self, goal: Mapping[str, Any]) -> None:
+        """Keep to which worlds and studies a run to a precision is on its way."""
+        with self._transaction():
+            self._put("goal", goal)
+
+    def goal(self) -> dict[str, Any] | None:
+        """Return to which worlds and studies a run to a precision was on its way; None where there was none."""
+        kept: dict[str, Any] | None = None if self.is_damaged("goal") else self._get("goal")
+        return kept
+
     def give_up(self, records: Sequence[Record]) -> None:
         """Delete rows that are damaged; the command that knows what they were writes them anew.
 

@@ -86,9 +86,9 @@ def run(
     with ledger.writing(folder) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version)
         entering("running blocks")
-        fitting = _fitting(block, taken.entries)
+        fitting = fitting_of(block, taken.entries)
         if taken.tasks:
-            _carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
+            carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
         if taken.unsampled:
             withdraw_what_does_not_come_again(taken.unsampled, book, fitting, processes, limits_of(engine_of(sweep)))
             # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
@@ -176,7 +176,7 @@ def study_block() -> BlockFunction:
     return run_block
 
 
-def _fitting(block: BlockFunction | None, entries: Sequence[Entry]) -> Fitting:
+def fitting_of(block: BlockFunction | None, entries: Sequence[Entry]) -> Fitting:
     """Return the function that carries out blocks: those of studies unless another is given."""
     n_systems = _systems(entries)
     if block is not None:
@@ -192,9 +192,10 @@ def _systems(entries: Sequence[Entry]) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
-def _carry_out(
+def carry_out(
     tasks: Sequence[Task], book: Ledger, block: Fitting, jobs: int, engine: Mapping[str, Any], quiet: bool
 ) -> None:
+    """Carry out blocks in worker processes, and keep each as it is finished."""
     total = sum(task.address.count for task in tasks)
     # Only where cells have different numbers of systems is a block looked at twice.
     sizes = {} if block.n_systems else {entry.cell: len(entry.systems) for entry in book.entries()}
