@@ -123,7 +123,6 @@ def run(
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
             notes += tuple(finish(book))
-            book.mark_laid()
         campaigns = sum(task.address.count for task in rounds.done)
         did = (len(taken.entries), len(rounds.done), campaigns, time.monotonic() - began, taken.torn)
         return Summary(*did, failures(book), book.failed_designs(), notes)

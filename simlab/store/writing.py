@@ -11,17 +11,19 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlab.engine.continuation import CROSSED
-from simlab.engine.ledger import Ledger
-from simlab.engine.provenance import CHANGED
+from simlab.engine.ledger import Laid, Ledger
+from simlab.engine.provenance import CHANGED, installation
+from simlab.parts import is_own, target_of
 from simlab.store import readme, units
 from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
-from simlab.store.folder import NEW, laying, settle, take_place
+from simlab.store.folder import NEW, content, laying, settle, take_place
 from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, slabs, spread
 from simlab.store.measures import (
     Computed,
@@ -62,12 +64,15 @@ class Survey:
 
 
 def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, command: str = "") -> list[str]:
-    """Lay the store of a ledger in the ledger's folder, and beside it a page for readers.
+    """Lay the store of a ledger in the ledger's folder, unless it lies there, and beside it a page for readers.
 
     `command` is what asked for the sweep; the page names it. Returns a line, or none, for a page that could not be
     written; raises InputError where the disk does not take the store.
     """
-    lay_store(book, measures, labels or {})
+    settle(book.folder)
+    laid = _laid(book, measures, labels or {})
+    if not (book.laid() and laid.measures and laid.content and laid == book.laid_as()):
+        lay_store(book, measures, labels or {})
     return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command))
 
 
@@ -77,6 +82,18 @@ def lay_store(book: Ledger, measures: Measures, labels: Labels) -> None:
     with laying(book.folder):
         lay_kept(book.folder / NEW, book, grid(book), measures, labels)
         take_place(book.folder)
+        book.mark_laid(_laid(book, measures, labels))
+
+
+def _laid(book: Ledger, measures: Measures, labels: Labels) -> Laid:
+    """Name what a store is laid from, and what lies there; measures by parts and keys, those of plug-ins by nobody."""
+    named = [
+        [name, target_of(one.func), one.args, one.keywords, labels.get(name)]
+        for name, one in measures.items()
+        if isinstance(one, partial) and is_own({"_target_": target_of(one.func)})
+    ]
+    own = json.dumps(named, default=repr) if len(named) == len(measures) else ""
+    return Laid(installation(), own, book.state(), content(book.folder) or "")
 
 
 def lay_kept(
