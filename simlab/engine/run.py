@@ -19,12 +19,11 @@ from simlab.engine.dispatch import dispatch
 from simlab.engine.failures import Failure, failures
 from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.limits import limits_of
-from simlab.engine.pool import Task
 from simlab.engine.preparing import Job, engine_of, jobs_of, prepare, refuse_too_large
 from simlab.engine.progress import progress
 from simlab.engine.provenance import LOST, mixture, provenance, refuse_other_numbers
 from simlab.engine.replaying import withdraw_what_does_not_come_again
-from simlab.engine.workers import BlockFunction
+from simlab.engine.workers import BlockFunction, Task
 from simlab.supervision import entering
 from simlab.types import Place
 
@@ -87,7 +86,7 @@ def run(
     with ledger.writing(folder) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version)
         entering("running blocks")
-        fitting = Fitting(block or study_block(), _systems(taken.entries))
+        fitting = _fitting(block, taken.entries)
         if taken.tasks:
             _carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
         if taken.unsampled:
@@ -148,16 +147,18 @@ def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
 
 
 def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry]) -> list[Task]:
-    """Cut what is not finished into blocks, world by world: a worker keeps a world for the next cell's block."""
+    """Cut what is not finished into blocks, world by world, the same studies of all cells in a row."""
     size = engine_of(sweep)["block"]
     cells = {entry.cell: entry.config for entry in entries}
-    return [
+    tasks = [
         Task(Address(cell, world, first, count, pool, draw), config)
         for world, pool, draw in itertools.product(*map(range, (sweep.worlds, sweep.pools, sweep.document_draws)))
         for cell, config in cells.items()
         for gap in (book.missing(cell, Place(world, pool, draw), sweep.studies) if book else [(0, sweep.studies)])
         for first, count in cut(gap, size)
     ]
+    # What cells share of a study is worked out once while it is carried out in all of them.
+    return sorted(tasks, key=lambda task: (*task.address.places[0][:3], task.address.first, task.address.count))
 
 
 def study_block() -> BlockFunction:
@@ -165,6 +166,16 @@ def study_block() -> BlockFunction:
     from simlab.studies.blocks import run_block
 
     return run_block
+
+
+def _fitting(block: BlockFunction | None, entries: Sequence[Entry]) -> Fitting:
+    """Return the function that carries out blocks: those of studies unless another is given."""
+    n_systems = _systems(entries)
+    if block is not None:
+        return Fitting(block, n_systems)
+    from simlab.studies.bundles import run_blocks
+
+    return Fitting(study_block(), n_systems, run_blocks)
 
 
 def _systems(entries: Sequence[Entry]) -> int | None:
@@ -181,8 +192,9 @@ def _carry_out(
     sizes = {} if block.n_systems else {entry.cell: len(entry.systems) for entry in book.entries()}
     with progress(total, quiet=quiet) as advance:
 
-        def accept(finished: Finished) -> None:
-            book.record(refused(finished, sizes))
-            advance(finished.address.count)
+        def accept(finished: Sequence[Finished]) -> None:
+            for one in finished:
+                book.record(refused(one, sizes))
+            advance(sum(one.address.count for one in finished))
 
         dispatch(block, tasks, jobs, limits_of(engine), accept)

@@ -18,9 +18,8 @@ from simlab.engine import ledger
 from simlab.engine import run as engine
 from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.continuation import cell_key
-from simlab.engine.dispatch import Task
 from simlab.engine.replaying import ONE_IN, difference, replayed, sample, study_of
-from simlab.engine.workers import BlockFunction, work
+from simlab.engine.workers import BlockFunction, Task, work
 from simlab.studies.blocks import run_block
 from simlab.types import Place
 
