@@ -75,7 +75,9 @@ def test_a_store_of_one_cell_and_one_without_any_error_are_drawn(tmp_path: Path)
 
 
 def test_more_lines_than_can_be_told_apart_are_refused() -> None:
-    with pytest.raises(InputError, match="22 lines for documents, more than 21; choose values, for example documents=0"):
+    with pytest.raises(
+        InputError, match="22 lines for documents, more than 21; choose values, for example documents=0"
+    ):
         convergence.draw(store({"documents": list(range(22))}))
     with pytest.raises(InputError, match="13 panels for seed"):
         convergence.draw(store({"seed": list(range(13)), "documents": [10, 30]}))
