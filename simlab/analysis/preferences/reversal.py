@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from simlab.analysis.preferences import lines
-from simlab.analysis.preferences.gammas import FARTHEST, curves, gammas, slopes
+from simlab.analysis.preferences.gammas import curves, gammas, slopes
 from simlab.rng import stream
 from simlab.types import Array, Floats
 
