@@ -34,7 +34,7 @@ from simlab.engine.costs import world_in_studies
 from simlab.engine.failures import failures
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.limits import limits_of
-from simlab.engine.preparing import Job, engine_of, jobs_of, prepare, refuse_too_large
+from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.run import Summary, carry_out, fitting_of, missing, take_in
 from simlab.engine.workers import BlockFunction, Task
@@ -108,7 +108,7 @@ def run(
     began, processes, sets = time.monotonic(), jobs_of(sweep, jobs), _sets(sweep)
     alone = is_one_world(sweep)
     first = _sized(sweep, 1, 1 if alone else _first_studies(sweep, sets))
-    job = prepare(first, check, processes)
+    job = prepare(first, check, processes, known_in(folder))
     _refuse_too_few(first, sweep.until)
     with ledger.writing(folder) as book:
         taken = take_in(first, job, book, allow_version=allow_version)
