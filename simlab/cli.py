@@ -24,6 +24,7 @@ from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
 from simlab.commands.flags import (
     AllowVersion,
+    AtMost,
     Better,
     Cfg,
     Columns,
@@ -40,6 +41,7 @@ from simlab.commands.flags import (
     Overrides,
     People,
     Plugins,
+    Precision,
     Quick,
     Save,
     Scale,
@@ -120,6 +122,8 @@ def run(
     plugins: Plugins = None,
     form: Format = "table",
     save: Save = None,
+    precision: Precision = None,
+    at_most: AtMost = None,
     allow_version: AllowVersion = False,
     force: Force = False,
 ) -> None:
@@ -131,10 +135,12 @@ def run(
     from simlab.commands import run as runs
     from simlab.commands import show_config
     from simlab.config.groups import own_options
+    from simlab.config.sweepfile import with_until
 
     _check_answered(form, save, nothing_run=bool(cfg) or dry_run)
     with own_options(config_dir):
         declared, changes = show_config.run_of(overrides or [], multirun=multirun, plugins=plugins or [])
+        declared = with_until(declared, precision, at_most)
         if cfg:
             print(show_config.job(declared, changes, quick=quick, plugins=plugins or []))
             return
@@ -168,6 +174,8 @@ def sweep(
     plugins: Plugins = None,
     form: Format = "table",
     save: Save = None,
+    precision: Precision = None,
+    at_most: AtMost = None,
     allow_version: AllowVersion = False,
     force: Force = False,
 ) -> None:
@@ -180,16 +188,19 @@ def sweep(
     from simlab.commands import sweep as sweeps
     from simlab.config import load_sweep
     from simlab.config.groups import own_options
+    from simlab.config.sweepfile import with_until
 
     _check_answered(form, save, nothing_run=bool(cfg) or dry_run)
     with own_options(config_dir):
         changes = overrides or []
+        declared = with_until(load_sweep(name), precision, at_most)
         if cfg:
-            print(show_config.job(load_sweep(name), changes, quick=quick, plugins=plugins or []))
+            print(show_config.job(declared, changes, quick=quick, plugins=plugins or []))
             return
         _end(
             sweeps.answer(
                 name,
+                declared,
                 changes,
                 out=out,
                 jobs=jobs,
@@ -267,11 +278,17 @@ def plot(
         Path | None, typer.Option(metavar="FILE", help="Write .png, .svg or .pdf; DIR/figure.png by default.")
     ] = None,
     measure: Measure = None,
+    convergence: Annotated[
+        bool, typer.Option("--convergence", help="Draw how the measure settled as campaigns were carried out.")
+    ] = False,
 ) -> None:
-    """Draw the figure of a sweep; print the name of its file."""
+    """Draw the figure of a sweep; print the name of its file.
+
+    With --convergence: values, and errors against campaigns, of each cell; written to DIR/convergence.png.
+    """
     from simlab.commands import plot as figures
 
-    drawn = figures.answer(*_store(where), out, measure)
+    drawn = figures.answer(*_store(where), out, measure, settled=convergence)
     print(drawn.file)
     raise typer.Exit(drawn.code)
 

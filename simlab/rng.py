@@ -9,8 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from simlab.types.arrays import Array
-
 HELD = 24_000_000
 """Bytes of numbers that a process holds for those who draw them again."""
 PLACE = 500
@@ -59,7 +57,7 @@ class _Drawn:
     __slots__ = ("after", "rng")
 
     def __init__(self, rng: np.random.Generator | None) -> None:
-        self.after: dict[tuple[Any, ...], tuple[Array, _Drawn]] = {}
+        self.after: dict[tuple[Any, ...], tuple[np.ndarray[Any, Any], _Drawn]] = {}
         self.rng = rng
 
 
@@ -84,26 +82,26 @@ class Remembered:
         first, self._spawned = self._spawned, self._spawned + n_children
         return [Remembered(self._seed, (*self._words, k)) for k in range(first, self._spawned)]
 
-    def standard_normal(self, size: Any = None) -> Array:
+    def standard_normal(self, size: Any = None) -> np.ndarray[Any, Any]:
         """Draw standard normal deviates."""
         return self._draw("standard_normal", size)
 
-    def random(self, size: Any = None) -> Array:
+    def random(self, size: Any = None) -> np.ndarray[Any, Any]:
         """Draw uniform numbers from 0 to 1."""
         return self._draw("random", size)
 
-    def permutation(self, x: int) -> Array:
+    def permutation(self, x: int) -> np.ndarray[Any, Any]:
         """Draw an order of the first x whole numbers."""
         return self._draw("permutation", x)
 
-    def integers(self, low: int, high: int | None = None, size: Any = None) -> Array:
+    def integers(self, low: int, high: int | None = None, size: Any = None) -> np.ndarray[Any, Any]:
         """Draw whole numbers."""
         return self._draw("integers", low, high, size)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._alone(), name)
 
-    def _draw(self, *call: Any) -> Array:
+    def _draw(self, *call: Any) -> np.ndarray[Any, Any]:
         if self._at is None:
             if self._own is not None:
                 return np.asarray(_called(self._own, call))

@@ -176,28 +176,26 @@ def plot(
     *conditions: Setting,
     measure: str | None = None,
     out: str | os.PathLike[str] | None = None,
+    convergence: bool = False,
     **axes: object,
 ) -> Figure:
     """Draw the figure of a sweep; it is written (.png, .svg or .pdf) only where `out` names a file.
 
-    `store`, `conditions` and `axes` are those of `query`; `measure` takes the place of the figure's own. Returns a
-    matplotlib figure, which `%matplotlib inline` shows. Raises InputError for a store of one cell, for a measure that
-    it does not hold, and for more panels than a page has.
+    `store`, `conditions` and `axes` are those of `query`; `measure` takes the place of the figure's own. With
+    `convergence` the figure shows how the measure settled as campaigns were carried out. Returns a matplotlib figure,
+    which `%matplotlib inline` shows. Raises InputError for a store of one cell (but of its convergence), for a measure
+    that it does not hold or whose error cannot be followed, and for more panels than a page has.
 
     >>> simlab.plot("outputs/item_grouping", measure="power", out="power.svg")  # doctest: +SKIP
     """
     from simlab.commands import stores
-    from simlab.drawing import view
-    from simlab.drawing.figures import files, sweep
-    from simlab.store.beside import with_found
-    from simlab.store.query import with_measures
+    from simlab.commands.plot import drawing
+    from simlab.drawing.figures import files
 
     file = None if out is None else Path(out)
     files.check_suffix(file)
     with mendable(), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
-        held = with_measures(dataset, [measure] if measure else [])
-        held = with_found(held, [view.chosen(held, measure)])
-        return files.write(lambda: sweep.draw(held, measure), file)
+        return files.write(drawing(dataset, measure, settled=convergence), file)
 
 
 @contextmanager

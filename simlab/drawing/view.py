@@ -152,6 +152,12 @@ def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
     return wanted if wanted in held else held[0]
 
 
+def wanted_error(dataset: xr.Dataset, measure: str) -> float | None:
+    """Return the Monte-Carlo standard error that the sweep asks of a measure; None where it asks none."""
+    wanted = declared(dataset).get("precision") or {}
+    return float(wanted["mcse"]) if wanted.get("measure") == measure and "mcse" in wanted else None
+
+
 def axis(dataset: xr.Dataset, name: str) -> str:
     """Return the axis of a name or of a full config key."""
     if not axes_of(dataset):

@@ -107,9 +107,7 @@ def _baseline(prepared: Prepared, judged: Judged, campaigns: Sequence[Collected]
     if not enough_for_baseline(judged.y.shape[1], campaigns[0].known.get("outputs_per_document", 1)):
         return {}
     rng = campaigns[0].streams("estimator")
-    mean = split(
-        sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level), len(campaigns)
-    )
+    mean = split(sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level), len(campaigns))
     return dict(zip(BASELINE, (mean.value, mean.high - mean.low), strict=True))
 
 
