@@ -9,8 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from simlab.types.arrays import Array
-
 HELD = 24_000_000
 """Bytes of numbers that a process holds for those who draw them again."""
 PLACE = 500
@@ -38,12 +36,12 @@ def remembered(seed: int, *path: str | int) -> np.random.Generator:
     return cast(np.random.Generator, Remembered(seed, address(*path)))
 
 
+@lru_cache(2**12, typed=True)
 def address(*path: str | int) -> tuple[int, ...]:
     """Return the words that a path is hashed to."""
     return tuple(word for part in path for word in _words(part))
 
 
-@lru_cache(2**14, typed=True)
 def _words(part: str | int) -> tuple[int, int]:
     digest = blake2b(f"{type(part).__name__}:{part}".encode(), digest_size=8).digest()
     return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")
@@ -59,7 +57,7 @@ class _Drawn:
     __slots__ = ("after", "rng")
 
     def __init__(self, rng: np.random.Generator | None) -> None:
-        self.after: dict[tuple[Any, ...], tuple[Array, _Drawn]] = {}
+        self.after: dict[tuple[Any, ...], tuple[np.ndarray[Any, Any], _Drawn]] = {}
         self.rng = rng
 
 
@@ -75,7 +73,7 @@ class Remembered:
     def __init__(self, seed: int, words: tuple[int, ...]) -> None:
         self._seed, self._words = seed, words
         self._calls: list[tuple[Any, ...]] = []
-        self._at: _Drawn | None = _held.find(seed, words)
+        self._at: _Drawn | None = None
         self._own: np.random.Generator | None = None
         self._spawned = 0
 
@@ -84,28 +82,30 @@ class Remembered:
         first, self._spawned = self._spawned, self._spawned + n_children
         return [Remembered(self._seed, (*self._words, k)) for k in range(first, self._spawned)]
 
-    def standard_normal(self, size: Any = None) -> Array:
+    def standard_normal(self, size: Any = None) -> np.ndarray[Any, Any]:
         """Draw standard normal deviates."""
         return self._draw("standard_normal", size)
 
-    def random(self, size: Any = None) -> Array:
+    def random(self, size: Any = None) -> np.ndarray[Any, Any]:
         """Draw uniform numbers from 0 to 1."""
         return self._draw("random", size)
 
-    def permutation(self, x: int) -> Array:
+    def permutation(self, x: int) -> np.ndarray[Any, Any]:
         """Draw an order of the first x whole numbers."""
         return self._draw("permutation", x)
 
-    def integers(self, low: int, high: int | None = None, size: Any = None) -> Array:
+    def integers(self, low: int, high: int | None = None, size: Any = None) -> np.ndarray[Any, Any]:
         """Draw whole numbers."""
         return self._draw("integers", low, high, size)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._alone(), name)
 
-    def _draw(self, *call: Any) -> Array:
+    def _draw(self, *call: Any) -> np.ndarray[Any, Any]:
         if self._at is None:
-            return _called(self._alone(), call)
+            if self._own is not None:
+                return np.asarray(_called(self._own, call))
+            self._at = _held.find(self._seed, self._words)
         if call not in self._at.after:
             rng, self._at.rng = self._at.rng or self._brought_here(), None
             drawn = np.asarray(_called(rng, call))
@@ -142,11 +142,12 @@ class _Held:
         self._total = 0
 
     def find(self, seed: int, words: tuple[int, ...]) -> _Drawn:
-        if (seed, words) not in self._drawn:
-            self._drawn[seed, words] = _Drawn(None)
+        at = seed, words
+        if at not in self._drawn:
+            self._drawn[at] = _Drawn(None)
             self.grow(seed, words, PLACE)
-        self._drawn.move_to_end((seed, words))
-        return self._drawn[seed, words]
+        self._drawn.move_to_end(at)
+        return self._drawn[at]
 
     def grow(self, seed: int, words: tuple[int, ...], n_bytes: int) -> None:
         # What was let go while somebody drew from it is not held any more.

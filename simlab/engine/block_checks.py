@@ -23,6 +23,7 @@ from simlab.types import DESIGN_FAILED, IMPOSSIBLE, OK, Array, Outcome, Place
 
 NEEDED = ("world", "study", "document_set", "status")
 """What every block has: which campaigns it holds, and what became of them."""
+_TORN = "its checksum does not hold"
 ENDS = (OK, DESIGN_FAILED, IMPOSSIBLE)
 
 
@@ -104,8 +105,14 @@ def refused(finished: Finished, n_systems: Mapping[str, int]) -> Finished:
     return Finished(finished.address, reason=f"the block has {estimate.shape[-1]} systems, its cell {wanted}")
 
 
-def unusable(book: Ledger) -> Iterator[tuple[Row, str]]:
-    """Go through all blocks of a ledger; yield those that cannot be used, and why."""
+def unusable(book: Ledger, *, seen: bool = False) -> Iterator[tuple[Row, str]]:
+    """Go through all blocks of a ledger; yield those that cannot be used, and why.
+
+    Where they were all `seen` before, as they are, they are only held against their checksums.
+    """
+    if seen:
+        yield from ((row, _TORN) for row in book.blocks() if not row.sound)
+        return
     cells = {entry.cell: entry for entry in book.entries()}
     stored = None if book.is_damaged("sweep") else book.declaration()
     declared = {} if stored is None else _declared(stored, cells)
@@ -122,7 +129,7 @@ def unusable(book: Ledger) -> Iterator[tuple[Row, str]]:
 
 def _unusable(row: Row, declared: Declared | None, reached: int) -> str | None:
     if not row.sound:
-        return "its checksum does not hold"
+        return _TORN
     if row.block.address.first < reached:
         return "holds campaigns that another block holds"
     if row.block.failed or declared is None:

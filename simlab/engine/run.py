@@ -19,9 +19,9 @@ from simlab.engine.dispatch import dispatch
 from simlab.engine.failures import Failure, failures
 from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.limits import limits_of
-from simlab.engine.preparing import Job, engine_of, jobs_of, prepare, refuse_too_large
+from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.progress import progress
-from simlab.engine.provenance import LOST, mixture, provenance, refuse_other_numbers
+from simlab.engine.provenance import LOST, installation, mixture, provenance, refuse_other_numbers
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.workers import BlockFunction, Task
 from simlab.supervision import entering
@@ -81,14 +81,14 @@ def run(
     """
     began = time.monotonic()
     processes = jobs_of(sweep, jobs)
-    job = prepare(sweep, check, processes)
+    job = prepare(sweep, check, processes, known_in(folder))
     refuse_too_large(sweep, job)
     with ledger.writing(folder) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version)
         entering("running blocks")
-        fitting = _fitting(block, taken.entries)
+        fitting = fitting_of(block, taken.entries)
         if taken.tasks:
-            _carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
+            carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
         if taken.unsampled:
             withdraw_what_does_not_come_again(taken.unsampled, book, fitting, processes, limits_of(engine_of(sweep)))
             # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
@@ -97,7 +97,6 @@ def run(
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
             notes += tuple(finish(book))
-            book.mark_laid()
         campaigns = sum(task.address.count for task in taken.tasks)
         did = (len(taken.entries), len(taken.tasks), campaigns, time.monotonic() - began, taken.torn)
         return Summary(*did, failures(book), book.failed_designs(), notes)
@@ -111,11 +110,14 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     now, before = provenance(), book.provenance()
     refuse_other_numbers(before, now, str(book.folder), allowed=allow_version)
     grown, entries = fit_in(job, book)
-    mended, torn = book.damaged(), [row for row, _ in unusable(book)]
+    mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=_all_seen(book))]
     if torn:
         book.discard(torn)
     book.admit(grown, entries, sweep.worlds, sweep.studies)
+    book.note_known(installation(), job.keys)
     tasks = missing(sweep, book, entries)
+    if tasks or torn:
+        book.fall_behind()
     if tasks or not before:
         book.note_provenance(now)
     elif before == [LOST]:
@@ -124,6 +126,12 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     mixed = mixture(before, now) if tasks else None
     notes += [f"{book.folder} {mixed}"] if mixed else []
     return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
+
+
+def _all_seen(book: Ledger) -> bool:
+    """Tell whether this simlab has looked at all blocks, as they are, when it last laid the store."""
+    laid = book.laid_as()
+    return laid is not None and (laid.by, laid.state) == (installation(), book.state())
 
 
 def _unsampled(tasks: list[Task], entries: Sequence[Entry], book: Ledger) -> list[Task]:
@@ -168,7 +176,7 @@ def study_block() -> BlockFunction:
     return run_block
 
 
-def _fitting(block: BlockFunction | None, entries: Sequence[Entry]) -> Fitting:
+def fitting_of(block: BlockFunction | None, entries: Sequence[Entry]) -> Fitting:
     """Return the function that carries out blocks: those of studies unless another is given."""
     n_systems = _systems(entries)
     if block is not None:
@@ -184,17 +192,17 @@ def _systems(entries: Sequence[Entry]) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
-def _carry_out(
+def carry_out(
     tasks: Sequence[Task], book: Ledger, block: Fitting, jobs: int, engine: Mapping[str, Any], quiet: bool
 ) -> None:
+    """Carry out blocks in worker processes, and keep each as it is finished."""
     total = sum(task.address.count for task in tasks)
     # Only where cells have different numbers of systems is a block looked at twice.
     sizes = {} if block.n_systems else {entry.cell: len(entry.systems) for entry in book.entries()}
     with progress(total, quiet=quiet) as advance:
 
         def accept(finished: Sequence[Finished]) -> None:
-            for one in finished:
-                book.record(refused(one, sizes))
+            book.record([refused(one, sizes) for one in finished])
             advance(sum(one.address.count for one in finished))
 
         dispatch(block, tasks, jobs, limits_of(engine), accept)

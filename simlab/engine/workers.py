@@ -15,10 +15,10 @@ from itertools import groupby
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from simlab.engine.addresses import Address, Finished, pack
 from simlab.engine.limits import OUT_OF_MEMORY, Limits, bound_memory, start_clock, stop_clock
+from simlab.engine.threads import one_thread
 from simlab.types import Array, Place
 
 HEARTBEAT_SECONDS = 0.5
@@ -73,7 +73,7 @@ def work(block: BlockFunction, config: Config, address: Address) -> Finished:
     Linear algebra runs on one thread here and in the driver: the last bits of a matrix product depend on how many.
     """
     # What is no number fails its campaign and says so; numpy's warnings would say it again, without the address.
-    with threadpool_limits(1), np.errstate(all="ignore"):
+    with one_thread(), np.errstate(all="ignore"):
         return _finished(address, lambda: block(config, address.places))
 
 
@@ -85,7 +85,7 @@ def work_together(block: BlockFunction, tasks: Sequence[Task]) -> list[Finished]
         if len(members) == 1 or not isinstance(block, Together):
             finished += [work(block, task.config, task.address) for task in members]
             continue
-        with threadpool_limits(1), np.errstate(all="ignore"):
+        with one_thread(), np.errstate(all="ignore"):
             ended = block.together([task.config for task in members], places)
         finished += [_finished(task.address, partial(_given, one)) for task, one in zip(members, ended, strict=True)]
     return finished

@@ -108,9 +108,9 @@ def test_a_sample_is_small_spread_over_cells_and_always_the_same(
 def test_blocks_that_failed_are_not_carried_out_again(tmp_path: Path) -> None:
     every = tasks(2, 1, 1)
     with ledger.writing(tmp_path) as book:
-        book.record(Finished(every[0].address, reason="it failed"))
+        book.record([Finished(every[0].address, reason="it failed")])
         assert sample(every, book) == [every[1]]
-        book.record(Finished(every[1].address, reason="it failed"))
+        book.record([Finished(every[1].address, reason="it failed")])
         assert sample(every, book) == []
 
 

@@ -49,7 +49,7 @@ def _apart(contribution: Floats) -> Floats:
 
 
 def two_sided(gap: Floats, errors: PairErrors) -> Floats:
-    """Return p-values of differences `gap[..., pair]`: of a difference without any error 0, without any difference 1."""
+    """Return p-values of differences `gap[..., pair]`: 0 for a difference without an error, 1 for none."""
     known = errors.se > 0
     z = np.divide(np.abs(gap), errors.se, out=np.where(gap != 0, np.inf, 0.0), where=known)
     if errors.freedom is None:
@@ -60,7 +60,7 @@ def two_sided(gap: Floats, errors: PairErrors) -> Floats:
 
 
 def quantile(probability: float, errors: PairErrors) -> Floats:
-    """Return the quantile of the test's law by which errors become bounds of an interval: normal or t, `[..., pair]`."""
+    """Return the quantile of the test's law by which errors become bounds: normal or t, `[..., pair]`."""
     if errors.freedom is None:
         return np.full(errors.se.shape, ndtri(probability))
     return np.asarray(stdtrit(errors.freedom, probability))

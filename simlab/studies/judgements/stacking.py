@@ -43,7 +43,9 @@ def one_on_top(some: Sequence[Judged]) -> Judged:
         some[0],
         y=np.concatenate([one.y for one in some]),
         g=_rows([one.g for one in some]),
-        rest=(rest[0][0], *(np.concatenate(part) for part in list(zip(*rest, strict=True))[1:])) if rest else None,
+        rest=(rest[0][0], np.concatenate([one[1] for one in rest]), np.concatenate([one[2] for one in rest]))
+        if rest
+        else None,
         calibration=_rows([one.calibration for one in some]),
         calibration_parts=_rows([one.calibration_parts for one in some]),
         slope=np.concatenate([one.slope for one in some]),
