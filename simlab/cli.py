@@ -24,6 +24,7 @@ from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
 from simlab.commands.flags import (
     AllowVersion,
+    AtMost,
     Better,
     Cfg,
     Columns,
@@ -40,6 +41,7 @@ from simlab.commands.flags import (
     Overrides,
     People,
     Plugins,
+    Precision,
     Quick,
     Save,
     Scale,
@@ -120,6 +122,8 @@ def run(
     plugins: Plugins = None,
     form: Format = "table",
     save: Save = None,
+    precision: Precision = None,
+    at_most: AtMost = None,
     allow_version: AllowVersion = False,
     force: Force = False,
 ) -> None:
@@ -131,10 +135,12 @@ def run(
     from simlab.commands import run as runs
     from simlab.commands import show_config
     from simlab.config.groups import own_options
+    from simlab.config.sweepfile import with_until
 
     _check_answered(form, save, nothing_run=bool(cfg) or dry_run)
     with own_options(config_dir):
         declared, changes = show_config.run_of(overrides or [], multirun=multirun, plugins=plugins or [])
+        declared = with_until(declared, precision, at_most)
         if cfg:
             print(show_config.job(declared, changes, quick=quick, plugins=plugins or []))
             return
@@ -168,6 +174,8 @@ def sweep(
     plugins: Plugins = None,
     form: Format = "table",
     save: Save = None,
+    precision: Precision = None,
+    at_most: AtMost = None,
     allow_version: AllowVersion = False,
     force: Force = False,
 ) -> None:
@@ -180,16 +188,19 @@ def sweep(
     from simlab.commands import sweep as sweeps
     from simlab.config import load_sweep
     from simlab.config.groups import own_options
+    from simlab.config.sweepfile import with_until
 
     _check_answered(form, save, nothing_run=bool(cfg) or dry_run)
     with own_options(config_dir):
         changes = overrides or []
+        declared = with_until(load_sweep(name), precision, at_most)
         if cfg:
-            print(show_config.job(load_sweep(name), changes, quick=quick, plugins=plugins or []))
+            print(show_config.job(declared, changes, quick=quick, plugins=plugins or []))
             return
         _end(
             sweeps.answer(
                 name,
+                declared,
                 changes,
                 out=out,
                 jobs=jobs,

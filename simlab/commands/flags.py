@@ -27,6 +27,13 @@ AllowVersion = Annotated[
     bool, typer.Option("--allow-version", help="Continue a folder of a simlab that gave other numbers.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Run a fitted world that failed the checks against its pilot.")]
+Precision = Annotated[
+    str | None,
+    typer.Option("--precision", metavar="M=X[,...]", help="Run worlds until the error of M is X; M:difference, too."),
+]
+AtMost = Annotated[
+    str | None, typer.Option("--at-most", metavar="T|N", help="End that after 90s, 10m or 2h, or at N campaigns.")
+]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answer as .json, for reports.")]
 Columns = Annotated[
     str | None,

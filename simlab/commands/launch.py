@@ -207,23 +207,33 @@ def declared(
 
 
 def folder_of(
-    name: str | None, overrides: Sequence[str], out: Path | None, *, quick: bool, plugins: Sequence[str]
+    name: str | None,
+    overrides: Sequence[str],
+    out: Path | None,
+    *,
+    quick: bool,
+    plugins: Sequence[str],
+    precise: bool = False,
 ) -> Path:
     """Return the folder that was named, or else the default one; raise InputError where a file is in its way."""
-    folder = out or default_folder(name, overrides, quick=quick, plugins=plugins)
+    folder = out or default_folder(name, overrides, quick=quick, plugins=plugins, precise=precise)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} cannot be made a folder (File exists); give another --out")
     return folder
 
 
-def default_folder(name: str | None, overrides: Sequence[str], *, quick: bool, plugins: Sequence[str]) -> Path:
+def default_folder(
+    name: str | None, overrides: Sequence[str], *, quick: bool, plugins: Sequence[str], precise: bool = False
+) -> Path:
     """Name the folder of a sweep; what was changed by overrides goes to another one, in whatever order it was given.
+
+    So does what is run to a precision, whichever: its worlds have other numbers of studies.
 
     >>> default_folder("item_grouping", [], quick=False, plugins=[]).as_posix()
     'outputs/item_grouping'
     """
     changes = sorted([*overrides, *(["--quick"] if quick else []), *(f"--plugins={plugin}" for plugin in plugins)])
-    stem = Path(name).stem if name else "run"
+    stem = (Path(name).stem if name else "run") + ("-precise" if precise else "")
     if name and not changes:
         return OUTPUTS / stem
     return OUTPUTS / f"{stem}-{sha256(chr(10).join(changes).encode()).hexdigest()[:8]}"

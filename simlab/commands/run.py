@@ -31,6 +31,6 @@ def answer(
 ) -> launch.Launched:
     """Run what is missing of the cells that are declared, and return their measures."""
     sweep = accepted(compose_sweep(declared, overrides, quick=quick, plugins=plugins), force=force)
-    name = None if declared in (RUN, MULTIRUN) else declared.name
-    folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins)
+    name = None if declared.command in (RUN.command, MULTIRUN.command) else declared.name
+    folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins, precise=declared.precise)
     return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version)

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 from simlab.commands import launch
 from simlab.commands.notes import note
-from simlab.config import accepted, compose_calculation, compose_sweep, load_sweep
+from simlab.config import accepted, compose_calculation, compose_sweep
 
 if TYPE_CHECKING:
+    from simlab.config.sweepfile import Declared
     from simlab.drawing.text.tables import Form
 
 
 def answer(
     name: str,
+    declared: Declared,
     overrides: Sequence[str],
     *,
     out: Path | None,
@@ -30,15 +32,16 @@ def answer(
     force: bool = False,
 ) -> launch.Launched:
     """Run what is missing of a sweep, and return its finding."""
-    if load_sweep(name).calculation:
-        return _calculate(name, overrides, out, quick=quick, dry=dry, form=form, keep=keep)
-    sweep = accepted(compose_sweep(name, overrides, quick=quick, plugins=plugins), force=force)
-    folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins)
+    if declared.calculation:
+        return _calculate(name, declared, overrides, out, quick=quick, dry=dry, form=form, keep=keep)
+    sweep = accepted(compose_sweep(declared, overrides, quick=quick, plugins=plugins), force=force)
+    folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins, precise=declared.precise)
     return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version)
 
 
 def _calculate(
     name: str,
+    declared: Declared,
     overrides: Sequence[str],
     out: Path | None,
     *,
@@ -47,7 +50,7 @@ def _calculate(
     form: Form,
     keep: launch.Keep | None,
 ) -> launch.Launched:
-    calculation = compose_calculation(load_sweep(name), overrides, quick=quick)
+    calculation = compose_calculation(declared, overrides, quick=quick)
     folder = launch.folder_of(name, overrides, out, quick=quick, plugins=[])
     if dry:
         from simlab.drawing.text.forecast import calculated

@@ -7,9 +7,11 @@ a grid of thousands of cells costs a handful of compositions.
 from __future__ import annotations
 
 import itertools
+import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simlab.config import catalogue, groups, recorded
@@ -21,6 +23,7 @@ from simlab.config.sections import check, checked_value
 from simlab.config.settings import Settings, gather, is_axis_of_options, several
 from simlab.config.sweep import Axis, Config, Sweep, put, shared
 from simlab.config.sweepfile import RUN, Declared
+from simlab.config.until import Until, refuse_untold, words
 from simlab.messages import nearest, or_nearest, shown
 from simlab.studies.kind import QUESTION
 from simlab.types import InputError
@@ -65,6 +68,7 @@ def compose_sweep(
     if not quick:
         _check_quick(declared, first, options, plugins)
     base = shared(list(composed.values()), frozenset(axis.key for axis in axes))
+    n_cells = math.prod(len(axis.values) for axis in axes)
     return Sweep(
         name=declared.name,
         aim=declared.aim,
@@ -80,7 +84,19 @@ def compose_sweep(
         composed=composed,
         pools=first["pools"],
         document_draws=first["document_draws"],
+        until=_until(declared.until, settings, first, n_cells),
     )
+
+
+def _until(until: Until | None, settings: Settings, config: Config, n_cells: int) -> Until | None:
+    """Return until when a sweep is run, with the studies of a world where a user fixed them."""
+    if until is None:
+        return None
+    if "worlds" in settings and settings["worlds"].typed:
+        raise InputError(f"worlds={config['worlds']}: a run to a precision takes as many as that needs; leave it out")
+    refuse_untold(until, {key: config[key] for key in ("pools", "document_draws")}, n_cells)
+    fixed = "studies" in settings and settings["studies"].typed
+    return replace(until, studies=config["studies"] if fixed else None)
 
 
 def _check_quick(declared: Declared, config: Config, options: Options, plugins: Sequence[str]) -> None:
@@ -109,7 +125,8 @@ def _composed(
 ) -> dict[tuple[str, ...], Config]:
     """Compose a config for each combination of the options on axes, and patch in the values that are no axis."""
     measures = _measures(declared, settings)
-    for name in measures:
+    wanted = declared.until.measures if declared.until else ()
+    for name in (*measures, *wanted):
         groups.check_option("measure", name, options)
     fixed = {s.key: s.values[0] for s in settings.values() if s.key in options and not s.swept}
     fixed |= {"measure": measures} if measures else {}
@@ -125,6 +142,9 @@ def _composed(
             _patch(setting, list(cells.values()), options, plugins)
     for kind, config in cells.values():
         _settle(config, kind, settings)
+        # The measures of a target are computed whatever else is.
+        for name in wanted:
+            config["measure"].setdefault(name, dict(groups.section_of(options["measure"][name])))
     composed = {combination: config for combination, (_, config) in cells.items()}
     _refuse_other_sizes(list(composed.values()))
     return composed
@@ -266,6 +286,6 @@ def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], k
 
 def _command(declared: Declared, overrides: Sequence[str], quick: bool, plugins: Sequence[str]) -> str:
     """Write the command that asks for this sweep."""
-    words = ["simlab", *declared.command, *overrides]
+    typed = ["simlab", *declared.command, *overrides, *(words(declared.until) if declared.until else [])]
     named = [word for plugin in plugins for word in ("--plugins", plugin)]
-    return shlex.join([*words, *(["--quick"] if quick else []), *groups.own_words(), *named])
+    return shlex.join([*typed, *(["--quick"] if quick else []), *groups.own_words(), *named])

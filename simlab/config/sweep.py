@@ -12,6 +12,7 @@ from typing import Any
 
 from simlab.config.neutral import without_neutral
 from simlab.config.recorded import identify
+from simlab.config.until import Until
 
 Config = dict[str, Any]
 """What one study declares: nested dicts of scalars and lists, resolved and checked."""
@@ -51,7 +52,8 @@ class Cell:
 class Sweep:
     """Hold a grid of studies and what is asked of it.
 
-    `base` is what the configs of all cells share, `reservation` what is to be said of all that is found. `composed`
+    `base` is what the configs of all cells share, `reservation` what is to be said of all that is found, `until` the
+    precision to which it is run (None: as many worlds and studies as it says). `composed`
     holds one checked config for each combination of the options on axes; cells patch the other axes' values into copies
     of them.
     """
@@ -71,6 +73,7 @@ class Sweep:
     pools: int = 1
     document_draws: int = 1
     reservation: str = ""
+    until: Until | None = None
 
     @property
     def sizes(self) -> dict[str, int]:

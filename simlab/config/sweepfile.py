@@ -13,6 +13,8 @@ from typing import Any
 from simlab.config.claims import Claim, check_cells, claims
 from simlab.config.overrides import Setting, check_key, check_values, element, read
 from simlab.config.plain_yaml import Plain, content_of, value_of
+from simlab.config.until import Until, asked
+from simlab.config.until import read as read_until
 from simlab.messages import legible, or_nearest, shown
 from simlab.types import InputError
 
@@ -27,7 +29,8 @@ _SUFFIXES = (".yaml", ".yml")
 class Declared:
     """Hold what a sweep file says, or what stands for one.
 
-    `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values.
+    `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values,
+    `precise` that a user, not the file, asked for a precision.
     """
 
     name: str
@@ -42,6 +45,8 @@ class Declared:
     calculation: str = ""
     command: tuple[str, ...] = ()
     one_cell: bool = False
+    until: Until | None = None
+    precise: bool = False
 
 
 RUN = Declared("run", command=("run",), one_cell=True)
@@ -49,6 +54,14 @@ RUN = Declared("run", command=("run",), one_cell=True)
 
 MULTIRUN = Declared("run", command=("run", "--multirun"))
 """What `simlab run -m` asks for: the grid of all that is typed with several values."""
+
+
+def with_until(declared: Declared, precision: str | None, at_most: str | None) -> Declared:
+    """Let what was typed of a precision take the place of what a file says; raise InputError for what is none."""
+    until = asked(precision, at_most, declared.until)
+    if until is not None and declared.calculation:
+        raise InputError(f"{declared.name} is calculated, without error; leave --precision out")
+    return replace(declared, until=until, precise=declared.precise or precision is not None)
 
 
 def is_path(name: str) -> bool:
@@ -213,6 +226,7 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "measures": _names,
     "figure": _roles,
     "precision": _roles,
+    "until": read_until,
     "quick": _quick,
     "finding": _prose,
     "claims": claims,

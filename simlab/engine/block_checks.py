@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +16,14 @@ import numpy as np
 from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.conclusions import conclusions_of
 from simlab.engine.ledger import Entry, Ledger, Row
-from simlab.engine.workers import BlockFunction, BlockLike
+from simlab.engine.workers import BlockFunction, BlockLike, BlocksFunction, Ended
 from simlab.studies.outcomes import COMMON, IDENTITY
 from simlab.studies.questions import built_in, kind_of
 from simlab.types import DESIGN_FAILED, IMPOSSIBLE, OK, Array, Outcome, Place
 
 NEEDED = ("world", "study", "document_set", "status")
 """What every block has: which campaigns it holds, and what became of them."""
+_TORN = "its checksum does not hold"
 ENDS = (OK, DESIGN_FAILED, IMPOSSIBLE)
 
 
@@ -36,14 +37,30 @@ class Declared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """Carry out blocks of cells of `n_systems` (None: of several sizes); raise ValueError for one that does not fit."""
+    """Carry out blocks of cells of `n_systems` (None: of several sizes); ValueError is the end of one that misfits.
+
+    Those of several cells are carried out by `blocks` (None: one after the other).
+    """
 
     block: BlockFunction
     n_systems: int | None
+    blocks: BlocksFunction | None = None
 
     def __call__(self, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
         """Carry out a block, and hold it against what its config declares."""
-        done = self.block(config, places)
+        return self._fitting(self.block(config, places), config, places)
+
+    def together(self, configs: Sequence[Mapping[str, Any]], places: Sequence[Place]) -> list[Ended]:
+        """Carry out blocks of several cells at the same places, and hold each against what its config declares."""
+        if self.blocks is None:
+            return [_tried(self, config, places) for config in configs]
+        ended = self.blocks(configs, places)
+        return [
+            one if isinstance(one, Exception | SystemExit) else _tried(partial(self._fitting, one), config, places)
+            for one, config in zip(ended, configs, strict=True)
+        ]
+
+    def _fitting(self, done: BlockLike, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
         kind = kind_of(config)
         sizes = {**kind.sizes(config), **_of_systems(self.n_systems, done.arrays)}
         outcomes = {**COMMON, **kind.outcomes}
@@ -51,6 +68,13 @@ class Fitting:
         if why := misfit(done.arrays, at, Declared(outcomes, sizes, exact=True)):
             raise ValueError(f"the block {why}")
         return done
+
+
+def _tried(block: BlockFunction, config: Mapping[str, Any], places: Sequence[Place]) -> Ended:
+    try:
+        return block(config, places)
+    except (Exception, SystemExit) as error:
+        return error
 
 
 def misfit(arrays: Mapping[str, Array], at: Address, declared: Declared) -> str | None:
@@ -81,8 +105,14 @@ def refused(finished: Finished, n_systems: Mapping[str, int]) -> Finished:
     return Finished(finished.address, reason=f"the block has {estimate.shape[-1]} systems, its cell {wanted}")
 
 
-def unusable(book: Ledger) -> Iterator[tuple[Row, str]]:
-    """Go through all blocks of a ledger; yield those that cannot be used, and why."""
+def unusable(book: Ledger, *, seen: bool = False) -> Iterator[tuple[Row, str]]:
+    """Go through all blocks of a ledger; yield those that cannot be used, and why.
+
+    Where they were all `seen` before, as they are, they are only held against their checksums.
+    """
+    if seen:
+        yield from ((row, _TORN) for row in book.blocks() if not row.sound)
+        return
     cells = {entry.cell: entry for entry in book.entries()}
     stored = None if book.is_damaged("sweep") else book.declaration()
     declared = {} if stored is None else _declared(stored, cells)
@@ -99,7 +129,7 @@ def unusable(book: Ledger) -> Iterator[tuple[Row, str]]:
 
 def _unusable(row: Row, declared: Declared | None, reached: int) -> str | None:
     if not row.sound:
-        return "its checksum does not hold"
+        return _TORN
     if row.block.address.first < reached:
         return "holds campaigns that another block holds"
     if row.block.failed or declared is None:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, TypeAlias
 
 from simlab.config.sweep import Sweep, canonical
+from simlab.config.until import written
 from simlab.engine.conclusions import joined
 from simlab.messages import flat, shown
 from simlab.studies.kind import QUESTION
@@ -46,6 +47,7 @@ def declare(sweep: Sweep) -> dict[str, Any]:
         "finding": sweep.finding,
         "outcomes": sweep.base["engine"].get("outcomes", True),
         **({"reservation": sweep.reservation} if sweep.reservation else {}),
+        **({"until": written(sweep.until)} if sweep.until else {}),
     }
 
 

@@ -9,7 +9,7 @@ from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.checking import CheckFunction
-from simlab.engine.preparing import jobs_of, outcome_bytes, prepare, refuse_too_large
+from simlab.engine.preparing import jobs_of, known_in, outcome_bytes, prepare, refuse_too_large
 from simlab.engine.provenance import provenance, refuse_other_numbers
 from simlab.engine.purchases import Purchase, purchase
 from simlab.engine.run import fit_in, missing, study_block
@@ -51,7 +51,7 @@ def forecast(
 ) -> Forecast:
     """Say what `engine.run` would do with the same arguments; raises what it would raise."""
     processes = jobs_of(sweep, jobs)
-    job = prepare(sweep, check, processes)
+    job = prepare(sweep, check, processes, known_in(folder))
     refuse_too_large(sweep, job)
     if (folder / ledger.FILE).exists():
         with ledger.reading(folder) as book:

@@ -1,19 +1,21 @@
 """Keep every finished block on disk: the truth of a sweep, asked for what is missing, handed what is finished.
 
-One SQLite file per folder, written by the driver only. Each block is one transaction, flushed to the disk before
-the next, so that neither a killed driver nor a power cut loses a finished block. The driver holds SQLite's
-exclusive lock for as long as it runs; the operating system lifts the lock of a killed one.
+One SQLite file per folder, written by the driver only. What a worker hands over at a time is one transaction, flushed
+to the disk before the next, so that neither a killed driver nor a power cut loses what was handed over. The driver
+holds SQLite's exclusive lock for as long as it runs; the operating system lifts the lock of a killed one.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
+from functools import partial
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from simlab.engine.addresses import Address, Finished, gaps
 from simlab.engine.asked import Asked, asked_of, crossed_in, size_of
@@ -38,8 +40,27 @@ from simlab.engine.ledger_rows import Entry, Record, Row, block_row, cell_row, r
 from simlab.engine.provenance import LOST
 from simlab.types import InputError, Place
 
+Held = TypeVar("Held")
+
 LAID, BEHIND = "laid", "behind"
 """Whether the store is known to hold what the ledger holds, or a run may have been killed before it was laid anew."""
+
+
+class Laid(NamedTuple):
+    """Name what a store was laid from and by: the simlab, measures with their labels, blocks and cells; its content."""
+
+    by: str
+    measures: str
+    state: str
+    content: str
+
+
+class Known(NamedTuple):
+    """Hold the cells that a simlab has checked, by `check_key`, and the systems of each cell, by its key."""
+
+    keys: frozenset[str] = frozenset()
+    systems: Mapping[str, tuple[str, ...]] = {}
+
 
 __all__ = ["FILE", "SCHEMA", "STORE", "Entry", "Ledger", "Record", "Row", "reading", "writing"]
 
@@ -73,6 +94,7 @@ class Ledger:
         self._database = database
         self.folder = folder
         self._left_out: frozenset[int] = frozenset()
+        self._read: dict[str, Any] = {}
         self._look()
 
     def declaration(self) -> dict[str, Any] | None:
@@ -121,8 +143,9 @@ class Ledger:
 
     def damaged(self) -> list[Record]:
         """List the rows beside the blocks whose checksum does not hold; those of older schemas have none."""
-        if not self._sealed:
-            return []
+        return self._once("damaged", self._damaged) if self._sealed else []
+
+    def _damaged(self) -> list[Record]:
         return [
             Record(table, at, str(values[0]))
             for table, columns in SEALED.items()
@@ -133,19 +156,23 @@ class Ledger:
     def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> None:
         """Raise InputError where a cell's place is taken by another config, or a default has changed since."""
         stored = {entry.position: entry for entry in self.entries()}
-        for entry in entries:
-            if entry.position in stored and stored[entry.position].cell != entry.cell:
-                refuse_difference(
-                    determining(stored[entry.position].config), determining(entry.config), str(self.folder)
-                )
-        held, new = ([(entry.position, entry.config) for entry in cells] for cells in (stored.values(), entries))
-        refuse_mixture(axes, held, new, str(self.folder))
+        new = [entry for entry in entries if entry.position not in stored or stored[entry.position].cell != entry.cell]
+        for entry in new:
+            if (there := stored.get(entry.position)) is not None:
+                refuse_difference(determining(there.config), determining(entry.config), str(self.folder))
+        if stored and new:
+            # Cells that are held as they are asked were held against each other when they came.
+            held, asked = ([(one.position, one.config) for one in cells] for cells in (stored.values(), entries))
+            refuse_mixture(axes, held, asked, str(self.folder))
 
     def admit(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> None:
         """Take in what the folder will declare, and that `worlds` times `studies` are wanted of these cells.
 
-        Rows that are damaged are given up: what is asked is written anew. From now on the store is behind.
+        Rows that are damaged are given up: what is asked is written anew. From now on the store is behind. A ledger
+        that holds all this stays as it is.
         """
+        if self._holds(grown, entries, worlds, studies):
+            return
         before = self._size_before() or size_of(grown)
         with self._transaction():
             self._give_up(self.damaged(), before)
@@ -153,6 +180,36 @@ class Ledger:
             self._put("store", BEHIND)
             self._insert("OR REPLACE", "cells", map(cell_row, entries))
             self._insert("OR IGNORE", "asked", ((entry.cell, worlds, studies) for entry in entries))
+
+    def _holds(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> bool:
+        if not self._current or self.damaged() or self._get("sweep") != json.loads(json.dumps(grown)):
+            return False
+        cells = set(self._database.execute(f"SELECT {SEALED['cells']} FROM cells"))  # noqa: S608
+        asked = set(self._database.execute(f"SELECT {SEALED['asked']} FROM asked"))  # noqa: S608
+        return all(cell_row(entry) in cells and (entry.cell, worlds, studies) in asked for entry in entries)
+
+    def fall_behind(self) -> None:
+        """Note that blocks will come or go, so that the store does not hold what the ledger does."""
+        if self._get("store") != BEHIND:
+            with self._transaction():
+                self._put("store", BEHIND)
+
+    def ask(self, grown: Mapping[str, Any], sizes: Mapping[str, tuple[int, int]]) -> None:
+        """Take in what the folder will declare, and how many worlds and studies are wanted of cells it knows."""
+        with self._transaction():
+            self._put("sweep", grown)
+            self._put("store", BEHIND)
+            self._insert("OR IGNORE", "asked", ((cell, *size) for cell, size in sizes.items()))
+
+    def note_goal(self, goal: Mapping[str, Any]) -> None:
+        """Keep to which worlds and studies a run to a precision is on its way."""
+        with self._transaction():
+            self._put("goal", goal)
+
+    def goal(self) -> dict[str, Any] | None:
+        """Return to which worlds and studies a run to a precision was on its way; None where there was none."""
+        kept: dict[str, Any] | None = None if self.is_damaged("goal") else self._get("goal")
+        return kept
 
     def give_up(self, records: Sequence[Record]) -> None:
         """Delete rows that are damaged; the command that knows what they were writes them anew.
@@ -176,10 +233,35 @@ class Ledger:
         for record in records:
             self._database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
 
-    def mark_laid(self) -> None:
-        """Note that the store holds all that the ledger does."""
+    def mark_laid(self, laid: Laid) -> None:
+        """Note that the store holds all that the ledger does, and what it was laid from."""
         with self._transaction():
             self._put("store", LAID)
+            self._put("laid", laid)
+
+    def laid_as(self) -> Laid | None:
+        """Return what the store was last laid from; None where that is not known."""
+        return None if (kept := self._kept("laid")) is None else Laid(*kept)
+
+    def state(self) -> str:
+        """Name what the blocks and cells are, by their checksums, and what is declared."""
+        seals = "SELECT seal FROM cells UNION ALL SELECT seal FROM meta WHERE key IN ('sweep', 'provenance')"
+        rows = self._database.execute(f"SELECT checksum FROM blocks UNION ALL {seals if self._sealed else 'SELECT 0'}")  # noqa: S608
+        return blake2b(json.dumps(sorted(map(str, rows))).encode(), digest_size=16).hexdigest()
+
+    def known(self, by: str) -> Known:
+        """Return the cells that a simlab has checked."""
+        kept = self._kept("checked")
+        if kept is None or kept[0] != by:
+            return Known()
+        return Known(frozenset(kept[1]), {entry.cell: entry.systems for entry in self.entries()})
+
+    def note_known(self, by: str, keys: frozenset[str]) -> None:
+        """Note that a simlab has checked cells."""
+        known = self.known(by).keys
+        if not keys <= known:
+            with self._transaction():
+                self._put("checked", [by, sorted(keys | known)])
 
     def laid(self) -> bool:
         """Tell whether the store is known to hold all that the ledger does."""
@@ -205,6 +287,9 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """List the cells of the grid that were ever asked for, in the grid's order."""
+        return self._once("entries", self._entries)
+
+    def _entries(self) -> list[Entry]:
         wrong = {record.at for record in self.damaged() if record.table == "cells"}
         rows = self._database.execute("SELECT rowid, position, cell, config, systems FROM cells").fetchall()
         try:
@@ -222,14 +307,20 @@ class Ledger:
 
         The place is a world, a pool of raters and a draw of documents in it.
         """
-        held = ("ok",) if failed else ("ok", "failed")
-        rows = self._database.execute(
-            f"SELECT first, count FROM (SELECT {self._fields} FROM blocks)"  # noqa: S608 (no text from outside)
-            " WHERE cell = ? AND world = ? AND pool = ? AND draw = ? AND status IN (?, ?)"
-            " AND typeof(first) = 'integer' AND typeof(count) = 'integer'",
-            (cell, *at[:3], held[0], held[-1]),
-        )
-        return gaps(rows, studies)
+        kept = self._once("blocks that are ok" if failed else "blocks", partial(self._held, failed))
+        return gaps(kept.get((cell, at.world, at.pool, at.draw), ()), studies)
+
+    def _held(self, failed: bool) -> dict[tuple[Any, ...], list[tuple[int, int]]]:
+        """List the studies that are finished as (first, count) by cell, world, pool and draw: all in one go."""
+        held: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+        states = ("ok",) if failed else ("ok", "failed")
+        for *at, first, count in self._database.execute(
+            f"SELECT cell, world, pool, draw, first, count FROM (SELECT {self._fields} FROM blocks)"  # noqa: S608
+            " WHERE status IN (?, ?) AND typeof(first) = 'integer' AND typeof(count) = 'integer'",
+            (states[0], states[-1]),
+        ):
+            held.setdefault(tuple(at), []).append((first, count))
+        return held
 
     def asked(self, size: tuple[int, int] | None) -> Asked:
         """Say what was asked of each cell, in a sweep of so many worlds and studies (None: that is not known)."""
@@ -277,16 +368,21 @@ class Ledger:
         lost = {cell: count for cell, count in counts.items() if cell not in known}
         return lost if lost or known else {"": 0}
 
-    def record(self, block: Finished) -> None:
-        """Commit a finished block; what an earlier failure at the same studies said is replaced."""
+    def record(self, blocks: Sequence[Finished]) -> None:
+        """Commit finished blocks, all of them or none; what earlier failures at the same studies said is replaced.
+
+        The disk is waited for once: blocks that take milliseconds are handed over several at a time.
+        """
         with self._transaction() as database:
-            at = block.address
-            database.execute(
+            database.executemany(
                 "DELETE FROM blocks WHERE status = 'failed' AND cell = ? AND world = ? AND pool = ? AND draw = ?"
                 " AND first < ? AND first + count > ?",
-                (at.cell, at.world, at.pool, at.draw, at.first + at.count, at.first),
+                [
+                    (at.cell, at.world, at.pool, at.draw, at.first + at.count, at.first)
+                    for at in (block.address for block in blocks)
+                ],
             )
-            database.execute(_INSERT, block_row(block))
+            database.executemany(_INSERT, map(block_row, blocks))
 
     def block(self, at: Address) -> Finished | None:
         """Read a block whose checksum holds; None where there is none."""
@@ -371,6 +467,10 @@ class Ledger:
             where = self.folder / FILE
             raise DamagedLedger(f"{where}: the record {key} is damaged ({error}); the same command mends it") from error
 
+    def _kept(self, key: str) -> Any:
+        """Read a record that is worth nothing where it is damaged."""
+        return None if self.is_damaged(key) else self._get(key)
+
     def _put(self, key: str, value: Any) -> None:
         self._insert("OR REPLACE", "meta", [(key, json.dumps(value))])
 
@@ -385,10 +485,12 @@ class Ledger:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._read.clear()
         self._database.execute("BEGIN IMMEDIATE")
         try:
-            bring_up_to_date(self._database)
-            self._look()
+            if not self._current:
+                bring_up_to_date(self._database)
+                self._look()
             yield self._database
         except BaseException:
             # SQLite itself has rolled back where, say, the disk is full.
@@ -396,8 +498,18 @@ class Ledger:
                 self._database.execute("ROLLBACK")
             self._look()
             raise
+        finally:
+            self._read.clear()
         self._database.execute("COMMIT")
+
+    def _once(self, what: str, read: Callable[[], Held]) -> Held:
+        """Read something of the file once, until this ledger writes."""
+        if what not in self._read:
+            self._read[what] = read()
+        held: Held = self._read[what]
+        return held
 
     def _look(self) -> None:
         """Look which columns the tables have: those of an older schema until something is written."""
         self._fields, self._sealed = fields_of_blocks(self._database), sealed(self._database)
+        self._current = self._fields == PLACED and self._sealed

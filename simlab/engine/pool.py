@@ -15,15 +15,16 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simlab.engine.addresses import Address, Finished
+from simlab.engine.bundles import Bundles
 from simlab.engine.limits import Limits
-from simlab.engine.workers import BlockFunction, Config, guard, work_within
+from simlab.engine.workers import BlockFunction, Carried, Task, guard, work_within
 from simlab.processes import descendants
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 AHEAD = 2
-"""Blocks that are handed out, by worker: one is computed while the next lies ready."""
+"""Bundles of blocks that are handed out, by worker: one is computed while the next lies ready."""
 IDLE_SECONDS = 300
 ONE_THREAD = dict.fromkeys(
     (
@@ -43,23 +44,15 @@ Surroundings: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
 TRACKER_IS_SILENT = "ignore:resource_tracker:UserWarning"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Hold a block that is to be carried out."""
-
-    address: Address
-    config: Config
-
-
 def results(
     block: BlockFunction, group: Sequence[Task], jobs: int, limits: Limits, started: list[Address]
-) -> Generator[Finished, None, None]:
-    """Yield blocks as they are finished by worker processes; `started` is told which were handed out.
+) -> Generator[tuple[Finished, ...], None, None]:
+    """Yield blocks as they are finished by worker processes, by bundles; `started` is told which were handed out.
 
     Raises loky's TerminatedWorkerError where a worker died. Whoever leaves early, by an exception or Ctrl-C, which is
     heard between blocks, leaves no worker behind.
     """
-    done: SimpleQueue[Future[Finished] | None] = SimpleQueue()
+    done: SimpleQueue[Future[Carried] | None] = SimpleQueue()
     with warnings.catch_warnings():
         # A worker that stops, or is stopped, is reported by whoever notices.
         warnings.simplefilter("ignore", UserWarning)
@@ -68,12 +61,12 @@ def results(
             _interrupts_told(lambda: done.put(None)),
             _ended_early(_executor(jobs, len(group), limits, _surroundings(plugins))) as executor,
         ):
-            waiting, out, here = iter(group), 0, os.getcwd()
+            bundles, out, here = Bundles(group, AHEAD * jobs, limits), 0, os.getcwd()
             while True:
-                while out < AHEAD * jobs and (task := next(waiting, None)):
-                    started.append(task.address)
+                while out < AHEAD * jobs and (bundle := bundles.next()):
+                    started += [task.address for task in bundle]
                     with _interrupts_wait():
-                        future = executor.submit(work_within, limits, here, block, task.config, task.address)
+                        future = executor.submit(work_within, limits, here, block, bundle)
                     future.add_done_callback(done.put)
                     out += 1
                 if not out:
@@ -82,7 +75,9 @@ def results(
                 if finished is None:
                     raise KeyboardInterrupt
                 out -= 1
-                yield finished.result()
+                carried = finished.result()
+                bundles.took(carried)
+                yield carried.finished
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 from simlab.config.sweep import Cell, Sweep
 from simlab.engine.bounds import Memory, forecast_memory, refuse_many_blocks, refuse_memory
 from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
 from simlab.engine.conclusions import campaign_bytes, foreign
-from simlab.engine.continuation import cell_key, declare
-from simlab.engine.ledger import Entry
+from simlab.engine.continuation import CROSSED, cell_key, declare
+from simlab.engine.ledger import FILE, Entry, Known, reading
 from simlab.engine.machine import check_jobs
+from simlab.engine.provenance import installation
 from simlab.messages import replicated, shown
 from simlab.supervision import entering
 from simlab.types import InputError
@@ -36,15 +41,24 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Hold a sweep whose cells have been checked: what it declares, its cells, and the memory that a worker takes."""
+    """Hold a sweep whose cells have been checked: what it declares, its cells, and the memory that a worker takes.
+
+    `keys` name the cells whose check says the same whenever this simlab makes it again.
+    """
 
     asked: dict[str, Any]
     cells: tuple[Checked, ...]
     memory: Memory | None = None
+    keys: frozenset[str] = frozenset()
 
 
-def prepare(sweep: Sweep, check: CheckFunction | None = None, jobs: int = 1) -> Job:
-    """Check every cell of a sweep.
+def prepare(
+    sweep: Sweep,
+    check: CheckFunction | None = None,
+    jobs: int = 1,
+    known: Known = Known(),  # noqa: B008 (a value)
+) -> Job:
+    """Check every cell of a sweep that is not known to have passed.
 
     Raises InputError where the keys of one contradict each other, and, before anything is drawn, where there are too
     many blocks or a world of `jobs` processes would not fit into memory.
@@ -56,21 +70,43 @@ def prepare(sweep: Sweep, check: CheckFunction | None = None, jobs: int = 1) -> 
     if check is None:
         memory = forecast_memory([cell.config for cell in cells])
         refuse_memory(memory, jobs)
-    checked = (
-        Checked(cell.values, cell_key(cell.config), cell.config, names)
-        for cell, names in zip(cells, _names(sweep, cells, check or _check_study), strict=True)
-    )
-    return Job(declare(sweep) | foreign([cell.config for cell in cells]), tuple(checked), memory)
+    keys = [cell_key(cell.config) for cell in cells]
+    passed = [check_key(key, cell.config) if check is None else None for key, cell in zip(keys, cells, strict=True)]
+    names = {k: known.systems[key] for k, key in enumerate(keys) if passed[k] in known.keys and key in known.systems}
+    names |= _names(sweep, {k: cell for k, cell in enumerate(cells) if k not in names}, check or _check_study)
+    checked = (Checked(cell.values, keys[k], cell.config, names[k]) for k, cell in enumerate(cells))
+    declared = declare(sweep) | foreign([cell.config for cell in cells])
+    return Job(declared, tuple(checked), memory, frozenset(key for key in passed if key is not None))
 
 
-def _names(sweep: Sweep, cells: Sequence[Cell], check: CheckFunction) -> list[tuple[str, ...]]:
+def _names(sweep: Sweep, cells: Mapping[int, Cell], check: CheckFunction) -> dict[int, tuple[str, ...]]:
     """Check cells world by world, so that each world is drawn once; return the systems of each."""
     names: dict[int, tuple[str, ...]] = {}
-    for k in sorted(range(len(cells)), key=lambda k: _worlds_of(cells[k].config)):
+    for k in sorted(cells, key=lambda k: _worlds_of(cells[k].config)):
         axes = zip(sweep.axes, cells[k].values, strict=True)
         where = ", ".join(f"{axis.name}={shown(value)}" for axis, value in axes)
         names[k] = tuple(shape_of(cells[k].config, where, check).system_names)
-    return [names[k] for k in range(len(cells))]
+    return names
+
+
+def check_key(cell: str, config: Mapping[str, Any]) -> str | None:
+    """Name what the check of a cell depends on beside simlab itself; None where that is more than its config.
+
+    Plug-ins are somebody else's to change, and so are files, whose digest a config may be given.
+    """
+    sections = [section for section in config.values() if isinstance(section, Mapping)]
+    if config.get("plugins") or any(section.get("path") is not None for section in sections):
+        return None
+    sizes = [config.get(key) for key in ("worlds", *CROSSED, "studies")]
+    return blake2b(json.dumps([cell, sizes]).encode(), digest_size=8).hexdigest()
+
+
+def known_in(folder: Path) -> Known:
+    """Return the cells of a folder that this simlab has checked; none where nobody can read that now."""
+    if (folder / FILE).is_file():
+        with suppress(InputError), reading(folder, patience=0) as book:
+            return book.known(installation())
+    return Known()
 
 
 def jobs_of(sweep: Sweep, jobs: int | None = None) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -29,6 +30,15 @@ def provenance() -> dict[str, str]:
     versions = {name: _version(name) for name in PACKAGES}
     about = {"python": platform.python_version(), "commit": _commit(), "lock": _lock()}
     return {**versions, **about, "numbers": str(NUMBERS)}
+
+
+@cache
+def installation() -> str:
+    """Name what computes here: versions, and each file of simlab by its size and the time when it was written."""
+    package = _ROOT / "simlab"
+    files = ((str(path), path.stat()) for path in sorted(package.rglob("*.py")))
+    seen = [[path, state.st_size, state.st_mtime_ns] for path, state in files]
+    return blake2b(json.dumps([provenance(), seen]).encode(), digest_size=16).hexdigest()
 
 
 def refuse_other_numbers(

@@ -20,8 +20,7 @@ from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Ledger
 from simlab.engine.limits import Limits
-from simlab.engine.pool import Task
-from simlab.engine.workers import BlockFunction, BlockLike, work
+from simlab.engine.workers import BlockFunction, BlockLike, Task, work
 from simlab.types import Array, Place
 
 ONE_IN = 500
@@ -37,12 +36,13 @@ def withdraw_what_does_not_come_again(
     kept = {task.address: task for task in sample(tasks, book)}
     owners = {study_of(at, address_hash(at) % at.count): at for at in kept}
 
-    def compare(alone: Finished) -> None:
-        at = owners[alone.address]
-        held = book.block(at)
-        why = None if held is None else difference(held, alone)
-        if why is not None:
-            book.withdraw(at, why)
+    def compare(several: Sequence[Finished]) -> None:
+        for alone in several:
+            at = owners[alone.address]
+            held = book.block(at)
+            why = None if held is None else difference(held, alone)
+            if why is not None:
+                book.withdraw(at, why)
 
     again = [Task(study, kept[at].config) for study, at in owners.items()]
     if again:

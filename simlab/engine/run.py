@@ -19,12 +19,11 @@ from simlab.engine.dispatch import dispatch
 from simlab.engine.failures import Failure, failures
 from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.limits import limits_of
-from simlab.engine.pool import Task
-from simlab.engine.preparing import Job, engine_of, jobs_of, prepare, refuse_too_large
+from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.progress import progress
-from simlab.engine.provenance import LOST, mixture, provenance, refuse_other_numbers
+from simlab.engine.provenance import LOST, installation, mixture, provenance, refuse_other_numbers
 from simlab.engine.replaying import withdraw_what_does_not_come_again
-from simlab.engine.workers import BlockFunction
+from simlab.engine.workers import BlockFunction, Task
 from simlab.supervision import entering
 from simlab.types import Place
 
@@ -82,14 +81,14 @@ def run(
     """
     began = time.monotonic()
     processes = jobs_of(sweep, jobs)
-    job = prepare(sweep, check, processes)
+    job = prepare(sweep, check, processes, known_in(folder))
     refuse_too_large(sweep, job)
     with ledger.writing(folder) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version)
         entering("running blocks")
-        fitting = Fitting(block or study_block(), _systems(taken.entries))
+        fitting = fitting_of(block, taken.entries)
         if taken.tasks:
-            _carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
+            carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
         if taken.unsampled:
             withdraw_what_does_not_come_again(taken.unsampled, book, fitting, processes, limits_of(engine_of(sweep)))
             # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
@@ -98,7 +97,6 @@ def run(
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
             notes += tuple(finish(book))
-            book.mark_laid()
         campaigns = sum(task.address.count for task in taken.tasks)
         did = (len(taken.entries), len(taken.tasks), campaigns, time.monotonic() - began, taken.torn)
         return Summary(*did, failures(book), book.failed_designs(), notes)
@@ -112,11 +110,14 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     now, before = provenance(), book.provenance()
     refuse_other_numbers(before, now, str(book.folder), allowed=allow_version)
     grown, entries = fit_in(job, book)
-    mended, torn = book.damaged(), [row for row, _ in unusable(book)]
+    mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=_all_seen(book))]
     if torn:
         book.discard(torn)
     book.admit(grown, entries, sweep.worlds, sweep.studies)
+    book.note_known(installation(), job.keys)
     tasks = missing(sweep, book, entries)
+    if tasks or torn:
+        book.fall_behind()
     if tasks or not before:
         book.note_provenance(now)
     elif before == [LOST]:
@@ -125,6 +126,12 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     mixed = mixture(before, now) if tasks else None
     notes += [f"{book.folder} {mixed}"] if mixed else []
     return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
+
+
+def _all_seen(book: Ledger) -> bool:
+    """Tell whether this simlab has looked at all blocks, as they are, when it last laid the store."""
+    laid = book.laid_as()
+    return laid is not None and (laid.by, laid.state) == (installation(), book.state())
 
 
 def _unsampled(tasks: list[Task], entries: Sequence[Entry], book: Ledger) -> list[Task]:
@@ -148,16 +155,18 @@ def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
 
 
 def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry]) -> list[Task]:
-    """Cut what is not finished into blocks, world by world: a worker keeps a world for the next cell's block."""
+    """Cut what is not finished into blocks, world by world, the same studies of all cells in a row."""
     size = engine_of(sweep)["block"]
     cells = {entry.cell: entry.config for entry in entries}
-    return [
+    tasks = [
         Task(Address(cell, world, first, count, pool, draw), config)
         for world, pool, draw in itertools.product(*map(range, (sweep.worlds, sweep.pools, sweep.document_draws)))
         for cell, config in cells.items()
         for gap in (book.missing(cell, Place(world, pool, draw), sweep.studies) if book else [(0, sweep.studies)])
         for first, count in cut(gap, size)
     ]
+    # What cells share of a study is worked out once while it is carried out in all of them.
+    return sorted(tasks, key=lambda task: (*task.address.places[0][:3], task.address.first, task.address.count))
 
 
 def study_block() -> BlockFunction:
@@ -167,22 +176,33 @@ def study_block() -> BlockFunction:
     return run_block
 
 
+def fitting_of(block: BlockFunction | None, entries: Sequence[Entry]) -> Fitting:
+    """Return the function that carries out blocks: those of studies unless another is given."""
+    n_systems = _systems(entries)
+    if block is not None:
+        return Fitting(block, n_systems)
+    from simlab.studies.bundles import run_blocks
+
+    return Fitting(study_block(), n_systems, run_blocks)
+
+
 def _systems(entries: Sequence[Entry]) -> int | None:
     """Count the systems of all cells; None where they differ."""
     counts = {len(entry.systems) for entry in entries}
     return counts.pop() if len(counts) == 1 else None
 
 
-def _carry_out(
+def carry_out(
     tasks: Sequence[Task], book: Ledger, block: Fitting, jobs: int, engine: Mapping[str, Any], quiet: bool
 ) -> None:
+    """Carry out blocks in worker processes, and keep each as it is finished."""
     total = sum(task.address.count for task in tasks)
     # Only where cells have different numbers of systems is a block looked at twice.
     sizes = {} if block.n_systems else {entry.cell: len(entry.systems) for entry in book.entries()}
     with progress(total, quiet=quiet) as advance:
 
-        def accept(finished: Finished) -> None:
-            book.record(refused(finished, sizes))
-            advance(finished.address.count)
+        def accept(finished: Sequence[Finished]) -> None:
+            book.record([refused(one, sizes) for one in finished])
+            advance(sum(one.address.count for one in finished))
 
         dispatch(block, tasks, jobs, limits_of(engine), accept)

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from simlab.engine.addresses import Finished
 from simlab.engine.limits import Limits
-from simlab.engine.pool import Task
-from simlab.engine.workers import BlockFunction, guard, work
+from simlab.engine.workers import BlockFunction, Task, guard, work
 
 PATIENCE_SECONDS = 2.0
 """Further cells are timed for so long."""

@@ -9,13 +9,16 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from simlab.engine.addresses import Address, Finished, pack
 from simlab.engine.limits import OUT_OF_MEMORY, Limits, bound_memory, start_clock, stop_clock
+from simlab.engine.threads import one_thread
 from simlab.types import Array, Place
 
 HEARTBEAT_SECONDS = 0.5
@@ -36,6 +39,32 @@ class BlockLike(Protocol):
 
 Config = Mapping[str, Any]
 BlockFunction = Callable[[Config, Sequence[Place]], BlockLike]
+Ended = BlockLike | Exception | SystemExit
+BlocksFunction = Callable[[Sequence[Config], Sequence[Place]], Sequence[Ended]]
+"""Carry out blocks of several cells at the same places; where one fails, return why in its place."""
+
+
+@runtime_checkable
+class Together(Protocol):
+    """Look like a `BlockFunction` that can carry out blocks of several cells together, too."""
+
+    def together(self, configs: Sequence[Config], places: Sequence[Place]) -> Sequence[Ended]:
+        """Carry out a block in each cell, at the same places; where one fails, return why in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Hold a block that is to be carried out."""
+
+    address: Address
+    config: Config
+
+
+class Carried(NamedTuple):
+    """Hold what became of the blocks of a bundle, and the seconds that it took."""
+
+    finished: tuple[Finished, ...]
+    seconds: float
 
 
 def work(block: BlockFunction, config: Config, address: Address) -> Finished:
@@ -43,30 +72,56 @@ def work(block: BlockFunction, config: Config, address: Address) -> Finished:
 
     Linear algebra runs on one thread here and in the driver: the last bits of a matrix product depend on how many.
     """
+    # What is no number fails its campaign and says so; numpy's warnings would say it again, without the address.
+    with one_thread(), np.errstate(all="ignore"):
+        return _finished(address, lambda: block(config, address.places))
+
+
+def work_together(block: BlockFunction, tasks: Sequence[Task]) -> list[Finished]:
+    """Carry out several blocks; those of the same places together, where the function can do that."""
+    finished: list[Finished] = []
+    for places, group in groupby(tasks, key=lambda task: task.address.places):
+        members = list(group)
+        if len(members) == 1 or not isinstance(block, Together):
+            finished += [work(block, task.config, task.address) for task in members]
+            continue
+        with one_thread(), np.errstate(all="ignore"):
+            ended = block.together([task.config for task in members], places)
+        finished += [_finished(task.address, partial(_given, one)) for task, one in zip(members, ended, strict=True)]
+    return finished
+
+
+def _finished(address: Address, carry_out: Callable[[], BlockLike]) -> Finished:
     try:
-        # What is no number fails its campaign and says so; numpy's warnings would say it again, without the address.
-        with threadpool_limits(1), np.errstate(all="ignore"):
-            done = block(config, address.places)
+        done = carry_out()
         failures = tuple((address.first + index, _line(reason)) for index, reason in done.failures)
         return Finished(address, pack(done.arrays), failures=failures)
     except (Exception, SystemExit) as error:
         return Finished(address, reason=_line(f"{type(error).__name__}: {error}"))
 
 
-def work_within(limits: Limits, here: str, block: BlockFunction, config: Config, address: Address) -> Finished:
-    """Carry out a block in a worker process, which the block's end is, too, where it exceeds a limit.
+def _given(ended: Ended) -> BlockLike:
+    if isinstance(ended, Exception | SystemExit):
+        raise ended
+    return ended
+
+
+def work_within(limits: Limits, here: str, block: BlockFunction, tasks: Sequence[Task]) -> Carried:
+    """Carry out a bundle of blocks in a worker process, which the bundle's end is, too, where it exceeds a limit.
 
     `here` is the working directory of the driver, from which relative paths lead. A block that was refused memory is
-    not believed that it is to blame: others may have left too little.
+    not believed that it is to blame: others may have left too little. Nor is a bundle that takes longer than a block
+    may: its blocks are tried again alone.
     """
     with suppress(OSError):
         os.chdir(here)
+    began = time.monotonic()
     start_clock(limits)
-    finished = work(block, config, address)
+    finished = work_together(block, tasks)
     stop_clock()
-    if limits.memory and finished.reason.startswith(MemoryError.__name__):
+    if limits.memory and any(one.reason.startswith(MemoryError.__name__) for one in finished):
         os._exit(OUT_OF_MEMORY)
-    return finished
+    return Carried(tuple(finished), time.monotonic() - began)
 
 
 def _line(text: str) -> str:

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 
 from simlab import files
@@ -112,6 +113,18 @@ def last_store(root: Path = OUTPUTS) -> Path:
     if not os.path.isdir(folder):
         raise InputError(f"the last store, {legible(folder)}, is gone; name the folder of another")
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+
+
+def content(folder: Path) -> str | None:
+    """Name what the files of a store hold; None where it has none, or what is no file is among them."""
+    sealed = blake2b(digest_size=16)
+    for path in sorted((folder / STORE).rglob("*")):
+        if path.is_symlink() or not (path.is_dir() or path.is_file()):
+            return None
+        held = path.read_bytes() if path.is_file() else b""
+        sealed.update(f"{path.relative_to(folder)} {len(held)} ".encode())
+        sealed.update(held)
+    return sealed.hexdigest()
 
 
 def _flush(folder: Path) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from simlab.engine.threads import one_thread
 from simlab.parts import bind
 from simlab.studies.sealing import sealed, writing_noticed
 from simlab.types import OK, Array, Estimate, Outcomes
@@ -55,7 +55,7 @@ def estimate(measures: Measures, outcomes: Outcomes, declared: Container[str] = 
     """
     if not np.any(outcomes["status"] == OK):
         return {}
-    with threadpool_limits(1), writing_noticed():
+    with one_thread(), writing_noticed():
         computed = {name: _computed(measure, sealed(outcomes), declared) for name, measure in measures.items()}
     return {name: value for name, value in computed.items() if value is not None}
 

@@ -14,6 +14,7 @@ from simlab.store.held_fixed import HELD_FIXED, held_fixed, say
 from simlab.store.intervals import VIEWS, campaigns, sureness
 from simlab.store.means import labels_of_means, means
 from simlab.store.measures import FAILED, Measures, all_measures, estimate, n_clusters, set_out
+from simlab.store import reached
 from simlab.store.opening import axes_of, declared_outcomes, measures_of, outcome_names, outcomes_of_cell
 from simlab.store.undefined import nothing_counted, undefined
 from simlab.store.units import speaking
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 RESERVATION = "reservation"
 """Attribute of a store, and field of records, where its worlds failed the checks against their pilot."""
+REACHED = "reached"
+"""Field of records of a store that was run to a precision."""
 ALL_FAILED, NOT_RUN = "every campaign failed", "no campaign was run"
 SAID = {
     "_clusters": "clusters that the value rests on",
@@ -88,10 +91,12 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
 
     Beside a measure `m` stand `m_mcse`, `m_n`, `m_clusters`, `m_low` and `m_high` (a 95 % interval inside the measure's
     range), and `m_failed`, the campaigns of the cell that failed. Where some cell has no value, `m_reason` says why.
-    `held_fixed` says of each measure what its studies share, `reservation` what is to be said of all of them.
+    `held_fixed` says of each measure what its studies share, `reservation` what is to be said of all of them. Of a
+    store that was run to a precision `reached` tells whether a cell has it (None: no error can be told).
     """
     axes = axes_of(dataset)
     columns = [column for name in measures for column in _columns(dataset, name).items()]
+    columns += [] if (told := reached.column(dataset)) is None else [(REACHED, told)]
     cells = itertools.product(*(dataset[axis].values.tolist() for axis in axes))
     fields = [*axes, *(field for field, _ in columns)]
     rows = zip(*(np.asarray(values).ravel().tolist() for _, values in columns), strict=True)

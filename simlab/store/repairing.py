@@ -111,7 +111,6 @@ def _lay(folder: Path) -> list[str]:
             return []
         measures, others = own_measures(book)
         lay_store(book, measures, LABELS)
-        book.mark_laid()
         # The page beside it names a command that only the one who gave it knows.
         lacking = not (folder / readme.PAGE).exists()
         notes = readme.write(folder, readme.of_studies(book.declaration() or {}, LABELS, "")) if lacking else []

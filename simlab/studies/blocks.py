@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,9 @@ from simlab.types import (
     World,
 )
 
+Draw = Callable[[Any, World, Any, Place], Any]
+"""Draw the noise of a study, as `Kind.draw` does."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -52,21 +56,25 @@ def run_block(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     """
     kind = kind_of(config)
     with writing_noticed():
-        return _without_impossible(kind, _block(kind, config, places))
+        return whole(kind, list(parts_of(kind, config, places, kind.draw)))
 
 
-def _block(kind: Kind, config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+def parts_of(kind: Kind, config: Mapping[str, Any], places: Sequence[Place], draw: Draw) -> Iterator[Block]:
+    """Carry out a block batch by batch, its noise drawn by `draw`; the last part of a world says what is true of it."""
     prepared = kind.prepare(config)
-    parts: list[Block] = []
     for _, group in itertools.groupby(enumerate(places), key=lambda entry: entry[1][:3]):
         numbered = list(group)
         world = draw_world(config, *numbered[0][1][:3])
         laid = laid_out(kind, config, prepared, world, numbered[0][1])
-        for batch in _batches(numbered, kind.batch):
-            parts.append(_carry_out(kind, prepared, world, laid, batch))
-        parts.append(Block(kind.truth(prepared, world, laid), []))
+        carry_out = functools.partial(_carry_out, kind, prepared, world, laid, draw)
+        yield from map(carry_out, _batches(numbered, kind.batch))
+        yield Block(kind.truth(prepared, world, laid), [])
+
+
+def whole(kind: Kind, parts: Sequence[Block]) -> Block:
+    """Put the parts of a block together, and hold them against what the kind declares; raises as `run_block` does."""
     block = _joined(parts)
-    return Block(_declared(kind, block.arrays), block.failures)
+    return _without_impossible(kind, Block(_declared(kind, block.arrays), block.failures))
 
 
 def _batches(places: Sequence[tuple[int, Place]], size: int | None) -> Iterator[Sequence[tuple[int, Place]]]:
@@ -74,20 +82,24 @@ def _batches(places: Sequence[tuple[int, Place]], size: int | None) -> Iterator[
     return (places[start : start + step] for start in range(0, len(places), step))
 
 
-def _carry_out(kind: Kind, prepared: Any, world: World, laid: Any, numbered: Sequence[tuple[int, Place]]) -> Block:
+def _carry_out(
+    kind: Kind, prepared: Any, world: World, laid: Any, draw: Draw, numbered: Sequence[tuple[int, Place]]
+) -> Block:
     """Carry out a batch; where one of its campaigns meets a value that cannot be, each of them alone."""
     try:
-        return _together(kind, prepared, world, laid, numbered)
+        return _together(kind, prepared, world, laid, draw, numbered)
     except ImpossibleValue as error:
         if len(numbered) > 1:
-            return _joined([_carry_out(kind, prepared, world, laid, [one]) for one in numbered])
+            return _joined([_carry_out(kind, prepared, world, laid, draw, [one]) for one in numbered])
         return _filled_in(kind, prepared, world, laid, numbered, [error], {})
 
 
-def _together(kind: Kind, prepared: Any, world: World, laid: Any, numbered: Sequence[tuple[int, Place]]) -> Block:
+def _together(
+    kind: Kind, prepared: Any, world: World, laid: Any, draw: Draw, numbered: Sequence[tuple[int, Place]]
+) -> Block:
     """Collect, conclude and appraise; a campaign whose design failed is filled in."""
     places = [place for _, place in numbered]
-    noise = (sealed(kind.draw(prepared, world, laid, place)) for place in places)
+    noise = (sealed(draw(prepared, world, laid, place)) for place in places)
     gathered = kind.collect(prepared, world, laid, noise, places)
     campaigns = [one for one in gathered if isinstance(one, Campaign)]
     for campaign in campaigns:

@@ -119,7 +119,7 @@ def test_a_campaign_that_comes_out_otherwise_than_kept_is_a_reservation(capsys: 
         book.withdraw(row.block.address, "for another")
         from dataclasses import replace
 
-        book.record(replace(row.block, payload=pack(arrays)))
+        book.record([replace(row.block, payload=pack(arrays))])
     capsys.readouterr()
     assert answer(["export", "s", "--out", "a.csv"]) == 3
     assert "world 0, study 0 gave another estimate than s keeps" in capsys.readouterr().err

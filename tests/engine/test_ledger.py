@@ -68,10 +68,10 @@ def test_a_checksum_seals_payload_address_and_failures() -> None:
 
 def test_a_failed_block_is_replaced_by_what_comes_after(tmp_path: Path) -> None:
     with ledger.writing(tmp_path) as book:
-        book.record(Finished(Address("c", 0, 0, 10), reason="first"))
+        book.record([Finished(Address("c", 0, 0, 10), reason="first")])
         assert book.missing("c", Place(0), 10) == [(0, 10)]
         assert book.missing("c", Place(0), 12, failed=False) == [(10, 2)]
-        book.record(Finished(Address("c", 0, 0, 4), b"done"))
+        book.record([Finished(Address("c", 0, 0, 4), b"done")])
         assert book.failed() == []
         assert book.missing("c", Place(0), 10) == [(4, 6)]
         assert [row.sound for row in book.blocks()] == [True]
@@ -284,7 +284,7 @@ def test_pool_and_draw_are_sealed_and_stored(tmp_path: Path) -> None:
     assert blocks[0].checksum == "c9281813fcfc90effeb57cdf81c0db2b"
     with ledger.writing(tmp_path) as book:
         for block in blocks:
-            book.record(block)
+            book.record([block])
     with ledger.reading(tmp_path) as book:
         rows = list(book.blocks())
         assert book.missing("c", Place(0), 4) == [(2, 2)]
@@ -301,12 +301,12 @@ def test_pool_and_draw_are_sealed_and_stored(tmp_path: Path) -> None:
 
 def test_a_failure_in_another_pool_is_not_replaced(tmp_path: Path) -> None:
     with ledger.writing(tmp_path) as book:
-        book.record(Finished(Address("c", 0, 0, 4), reason="why"))
-        book.record(Finished(Address("c", 0, 0, 4, pool=1), b"done"))
-        book.record(Finished(Address("c", 0, 0, 4, draw=1), b"done"))
+        book.record([Finished(Address("c", 0, 0, 4), reason="why")])
+        book.record([Finished(Address("c", 0, 0, 4, pool=1), b"done")])
+        book.record([Finished(Address("c", 0, 0, 4, draw=1), b"done")])
         assert [block.address for block in book.failed()] == [Address("c", 0, 0, 4)]
         assert book.missing("c", Place(0), 4) == [(0, 4)]
-        book.record(Finished(Address("c", 0, 0, 4), b"done"))
+        book.record([Finished(Address("c", 0, 0, 4), b"done")])
         assert book.failed() == []
 
 

@@ -82,7 +82,7 @@ def test_a_store_that_is_behind_its_ledger_is_not_the_answer(sound: Undisturbed,
     # A run that was killed before it laid the store anew.
     with ledger.writing(smaller) as book:
         book._put("store", ledger.BEHIND)
-        book.record(rows[-1].block)
+        book.record([rows[-1].block])
     said = say("query", str(smaller), "--measure", "srp", "--format", "json")
     assert said.code == 3
     assert said.err.startswith("interrupted: 10 of 16 campaigns are there; ")

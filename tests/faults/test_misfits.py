@@ -99,7 +99,7 @@ def commit(folder: Path, change: Callable[[Arrays], Arrays]) -> Address:
         arrays = change(fake_studies.block(entry.config, at.places).arrays)
         book.discard([row])
         plain = {name: array for name, array in arrays.items() if array.dtype != object}
-        book.record(Finished(at, pack(plain)))
+        book.record([Finished(at, pack(plain))])
     return at
 
 
@@ -133,7 +133,7 @@ def test_bytes_that_are_no_arrays_are_given_up(tmp_path: Path, undisturbed: dict
     with ledger.writing(tmp_path) as book:
         row = next(book.blocks())
         book.discard([row])
-        book.record(replace(row.block, payload=b"no arrays"))
+        book.record([replace(row.block, payload=b"no arrays")])
     assert lay(tmp_path).torn == 1
     assert fake_studies.digest(tmp_path) == undisturbed
 
@@ -143,7 +143,7 @@ def test_two_blocks_with_the_same_campaigns_count_once(tmp_path: Path, undisturb
     with ledger.writing(tmp_path) as book:
         entry = book.entries()[0]
         at = Address(entry.cell, 0, 3, 2)
-        book.record(Finished(at, pack(fake_studies.block(entry.config, at.places).arrays)))
+        book.record([Finished(at, pack(fake_studies.block(entry.config, at.places).arrays))])
         assert [why for _, why in unusable(book)] == ["holds campaigns that another block holds"]
     assert lay(tmp_path).torn == 1
     assert fake_studies.digest(tmp_path) == undisturbed

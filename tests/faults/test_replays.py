@@ -18,9 +18,8 @@ from simlab.engine import ledger
 from simlab.engine import run as engine
 from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.continuation import cell_key
-from simlab.engine.dispatch import Task
 from simlab.engine.replaying import ONE_IN, difference, replayed, sample, study_of
-from simlab.engine.workers import BlockFunction, work
+from simlab.engine.workers import BlockFunction, Task, work
 from simlab.studies.blocks import run_block
 from simlab.types import Place
 
@@ -109,9 +108,9 @@ def test_a_sample_is_small_spread_over_cells_and_always_the_same(
 def test_blocks_that_failed_are_not_carried_out_again(tmp_path: Path) -> None:
     every = tasks(2, 1, 1)
     with ledger.writing(tmp_path) as book:
-        book.record(Finished(every[0].address, reason="it failed"))
+        book.record([Finished(every[0].address, reason="it failed")])
         assert sample(every, book) == [every[1]]
-        book.record(Finished(every[1].address, reason="it failed"))
+        book.record([Finished(every[1].address, reason="it failed")])
         assert sample(every, book) == []
 
 

@@ -180,7 +180,7 @@ def too_skewed(contribution: Floats, judged: Bools) -> Bools:
     spread = np.sqrt((centred**2).sum(1) / n)
     # Scaled first: cubes of large scores overflow.
     unit = np.divide(centred, spread[:, None], out=np.zeros_like(centred), where=spread[:, None] > 0)
-    return np.asarray(n < COCHRAN * ((unit**3).sum(1) / n) ** 2)
+    return np.asarray(n < COCHRAN * ((unit * unit * unit).sum(1) / n) ** 2)
 
 
 def _refuse_finite(judged: Judged, kind: Kind) -> None:

@@ -28,8 +28,9 @@ def draw_latents(rng: np.random.Generator, model: Model, state: State, seen: See
     """Draw the latent values that are not known exactly; `where[rating, table]` tells which."""
     if not where.any():
         return
-    spread = np.broadcast_to(1 / np.sqrt(precision(model, state)), where.shape)[where]
-    centre = (state.latent - state.error)[where]
-    noise = truncated_normal(rng, (seen.low[where] - centre) / spread, (seen.high[where] - centre) / spread)
-    state.latent[where] = centre + spread * noise
-    state.error[where] = spread * noise
+    at = ... if where.all() else where
+    spread = np.broadcast_to(1 / np.sqrt(precision(model, state)), where.shape)[at]
+    centre = (state.latent - state.error)[at]
+    noise = spread * truncated_normal(rng, (seen.low[at] - centre) / spread, (seen.high[at] - centre) / spread)
+    state.latent[at] = centre + noise
+    state.error[at] = noise

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.rng import stream
+from simlab.rng import remembered, stream
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.judgements.stopping import stopped
 from simlab.studies.judgements.told import scale_of, stopping_facts
@@ -19,6 +19,7 @@ from simlab.types import (
     DesignFailure,
     Floats,
     InputError,
+    Ints,
     Place,
     Seen,
     Streams,
@@ -89,8 +90,8 @@ def _paid(prepared: Prepared, rated: int, calibration: float) -> int:
 
 def draw(prepared: Prepared, world: World, laid: Laid, place: Place) -> Potential:
     """Draw as many outputs as the budget asks, their judgements, and what the metric says."""
-    others = stream(prepared.seed, *place.of_study, "raters") if place.pool else None
-    return judgements_of(world).draw(stream(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
+    others = remembered(prepared.seed, *place.of_study, "raters") if place.pool else None
+    return judgements_of(world).draw(remembered(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
 
 
 def document_set(prepared: Prepared, world: World, study: int) -> int:
@@ -102,24 +103,57 @@ def collect(
     prepared: Prepared, world: World, laid: Laid, noise: Iterator[Potential], places: Sequence[Place]
 ) -> list[Campaign | DesignFailure]:
     """Reveal judgements, what the metric says, and what an analyst is told beforehand."""
+    common = _common(prepared, world, laid)
     return [
-        Campaign(_collected(prepared, world, laid, potential, place), None)
+        Campaign(_collected(prepared, world, laid, common, potential, place), None)
         for potential, place in zip(noise, places, strict=True)
     ]
 
 
-def _collected(prepared: Prepared, world: World, laid: Laid, potential: Potential, place: Place) -> Collected:
-    g, slope = potential.said, laid.quality.slope
-    if laid.needs.test_set is not None and laid.needs.test_set.said is not None and g is not None:
-        g, slope = _standardised(g, slope, laid.needs.test_set)
+class _Common(NamedTuple):
+    """Hold what all studies of a world share beside what is laid out: where judgements stand, what one is told."""
+
+    unit: Ints
+    item: Ints
+    slot: Ints
+    none: Ints
+    scale: tuple[Floats, Floats] | None
+    known: dict[str, Any]
+    paid: dict[str, float]
+
+
+def _common(prepared: Prepared, world: World, laid: Laid) -> _Common:
+    n_systems = world.frame.n_systems
+    unit, item = (index.ravel() for index in np.indices((n_systems, laid.needs.human)))
+    scale = _scale(laid.needs.test_set)
+    slope = laid.quality.slope if scale is None else laid.quality.slope * scale[1]
+    return _Common(
+        unit,
+        item,
+        np.zeros_like(item),
+        np.full(len(unit), -1),
+        scale,
+        _told(prepared, world, laid) | {"slope": slope},
+        _prices(prepared, laid.needs, n_systems * laid.needs.human, n_systems),
+    )
+
+
+def _collected(
+    prepared: Prepared, world: World, laid: Laid, common: _Common, potential: Potential, place: Place
+) -> Collected:
+    g = potential.said
+    if g is not None and common.scale is not None:
+        mean, spread = common.scale
+        g = (g - mean[:, None]) / np.where(spread > 0, spread, 1.0)[:, None]
+    answers = world.answers[JUDGE].answer(potential, common.unit, common.item, common.slot)
     collected = Collected(
         frame=world.frame,
         documents=None,
         asked=None,
-        seen=_seen(world, laid.needs, potential),
+        seen=Seen(common.unit, common.item, common.none, answers.value, common.none),
         metric=g,
-        known=_told(prepared, world, laid, potential) | {"slope": slope},
-        paid=_prices(prepared, laid.needs, world.frame.n_systems * laid.needs.human, world.frame.n_systems),
+        known=common.known | _of_study(potential),
+        paid=common.paid,
         streams=Streams(prepared.seed, place.of_study),
     )
     return collected if prepared.stops is None else _stopped(prepared, world, laid, potential, collected)
@@ -136,39 +170,34 @@ def _stopped(prepared: Prepared, world: World, laid: Laid, potential: Potential,
     return replace(whole, seen=kept, known=known | {"ended": ended}, paid=paid)
 
 
-def _seen(world: World, needs: Needs, potential: Potential) -> Seen:
-    n_systems, n = potential.y.shape
-    unit, item = (index.ravel() for index in np.indices((n_systems, n)))
-    answers = world.answers[JUDGE].answer(potential, unit, item, np.zeros_like(item))
-    none = np.full(len(unit), -1)
-    return Seen(unit, item, none, answers.value, none)
+def _scale(test_set: Sample | None) -> tuple[Floats, Floats] | None:
+    """Return mean and spread of what the metric says of a test set: it is standardised over all that it has rated."""
+    if test_set is None or test_set.said is None:
+        return None
+    return test_set.said.mean(1), test_set.said.std(1)
 
 
-def _standardised(g: Floats, slope: Floats, test_set: Sample) -> tuple[Floats, Floats]:
-    """Standardise what the metric says over the test set, all of which it has rated; the slope follows."""
-    if test_set.said is None:
-        raise ValueError("a metric that rates a test set has said something")
-    spread = test_set.said.std(1)
-    centred = g - test_set.said.mean(1)[:, None]
-    return centred / np.where(spread > 0, spread, 1.0)[:, None], slope * spread
-
-
-def _told(prepared: Prepared, world: World, laid: Laid, potential: Potential) -> dict[str, Any]:
-    """Say what an analyst is told beside the judgements; see `Judged`."""
+def _told(prepared: Prepared, world: World, laid: Laid) -> dict[str, Any]:
+    """Say what an analyst is told of a world beside the judgements; see `Judged`."""
     law = judgements_of(world)
-    binary = law.judges.scale == "binary"
     finite = laid.needs.test_set is not None and not prepared.design["replacement"]
     return {
-        "binary": binary,
-        "rest": potential.rest,
-        "calibration": potential.calibration,
-        "document": potential.document,
+        "binary": law.judges.scale == "binary",
         "outputs_per_document": law.contest.documents.size,
-        "parts": potential.parts,
-        "calibration_parts": potential.calibration_parts,
         "nominal": world.metric.nominal if world.metric is not None else None,
         "annotator_variance": law.annotator_variance(),
         "test_set": law.contest.n_items if finite else None,
+    }
+
+
+def _of_study(potential: Potential) -> dict[str, Any]:
+    """Say what an analyst is told of a study: what the metric says of other outputs, and which came together."""
+    return {
+        "rest": potential.rest,
+        "calibration": potential.calibration,
+        "document": potential.document,
+        "parts": potential.parts,
+        "calibration_parts": potential.calibration_parts,
     }
 
 

@@ -13,8 +13,9 @@ from simlab.formulas import SLACK, differences, passes, sign
 from simlab.studies.judgements.concluding_stopped import conclude_stopped
 from simlab.studies.judgements.laying import laid_out
 from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.judgements.stacking import split, stacks
 from simlab.studies.sealing import sealed
-from simlab.types import Array, Bools, Collected, Contrasts, Estimates, Ints, Judged
+from simlab.types import Array, Collected, Contrasts, Estimates, Ints, Judged
 
 BASELINE = ("baseline", "baseline_width")
 YOUDEN = ("youden", "youden_low", "youden_high")
@@ -24,28 +25,40 @@ DOCUMENTS_FOR_BASELINE = 3
 
 def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Return the outcomes of campaigns, `[campaign, ...]`."""
-    one = _conclude if prepared.stops is None else conclude_stopped
-    outcomes = [one(prepared, collected) for collected in campaigns]
-    return {name: np.stack([outcome[name] for outcome in outcomes]) for name in outcomes[0]}
+    if prepared.stops is not None:
+        stopped = [conclude_stopped(prepared, collected) for collected in campaigns]
+        return {name: np.stack([outcome[name] for outcome in stopped]) for name in stopped[0]}
+    judged = [judged_of(prepared, collected) for collected in campaigns]
+    parts, first = [], 0
+    for stack in stacks(judged, together=prepared.by_row):
+        n = len(stack.y) // len(judged[first].y)
+        parts.append(_conclude(prepared, campaigns[first : first + n], sealed(stack)))
+        first += n
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
-    judged, paid = sealed(judged_of(prepared, collected)), collected.paid
-    estimates = prepared.estimate(collected.streams("estimator"), judged)
+def _conclude(prepared: Prepared, campaigns: Sequence[Collected], judged: Judged) -> dict[str, Array]:
+    """Conclude from campaigns that are stacked, `[campaign, ...]`; an estimator of single rows draws nothing."""
+    estimates = prepared.estimate(campaigns[0].streams("estimator"), judged)
+    of_campaigns = split(estimates, len(campaigns))
     return {
-        "ratings_used": np.array(paid["ratings"], np.int32),
-        "metric_used": np.array(paid["metric"]),
-        "cost": np.array(paid["cost"], float),
-        "human_cost": np.array(paid["human_cost"], float),
-        "estimate": estimates.value,
-        "standard_error": estimates.sd,
-        "low": estimates.low,
-        "high": estimates.high,
-        "skewed": _skewed(estimates),
-        **_baseline(prepared, judged, collected),
-        **_contrasts(prepared, estimates),
-        **_rates(estimates),
+        "ratings_used": _paid(campaigns, "ratings", np.int32),
+        "metric_used": _paid(campaigns, "metric"),
+        "cost": _paid(campaigns, "cost", float),
+        "human_cost": _paid(campaigns, "human_cost", float),
+        "estimate": of_campaigns.value,
+        "standard_error": of_campaigns.sd,
+        "low": of_campaigns.low,
+        "high": of_campaigns.high,
+        "skewed": np.zeros(of_campaigns.value.shape, bool) if of_campaigns.skewed is None else of_campaigns.skewed,
+        **_baseline(prepared, judged, campaigns),
+        **_contrasts(prepared, of_campaigns),
+        **_rates(of_campaigns),
     }
+
+
+def _paid(campaigns: Sequence[Collected], name: str, dtype: type | None = None) -> Array:
+    return np.array([collected.paid[name] for collected in campaigns], dtype)
 
 
 def judged_of(prepared: Prepared, collected: Collected) -> Judged:
@@ -84,21 +97,17 @@ def _kept(came: Array, *, shared: bool) -> Ints:
     return np.argsort(~came, axis=1, kind="stable")[:, : int(came.sum(1).min())]
 
 
-def _skewed(estimates: Estimates) -> Bools:
-    return np.zeros(len(estimates.value), bool) if estimates.skewed is None else estimates.skewed
-
-
 def enough_for_baseline(human: int, outputs_per_document: int) -> bool:
     """Tell whether so many judgements come from three documents at least, whichever of them are drawn."""
     return human > (DOCUMENTS_FOR_BASELINE - 1) * outputs_per_document
 
 
-def _baseline(prepared: Prepared, judged: Judged, collected: Collected) -> dict[str, Array]:
+def _baseline(prepared: Prepared, judged: Judged, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Estimate from the human judgements alone, with the same kind of interval: what the metric is held against."""
-    if not enough_for_baseline(judged.y.shape[1], collected.known.get("outputs_per_document", 1)):
+    if not enough_for_baseline(judged.y.shape[1], campaigns[0].known.get("outputs_per_document", 1)):
         return {}
-    rng = collected.streams("estimator")
-    mean = sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level)
+    rng = campaigns[0].streams("estimator")
+    mean = split(sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level), len(campaigns))
     return dict(zip(BASELINE, (mean.value, mean.high - mean.low), strict=True))
 
 
@@ -108,7 +117,7 @@ def _contrasts(prepared: Prepared, estimates: Estimates) -> dict[str, Array]:
     direction = sign(np.where(np.abs(found.difference) < SLACK, 0.0, found.difference))
     family: dict[str, Array] = {}
     if prepared.multiplicity in ("holm", "bh"):
-        family["adjusted_p_value"] = adjusted(found.p_value, prepared.multiplicity)
+        family["adjusted_p_value"] = np.stack([adjusted(pairs, prepared.multiplicity) for pairs in found.p_value])
     return {
         "direction": direction,
         "significant": passes(family.get("adjusted_p_value", found.p_value), prepared.level) & (direction != 0),

@@ -7,14 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.analysis.estimators import binary, sample_mean
-from simlab.analysis.means.intervals import Kind
+from simlab.analysis.estimators import binary, control_variates, ppi, sample_mean
+from simlab.analysis.means.intervals import RESAMPLED, Kind
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
 from simlab.parts import bind, chosen
 from simlab.types import Estimates, Followed, Judged, Stops
 
 DEFAULT_LEVEL = 0.05
+
+BY_ROW = (sample_mean, control_variates, ppi)
+"""Estimators that look at one system at a time."""
 
 
 class Prepared(NamedTuple):
@@ -26,7 +29,8 @@ class Prepared(NamedTuple):
 
     `stops` is the rule by which the judging of a system ends (None: once the budget is spent), and `each` says that it
     wants to know what the metric says of outputs that it alone has rated, one by one. `tests`: differences are judged
-    by a test of means; else a rule says which systems differ.
+    by a test of means; else a rule says which systems differ. `by_row`: what is said of a system follows from its own
+    judgements and from no random number, so that systems of many campaigns can be estimated at once.
     """
 
     seed: int
@@ -43,6 +47,7 @@ class Prepared(NamedTuple):
     stops: Callable[[Followed], Stops] | None = None
     each: bool = False
     tests: bool = True
+    by_row: bool = False
     section: Mapping[str, Any] = {}
     plugins: Sequence[str] = ()
 
@@ -70,6 +75,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         stops=bind(decision, plugins) if "_target_" in decision else None,
         each=chosen(decision, ppi_width, plugins),
         tests="_target_" not in decision or chosen(decision, fixed_width, plugins),
+        by_row=any(chosen(estimator, part, plugins) for part in BY_ROW) and estimator["interval"] not in RESAMPLED,
         section=estimator,
         plugins=plugins,
     )

@@ -68,4 +68,5 @@ KIND = Kind(
     footprint=footprint,
     # The noise of one study is large, so that one is carried out after the other.
     batch=1,
+    shares_noise=True,
 )

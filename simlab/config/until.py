@@ -1,0 +1,171 @@
+"""Say until which error, and at most how long, a study is run: `--precision`, `--at-most`, `until:`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from simlab.config.overrides import element
+from simlab.messages import or_nearest, shown
+from simlab.types import InputError
+
+DIFFERENCE = "difference"
+_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|min|m|h)", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,12}", re.ASCII)
+_NEEDED = {
+    "_new_documents": ("document_draws",),
+    "_new_raters": ("pools",),
+    "_new_study": ("pools", "document_draws"),
+}
+"""What a repetition draws anew has to be there twice: keys by the end of a measure's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Hold the Monte-Carlo standard error that is wanted of a measure in every cell, in the measure's own unit.
+
+    With `difference` it is that of the paired differences between cells, as `simlab compare` takes them.
+    """
+
+    measure: str
+    mcse: float
+    difference: bool = False
+
+    def __str__(self) -> str:
+        """Name what is measured, as it is typed."""
+        return f"{self.measure}:{DIFFERENCE}" if self.difference else self.measure
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """Hold the targets of a run, and after how many seconds, or at how many campaigns in all, it ends without them.
+
+    `studies` of each world are carried out where a user fixed them; else as many as are best.
+    """
+
+    targets: tuple[Target, ...]
+    seconds: float | None = None
+    campaigns: int | None = None
+    studies: int | None = None
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Name the measures of the targets, each once."""
+        return tuple(dict.fromkeys(target.measure for target in self.targets))
+
+
+def asked(precision: str | None, at_most: str | None, declared: Until | None) -> Until | None:
+    """Read what was typed, which takes the place of what a file says; None where nobody wants a precision.
+
+    Raises InputError for what is no target, and for `--at-most` where there is none.
+    """
+    if precision is not None:
+        declared = Until(typed_targets(precision), *((declared.seconds, declared.campaigns) if declared else ()))
+    if at_most is None:
+        return declared
+    if declared is None:
+        raise InputError(f"--at-most {at_most} ends a run that has a target; add --precision M=X, such as srp=.01")
+    return replace(declared, **_bound("--at-most", at_most))
+
+
+def typed_targets(text: str) -> tuple[Target, ...]:
+    """Read `M=X[,M:difference=X]`; raise InputError for what is no target.
+
+    >>> [(str(target), target.mcse) for target in typed_targets("srp=.01,srp:difference=.02")]
+    [('srp', 0.01), ('srp:difference', 0.02)]
+    """
+    parts = [part.partition("=") for part in text.split(",")]
+    for name, equals, _ in parts:
+        if not (name.strip() and equals):
+            raise InputError(f"--precision {shown(text)} is no target; write M=X[,M:difference=X], such as srp=.01")
+    return _targets("--precision", [(name.strip(), value) for name, _, value in parts])
+
+
+def read(key: str, value: Any) -> Until:
+    """Read the key `until` of a file: `precision: {M: X}`, and `at_most` where there is an end to patience."""
+    known = ("precision", "at_most")
+    if not isinstance(value, dict) or not isinstance(value.get("precision"), dict) or not value["precision"]:
+        raise InputError(f"{key} must hold lines such as `precision: {{srp: 0.01}}` and `at_most: 10m`")
+    for name in value:
+        if name not in known:
+            raise InputError(f"{key}.{shown(name)} is no key; {or_nearest(name, known)}")
+    until = Until(_targets(f"{key}.precision", list(value["precision"].items())))
+    if "at_most" not in value:
+        return until
+    return replace(until, **_bound(f"{key}.at_most:", value["at_most"]))
+
+
+def written(until: Until) -> dict[str, Any]:
+    """Write targets and their end as plain data, as the key `until` has them."""
+    ends = {"seconds": until.seconds, "campaigns": until.campaigns}
+    precision = {str(target): target.mcse for target in until.targets}
+    return {"precision": precision} | {name: end for name, end in ends.items() if end is not None}
+
+
+def targets_in(declared: Mapping[str, Any]) -> tuple[Target, ...]:
+    """Read the targets that a store says its last run had; none where it had none, or says what is no target."""
+    until = declared.get("until")
+    precision = until.get("precision") if isinstance(until, dict) else None
+    if not isinstance(precision, dict):
+        return ()
+    numbers = {name: mcse for name, mcse in precision.items() if isinstance(mcse, int | float)}
+    return tuple(_target(name, float(mcse)) for name, mcse in numbers.items())
+
+
+def refuse_untold(until: Until, sizes: Mapping[str, int], n_cells: int) -> None:
+    """Raise InputError for a target that no number of worlds and studies reaches."""
+    for target in until.targets:
+        if target.difference and n_cells < 2:
+            raise InputError(f"{target} is an error of differences between cells, and this is one cell; vary a key")
+        for end, keys in _NEEDED.items():
+            lacking = [key for key in keys if target.measure.endswith(end) and sizes[key] < 2]
+            if lacking:
+                more = " and ".join(f"{key}=2" for key in lacking)
+                raise InputError(f"{target.measure} compares what is drawn anew, and that is there once; add {more}")
+
+
+def _targets(where: str, given: Sequence[tuple[str, Any]]) -> tuple[Target, ...]:
+    targets = tuple(_read(where, name, value) for name, value in given)
+    for name in (names := [str(target) for target in targets]):
+        if names.count(name) > 1:
+            raise InputError(f"{where} names {shown(name)} twice; name it once")
+    return targets
+
+
+def _read(where: str, name: str, value: Any) -> Target:
+    _, colon, word = name.partition(":")
+    if colon and word != DIFFERENCE:
+        raise InputError(f"{where} {shown(name)}: of a measure there is the error, M, and M:{DIFFERENCE}")
+    wanted = element(name, value) if isinstance(value, str) else None
+    if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 < wanted < float("inf"):
+        said = shown(wanted if isinstance(value, str) else value)
+        raise InputError(f"{where} {name}={said} must be a number greater than 0, the error that is wanted")
+    return _target(name, float(wanted))
+
+
+def _target(name: str, mcse: float) -> Target:
+    measure, colon, _ = name.partition(":")
+    return Target(measure, mcse, bool(colon))
+
+
+def _bound(where: str, text: Any) -> dict[str, Any]:
+    said = str(text).strip() if isinstance(text, str) else ""
+    if (time := _TIME.fullmatch(said)) and (seconds := float(time[1]) * _SECONDS[time[2]]) > 0:
+        return {"seconds": seconds, "campaigns": None}
+    if _NUMBER.fullmatch(said) and int(said) > 0:
+        return {"seconds": None, "campaigns": int(said)}
+    raise InputError(f"{where} {shown(text)} must be a time, such as 90s, 10m or 2h, or a number of campaigns, above 0")
+
+
+def words(until: Until) -> list[str]:
+    """Write targets and their end as the command line has them.
+
+    >>> words(Until(typed_targets("srp=.01"), seconds=90))
+    ['--precision', 'srp=0.01', '--at-most', '90s']
+    """
+    ends = [f"{until.seconds:g}s"] if until.seconds else [str(until.campaigns)] if until.campaigns else []
+    targets = ",".join(f"{target}={target.mcse:g}" for target in until.targets)
+    return ["--precision", targets, *(word for end in ends for word in ("--at-most", end))]

@@ -1,0 +1,154 @@
+"""Decide how many worlds and studies a run to a precision carries out next: from errors and costs, never from values.
+
+A round is decided from all that the one before has carried out, so that the same command comes to the same campaigns
+whoever interrupts it and with however many jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.config.until import Target
+from simlab.engine.ledger import Entry
+from simlab.measures.precision import AHEAD, LEAST_CLUSTERS, Halves, Parts, gap, is_share, parts, standing, unseen
+from simlab.measures.ranges import range_of
+from simlab.types import Estimate, Floats
+
+FIRST_STUDIES = 4
+"""Studies of each of the first worlds: two halves of two, the fewest that tell worlds from studies over pairs."""
+MOST_STUDIES = 64
+GROWTH = 4
+"""No round has more than so many times the worlds of the one before: a few worlds tell an error roughly."""
+SURE = 0.7
+"""Of a number far away that share is gone to at first."""
+
+Estimates = Mapping[str, Mapping[str, Estimate]]
+"""What was measured, by cell and measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Hold what a round carries out: of each cell so many worlds (where there is one world only, studies of it).
+
+    `studies` of each world, which are `chosen` after the first round; a world costs as much as `ratio` studies.
+    """
+
+    along: Mapping[str, int]
+    studies: int
+    chosen: bool
+    ratio: float = 1.0
+
+    def written(self) -> dict[str, Any]:
+        """Write it as plain data."""
+        return {"along": dict(self.along), "studies": self.studies, "chosen": self.chosen, "ratio": self.ratio}
+
+
+class Question(NamedTuple):
+    """Ask for the error of a target in a cell, or of the difference between two."""
+
+    target: Target
+    cells: tuple[str, ...]
+
+    @property
+    def share(self) -> bool:
+        """Tell whether a share of events is measured."""
+        return is_share(range_of(self.target.measure))
+
+    def influence(self, estimates: Estimates) -> tuple[Floats, int] | None:
+        """Return the influence of clusters, and how many stand behind it; None where a cell has no value."""
+        found = [estimates.get(cell, {}).get(self.target.measure) for cell in self.cells]
+        known = [one.influence for one in found if one is not None and math.isfinite(one.value)]
+        if len(known) < len(self.cells):
+            return None
+        return (known[0], int(np.isfinite(known[0]).sum())) if len(known) == 1 else gap(known[0], known[1])
+
+
+def questions(targets: Sequence[Target], entries: Sequence[Entry]) -> list[Question]:
+    """List what is asked: each target in each cell, or of each two cells that differ in the value on one axis."""
+    neighbours = [
+        (one.cell, other.cell)
+        for one, other in combinations(entries, 2)
+        if sum(a != b for a, b in zip(one.position, other.position, strict=True)) == 1
+    ]
+    return [
+        Question(target, cells)
+        for target in targets
+        for cells in (neighbours if target.difference else [(entry.cell,) for entry in entries])
+    ]
+
+
+def onwards(goal: Goal, asked: Sequence[Question], estimates: Estimates, together: int = 1) -> Goal | None:
+    """Return the next goal: more of the cells that have not reached a target; None where all rest.
+
+    What grows grows by whole numbers of `together`. A cell without a value rests, too: more of the same would tell no
+    error.
+    """
+    wanted: dict[str, float] = {}
+    for question in asked:
+        found = question.influence(estimates)
+        if found is None:
+            continue
+        at = standing(found[0], question.target.mcse, share=question.share, clusters=found[1])
+        if at.reached is False:
+            for cell in question.cells:
+                wanted[cell] = max(wanted.get(cell, 0.0), at.needed / max(at.clusters, 1))
+    if not wanted:
+        return None
+    along = {
+        cell: -(-_next(n, wanted[cell]) // together) * together if cell in wanted else n
+        for cell, n in goal.along.items()
+    }
+    return replace(goal, along=along)
+
+
+def _next(n: int, factor: float) -> int:
+    wanted = math.ceil(n * factor)
+    if wanted > 2 * n:
+        wanted = min(GROWTH * n, math.ceil(SURE * wanted))
+    return max(wanted, n + 1)
+
+
+def with_studies(goal: Goal, asked: Sequence[Question], halves: tuple[Estimates, Estimates], fits: Fits) -> Goal:
+    """Choose how many studies a world has, for all cells: as few campaigns and worlds, by their costs, as will do."""
+    told = [(question, found) for question in asked if (found := _parts(question, halves, goal.studies // 2))]
+    candidates = [n for n in _doubled(goal.studies) if fits(n)]
+    if not told or not candidates:
+        return replace(goal, chosen=True)
+    best = min(candidates, key=lambda n: _cost(told, n, goal.ratio))
+    return replace(goal, studies=best, chosen=True)
+
+
+Fits = Callable[[int], bool]
+"""Tells whether so many studies of a world are whole document sets."""
+
+
+def _doubled(first: int) -> Iterator[int]:
+    n = first
+    while n <= max(MOST_STUDIES, first):
+        yield n
+        n *= 2
+
+
+def _parts(question: Question, halves: tuple[Estimates, Estimates], studies: int) -> Parts | None:
+    found = [question.influence(half) for half in halves]
+    first, second = (None if one is None else one[0] for one in found)
+    if first is None or second is None or len(first) != len(second):
+        return None
+    return parts(Halves(first, second, studies))
+
+
+def _cost(told: Sequence[tuple[Question, Parts]], studies: int, ratio: float) -> float:
+    """Add up what all cells cost, counted in studies, each with as many worlds as its hardest target needs."""
+    worlds: dict[str, int] = {}
+    for question, of in told:
+        least = unseen(question.target.mcse) if question.share else 0
+        needed = max(LEAST_CLUSTERS, least, math.ceil(AHEAD * of.at(studies) / question.target.mcse**2))
+        for cell in question.cells:
+            worlds[cell] = max(worlds.get(cell, 0), needed)
+    return sum(worlds.values()) * (ratio + studies)

@@ -1,0 +1,67 @@
+"""Bundle blocks that a worker carries out in one go: cells of the same studies share what they can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from simlab.engine.limits import Limits
+from simlab.engine.workers import Carried, Task
+
+LONGEST_SECONDS = 2.5
+"""A bundle takes about so long: whoever ends a run early loses no more than that."""
+SHORTEST_SECONDS = 0.1
+"""Towards the end bundles get shorter, so that workers end together, down to this."""
+OLD = 0.5
+"""What is known of the seconds of earlier campaigns counts so much beside those of the last bundle."""
+
+
+class Bundles:
+    """Deal blocks out, in their order, as bundles that take about as long; `shares` are under way at a time.
+
+    Until the first bundle has shown how long campaigns take, each is one block. Those of one place (the same studies of
+    several cells) stay together where that is not too long, else they are cut evenly.
+    """
+
+    def __init__(self, tasks: Sequence[Task], shares: int, limits: Limits) -> None:
+        self._groups = [list(group) for _, group in groupby(tasks, key=lambda task: task.address.places)][::-1]
+        self._left = sum(task.address.count for task in tasks)
+        self._shares = shares
+        self._longest = min(LONGEST_SECONDS, (limits.seconds or LONGEST_SECONDS) / 4)
+        self._seconds, self._campaigns = 0.0, 0.0
+
+    def next(self) -> list[Task]:
+        """Return the next bundle; an empty one where nothing is left."""
+        if not self._groups:
+            return []
+        most = self._most()
+        bundle = self._cut(most)
+        while self._groups and _campaigns(bundle) + _campaigns(self._groups[-1]) <= most:
+            bundle += self._groups.pop()
+        self._left -= _campaigns(bundle)
+        return bundle
+
+    def took(self, carried: Carried) -> None:
+        """Learn from a bundle how long campaigns take."""
+        self._seconds = OLD * self._seconds + carried.seconds
+        self._campaigns = OLD * self._campaigns + sum(one.address.count for one in carried.finished)
+
+    def _most(self) -> float:
+        """Return how many campaigns the next bundle shall have at most."""
+        if not self._campaigns:
+            return 0.0
+        each = max(self._seconds / self._campaigns, 1e-6)
+        return max(SHORTEST_SECONDS, min(self._longest, self._left * each / self._shares)) / each
+
+    def _cut(self, most: float) -> list[Task]:
+        """Take as much of the next place as the bundle may have, at least a block."""
+        group = self._groups.pop()
+        pieces = min(len(group), -(-_campaigns(group) // max(int(most), 1)))
+        n = -(-len(group) // pieces)
+        if group[n:]:
+            self._groups.append(group[n:])
+        return group[:n]
+
+
+def _campaigns(tasks: Sequence[Task]) -> int:
+    return sum(task.address.count for task in tasks)

@@ -1,0 +1,325 @@
+"""Carry out rounds of worlds until every cell has the precision that is wanted, or patience ends.
+
+A run to a precision is decided by errors only, never by values; held fixed are the seed, pools, draws of documents and,
+of a recorded table, the world. Cells that have reached their targets rest while others go on, on the same worlds. The
+folder is whole after every step: whoever stops between two leaves nothing half done.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from simlab.config.sweep import Sweep
+from simlab.config.until import Until
+from simlab.engine import ledger
+from simlab.engine.allocation import (
+    FIRST_STUDIES,
+    Estimates,
+    Goal,
+    Question,
+    onwards,
+    questions,
+    with_studies,
+)
+from simlab.engine.block_checks import Fitting
+from simlab.engine.bounds import refuse_many_blocks
+from simlab.engine.checking import CheckFunction
+from simlab.engine.costs import world_in_studies
+from simlab.engine.failures import failures
+from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.limits import limits_of
+from simlab.engine.preparing import Job, engine_of, jobs_of, prepare, refuse_too_large
+from simlab.engine.replaying import withdraw_what_does_not_come_again
+from simlab.engine.run import Summary, carry_out, fitting_of, missing, take_in
+from simlab.engine.workers import BlockFunction, Task
+from simlab.measures.precision import LEAST_CLUSTERS
+from simlab.messages import duration
+from simlab.supervision import entering
+from simlab.types import Estimate, InputError
+
+
+class Look(Protocol):
+    """Measures a cell from what the ledger holds of it: all of its studies, or those in a range of numbers."""
+
+    def __call__(self, book: Ledger, entry: Entry, studies: range | None = None) -> Mapping[str, Estimate]:
+        """Return what could be measured."""
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """Hold what rounds share; `sets` are the numbers of studies that share documents, `looked` what was measured when.
+
+    `pace` are the seconds that a campaign took last, with all jobs.
+    """
+
+    sweep: Sweep
+    until: Until
+    job: Job
+    book: Ledger
+    entries: Sequence[Entry]
+    fitting: Fitting
+    jobs: int
+    look: Look
+    quiet: bool
+    began: float
+    one_world: bool
+    sets: frozenset[int]
+    done: list[Task] = field(default_factory=list)
+    looked: dict[str, tuple[tuple[int, int], Mapping[str, Estimate]]] = field(default_factory=dict)
+    pace: float = 0.0
+
+    def size(self, goal: Goal, cell: str, end: int) -> tuple[int, int]:
+        """Return the worlds and studies of a cell on the way to a goal, up to an end."""
+        along = min(goal.along[cell], end)
+        return (1, along) if self.one_world else (along, goal.studies)
+
+    def unit(self, task: Task) -> int:
+        """Return the end at which a block is carried out."""
+        at = task.address
+        return at.first + at.count if self.one_world else at.world + 1
+
+
+def run(
+    sweep: Sweep,
+    folder: Path,
+    look: Look,
+    jobs: int | None = None,
+    *,
+    block: BlockFunction | None = None,
+    check: CheckFunction | None = None,
+    quiet: bool = False,
+    allow_version: bool = False,
+    finish: Callable[[Ledger], Sequence[str]] | None = None,
+) -> Summary:
+    """Carry out worlds until the targets of a sweep (`until`) are reached; as `engine.run` else.
+
+    The first round is 30 worlds of each cell; after it the studies of a world are chosen, from what worlds and studies
+    add to the error and what they cost. A round that was begun is gone on with, whatever is then asked for. Raises
+    InputError as `engine.run` does, and where `--at-most` leaves nothing to be carried out.
+    """
+    if sweep.until is None:
+        raise ValueError("a sweep without a target is run by simlab.engine.run")
+    began, processes, sets = time.monotonic(), jobs_of(sweep, jobs), _sets(sweep)
+    alone = is_one_world(sweep)
+    first = _sized(sweep, 1, 1 if alone else _first_studies(sweep, sets))
+    job = prepare(first, check, processes)
+    _refuse_too_few(first, sweep.until)
+    with ledger.writing(folder) as book:
+        taken = take_in(first, job, book, allow_version=allow_version)
+        fitting = fitting_of(block, taken.entries)
+        shared = (first, sweep.until, job, book, taken.entries, fitting, processes, look, quiet, began, alone, sets)
+        rounds = _Rounds(*shared)
+        entering("running blocks")
+        notes = (*taken.notes, *_to_the_end(rounds))
+        if unsampled := [*rounds.done, *taken.unsampled[len(taken.tasks) :]]:
+            withdraw_what_does_not_come_again(unsampled, book, fitting, processes, limits_of(engine_of(sweep)))
+            book.mark_sampled({entry.cell for entry in book.entries()} <= {entry.cell for entry in taken.entries})
+        if finish is not None:
+            entering("computing measures and laying the store", sweep.base.get("plugins", ()))
+            notes += tuple(finish(book))
+        campaigns = sum(task.address.count for task in rounds.done)
+        did = (len(taken.entries), len(rounds.done), campaigns, time.monotonic() - began, taken.torn)
+        return Summary(*did, failures(book), book.failed_designs(), notes)
+
+
+def is_one_world(sweep: Sweep) -> bool:
+    """Tell a sweep over recorded tables, which are there once."""
+    recorded = (str(config.get("systems", {}).get("_target_", "")) for config in sweep.composed.values())
+    return sweep.worlds == 1 and any(target.startswith("simlab.world.recorded.") for target in recorded)
+
+
+def _to_the_end(rounds: _Rounds) -> list[str]:
+    """Go from goal to goal; return a line where an end other than the targets came first."""
+    goal = _begun(rounds)
+    asked = questions(rounds.until.targets, rounds.entries)
+    while True:
+        if why := _carried_out(rounds, goal):
+            return [f"{why}; the same command goes on"]
+        following = _following(rounds, goal, asked)
+        if following is None:
+            return []
+        if more := _too_many(rounds, following):
+            return [more]
+        goal = following
+        rounds.book.note_goal(goal.written())
+
+
+def _begun(rounds: _Rounds) -> Goal:
+    """Return the goal of a round that was begun in this folder, and of cells that are new to it that of the first."""
+    stored, before, sweep = rounds.book.goal(), rounds.book.wanted().sizes, rounds.sweep
+    studies = max([sweep.studies, *(studies for sizes in before.values() for _, studies in sizes)])
+    reached = {cell: max(size[rounds.one_world] for size in sizes) for cell, sizes in before.items()}
+    least = LEAST_CLUSTERS * (max(rounds.sets) if rounds.one_world else 1)
+    along = {cell: max(least, n) for cell, n in reached.items()} | (stored["along"] if stored else {})
+    goal = {entry.cell: max(least, along.get(entry.cell, 0)) for entry in rounds.entries}
+    if stored:
+        chosen = stored["chosen"] or rounds.until.studies is not None
+        return Goal(goal, max(stored["studies"], studies), chosen, stored["ratio"])
+    # A folder that was filled without a target keeps the studies that its worlds have.
+    chosen = rounds.one_world or rounds.until.studies is not None or not FIRST_STUDIES <= studies == sweep.studies
+    begun = Goal(goal, studies, chosen)
+    if not chosen:
+        limits = limits_of(engine_of(sweep))
+        begun = replace(begun, ratio=world_in_studies(rounds.fitting.block, rounds.entries, rounds.jobs, limits))
+    rounds.book.note_goal(begun.written())
+    return begun
+
+
+def _following(rounds: _Rounds, goal: Goal, asked: Sequence[Question]) -> Goal | None:
+    """Return the goal of the next round, after one that was carried out; None where all targets are reached."""
+    if not goal.chosen:
+        half = goal.studies // 2
+        first, second = (
+            {entry.cell: rounds.look(rounds.book, entry, studies) for entry in rounds.entries}
+            for studies in (range(half), range(half, 2 * half))
+        )
+        chosen = with_studies(goal, asked, (first, second), lambda n: _whole(n, rounds.sets))
+        if chosen.studies != goal.studies:
+            return chosen
+        goal = chosen
+    return onwards(goal, asked, _measured(rounds, goal), max(rounds.sets) if rounds.one_world else 1)
+
+
+def _measured(rounds: _Rounds, goal: Goal) -> Estimates:
+    """Measure all cells; those that have not changed since they were last measured are not read again."""
+    for entry in rounds.entries:
+        size = rounds.size(goal, entry.cell, goal.along[entry.cell])
+        if entry.cell not in rounds.looked or rounds.looked[entry.cell][0] != size:
+            rounds.looked[entry.cell] = size, rounds.look(rounds.book, entry, None)
+    return {cell: found for cell, (_, found) in rounds.looked.items()}
+
+
+def _carried_out(rounds: _Rounds, goal: Goal) -> str:
+    """Carry out what is missing of a goal, step by step; say what ended it where that came first."""
+    top = max(goal.along.values())
+    most = top if rounds.until.campaigns is None else _affordable(rounds, goal, top)
+    waiting = _tasks(rounds, goal, most)
+    while waiting:
+        end = _next_end(rounds, waiting)
+        if end is None:
+            return f"--at-most {duration(rounds.until.seconds or 0)} is over"
+        step = [task for task in waiting if rounds.unit(task) <= end]
+        waiting = waiting[len(step) :]
+        _ask(rounds, goal, end)
+        _carry_out(rounds, step)
+    _ask(rounds, goal, most)
+    return f"--at-most {rounds.until.campaigns:,} campaigns are there" if most < top else ""
+
+
+def _tasks(rounds: _Rounds, goal: Goal, end: int) -> list[Task]:
+    """Cut what is missing of a goal into blocks, those that come first in front; what failed just now is left out."""
+    sizes = {entry.cell: rounds.size(goal, entry.cell, end) for entry in rounds.entries}
+    tried = {task.address for task in rounds.done}
+    found: list[Task] = []
+    for studies in sorted({studies for _, studies in sizes.values()}):
+        entries = [entry for entry in rounds.entries if sizes[entry.cell][1] == studies]
+        worlds = max(sizes[entry.cell][0] for entry in entries)
+        found += [
+            task
+            for task in missing(_sized(rounds.sweep, worlds, studies), rounds.book, entries)
+            if task.address.world < sizes[task.address.cell][0] and task.address not in tried
+        ]
+    return sorted(found, key=rounds.unit)
+
+
+def _ask(rounds: _Rounds, goal: Goal, end: int) -> None:
+    """Want of each cell what a goal has up to an end."""
+    if end == 0:
+        return
+    sizes = {entry.cell: rounds.size(goal, entry.cell, end) for entry in rounds.entries}
+    worlds, studies = (max(size[k] for size in sizes.values()) for k in (0, 1))
+    rounds.book.ask(rounds.book.grown(rounds.job.asked | {"worlds": worlds, "studies": studies}), sizes)
+
+
+def _carry_out(rounds: _Rounds, tasks: Sequence[Task]) -> None:
+    if not rounds.done:
+        rounds.book.mark_sampled(False)
+    began = time.monotonic()
+    carry_out(tasks, rounds.book, rounds.fitting, rounds.jobs, engine_of(rounds.sweep), rounds.quiet)
+    rounds.pace = (time.monotonic() - began) / sum(task.address.count for task in tasks)
+    rounds.done += tasks
+
+
+def _next_end(rounds: _Rounds, waiting: Sequence[Task]) -> int | None:
+    """Return up to which world the next step goes: half of the time that is left; None where no world fits into it.
+
+    The first world is carried out in any case.
+    """
+    if rounds.until.seconds is None:
+        return rounds.unit(waiting[-1])
+    first = rounds.unit(waiting[0])
+    if not rounds.pace:
+        return first
+    left = rounds.until.seconds - (time.monotonic() - rounds.began)
+    needed = list(itertools.accumulate(task.address.count * rounds.pace for task in waiting))
+    end = rounds.unit(waiting[fits - 1]) - 1 if (fits := bisect_right(needed, left / 2)) else 0
+    if end >= first:
+        return end
+    of_first = needed[sum(rounds.unit(task) == first for task in waiting) - 1]
+    return first if of_first <= left else None
+
+
+def _affordable(rounds: _Rounds, goal: Goal, top: int) -> int:
+    """Return up to which world a goal is carried out with so many campaigns in all, those in the folder counted."""
+    wanted, crossed = rounds.book.wanted(), rounds.sweep.pools * rounds.sweep.document_draws
+    before = {entry.cell: wanted.of_worlds(entry.cell) for entry in rounds.entries}
+
+    def campaigns(end: int) -> int:
+        sizes = {cell: rounds.size(goal, cell, end) for cell in before}
+        return crossed * sum(
+            sum(max(n, studies if world < worlds else 0) for world, n in enumerate(before[cell]))
+            + studies * max(0, worlds - len(before[cell]))
+            for cell, (worlds, studies) in sizes.items()
+        )
+
+    return bisect_right(range(1, top + 1), rounds.until.campaigns or 0, key=campaigns)
+
+
+def _too_many(rounds: _Rounds, goal: Goal) -> str | None:
+    """Say why a goal is more than a folder holds; None where it is not."""
+    sizes = [rounds.size(goal, cell, n) for cell, n in goal.along.items()]
+    sized = _sized(rounds.sweep, max(worlds for worlds, _ in sizes), max(studies for _, studies in sizes))
+    try:
+        refuse_many_blocks(sized)
+        refuse_too_large(sized, rounds.job)
+    except InputError as error:
+        return f"no folder holds what the targets need: {error}"
+    return None
+
+
+def _refuse_too_few(first: Sweep, until: Until) -> None:
+    needed = first.n_cells * first.worlds * first.of_world
+    if until.campaigns is not None and until.campaigns < needed:
+        raise InputError(
+            f"--at-most {until.campaigns}: the first world of {first.n_cells} cells takes {needed} campaigns; raise it"
+        )
+
+
+def _sized(sweep: Sweep, worlds: int, studies: int) -> Sweep:
+    return replace(sweep, worlds=worlds, studies=studies)
+
+
+def _sets(sweep: Sweep) -> frozenset[int]:
+    """List how many studies share a set of documents in some cell."""
+    return frozenset(int(cell.config.get("design", {}).get("studies_per_document_set", 1)) for cell in sweep.cells())
+
+
+def _whole(studies: int, sets: frozenset[int]) -> bool:
+    """Tell whether so many studies are whole sets, or part of one."""
+    return all(studies <= n or studies % n == 0 for n in sets)
+
+
+def _first_studies(sweep: Sweep, sets: frozenset[int]) -> int:
+    """Return the studies of a world in the first round; where fewer are declared, or some are typed, as many."""
+    if sweep.until is not None and sweep.until.studies is not None:
+        return sweep.until.studies
+    if sweep.studies <= FIRST_STUDIES:
+        return sweep.studies
+    fitting = (n for n in range(FIRST_STUDIES, sweep.studies + 1, 2) if _whole(n, sets))
+    return next(fitting, sweep.studies)

@@ -1,0 +1,142 @@
+"""Say how far an error is from the one that is wanted, from influence values alone: never from the value itself.
+
+Whoever stops when an error looks small stops too often where it is small by chance, and where the law of worlds is
+skewed the value is off with it: by `skewness x mcse / sqrt(clusters)`, in one look or in many, and a few clusters do
+not show how skewed they are. So nothing stops on its own error
+
+* before 30 clusters;
+* where a share is measured, before so many that what none of them has seen is as improbable (the rule of three); a
+  share near 0 or 1, which is what a skewed share is, then has as many clusters whatever it looks like;
+* where anything else is measured, before 25 times the squared skewness of the clusters (Cochran 1977, section 2.15).
+
+What that promises is simulated in tests/statistics/promises.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.measures.intervals import EXACT, LEVEL, never_seen
+from simlab.measures.ranges import Range
+from simlab.types import Floats
+
+LEAST_CLUSTERS = 30
+NORMAL_ENOUGH = 25
+"""So many clusters, times the squared skewness, and a mean is as good as normal."""
+HALF_WIDTHS = 4
+"""A 95 % interval is as wide as so many errors."""
+AHEAD = 1.05
+"""So much more is asked for than the error found says: half the errors are found too small."""
+
+
+class Standing(NamedTuple):
+    """Hold the error of a value over clusters, and how many clusters it is expected to need in all.
+
+    `reached` says that it needs no more; None where no error can be told.
+    """
+
+    error: float
+    clusters: int
+    needed: int
+    reached: bool | None
+
+
+def is_share(within: Range) -> bool:
+    """Tell a share of events from what else can be measured."""
+    return within.chance and (within.least, within.greatest) == (0.0, 1.0)
+
+
+def standing(influence: Floats, target: float, *, share: bool, clusters: int | None = None) -> Standing:
+    """Hold an error against a target, given `influence[cluster]` (NaN: there is no such cluster).
+
+    Fewer `clusters` may stand behind a difference than influence it. The error of a share is not below what would be
+    that of an event that no cluster has seen.
+    """
+    known = influence[np.isfinite(influence)]
+    clusters = len(known) if clusters is None else clusters
+    if clusters < 2:
+        return Standing(math.nan, clusters, LEAST_CLUSTERS, None if clusters == 0 else False)
+    error = float(np.sqrt(np.sum(known**2) / (clusters * (clusters - 1))))
+    least = max(LEAST_CLUSTERS, unseen(target) if share else normal(known))
+    shown = max(error, never_seen(clusters) / HALF_WIDTHS) if share else error
+    if clusters >= least and error <= target:
+        return Standing(shown, clusters, clusters, True)
+    return Standing(shown, clusters, max(least, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
+
+
+def unseen(target: float) -> int:
+    """Count the clusters that bound the probability of an event that none of them has seen as tightly as a target.
+
+    >>> unseen(0.01), unseen(0.03)
+    (74, 24)
+    """
+    most = HALF_WIDTHS * target
+    if most >= 1:
+        return 1
+    return math.ceil(math.log(1 - LEVEL) / math.log1p(-most))
+
+
+def normal(influence: Floats) -> int:
+    """Count the clusters from which a mean of values so skewed is as good as normal."""
+    centred = influence - influence.mean()
+    spread = float(np.mean(centred**2))
+    if spread <= EXACT**2:
+        return 0
+    skewness = float(np.mean(centred**3) / spread**1.5)
+    return math.ceil(NORMAL_ENOUGH * skewness * skewness)
+
+
+def gap(first: Floats, second: Floats) -> tuple[Floats, int]:
+    """Return the influence of a difference between two cells, cluster by cluster, and the clusters K of the smaller.
+
+    A cluster that only one of them has enters alone. Scaled so that `sqrt(sum(gap^2) / (K (K - 1)))` is the error that
+    `simlab compare` gives.
+    """
+    counts = [int(np.isfinite(one).sum()) for one in (first, second)]
+    clusters, size = min(counts), max(len(first), len(second))
+    if clusters < 2:
+        return np.full(clusters, np.nan), clusters
+    scaled = []
+    for one, k in zip((first, second), counts, strict=True):
+        own = np.where(np.isfinite(one), one, 0.0) / np.sqrt(k * (k - 1))
+        scaled.append(np.pad(own, (0, size - len(one))))
+    return np.asarray((scaled[0] - scaled[1]) * np.sqrt(clusters * (clusters - 1))), clusters
+
+
+class Halves(NamedTuple):
+    """Hold the influence of worlds on a measure, `[world]`: of their first and their second `studies` studies."""
+
+    first: Floats
+    second: Floats
+    studies: int
+
+
+class Parts(NamedTuple):
+    """Hold the variance of a world's influence: `between` worlds, and `within` for a single study of each."""
+
+    between: float
+    within: float
+
+    def at(self, studies: int) -> float:
+        """Return the variance with so many studies of each world."""
+        return self.between + self.within / studies
+
+
+def parts(halves: Halves) -> Parts | None:
+    """Estimate what worlds and what studies add to a variance; None where halves of worlds have no value.
+
+    What the two halves of a world have in common is the world's. Studies are taken to add `1 / studies`, which for a
+    measure over pairs of studies is no less than they add.
+    """
+    known = np.isfinite(halves.first) & np.isfinite(halves.second)
+    if known.sum() < 3:
+        return None
+    first, second = (one[known] - one[known].mean() for one in (halves.first, halves.second))
+    scale = 1 / (len(first) - 1)
+    together = scale * float(first @ second)
+    alone = scale * float(first @ first + second @ second) / 2
+    between = min(max(together, 0.0), alone)
+    return Parts(between, (alone - between) * halves.studies)

@@ -1,0 +1,76 @@
+"""Say which cells of a store have reached the precision to which it was run, and how far the others are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from simlab.config.until import Target, targets_in
+from simlab.measures.precision import Standing, gap, is_share, standing
+from simlab.store.intervals import range_in
+from simlab.store.opening import axes_of, measures_of
+from simlab.types import Array, Floats
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Position = tuple[int, ...]
+
+
+class Reach(NamedTuple):
+    """Hold how a target stands in each cell; of differences, that of the cell with the one it is furthest in."""
+
+    target: Target
+    cells: dict[Position, Standing]
+
+    def reached(self, position: Position) -> bool | None:
+        """Tell whether a cell has the precision; None where no error can be told."""
+        return self.cells[position].reached
+
+
+def reaches(dataset: xr.Dataset) -> list[Reach]:
+    """Hold the errors of a store against the targets of its last run, as far as it holds their measures."""
+    targets = targets_in(json.loads(dataset.attrs.get("sweep", "{}")))
+    held = [target for target in targets if target.measure in measures_of(dataset)]
+    return [Reach(target, dict(_cells(dataset, target))) for target in held]
+
+
+def column(dataset: xr.Dataset) -> Array | None:
+    """Tell of each cell, over the axes, whether all targets are reached there; None for a store that has no target."""
+    found = reaches(dataset)
+    if not found:
+        return None
+    shape = tuple(dataset.sizes[axis] for axis in axes_of(dataset))
+    told = np.full(shape, None, object)
+    for position in np.ndindex(*shape):
+        of_cell = [reach.reached(position) for reach in found]
+        told[position] = None if None in of_cell else all(of_cell)
+    return told
+
+
+def _cells(dataset: xr.Dataset, target: Target) -> Iterator[tuple[Position, Standing]]:
+    axes = axes_of(dataset)
+    influence = dataset[f"{target.measure}_influence"].transpose(*axes, "cluster").values
+    share = is_share(range_in(dataset, target.measure))
+    for position in np.ndindex(*influence.shape[:-1]):
+        if not target.difference:
+            yield position, standing(influence[position], target.mcse, share=share)
+            continue
+        gaps = [gap(influence[position], influence[other]) for other in _neighbours(position, influence)]
+        found = [standing(of, target.mcse, share=share, clusters=clusters) for of, clusters in gaps]
+        yield position, max(found, key=_distance, default=standing(np.empty(0), target.mcse, share=share))
+
+
+def _neighbours(position: Position, influence: Floats) -> Iterator[Position]:
+    """List the cells that differ in the value on one axis."""
+    for axis, size in enumerate(influence.shape[:-1]):
+        for k in range(size):
+            if k != position[axis]:
+                yield (*position[:axis], k, *position[axis + 1 :])
+
+
+def _distance(at: Standing) -> tuple[bool, float]:
+    return at.reached is not True, 0.0 if np.isnan(at.error) else at.error
