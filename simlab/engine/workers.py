@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -83,14 +83,20 @@ def work_together(block: BlockFunction, tasks: Sequence[Task]) -> list[Finished]
     """Carry out several blocks; those of the same places together, where the function can do that."""
     finished: list[Finished] = []
     for places, group in groupby(tasks, key=lambda task: task.address.places):
-        members = list(group)
-        if len(members) == 1 or not isinstance(block, Together):
-            finished += [work(block, task.config, task.address) for task in members]
-            continue
-        with one_thread(), np.errstate(all="ignore"):
-            ended = block.together([task.config for task in members], places)
-        finished += [_finished(task.address, partial(_given, one)) for task, one in zip(members, ended, strict=True)]
+        members, began = list(group), time.monotonic()
+        done = _of_places(block, members, places)
+        # What each of several cells took nobody knows; they come together again.
+        seconds = (time.monotonic() - began) / len(members)
+        finished += [replace(one, seconds=seconds) for one in done]
     return finished
+
+
+def _of_places(block: BlockFunction, tasks: Sequence[Task], places: Sequence[Place]) -> list[Finished]:
+    if len(tasks) == 1 or not isinstance(block, Together):
+        return [work(block, task.config, task.address) for task in tasks]
+    with one_thread(), np.errstate(all="ignore"):
+        ended = block.together([task.config for task in tasks], places)
+    return [_finished(task.address, partial(_given, one)) for task, one in zip(tasks, ended, strict=True)]
 
 
 def _finished(address: Address, carry_out: Callable[[], BlockLike]) -> Finished:
