@@ -125,9 +125,7 @@ def small(seed: int = 1) -> Pilot:
     document_of_item = np.arange(int(item.max()) + 1) // 2
     layout = Layout(system, item, rater, document_of_item, len(names[0]), len(names[3]))
     of_whom = tuple(names[0]), tuple(names[3])
-    return Pilot(
-        system, item, rater, score, counts, document_of_item, seats, *of_whom, counted, 1.0, 5.0, layout
-    )
+    return Pilot(system, item, rater, score, counts, document_of_item, seats, *of_whom, counted, 1.0, 5.0, layout)
 
 
 def test_agreement_is_that_of_the_agreement_report() -> None:
