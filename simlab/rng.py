@@ -36,12 +36,13 @@ def remembered(seed: int, *path: str | int) -> np.random.Generator:
     return cast(np.random.Generator, Remembered(seed, address(*path)))
 
 
+@lru_cache(2**12, typed=True)
 def address(*path: str | int) -> tuple[int, ...]:
     """Return the words that a path is hashed to."""
     return tuple(word for part in path for word in _words(part))
 
 
-@lru_cache(2**14, typed=True)
+@lru_cache(maxsize=2**12, typed=True)
 def _words(part: str | int) -> tuple[int, int]:
     digest = blake2b(f"{type(part).__name__}:{part}".encode(), digest_size=8).digest()
     return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")
@@ -73,7 +74,7 @@ class Remembered:
     def __init__(self, seed: int, words: tuple[int, ...]) -> None:
         self._seed, self._words = seed, words
         self._calls: list[tuple[Any, ...]] = []
-        self._at: _Drawn | None = _held.find(seed, words)
+        self._at: _Drawn | None = None
         self._own: np.random.Generator | None = None
         self._spawned = 0
 
@@ -103,7 +104,9 @@ class Remembered:
 
     def _draw(self, *call: Any) -> np.ndarray[Any, Any]:
         if self._at is None:
-            return np.asarray(_called(self._alone(), call))
+            if self._own is not None:
+                return np.asarray(_called(self._own, call))
+            self._at = _held.find(self._seed, self._words)
         if call not in self._at.after:
             rng, self._at.rng = self._at.rng or self._brought_here(), None
             drawn = np.asarray(_called(rng, call))
@@ -140,11 +143,12 @@ class _Held:
         self._total = 0
 
     def find(self, seed: int, words: tuple[int, ...]) -> _Drawn:
-        if (seed, words) not in self._drawn:
-            self._drawn[seed, words] = _Drawn(None)
+        at = seed, words
+        if at not in self._drawn:
+            self._drawn[at] = _Drawn(None)
             self.grow(seed, words, PLACE)
-        self._drawn.move_to_end((seed, words))
-        return self._drawn[seed, words]
+        self._drawn.move_to_end(at)
+        return self._drawn[at]
 
     def grow(self, seed: int, words: tuple[int, ...], n_bytes: int) -> None:
         # What was let go while somebody drew from it is not held any more.

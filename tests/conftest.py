@@ -31,6 +31,11 @@ def _files_in_memory() -> None:
     os.fsync = lambda _: None
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Measure in one process: what runs beside a benchmark is measured with it."""
+    return 0 if config.getoption("benchmark_only") else None
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose published data do not lie beside this repository."""
     names = [str(name) for mark in item.iter_markers(MARK) for name in mark.args]

@@ -156,13 +156,14 @@ class Ledger:
     def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> None:
         """Raise InputError where a cell's place is taken by another config, or a default has changed since."""
         stored = {entry.position: entry for entry in self.entries()}
-        for entry in entries:
-            if entry.position in stored and stored[entry.position].cell != entry.cell:
-                refuse_difference(
-                    determining(stored[entry.position].config), determining(entry.config), str(self.folder)
-                )
-        held, new = ([(entry.position, entry.config) for entry in cells] for cells in (stored.values(), entries))
-        refuse_mixture(axes, held, new, str(self.folder))
+        new = [entry for entry in entries if entry.position not in stored or stored[entry.position].cell != entry.cell]
+        for entry in new:
+            if (there := stored.get(entry.position)) is not None:
+                refuse_difference(determining(there.config), determining(entry.config), str(self.folder))
+        if stored and new:
+            # Cells that are held as they are asked were held against each other when they came.
+            held, asked = ([(one.position, one.config) for one in cells] for cells in (stored.values(), entries))
+            refuse_mixture(axes, held, asked, str(self.folder))
 
     def admit(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> None:
         """Take in what the folder will declare, and that `worlds` times `studies` are wanted of these cells.

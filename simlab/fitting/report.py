@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from simlab.fitting import document
 from simlab.fitting import speeds as timing
@@ -76,6 +77,12 @@ def report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Say
     Raises InputError for a law that is unknown or that the table does not allow, where it allows none, and for a table
     of one system or of one score.
     """
+    # Arrays are small: threads that share them cost more than they do.
+    with threadpool_limits(1):
+        return _report(ratings, laws, name, seed, say)
+
+
+def _report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Say) -> Report:
     _check_comparable(ratings)
     refused = {law.name: why for law in laws if (why := law.refused(ratings)) is not None}
     law, compared = _chosen(ratings, laws, refused, name, seed, say)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import stdtrit
@@ -149,21 +150,27 @@ def conclusions(cell: Floats, held: Bools, look: Look) -> dict[str, float]:
         return dict.fromkeys(CONCLUSIONS, float("nan"))
     both = held[:, i] & held[:, j]
     difference = np.where(both, cell[:, i] - cell[:, j], 0.0)
-    claimed, _ = _claims(np.ones((1, len(cell)), bool), difference, both)
-    (one, sign_one), (two, sign_two) = (_claims(half, difference, both) for half in (look.first, ~look.first))
-    claims = np.concatenate([one, two])
-    again = claims & (np.concatenate([sign_one, sign_two]) == np.concatenate([sign_two, sign_one]))
+    wanted = np.concatenate([np.ones((1, len(cell)), bool), look.first, ~look.first])
+    claims, sign = _claims(wanted, difference, both)
+    claimed, claims, (first, second) = claims[:1], claims[1:], np.split(sign[1:], 2)
+    again = claims & np.tile(first == second, (2, 1))
     found = claims.sum()
     values = claimed.mean(), (again == claims).all(1).mean(), again.sum() / found if found else float("nan")
     return dict(zip(CONCLUSIONS, map(float, values), strict=True))
 
 
+@cache
+def _quantiles(most: int) -> Floats:
+    """Return the quantile of a two-sided t test for each number of degrees of freedom up to `most`."""
+    return np.asarray(stdtrit(np.maximum(np.arange(most + 1), 1), 1 - LEVEL / 2))
+
+
 def _claims(half: Bools, difference: Floats, both: Bools) -> tuple[Bools, Floats]:
     """Return which pairs are significant in each half `[split, pair]`, and the signs of their differences."""
     wanted = half.astype(float)
-    n = wanted @ both
+    n = wanted @ both.astype(float)
     mean = np.divide(wanted @ difference, n, out=np.zeros_like(n), where=n > 0)
     square = np.divide(wanted @ difference**2, n, out=np.zeros_like(n), where=n > 0)
     variance = np.maximum(square - mean**2, 0) * n / np.maximum(n - 1, 1)
-    limit = stdtrit(np.maximum(n - 1, 1), 1 - LEVEL / 2)
+    limit = _quantiles(both.shape[0])[np.maximum(n - 1, 1).astype(int)]
     return (n > 2) & (np.abs(mean) * np.sqrt(n) > limit * np.sqrt(variance) + 1e-12), np.sign(mean.round(12))

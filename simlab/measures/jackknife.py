@@ -9,9 +9,10 @@ compared pair by pair.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import wraps
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from simlab.types import OK, Array, Bools, Estimate, Floats, Ints, Outcomes
 
 LEVELS = ("world", "pool", "draw", "document_set")
 """What campaigns may have in common, the highest level first."""
+
+Found = TypeVar("Found")
 
 Anew: TypeAlias = Literal["documents", "raters", "study"]
 """What a repetition draws anew: documents for the same raters, raters for the same documents, or both."""
@@ -33,12 +36,30 @@ class Clusters:
     n: int
 
 
+def _shared(find: Callable[[Outcomes], Found]) -> Callable[[Outcomes], Found]:
+    """Let the measures of a cell share what says where its campaigns lie: the last answer, while nobody can write."""
+    last: list[tuple[list[Array | None], Found]] = []
+
+    @wraps(find)
+    def found(outcomes: Outcomes) -> Found:
+        about = [outcomes.get(name) for name in (*LEVELS, "status")]
+        if last and all(now is before for now, before in zip(about, last[0][0], strict=True)):
+            return last[0][1]
+        answer = find(outcomes)
+        if not any(array.flags.writeable for array in about if array is not None):
+            last[:] = [(about, answer)]
+        return answer
+
+    return found
+
+
 def succeeded(outcomes: Outcomes) -> Bools:
     """Mark the campaigns that were carried out."""
     ok: Bools = np.equal(outcomes["status"], OK)
     return ok
 
 
+@_shared
 def clusters(outcomes: Outcomes) -> Clusters:
     """Find the highest level at which these campaigns are replicated.
 
@@ -66,6 +87,7 @@ def resampled(outcomes: Outcomes) -> bool:
     return len(np.unique(label)) == len(label) > 1
 
 
+@_shared
 def comparable(outcomes: Outcomes) -> list[Ints]:
     """List the sets of campaigns that may be compared: same world, raters, draw, and document set where shared.
 
@@ -108,8 +130,13 @@ def repetitions(outcomes: Outcomes, anew: Anew) -> list[tuple[Ints, Bools]]:
 
 def of_campaign(outcomes: Outcomes, name: str) -> Array:
     """Repeat what is true of a world for each of its campaigns."""
-    repeated: Array = outcomes[name][np.searchsorted(np.unique(outcomes["world"]), outcomes["world"])]
+    repeated: Array = outcomes[name][_world_of(outcomes)]
     return repeated
+
+
+@_shared
+def _world_of(outcomes: Outcomes) -> Ints:
+    return np.searchsorted(np.unique(outcomes["world"]), outcomes["world"])
 
 
 def unknown() -> Estimate:

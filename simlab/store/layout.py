@@ -172,12 +172,13 @@ def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int)
 
 def depth(grid: Grid, names: Iterable[str]) -> int:
     """Count the leading axes along which chunks hold one value each, so that a chunk stays small."""
-    widest = max(_bytes(grid.outcomes[name], grid.sizes) for name in names)
+    widest = max(width(grid.outcomes[name], grid.sizes) for name in names)
     fits = (k for k in range(len(grid.shape)) if math.prod(grid.shape[k:]) * widest <= CHUNK_BYTES)
     return next(fits, len(grid.shape))
 
 
-def _bytes(outcome: Outcome, sizes: Mapping[str, int]) -> int:
+def width(outcome: Outcome, sizes: Mapping[str, int]) -> int:
+    """Count the bytes of an outcome of a cell."""
     return np.dtype(outcome.dtype).itemsize * math.prod(sizes[dim] for dim in outcome.dims)
 
 
@@ -192,6 +193,15 @@ def slabs(book: Ledger, grid: Grid, names: Sequence[str]) -> Iterator[tuple[tupl
             for name in outcomes.keys() & slab.keys():
                 slab[name][rest] = spread(outcomes, name, grid, len(entry.systems) if entry else 0)
         yield prefix, slab
+
+
+def lay_out(
+    slab: dict[str, Array], name: str, position: tuple[int, ...], outcomes: Mapping[str, Array], grid: Grid
+) -> None:
+    """Lay an outcome of a cell out among those of all cells, which are empty where no cell had it before."""
+    if name not in slab:
+        slab[name] = _empty(grid, grid.outcomes[name], 0)
+    slab[name][position] = spread(outcomes, name, grid, len(grid.entries[position].systems))
 
 
 def _empty(grid: Grid, outcome: Outcome, split: int) -> Array:

@@ -8,6 +8,7 @@ leaves one of the two; the ledger is the truth, and the next run lays the store 
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from simlab.parts import is_own, target_of
 from simlab.store import readme, units
 from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
 from simlab.store.folder import NEW, content, laying, settle, take_place
-from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, slabs, spread
+from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, lay_out, slabs, spread, width
 from simlab.store.measures import (
     Computed,
     Estimates,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     import zarr.abc.store
 
 SCHEMA = 1
+MOST_LAID = 64 * 2**20
+"""Outcomes of up to so many bytes are laid out in memory while measures are computed, and not read twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Survey:
 
     `present[name]` lists the cells that have an outcome; `document_set[replicate]` is None where cells differ in it;
     `failed[cell]` is the share of campaigns that failed, `undivided[cell]` says that nothing can be told apart there.
+    `laid` are the outcomes of all cells where they are small, else they are read once more as they are written.
     """
 
     present: Mapping[str, tuple[Position, ...]]
@@ -61,6 +65,7 @@ class Survey:
     estimates: Estimates
     failed: Mapping[Position, float]
     undivided: Mapping[Position, Undivided]
+    laid: Mapping[str, Array]
 
 
 def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, command: str = "") -> list[str]:
@@ -71,8 +76,10 @@ def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, 
     """
     settle(book.folder)
     laid = _laid(book, measures, labels or {})
-    if not (book.laid() and laid.measures and laid.content and laid == book.laid_as()):
+    if not (laid.measures and laid.content and laid == book.laid_as()):
         lay_store(book, measures, labels or {})
+    elif not book.laid():
+        book.mark_laid(laid)
     return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command))
 
 
@@ -136,6 +143,8 @@ def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:
     """Go through all cells once: which outcomes they have, and what the measures say."""
     present: dict[str, list[Position]] = {"status": []}
     estimates: dict[Position, Computed] = {}
+    laid: dict[str, Array] = {}
+    room = MOST_LAID
     failed, same, sets = {}, {}, []
     for position, entry in size.entries.items():
         outcomes = gather(book.blocks(entry.cell), entry.config, size.outcomes)
@@ -148,9 +157,15 @@ def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:
         sets.append(spread(outcomes, "document_set", size, len(entry.systems)))
         for name in outcomes.keys() & size.outcomes.keys():
             present.setdefault(name, []).append(position)
+            if name not in laid:
+                room -= math.prod(size.shape) * width(size.outcomes[name], size.sizes)
+            if room >= 0:
+                lay_out(laid, name, position, outcomes, size)
+            else:
+                laid.clear()
     listed = {name: tuple(present[name]) for name in sorted(present)}
     return Survey(
-        listed, _agreed(sets, size.sizes["replicate"], size.outcomes["document_set"]), estimates, failed, same
+        listed, _agreed(sets, size.sizes["replicate"], size.outcomes["document_set"]), estimates, failed, same, laid
     )
 
 
@@ -208,9 +223,11 @@ def _add_outcomes(root: zarr.Group, book: Ledger, size: Grid, survey: Survey, na
         dims = (*size.names, *outcome.dims)
         shape = (*size.shape, *(size.sizes[dim] for dim in outcome.dims))
         arrays[name] = _create(root, name, dims, shape, np.dtype(outcome.dtype), outcome.fill, about, split)
-    for prefix, slab in slabs(book, size, names):
-        for name, array in slab.items():
-            arrays[name][prefix] = array
+    small = split == 0 and set(names) <= survey.laid.keys()
+    read = [((), survey.laid)] if small else slabs(book, size, names)
+    for prefix, slab in read:
+        for name in names:
+            arrays[name][prefix] = slab[name]
 
 
 def _about_outcome(name: str, names: Sequence[str], size: Grid, survey: Survey) -> dict[str, Any]:

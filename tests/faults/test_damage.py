@@ -80,7 +80,7 @@ def lose_store(folder: Path) -> None:
 
 DAMAGES: dict[Callable[[Path], None], str] = {
     tear_block: "torn: documents=10, world 0, studies 0 to 3: its checksum does not hold",
-    lose_block: "missing: documents=10, world 0, studies 8 to 9",
+    lose_block: "missing: documents=10, world 0, studies 4 to 7",
     flip_outcome: "results.zarr/estimate is damaged: ",
     flip_measure: "results.zarr/share_mcse is damaged: ",
     lose_chunk: "results.zarr/significant/c/0/0/0 is lost",

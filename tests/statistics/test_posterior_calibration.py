@@ -27,7 +27,7 @@ def simulate(rater_only: int, both: int, m: int, *, two_outcomes: bool) -> tuple
 def ranks(p: np.ndarray, human: np.ndarray, confusion: np.ndarray, metric: np.ndarray, two: bool) -> np.ndarray:
     counts = [array.astype(float) for array in (human, confusion, metric)]
     a = reversal.proposal(*counts[:2], two_outcomes=two)
-    drawn, weight = reversal.draws(*counts, a, 0, 0)
+    drawn, weight = reversal.draws(*counts, a, 0)
     below = (drawn[..., 0] - drawn[..., 2]) < (p[:, 0] - p[:, 2])[:, None]
     return np.asarray((weight * below).sum(1) / weight.sum(1))
 

@@ -17,7 +17,7 @@ from scipy.special import betaincinv
 
 from simlab.analysis.preferences import reversal, ridge
 from simlab.analysis.preferences.checks import Counts, checked
-from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_NEAR, State
+from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_FAR, ERROR_NEAR, State
 from simlab.types import Array, Floats, Summary
 
 _DRAWN_AT_ONCE = 256
@@ -102,7 +102,7 @@ def win_decisions(
     """
     counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior)
     state = State.of(counts, level, seed, quick=True)
-    state.refine(lambda: np.maximum(state.distance() / 4, ERROR_NEAR), least_ess=COARSE_ESS)
+    state.refine(lambda: np.clip(state.distance() / 4, ERROR_NEAR, ERROR_FAR), least_ess=COARSE_ESS)
     verdict = (state.theta > 1 - level / 2).astype(np.int8) - (state.theta < level / 2).astype(np.int8)
     return tuple(_unflat(array, counts) for array in (state.theta, state.error, verdict))  # type: ignore[return-value]
 
@@ -156,7 +156,7 @@ def _drawn(counts: Counts, plain: bool, seed: int) -> tuple[Floats, Floats]:
     human, confusion, metric = counts.human, counts.confusion, counts.metric
     if plain:
         proposal = reversal.proposal(human, confusion, two_outcomes=counts.two_outcomes)
-        return reversal.draws(human, confusion, metric, proposal, 0, seed)
+        return reversal.draws(human, confusion, metric, proposal, seed)
     model = ridge.Model.of(human, confusion, metric, counts.prior, counts.rater, two_outcomes=counts.two_outcomes)
     return ridge.draws(model, 0, seed)
 

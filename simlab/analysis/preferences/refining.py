@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import betainc
 
-from simlab.analysis.preferences import quadrature, reversal, ridge
+from simlab.analysis.preferences import lines, quadrature, reversal, ridge
 from simlab.analysis.preferences.checks import Counts
 from simlab.types import Array, Bools, Floats
 
 ERROR, ERROR_NEAR = 0.003, 0.0007
 """Largest standard errors of theta; the second within .02 of a threshold of the decision."""
 
-LEAST_ESS, COARSE_ESS = 1000, 100
+ERROR_FAR = 0.004
+"""Largest standard error of theta that a decision is content with, however far from a threshold."""
+
+LEAST_ESS, COARSE_ESS = 2000, 100
 """Effective draws below which importance sampling is not trusted: for a posterior, and for a first decision."""
 
 _NEAR = 0.02
@@ -118,7 +121,7 @@ class State:
     def _sums(self, rows: Array, a: Floats, lattice: int, chunk: int = 0) -> tuple[Floats, Floats]:
         """Turn points of a lattice into weighted sums, by the proposal that suits what is known."""
         counts = self.counts
-        if counts.prior is None and counts.rater is None:
+        if self._plain():
             return reversal.sums(*self._at(rows), a[rows], lattice, self.seed, chunk)
         before = None if counts.prior is None else counts.prior[rows]
         model = ridge.Model.of(*self._at(rows), before, counts.rater, two_outcomes=counts.two_outcomes)
@@ -132,19 +135,27 @@ class State:
         return ridge.sums(model, peaks, lattice, self.seed, chunk)
 
     def _take(self, rows: Array, sums: Floats) -> None:
-        """Turn sums `[row, replicate, 9]` into estimates; errors by the jackknife over replicates."""
+        """Turn sums `[row, replicate, 11]` into estimates; errors by the jackknife over replicates."""
         total = sums.astype(float).sum(1)
         self.theta[rows] = total[:, 2] / total[:, 0]
-        self.mean[rows] = total[:, 3:6] / total[:, :1]
-        self.second[rows] = total[:, 6:9] / total[:, :1]
-        self.ess[rows] = total[:, 0] ** 2 / total[:, 1]
+        self.mean[rows] = total[:, 5:8] / total[:, :1]
+        self.second[rows] = total[:, 8:] / total[:, :1]
+        self.ess[rows] = self._points() * total[:, 0] ** 2 / total[:, 1]
         left = total[:, None] - sums
         k = sums.shape[1]
         without = left[:, :, 2] / np.maximum(left[:, :, 0], 1e-300)
         spread = np.sqrt((k - 1) / k * ((without - without.mean(1, keepdims=True)) ** 2).sum(1))
-        plain = np.sqrt(self.theta[rows] * (1 - self.theta[rows]) / self.ess[rows])
+        theta = self.theta[rows]
+        plain = np.sqrt(np.maximum(total[:, 3] - 2 * theta * total[:, 4] + theta**2 * total[:, 1], 0)) / total[:, 0]
         # Few replicates may agree by chance; and where all draws agree, a rare one may be missing.
         self.error[rows] = np.maximum(np.maximum(spread, plain / 3), 0.5 / self.ess[rows])
+
+    def _points(self) -> int:
+        """Return how many draws a summand stands for: a line is as good as its points at the least."""
+        return lines.POINTS if self._plain() else 1
+
+    def _plain(self) -> bool:
+        return self.counts.prior is None and self.counts.rater is None
 
     def _refine_one(
         self, row: int, a: Floats, target: Callable[[], Floats], least_ess: float, sums: Floats, scale: Floats
@@ -153,10 +164,7 @@ class State:
         one, lattice = np.array([row]), len(reversal.LATTICES) - 1
         for chunk in range(1, _MOST_CHUNKS):
             more, other = self._sums(one, a, lattice, chunk)
-            top = np.maximum(scale, other)
-            power = np.array([1, 2, *[1] * 7])
-            sums = sums * np.exp(power * (scale - top)) + more * np.exp(power * (other - top))
-            scale = top
+            sums, scale = reversal.added(sums, scale, more, other)
             self._take(one, sums)
             if self._lacking(target(), least_ess)[row] <= 1:
                 return

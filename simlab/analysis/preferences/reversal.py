@@ -5,200 +5,238 @@ see only its row sums q. So under a Dirichlet(A) on J the posterior is exact: `q
 `nu_c ~ Dirichlet(A_c)` are independent, `J = q nu`. The model's own prior differs by the weight
 `prod p^(n + 1 - colsums(A)) prod mu^(N + 1 - A)`, bounded since A is chosen so that no exponent is negative.
 
-Gammas are Marsaglia and Tsang's transform of a normal, with their probability of acceptance as a further weight in
-place of rejection: a point of a lattice is then turned into a draw by arithmetic alone, the same for every row.
+A row of J is three gammas, stretched by a fourth: `V_c = g_c (1 + h_c / sum g_c)`, `g_c ~ Gamma(A_c)`,
+`h_c ~ Gamma(m_c)`; J is V over its sum, which neither weights nor the order of p> and p< need. Each gamma is a function
+of a normal number. Theta asks on which side of a surface these numbers lie, which points tell poorly: so there are
+lines (module `lines`) that cross it, along which p> grows and p< falls.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
+from simlab.analysis.preferences import lines
+from simlab.analysis.preferences.gammas import FARTHEST, curves, gammas, slopes
 from simlab.rng import stream
-from simlab.types import Floats
+from simlab.types import Array, Floats
 
 REPLICATES = 16
 """Random shifts of the lattice; their spread is the error."""
 
-LATTICES = (64, 256, 512, 1024, 2048, 4096)
-"""Points per replicate, coarse to fine."""
+LATTICES = (2, 8, 16, 32, 64, 128)
+"""Lines per replicate, coarse to fine."""
 
-_VOLUME = REPLICATES * LATTICES[-1]
+_DRAWS = 64
+"""Draws per replicate where draws are wanted."""
+
+_AT_ONCE = 2048
+"""Lines that are followed at once: as many as fit into the cache."""
+
+_CENTRES = 2
+_LONGEST = 512
 _DIMENSIONS = 21
 # First components of an embedded rank-1 lattice for up to 2^20 points (Cools, Kuo and Nuyens 2006).
 LATTICE = (
     *(1, 182667, 469891, 498753, 110745, 446247, 250185, 118627, 245333, 283199, 408519),
     *(391023, 246327, 126539, 399185, 461527, 300343, 69681, 516695, 436179, 106383),
 )
-SUMS = 9
+SUMS = 11
+
+
+class Drawn(NamedTuple):
+    """Hold p, not normalised, a list of three `[row, point, line]`, weights, and the logarithm of their scale."""
+
+    p: list[Floats]
+    weight: Floats
+    scale: Floats
 
 
 def proposal(human: Floats, confusion: Floats, *, two_outcomes: bool) -> Floats:
     """Choose `A[row, metric outcome, oracle outcome]`, close to the counts and never above them by more than 1.
 
-    Each column adds one pseudo-count to the confusion counts in all: 1 in every cell but the largest, which loses the
-    rest, where that count can spare it; else spread evenly. Columns with more counts than human ratings
-    (confusion counts from elsewhere) are scaled down, since p would be weighted without bound.
+    A column with counts adds one pseudo-count to every cell but its largest: weights are then that cell of mu, and for
+    three outcomes 1 / p. That has a finite variance, and wastes less than weights that are bounded. A column without
+    counts spreads one pseudo-count evenly. Columns with more counts than human ratings (confusion counts from
+    elsewhere) are scaled down, since p would be weighted without bound.
     """
     rows = np.array([True, not two_outcomes, True])
     k = int(rows.sum())
     largest = np.where(rows[:, None], confusion, -1.0).argmax(1)[:, None]
-    spare = np.take_along_axis(confusion, largest, 1) >= k - 1
-    extra = np.where(spare, 1.0, 1.0 / k) * np.ones((1, 3, 1))
-    at_largest = np.where(spare, 2.0 - k, 1.0 / k)
-    np.put_along_axis(extra := np.array(np.broadcast_to(extra, confusion.shape)), largest, at_largest, 1)
+    known = (confusion.sum(1) > 0) & (human > 0)
+    extra = np.repeat(np.where(known, 1.0, 1.0 / k)[:, None], 3, axis=1)
+    np.put_along_axis(extra, largest, np.where(known, 0.0, 1.0 / k)[:, None], 1)
     a = np.where(rows[:, None], confusion + extra, 0.0)
-    total = a.sum(1, keepdims=True)
-    return np.asarray(a * np.minimum(1.0, (human[:, None] + 1) / total))
+    most = human + np.where(known, k - 1, 1)
+    return np.asarray(a * np.minimum(1.0, (most / a.sum(1))[:, None]))
 
 
 def sums(
     human: Floats, confusion: Floats, metric: Floats, a: Floats, lattice: int, seed: int, chunk: int = 0
 ) -> tuple[Floats, Floats]:
-    """Return weighted sums `[row, replicate, 9]` and the logarithm of their scale `[row]` on a lattice of points.
+    """Return weighted sums `[row, replicate, 11]` and the logarithm of their scale `[row]` on a lattice of lines.
 
-    The sums are of the weights, of their squares, of the weights where p> > p<, of p and of p squared. Rows are padded
-    to batches of one size, so that a row gives the same bits in any company.
+    Sums over lines of their weight w, of w^2, of the weight u on the side where p> > p<, of u^2 and u w, and of the
+    weighted means of p and of p squared. Rows give the same bits in any company.
     """
-    kernel, points = _compiled(), _points(lattice, seed, chunk)
-    batch = _VOLUME // (REPLICATES * LATTICES[lattice])
-    p_power = human + 1 - a.sum(1)
-    mu_power = np.where(a > 0, confusion + 1 - a, 0.0)
-    total, scale = np.empty((len(a), REPLICATES, SUMS)), np.empty(len(a))
-    for start in range(0, len(a), batch):
-        part = slice(start, start + batch)
-        padded = [_pad(array[part], batch) for array in (a, metric, p_power, mu_power)]
-        n = len(a[part])
-        parts = kernel(*padded, *points)
-        total[part], scale[part] = np.asarray(parts[0])[:n], np.asarray(parts[1])[:n]
+    n = LATTICES[lattice]
+    normal, log_uniform = _lattice(n, seed, lattice, chunk)
+    total, scale = np.zeros((len(a), REPLICATES, SUMS)), np.full(len(a), -np.inf)
+    for start in range(0, normal.shape[1], _LONGEST):
+        part = slice(start, start + _LONGEST)
+        point, log_u = normal[:, part], log_uniform[:, part]
+        each = min(n, point.shape[1])
+        first = start // n
+        for batch in _batches(human, confusion, metric, a, _AT_ONCE // point.shape[1]):
+            curve = _curves(batch)
+            up = _upwards(batch, curve)
+            drawn = _weighed(batch, _joint(batch, curve, lines.through(point, up), log_u))
+            at = batch.rows
+            more = np.zeros((len(at), REPLICATES, SUMS))
+            more[:, first : first + point.shape[1] // each] = lines.summed(drawn.p, drawn.weight, each)
+            total[at], scale[at] = added(total[at], scale[at], more, drawn.scale)
     return total, scale
 
 
-def draws(
-    human: Floats, confusion: Floats, metric: Floats, a: Floats, lattice: int, seed: int
-) -> tuple[Floats, Floats]:
-    """Return draws `p[row, draw, outcome]` with their weights `[row, draw]` (largest 1) on a lattice of points."""
-    kernel, points = _compiled_draws(), _points(lattice, seed, 0)
-    batch = _VOLUME // (REPLICATES * LATTICES[lattice])
-    p_power = human + 1 - a.sum(1)
-    mu_power = np.where(a > 0, confusion + 1 - a, 0.0)
-    parts = []
-    for start in range(0, len(a), batch):
-        part = slice(start, start + batch)
-        padded = [_pad(array[part], batch) for array in (a, metric, p_power, mu_power)]
-        p, weight = kernel(*padded, *points)
-        n = len(a[part])
-        parts.append((np.asarray(p)[:, :n].reshape(3, n, -1), np.asarray(weight)[:n].reshape(n, -1)))
-    p = np.concatenate([one[0] for one in parts], axis=1).transpose(1, 2, 0)
-    return p.astype(float), np.concatenate([one[1] for one in parts]).astype(float)
+def added(total: Floats, scale: Floats, more: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Add weighted sums `[row, replicate, 11]` that are on other scales `[row]`."""
+    top = np.maximum(scale, other)
+    power = np.array([1, 2, 1, 2, 2, *[1] * 6])
+    mine, theirs = (np.exp(power * (one - top)[:, None, None]) for one in (scale, other))
+    return total * mine + more * theirs, top
 
 
-def _pad(array: Floats, size: int) -> Floats:
-    # Padding repeats the last row: any valid row will do.
-    return np.concatenate([array, np.repeat(array[-1:], size - len(array), axis=0)]).astype(np.float32)
+def draws(human: Floats, confusion: Floats, metric: Floats, a: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Return draws `p[row, draw, outcome]` with their weights `[row, draw]` (largest 1)."""
+    normal, log_u = _lattice(_DRAWS, seed, 0, 0)
+    size = normal.shape[1]
+    p, weight = np.empty((len(a), size, 3), np.float32), np.empty((len(a), size), np.float32)
+    for batch in _batches(human, confusion, metric, a, 8):
+        everywhere = np.broadcast_to(normal[:, None, None], (len(normal), len(batch.rows), 1, size)).copy()
+        drawn = _weighed(batch, _joint(batch, _curves(batch), everywhere, log_u))
+        total = drawn.p[0] + drawn.p[1] + drawn.p[2]
+        p[batch.rows] = np.stack([(one / total)[:, 0] for one in drawn.p], axis=2)
+        weight[batch.rows] = drawn.weight[:, 0] / drawn.weight[:, 0].max(1, keepdims=True)
+    return p, weight
 
 
 @functools.lru_cache(maxsize=12)
-def _points(lattice: int, seed: int, chunk: int) -> tuple[Any, Any]:
-    """Lay a shifted lattice for each replicate: normals `[12, replicate, point]`, log uniforms `[9, ...]`."""
-    import jax.numpy as jnp
-
+def _lattice(n: int, seed: int, lattice: int, chunk: int) -> tuple[Floats, Floats]:
+    """Shift a lattice for each replicate: normals `[12, point]` and log uniforms `[9, point]`."""
     shift = stream(seed, "analysis", "lattice", lattice, chunk).random((_DIMENSIONS, REPLICATES, 1))
-    grid = np.arange(LATTICES[lattice]) / LATTICES[lattice]
-    unit = (np.array(LATTICE)[:, None, None] * grid + shift) % 1.0
-    unit = np.clip(unit, 1e-12, 1 - 1e-12)
-    return jnp.asarray(ndtri(unit[:12]), jnp.float32), jnp.asarray(np.log(unit[12:]), jnp.float32)
+    unit = (np.array(LATTICE)[:, None, None] * (np.arange(n) / n) + shift) % 1.0
+    unit = np.clip(unit, 1e-12, 1 - 1e-12).reshape(_DIMENSIONS, -1).astype(float)
+    return ndtri(unit[:12]).astype(np.float32), np.log(unit[12:]).astype(np.float32)
 
 
-def _weighted(a: Any, m: Any, p_power: Any, mu_power: Any, normal: Any, log_uniform: Any) -> tuple[Any, Any]:
-    """Turn points into draws: p, a list of three `[row, replicate, point]`, and log weights."""
-    import jax.numpy as jnp
+class _Batch(NamedTuple):
+    """Hold what is drawn of some `rows`, and how it is weighed; of the metric's outcomes those `kept` that there are.
 
-    log_w: Any = 0.0
-    log_q, log_nu = [], []
-    for c in range(3):
-        drawn = [_log_gamma(a[:, c, k], normal[3 * c + k], log_uniform[3 * c + k]) for k in range(3)]
-        log_nu.append(_log_shares([g for g, _ in drawn]))
-        total, w = _log_gamma(a[:, c].sum(1) + m[:, c], normal[9 + c], None)
-        absent = (a[:, c].sum(1) == 0)[:, None, None]
-        log_q.append(jnp.where(absent, -jnp.inf, total))
-        log_w = log_w + sum(one for _, one in drawn) + jnp.where(absent, 0.0, w)
-    log_q = _log_shares(log_q)
-    p = []
-    for k in range(3):
-        log_j = [log_q[c] + log_nu[c][k] for c in range(3)]
-        p.append(sum(jnp.exp(one) for one in log_j))
-        log_p = jnp.log(jnp.maximum(p[k], 1e-37))
-        log_w = log_w + p_power[:, k, None, None] * log_p
-        for c in range(3):
-            power = mu_power[:, c, k, None, None]
-            log_w = log_w + jnp.where(power > 0, power * (log_j[c] - log_p), 0.0)
-    return p, log_w
-
-
-def _log_gamma(shape: Any, x: Any, log_u: Any | None) -> tuple[Any, Any]:
-    """Return log gamma draws `[row, replicate, point]` and their log weights; a shape of 0 gives no mass.
-
-    Marsaglia and Tsang 2000: `d (1 + x / sqrt(9 d))^3`, `d = shape - 1/3`; below 1 by `Gamma(shape + 1) U^(1/shape)`.
+    `easy`: a column is weighed by one cell of mu, and by 1 / p where there are three outcomes: without a logarithm.
     """
-    import jax.numpy as jnp
 
-    boost = (shape < 1) if log_u is not None else jnp.zeros_like(shape, bool)
-    d = (jnp.where(boost, shape + 1, jnp.maximum(shape, 1.0)) - 1 / 3)[:, None, None]
-    t = x / jnp.sqrt(9 * d)
-    inside = t > -0.999
-    log1 = jnp.log1p(jnp.where(inside, t, 0.0))
-    # d (3 log(1 + t) - 3 t + 1.5 t^2 - t^3); where t is small this cancels, and the series takes over.
-    series = t**4 * (-0.75 + t * (0.6 + t * (-0.5 + t * (3 / 7 + t * (-0.375 + t / 3)))))
-    exact = 3 * log1 - 3 * t + 1.5 * t**2 - t**3
-    log_w = jnp.where(inside, d * jnp.where(jnp.abs(t) < 0.12, series, exact), -jnp.inf)
-    log_g = jnp.log(d) + 3 * log1
-    if log_u is None:
-        return log_g, log_w
-    log_g = log_g + jnp.where(boost, 1 / jnp.maximum(shape, 1e-6), 0.0)[:, None, None] * log_u
-    none = (shape == 0)[:, None, None]
-    return jnp.where(none, -jnp.inf, log_g), jnp.where(none, 0.0, log_w)
+    rows: Array
+    kept: Array
+    a: Floats
+    metric: Floats
+    p_power: Floats
+    mu_power: Floats
+    easy: bool
 
 
-def _log_shares(parts: list[Any]) -> list[Any]:
-    """Divide by the sum, in logarithms; all parts may be nothing."""
-    import jax.numpy as jnp
-
-    top = jnp.maximum(jnp.maximum(parts[0], parts[1]), parts[2])
-    top = jnp.where(jnp.isfinite(top), top, 0.0)
-    total = top + jnp.log(sum(jnp.exp(part - top) for part in parts))
-    total = jnp.where(jnp.isfinite(total), total, 0.0)
-    return [part - total for part in parts]
-
-
-@functools.cache
-def _compiled() -> Callable[..., Any]:
-    import jax
-    import jax.numpy as jnp
-
-    @jax.jit
-    def kernel(*arrays: Any) -> Any:
-        p, log_w = _weighted(*arrays)
-        scale = log_w.max((1, 2))
-        w = jnp.exp(log_w - scale[:, None, None])
-        columns = [w, w * w, w * (p[0] > p[2]), *(w * p_k for p_k in p), *(w * p_k * p_k for p_k in p)]
-        return jnp.stack([column.sum(2) for column in columns], axis=2), scale
-
-    return kernel
+def _batches(human: Floats, confusion: Floats, metric: Floats, a: Floats, size: int) -> Iterator[_Batch]:
+    p_power = human + 1 - a.sum(1)
+    mu_power = np.where(a > 0, confusion + 1 - a, 0.0)
+    kept = np.flatnonzero(a.any((0, 2)))
+    easy = (p_power == 2 - len(kept)).all(1) & ((mu_power == 1).sum(1) == 1).all(1) & (mu_power.sum(1) == 1).all(1)
+    for kind in (True, False):
+        alike = np.flatnonzero(easy == kind)
+        for rows in (alike[start : start + size] for start in range(0, len(alike), size)):
+            powers = p_power[rows].astype(np.float32), mu_power[rows][:, kept].astype(np.float32)
+            yield _Batch(rows, kept, a[rows][:, kept], metric[rows][:, kept], *powers, kind)
 
 
-@functools.cache
-def _compiled_draws() -> Callable[..., Any]:
-    import jax
-    import jax.numpy as jnp
+def _curves(batch: _Batch) -> Floats:
+    """Return curves of the gammas of V `[cell, row, degree]`: A metric outcome by metric outcome, then its ratings."""
+    k, n = len(batch.kept), len(batch.rows)
+    shape = np.concatenate([batch.a.reshape(n, 3 * k), batch.metric], axis=1)
+    boosted = shape < 1
+    boosted[:, 3 * k :] = False
+    return curves(np.maximum(shape + boosted, 1.0)).swapaxes(0, 1)
 
-    @jax.jit
-    def kernel(*arrays: Any) -> Any:
-        p, log_w = _weighted(*arrays)
-        return jnp.stack(p), jnp.exp(log_w - log_w.max((1, 2), keepdims=True))
 
-    return kernel
+def _upwards(batch: _Batch, curve: Floats) -> Floats:
+    """Return the direction in which p> - p< grows fastest, `[cell, row]`, where it is 0 (nearly)."""
+    k, n = len(batch.kept), len(batch.rows)
+    there = (batch.metric.T > 0).astype(float)
+    at = np.zeros((4 * k, n))
+    for _ in range(_CENTRES):
+        value, slope = slopes(curve, at)
+        g, h = value[: 3 * k].reshape(k, 3, n), value[3 * k :] * there
+        total = g.sum(1)
+        lead, stretch = g[:, 0] - g[:, 2], 1 + h / total
+        by_all = -lead * h / total**2
+        by_g = np.stack([by_all + stretch, by_all, by_all - stretch], axis=1)
+        up = slope * np.concatenate([by_g.reshape(3 * k, n), lead / total * there])
+        steep = np.sqrt((up**2).sum(0))
+        up /= steep
+        at += up * np.clip(-(lead * stretch).sum(0) / steep, -2, 2)
+        at = up * (up * at).sum(0)
+    return up
+
+
+def _joint(batch: _Batch, curve: Floats, normal: Floats, log_u: Floats) -> Floats:
+    """Draw V `[metric outcome, oracle outcome, row, point, line]`, or its logarithm where one is needed."""
+    k, n = len(batch.kept), len(batch.rows)
+    drawn = gammas(curve[:, :, None, None], normal)
+    g, h = drawn[: 3 * k].reshape(k, 3, *drawn.shape[1:]), drawn[3 * k :]
+    h *= (batch.metric.T > 0)[..., None, None]
+    if batch.easy:
+        h /= g[:, 0] + g[:, 1] + g[:, 2]
+        h += 1
+        g *= h[:, None]
+        return g
+    a = batch.a.transpose(1, 2, 0)
+    power = np.where(a < 1, 1 / np.maximum(a, 1e-6), 0.0).astype(np.float32)[..., None, None]
+    log_g = np.log(g) + power * log_u.reshape(3, 3, 1, 1, -1)[batch.kept]
+    top = log_g.max(1)
+    log_sum = top + np.log(np.exp(log_g - top[:, None]).sum(1))
+    with np.errstate(divide="ignore"):
+        return np.asarray(log_g + (np.logaddexp(log_sum, np.log(h)) - log_sum)[:, None])
+
+
+def _weighed(batch: _Batch, joint: Floats) -> Drawn:
+    """Weigh draws of V."""
+    if batch.easy:
+        return _weighed_easily(batch, joint)
+    top = joint.max((0, 1))
+    p = [np.maximum(np.exp(joint[:, k] - top).sum(0), 1e-37) for k in range(3)]
+    p_power, mu_power = batch.p_power[..., None, None], batch.mu_power[..., None, None]
+    log_w = -p_power.sum(1) * np.log(p[0] + p[1] + p[2])
+    for k in range(3):
+        log_p = np.log(p[k])
+        log_w += p_power[:, k] * log_p
+        for c in range(len(joint)):
+            power = mu_power[:, c, k]
+            log_w += np.where(power > 0, power * (joint[c, k] - top - log_p), 0)
+    scale = np.maximum(log_w.max((1, 2)), -1e30)
+    return Drawn(p, np.exp(log_w - scale[:, None, None]), scale.astype(float))
+
+
+def _weighed_easily(batch: _Batch, joint: Floats) -> Drawn:
+    rows = np.arange(len(batch.rows))
+    p = [joint[:, k].sum(0) for k in range(3)]
+    largest = batch.mu_power.argmax(1)
+    weight = np.ones_like(p[0])
+    total = p[0] + p[1] + p[2]
+    for k in range(3):
+        weight *= joint[largest[:, k], k, rows]
+        weight /= p[k]
+        if len(batch.kept) == 3:
+            weight *= total
+            weight /= p[k]
+    return Drawn(p, weight, np.zeros(len(rows)))

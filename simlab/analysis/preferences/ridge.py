@@ -17,9 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaincinv, ndtri
 
-from simlab.analysis.preferences.reversal import LATTICE, LATTICES, REPLICATES, SUMS
+from simlab.analysis.preferences import reversal
+from simlab.analysis.preferences.reversal import LATTICE, REPLICATES, SUMS
 from simlab.rng import stream
 from simlab.types import Array, Floats
+
+LATTICES = tuple(32 * n for n in reversal.LATTICES)
+"""Points per replicate: as many more as there are lines."""
 
 _FREEDOM = 6.0
 """Degrees of freedom of the Student law: tails of the posterior fall exponentially, its own do not."""
@@ -146,7 +150,7 @@ def _fitted(model: Model, peak: Peak, seed: int) -> tuple[Peak, Floats]:
 
 
 def sums(model: Model, peak: Peak, lattice: int, seed: int, chunk: int = 0) -> tuple[Floats, Floats]:
-    """Return weighted sums `[row, replicate, 9]` and the logarithm of their scale `[row]`; see `reversal.sums`."""
+    """Return weighted sums `[row, replicate, 11]` and the logarithm of their scale `[row]`; see `reversal.sums`."""
     n_rows, dimensions = peak.at.shape
     point, log_g = _points(lattice, seed, chunk, dimensions)
     total, scale = np.empty((n_rows, REPLICATES, SUMS)), np.empty(n_rows)
@@ -157,7 +161,9 @@ def sums(model: Model, peak: Peak, lattice: int, seed: int, chunk: int = 0) -> t
         log_w = log_f - log_g
         scale[part] = log_w.max(1)
         w = np.exp(log_w - scale[part, None])
-        columns = [w, w * w, w * (p[0] > p[2]), *(w * one for one in p), *(w * one * one for one in p)]
+        above, square = p[0] > p[2], w * w
+        columns = [w, square, w * above, square * above, square * above]
+        columns += [*(w * one for one in p), *(w * one * one for one in p)]
         total[part] = np.stack([one.reshape(len(w), REPLICATES, -1).sum(2) for one in columns], axis=2)
     return total, scale
 

@@ -72,18 +72,22 @@ def multiplicative_fit(pilot: Pilot) -> tuple[Floats, Floats, Floats]:
     totals = [np.maximum(np.bincount(label, weights=pilot.score), _small(pilot)) for label in labels]
     factors = [np.ones(len(total)) for total in totals]
     factors[2] = totals[2] / np.bincount(pilot.item)
-    spread = [factor[label] for factor, label in zip(factors, labels, strict=True)]
+    crossed, by_item = pilot.layout.crossed
     for _ in range(ROUNDS):
         before = factors[0]
-        for k, (i, j) in enumerate(((1, 2), (0, 2), (0, 1))):
-            others = np.bincount(labels[k], weights=spread[i] * spread[j], minlength=len(totals[k]))
-            factors[k] = np.divide(totals[k], others, out=np.ones_like(others), where=others > 0)
-            spread[k] = factors[k][labels[k]]
+        segments = (crossed @ factors[2]).reshape(len(totals[0]), -1)
+        factors[0] = _ratio(totals[0], segments @ factors[1])
+        factors[1] = _ratio(totals[1], factors[0] @ segments)
+        factors[2] = _ratio(totals[2], by_item @ np.outer(factors[0], factors[1]).ravel())
         if np.abs(factors[0] / before - 1).max() < CLOSE:
             break
-    fitted = spread[0] * spread[1] * spread[2]
+    of_ratings = [factor[label] for factor, label in zip(factors, labels, strict=True)]
     mean_item = factors[2].mean()
-    return factors[0] * mean_item, factors[1], fitted
+    return factors[0] * mean_item, factors[1], of_ratings[0] * of_ratings[1] * of_ratings[2]
+
+
+def _ratio(total: Floats, others: Floats) -> Floats:
+    return np.divide(total, others, out=np.ones_like(others), where=others > 0)
 
 
 def _small(pilot: Pilot) -> float:

@@ -7,13 +7,12 @@ pairs (same document? same segment? same system? same rater?) tell the spreads a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from simlab.fitting.mqm.layout import Sums
 from simlab.fitting.mqm.pilot import Pilot
 from simlab.fitting.mqm.ranks import agreement
-from simlab.types import Bools, Floats, Ints
+from simlab.types import Bools, Floats
 
 PAIRS = (
     "same document, other segment, other system, other rater",
@@ -63,13 +62,13 @@ def mean_products(pilot: Pilot, score: Floats, expected: Floats) -> Floats:
     and good ones, and what a study concludes hangs on how far scores vary, not on how far they do in proportion.
     """
     expected = expected * (score.sum() / max(float(expected.sum()), 1e-12))
-    sharing = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
-    sums, numbers = zip(*(_by_sharing(pilot, shared, score, expected) for shared in sharing), strict=True)
-    every, document, segment = (np.array(row) for row in sums)
-    n_every, n_document, n_segment = (np.array(row) for row in numbers)
-    total = np.concatenate([(document - segment), segment, (every - document)[3:]])
-    number = np.concatenate([(n_document - n_segment), n_segment, (n_every - n_document)[3:]])
-    return _log_ratio(total, number)
+    sums = pilot.layout.sums
+    return _log_ratio(_by_kind(sums(score)), _by_kind(sums(expected)))
+
+
+def _by_kind(sums: tuple[Sums, Sums, Sums]) -> Floats:
+    every, document, segment = map(_by_sharing, sums)
+    return np.concatenate([(document - segment), segment, (every - document)[3:]])
 
 
 def contrasts(used: Bools) -> Floats:
@@ -92,18 +91,18 @@ def kinds(pilot: Pilot) -> Floats:
         return np.full(9, np.nan)
     counts = [count.astype(float) for count in pilot.counts[:2]]
     expected = [_expected(pilot, count) for count in counts]
-    totals, numbers = (_of_both(pilot, *pair) for pair in (counts, expected))
-    for count, mean in zip(counts, expected, strict=True):
-        total, number = _by_sharing(pilot, pilot.item, count, mean)
-        totals += total[:3]
-        numbers += number[:3]
-    return _log_ratio(np.array(totals), np.array(numbers))
+    return _log_ratio(*(_of_both(pilot, *pair) for pair in (counts, expected)))
 
 
-def _of_both(pilot: Pilot, minor: Floats, major: Floats) -> list[float]:
-    """Add up products of the two kinds: of one rating, other ratings of its segment, other segments of its document."""
-    rating, segment = float((minor * major).sum()), _cross(pilot.item, minor, major)
-    return [rating, segment - rating, _cross(pilot.document[pilot.item], minor, major) - segment]
+def _of_both(pilot: Pilot, minor: Floats, major: Floats) -> Floats:
+    """Add up products of the two kinds, then of each kind, over pairs of a segment.
+
+    Those of the two are over one rating, other ratings of its segment, other segments of its document.
+    """
+    (_, document, segment), (_, of_document, of_segment) = (pilot.layout.sums(count) for count in (minor, major))
+    rating, within = float((minor * major).sum()), _cross(segment.all, of_segment.all)
+    crossed = [rating, within - rating, _cross(document.all, of_document.all) - within]
+    return np.concatenate([crossed, _by_sharing(segment)[:3], _by_sharing(of_segment)[:3]])
 
 
 def _expected(pilot: Pilot, count: Floats) -> Floats:
@@ -120,7 +119,7 @@ def _zeros(pilot: Pilot) -> tuple[float, float]:
     zero = (pilot.score < pilot.minor_weight - 1e-9).astype(float)
     n, sum_ = len(zero), zero.sum()
     odds = float(np.log((sum_ + 0.5) / (n - sum_ + 0.5)))
-    total, number = _by_sharing(pilot, pilot.item, zero, np.ones(n))
+    total, number = (_by_sharing(sums[2]) for sums in (pilot.layout.sums(zero), pilot.layout.ones))
     return odds, float(np.log((sum(total[:2]) + 0.5) / (sum(number[:2]) + 0.5)) - 2 * np.log((sum_ + 0.5) / (n + 0.5)))
 
 
@@ -129,33 +128,15 @@ def _mean_root(pilot: Pilot) -> float:
     return float(np.log(np.sqrt(pilot.score).mean() + 1e-12) - 0.5 * np.log(pilot.score.mean() + 1e-12))
 
 
-def _by_sharing(pilot: Pilot, shared: Ints, score: Floats, expected: Floats) -> tuple[list[float], list[float]]:
-    """Add up products over ordered pairs that share as much: other system and rater, same rater, same system, both.
-
-    Returns the sums of what is found and of what is expected.
-    """
-    n_systems, n_raters = pilot.n_systems, pilot.n_raters
-    labels = (
-        shared,
-        shared * n_raters + pilot.rater,
-        shared * n_systems + pilot.system,
-        (shared * n_systems + pilot.system) * n_raters + pilot.rater,
-    )
-    return (
-        _exclusive([_cross(label, score, score) for label in labels]),
-        _exclusive([_cross(label, expected, expected) for label in labels]),
-    )
+def _by_sharing(sums: Sums) -> Floats:
+    """Add up products over ordered pairs that share as much: other system and rater, same rater, same system, both."""
+    every, rater, system, both = (_cross(one, one) for one in sums)
+    return np.array([every - rater - system + both, rater - both, system - both, both])
 
 
-def _exclusive(at: Sequence[float]) -> list[float]:
-    all_, rater, system, both = at
-    return [all_ - rater - system + both, rater - both, system - both, both]
-
-
-def _cross(label: Ints, x: Floats, y: Floats) -> float:
-    """Add up products over ordered pairs of one label, each with itself, too."""
-    # Not a product of vectors: threads that share one are slower than what they do.
-    return float((np.bincount(label, weights=x) * np.bincount(label, weights=y)).sum())
+def _cross(x: Floats, y: Floats) -> float:
+    """Add up products over ordered pairs of one label, each with itself, too; the sums are those of the labels."""
+    return float((x * y).sum())
 
 
 def _log_ratio(total: Floats, number: Floats) -> Floats:
@@ -165,8 +146,4 @@ def _log_ratio(total: Floats, number: Floats) -> Floats:
 
 def identified(pilot: Pilot) -> Bools:
     """Mark the kinds of pairs that a table has; those of mean products only."""
-    sharing = [np.zeros_like(pilot.item), pilot.document[pilot.item], pilot.item]
-    one = np.ones(len(pilot.score))
-    numbers = [np.array(_by_sharing(pilot, shared, one, one)[1]) for shared in sharing]
-    number = np.concatenate([numbers[1] - numbers[2], numbers[2], (numbers[0] - numbers[1])[3:]])
-    return np.asarray(number > 0)
+    return np.asarray(_by_kind(pilot.layout.ones) > 0)

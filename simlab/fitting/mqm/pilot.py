@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.fitting.mqm.layout import Layout
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.types import Bools, Floats, InputError, Ints, World
@@ -37,7 +38,7 @@ class Pilot:
 
     Kinds of errors are minor, major, punctuation. `document[item]` says which segments belong together, `seats` which
     raters rated each document. `counted` is False where the scores do not tell errors apart; then all are of
-    one kind, worth `minor_weight` points.
+    one kind, worth `minor_weight` points. Tables of one design share their `layout`.
     """
 
     system: Ints
@@ -52,6 +53,7 @@ class Pilot:
     counted: bool
     minor_weight: float
     major_weight: float
+    layout: Layout
 
     @property
     def n_systems(self) -> int:
@@ -95,7 +97,8 @@ def laid(design: Ratings) -> Pilot:
     seats = tuple(() for _ in range(design.n_documents))
     counts = np.zeros((3, n), np.int64)
     place = design.system, design.item, design.rater
-    return Pilot(*place, np.zeros(n), counts, design.document, seats, *names, True, 1.0, 5.0)
+    layout = Layout(*place, design.document, design.n_systems, design.n_raters)
+    return Pilot(*place, np.zeros(n), counts, design.document, seats, *names, True, 1.0, 5.0, layout)
 
 
 def of_world(world: World, documents: Bools | None = None) -> Pilot:
@@ -131,9 +134,10 @@ def _pilot(
         raise InputError("the table has no score above 0; there is nothing to fit")
     counts, counted = marked_errors(score, np.array([rating.errors for rating in rated]))
     minor, major = _weights(score, counts, counted)
-    seats = [tuple(np.unique(rater[document[item] == d]).tolist()) for d in range(int(document.max()) + 1)]
     names = tuple(system_names), tuple(rater_names)
-    return Pilot(system, item, rater, score, counts, document, tuple(seats), *names, counted, minor, major)
+    layout = Layout(system, item, rater, document, len(system_names), len(rater_names))
+    seats = [tuple(np.unique(rater[layout.where == d]).tolist()) for d in range(int(document.max()) + 1)]
+    return Pilot(system, item, rater, score, counts, document, tuple(seats), *names, counted, minor, major, layout)
 
 
 def with_scores(pilot: Pilot, counts: Ints, score: Floats) -> Pilot:

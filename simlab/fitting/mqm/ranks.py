@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from simlab.fitting.mqm.pilot import Pilot
-from simlab.types import Floats
+from simlab.types import Floats, Ints
 
-MAX_CELLS, MAX_RATER_PAIRS = 20_000_000, 500
+MAX_CELLS = 20_000_000
 
 
 def agreement(pilot: Pilot) -> tuple[float, float]:
@@ -15,19 +16,23 @@ def agreement(pilot: Pilot) -> tuple[float, float]:
 
     Only documents of which both rated every output count; NaN where there are none. Source: Riley et al. 2024, table 2.
     """
-    shape = pilot.n_raters, pilot.n_documents, pilot.n_systems
-    if np.prod(shape) > MAX_CELLS:
+    layout = pilot.layout
+    if np.prod(layout.shape) > MAX_CELLS or not len(layout.by_two.pair):
         return float("nan"), float("nan")
-    cell = np.ravel_multi_index((pilot.rater, pilot.document[pilot.item], pilot.system), shape)
-    total = np.bincount(cell, weights=pilot.score, minlength=int(np.prod(shape))).reshape(shape).round(6)
-    size = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
-    full = (size == np.bincount(pilot.document, minlength=pilot.n_documents)[:, None]).all(2)
-    single, shared = [], []
-    for a, b in np.argwhere(np.tril(full.astype(float) @ full.T, -1) > 0)[:MAX_RATER_PAIRS]:
-        both = full[a] & full[b]
-        single.append(_mean(kendall_tau(total[a, both], total[b, both])))
-        shared.append(kendall_tau(total[a, both].sum(0).round(6), total[b, both].sum(0).round(6)).item())
-    return _mean(np.array(single)), _mean(np.array(shared))
+    total = np.bincount(layout.cell, weights=pilot.score, minlength=int(np.prod(layout.shape)))
+    total = np.asarray(total.reshape(layout.shape).round(6), float)
+    pair, one, other, document = layout.by_two
+    first, second = total[one, document], total[other, document]
+    shared = sparse.csr_matrix((np.ones(len(pair)), (pair, np.arange(len(pair)))))
+    together = kendall_tau((shared @ first).round(6), (shared @ second).round(6))
+    return _mean(_mean_by(pair, kendall_tau(first, second))), _mean(together)
+
+
+def _mean_by(pair: Ints, values: Floats) -> Floats:
+    known = np.isfinite(values)
+    number = np.bincount(pair[known], minlength=pair[-1] + 1)
+    total = np.bincount(pair[known], weights=values[known], minlength=pair[-1] + 1)
+    return np.asarray(np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0))
 
 
 def _mean(values: Floats) -> float:

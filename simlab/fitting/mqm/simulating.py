@@ -20,11 +20,12 @@ def simulate(rng: np.random.Generator, effects: Effects, pilot: Pilot) -> Pilot:
     factors = draw_factors(rng, effects, pilot.document)
     expected = expected_errors(effects, factors, pilot.document, pilot.system, pilot.item, pilot.rater)
     shape = len(expected), pilot.n_systems, len(pilot.document)
-    shared = shared_parts(rng, shape, effects.segment_share)[:, pilot.system, pilot.item]
-    own = rng.standard_normal(expected.shape)
+    shared = shared_parts(rng, shape, effects.segment_share).reshape(len(expected), -1)
+    normal = rng.standard_normal(expected.shape)
     share = own_shares(effects.noise_share, effects.minor_noise)[: len(expected)]
-    normal = np.sqrt(share) * own + np.sqrt(1 - share) * shared
-    count = count_quantile(ndtr(normal), expected, effects.dispersion)
+    normal *= np.sqrt(share)
+    normal += np.sqrt(1 - share) * shared.take(pilot.layout.output, axis=1)
+    count = count_quantile(ndtr(normal, out=normal), expected, effects.dispersion)
     return with_scores(pilot, _three_kinds(count), weights(effects) @ count)
 
 

@@ -88,7 +88,7 @@ class State:
 
     `latent[rating]` is what the rater thought, `unit[effect]` the effects in standard deviations of their terms,
     `sd[name]` the standard deviations, `weight[rating]` the factor of a rating's precision by a heavy tail (None: all
-    normal), `tail` which of the prior's tails holds, `sharp[rater]` the logarithm of sharpness, `sharp_sd` its spread.
+    are 1), `tail` which of the prior's tails holds, `sharp[rater]` the logarithm of sharpness, `sharp_sd` its spread.
     `error` is what the effects leave of the latent values; `steps`, `widths` and `turns` say how far thresholds,
     spreads of terms, and shares of a term and the noise, are moved.
     """
@@ -162,6 +162,18 @@ def columns(one: Floats, other: Floats) -> Floats:
     return np.asarray(np.einsum("ij,ij->j", one, other))
 
 
+def sum_of_logs(values: Floats) -> Floats:
+    """Return the sum of logarithms of numbers from 1 on along the first axis."""
+    # A logarithm costs as much as ten products; no eight numbers here overflow.
+    product, whole = values, len(values)
+    rest = np.zeros(values.shape[1:])
+    for _ in range(3):
+        half = whole // 2
+        rest = rest + np.log(product[2 * half :]).sum(0)
+        product, whole = product[:half] * product[half : 2 * half], half
+    return np.asarray(np.log(product).sum(0) + rest)
+
+
 def squared_errors(state: State) -> Floats:
     """Return the sum of squared errors, each with the weight of its rating: `[table]`."""
     weighed = state.error if state.weight is None else state.weight * state.error
@@ -190,7 +202,7 @@ def start(rng: np.random.Generator, model: Model, seen: Seen, tables: int) -> St
         latent=np.zeros((n, tables)),
         unit=np.zeros((int(model.terms.starts[-1]), tables)),
         sd=sd + 1e-3 * np.where(np.isfinite(model.scale), model.scale, 0.0),
-        weight=None if len(model.priors.tails) == 1 else np.ones((n, tables)),
+        weight=None,
         tail=np.zeros(tables, int),
         sharp=np.zeros((model.n_raters, tables)),
         sharp_sd=np.full(tables, max(model.priors.sharpness, 1e-3)) * rng.uniform(0.2, 1.0, tables),

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting.scales.chain import NARROWEST, Model, State, factor, precision, radius, squared_errors
+from simlab.fitting.scales.chain import (
+    NARROWEST,
+    Model,
+    State,
+    columns,
+    factor,
+    precision,
+    radius,
+    squared_errors,
+    sum_of_logs,
+)
 from simlab.fitting.scales.lattices import lattice_step
 from simlab.fitting.scales.terms import SHARED, Term
 from simlab.types import Array, Floats
@@ -25,10 +36,26 @@ TINY = 1e-24
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Hold what ratings tell of a term's effects, `[effect, table]`: precisions, and precisions times what is seen."""
+    """Hold what ratings tell of a term's effects, `[effect, table]`: precisions, and precisions times what is seen.
+
+    `squares[table]` adds up what the other effects leave of the ratings, squared, by the weights of these.
+    """
 
     exact: Floats
     seen: Floats
+    squares: Floats
+
+
+class Alike(NamedTuple):
+    """Hold what the spread of a term hangs on: how many effects are told as precisely, and what is seen of them.
+
+    `exact[group, table]` is their precision, `number[group, 1, 1]` counts them, `squares[group, table]` adds up the
+    squares of what is seen.
+    """
+
+    exact: Floats
+    number: Floats
+    squares: Floats
 
 
 def draw_terms(rng: np.random.Generator, model: Model, state: State, tune: bool) -> None:
@@ -37,15 +64,17 @@ def draw_terms(rng: np.random.Generator, model: Model, state: State, tune: bool)
     for k, term in enumerate(model.terms.terms[1:], start=1):
         own = by if term.names[0] in SHARED else None
         unit = state.unit[model.terms.rows(k)]
-        state.error += _given(term, unit * radius(model, state)[k - 1], own)
-        told = _told(model, state, k, own)
-        _draw_spread(rng, model, state, k, told, tune)
+        was = unit * radius(model, state)[k - 1]
+        told = _told(model, state, k, was, own)
+        alike = _alike(model, state, k, told, own)
+        _draw_spread(rng, model, state, k, alike, tune)
+        less: Array | float = 1.0
         if not model.latent and len(state.error) <= FEW * term.n:
-            told = _trade_with_noise(rng, model, state, k, told, tune)
+            less = _trade_with_noise(rng, model, state, k, alike, told.squares, tune)
         spread = radius(model, state)[k - 1]
-        whole = 1 + spread**2 * told.exact
-        unit[:] = spread * told.seen / whole + rng.standard_normal(whole.shape) / np.sqrt(whole)
-        state.error -= _given(term, unit * spread, own)
+        whole = 1 + spread**2 * less * told.exact
+        unit[:] = spread * less * told.seen / whole + rng.standard_normal(whole.shape) / np.sqrt(whole)
+        state.error -= _given(term, unit * spread - was, own)
 
 
 def _given(term: Term, values: Floats, by: Floats | None) -> Floats:
@@ -54,37 +83,49 @@ def _given(term: Term, values: Floats, by: Floats | None) -> Floats:
     return found if by is None else by * found
 
 
-def _told(model: Model, state: State, k: int, by: Floats | None) -> Told:
+def _told(model: Model, state: State, k: int, was: Floats, by: Floats | None) -> Told:
+    """Return what ratings tell of the effects of a term that are `was[effect, table]` now, and in no error."""
     sums, exact = model.terms.sums(k), precision(model, state)
-    seen, square = exact * state.error, exact
-    if by is not None:
-        seen, square = by * seen, by**2 * square
-    if len(square) == 1:
-        return Told(model.terms.n_ratings(k) * square, sums @ seen)
-    both = sums @ np.concatenate([square, seen], axis=1)
-    return Told(both[:, : seen.shape[1]], both[:, seen.shape[1] :])
+    if by is None and len(exact) == 1:
+        square, left = model.terms.n_ratings(k) * exact, exact * (sums @ state.error)
+    else:
+        factor = 1.0 if by is None else by
+        both = sums @ np.concatenate([factor**2 * exact, factor * exact * state.error], axis=1)
+        square, left = both[:, : was.shape[1]], both[:, was.shape[1] :]
+    # The effects are put back into sums over ratings, not into each rating.
+    seen = left + square * was
+    wide = radius(model, state)[-1]
+    return Told(square, seen, squared_errors(state) + wide**2 * columns(was, left + seen))
 
 
-def _evidence(told: Told, square: Floats) -> tuple[Floats, Floats]:
+def _alike(model: Model, state: State, k: int, told: Told, by: Floats | None) -> Alike:
+    """Put effects of as many ratings together, where all ratings are as precise; else each stands alone."""
+    if by is not None or state.weight is not None:
+        return Alike(told.exact, np.ones((1, 1, 1)), told.seen**2)
+    first, number, sums = model.terms.alike(k)
+    return Alike(told.exact[first], number, sums @ told.seen**2)
+
+
+def _evidence(alike: Alike, square: Floats) -> tuple[Floats, Floats]:
     """Return what ratings say of a term whose effects have variance `square[point, table]`.
 
     Their log density is `(square * first - second) / 2`, but for a constant.
     """
-    # Sums run along the last axis, which is several times faster.
-    whole = square[:, :, None] * told.exact.T
+    whole = alike.exact[:, None] * square
     whole += 1
-    volume = np.log(whole).sum(-1)
-    return np.divide(told.seen.T**2, whole, out=whole).sum(-1), volume
+    alone = alike.number.size == 1
+    volume = alike.number[0] * sum_of_logs(whole) if alone else (alike.number * np.log(whole)).sum(0)
+    return np.divide(alike.squares[:, None], whole, out=whole).sum(0), volume
 
 
-def _draw_spread(rng: np.random.Generator, model: Model, state: State, k: int, told: Told, tune: bool) -> None:
+def _draw_spread(rng: np.random.Generator, model: Model, state: State, k: int, alike: Alike, tune: bool) -> None:
     rows, now = model.rows[k - 1], radius(model, state)[k - 1]
     scale, rate = model.scale[rows], _rate(model, state, k - 1)
     near = NEAR * scale.min()
 
     def density(folded: Floats) -> Floats:
         square = np.maximum((near * np.sinh(folded)) ** 2, TINY)
-        fit, volume = _evidence(told, square)
+        fit, volume = _evidence(alike, square)
         log = (len(scale) - 1) * np.log(square) - rate * square + square * fit - volume
         return np.asarray(log / 2 + np.log(np.cosh(folded)))
 
@@ -109,19 +150,24 @@ def _tune(width: Floats, moved: Floats) -> None:
     np.maximum(width, 0.001, out=width)
 
 
-def _trade_with_noise(rng: np.random.Generator, model: Model, state: State, k: int, told: Told, tune: bool) -> Told:
-    """Move variance between a term and the noise, the sum of both as it is: often that is all that ratings tell."""
+def _trade_with_noise(
+    rng: np.random.Generator, model: Model, state: State, k: int, alike: Alike, squares: Floats, tune: bool
+) -> Array:
+    """Move variance between a term and the noise, the sum of both as it is: often that is all that ratings tell.
+
+    `squares[table]` are those of `Told`. Returns the factor of all precisions.
+    """
     rows, noise = model.rows[k - 1], model.rows[-1]
     spread, wide = radius(model, state)[[k - 1, -1]]
     rate, rate_of_noise = _rate(model, state, k - 1), _rate(model, state, -1)
     total = spread**2 + wide**2
-    squares = squared_errors(state) / total
+    squares = squares / total
     powers = len(state.sd[rows]) - 1, len(state.sd[noise]) - 1 - len(state.error)
 
     def density(angle: Floats) -> Floats:
         sine, cosine = np.maximum(np.sin(angle) ** 2, TINY), np.maximum(np.cos(angle) ** 2, TINY)
         less = wide**2 / (total * cosine)
-        fit, volume = _evidence(told, total * sine * less)
+        fit, volume = _evidence(alike, total * sine * less)
         log = total * sine * less**2 * fit - volume - squares / cosine
         log += powers[0] * np.log(sine) + powers[1] * np.log(cosine) - total * (rate * sine + rate_of_noise * cosine)
         return np.asarray(log / 2)
@@ -133,5 +179,4 @@ def _trade_with_noise(rng: np.random.Generator, model: Model, state: State, k: i
         _tune(state.turns[k - 1], np.arctan2(sine, cosine) - was)
     state.sd[rows] = np.maximum(state.sd[rows] * (np.sqrt(total) * sine / spread), NARROWEST * model.scale[rows])
     state.sd[noise] *= np.sqrt(total) * cosine / wide
-    less = wide**2 / (total * cosine**2)
-    return Told(told.exact * less, told.seen * less)
+    return np.asarray(wide**2 / (total * cosine**2))

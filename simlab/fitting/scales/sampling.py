@@ -95,7 +95,7 @@ def sweep(chains: Chains, tune: bool) -> None:
         draw_effects(rng, model, state)
     chains.count += 1
     draw_terms(rng, model, state, tune)
-    if state.weight is not None:
+    if len(model.priors.tails) > 1:
         draw_tails(rng, model, state)
     if not model.latent:
         draw_noise(rng, model, state)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from simlab.fitting.scales.chain import Model, State, columns, precision, radius, refresh, squared_errors
+from simlab.fitting.scales.chain import Model, State, columns, precision, radius, squared_errors
 from simlab.fitting.scales.lattices import lattice_step
 from simlab.types import Floats, Ints
 
@@ -60,9 +60,9 @@ def rescale(model: Model, state: State, grow: Floats) -> None:
     """Multiply everything on the latent scale, but the noise, by one factor per table."""
     state.sd[model.free_rows] *= grow
     state.thresholds = state.thresholds * grow
-    state.latent = state.latent * grow
+    state.latent *= grow
     state.unit[0] *= grow
-    refresh(model, state)
+    state.error *= grow
 
 
 def log_prior_of_scale(model: Model, state: State, log_grow: Floats) -> Floats:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from scipy.special import gammaln, ndtri, stdtrit
 
-from simlab.fitting.scales.chain import Model, State, columns, radius
+from simlab.fitting.scales.chain import Model, State, radius, sum_of_logs
 from simlab.types import Floats
 
 
@@ -20,7 +20,8 @@ def draw_tails(rng: np.random.Generator, model: Model, state: State) -> None:
     noise = radius(model, state)[-1]
     stretch = np.asarray([_stretch(degrees) for degrees in model.priors.tails])
     grown = stretch[:, None] / stretch[state.tail]
-    log = np.stack([_density(state.error, degrees, noise * grown[k]) for k, degrees in enumerate(tails)])
+    square = state.error**2
+    log = np.stack([_density(square, degrees, noise * grown[k]) for k, degrees in enumerate(tails)])
     rows = model.noise_rows
     squares = (state.sd[rows] ** 2 / model.scale[rows] ** 2).sum(0)
     log += len(rows) * np.log(grown) - grown**2 * squares / 2
@@ -39,22 +40,25 @@ def _stretch(degrees: float) -> float:
     return float(np.sqrt(degrees / (degrees - 2)) * ndtri(0.75) / stdtrit(degrees, 0.75))
 
 
-def _density(error: Floats, degrees: float, spread: Floats) -> Floats:
-    """Return the log density of errors of a standard deviation, up to a constant, summed: `[table]`."""
+def _density(square: Floats, degrees: float, spread: Floats) -> Floats:
+    """Return the log density of errors of a standard deviation, given their squares, summed: `[table]`."""
+    n = len(square)
     if not np.isfinite(degrees):
-        return np.asarray(-columns(error, error) / (2 * spread**2) - len(error) * np.log(spread * np.sqrt(2 * np.pi)))
+        return np.asarray(-square.sum(0) / (2 * spread**2) - n * np.log(spread * np.sqrt(2 * np.pi)))
     scale = spread * np.sqrt((degrees - 2) / degrees)
     constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - np.log(degrees * np.pi) / 2
-    body = -(degrees + 1) / 2 * np.ones(len(error)) @ np.log1p((error / scale) ** 2 / degrees)
-    return np.asarray(body + len(error) * (constant - np.log(scale)))
+    ratio = square * (1 / (scale**2 * degrees))
+    ratio += 1
+    return np.asarray(-(degrees + 1) / 2 * sum_of_logs(ratio) + n * (constant - np.log(scale)))
 
 
 def _draw_weights(rng: np.random.Generator, model: Model, state: State, degrees: Floats) -> None:
-    weight = np.ones_like(state.error)
     heavy = np.isfinite(degrees)
-    if heavy.any():
-        own, noise = degrees[heavy], radius(model, state)[-1][heavy]
-        square = (state.error[:, heavy] / noise) ** 2 * own / (own - 2)
-        drawn = rng.standard_gamma(np.broadcast_to((own + 1) / 2, square.shape)) / ((own + square) / 2)
-        weight[:, heavy] = drawn * own / (own - 2)
-    state.weight = weight
+    if not heavy.any():
+        state.weight = None
+        return
+    own, noise = degrees[heavy], radius(model, state)[-1][heavy]
+    square = (state.error[:, heavy] / noise) ** 2 * own / (own - 2)
+    drawn = rng.standard_gamma(np.broadcast_to((own + 1) / 2, square.shape)) / ((own + square) / 2)
+    state.weight = np.ones_like(state.error)
+    state.weight[:, heavy] = drawn * own / (own - 2)

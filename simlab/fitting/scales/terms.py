@@ -27,6 +27,9 @@ OF_SEGMENTS = ("segment", "output")
 
 EFFECTS = (*SHARED, *OWN)
 
+DENSE = 20_000
+"""Matrices of so few numbers are faster than sparse ones of the same sums."""
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -48,8 +51,8 @@ class Division(NamedTuple):
 
     whole: int
     part: int
-    sums: sparse.csr_matrix
-    back: sparse.csr_matrix
+    sums: sparse.csr_matrix | Floats
+    back: sparse.csr_matrix | Floats
     n_parts: Floats
 
 
@@ -129,7 +132,10 @@ class Terms:
         seen = np.flatnonzero(parent >= 0)
         shape = outer.n, inner.n
         sums = sparse.csr_matrix((np.ones(len(seen)), (parent[seen], seen)), shape=shape)
-        return Division(whole, part, sums, sums.T.tocsr(), sums @ np.ones((inner.n, 1)))
+        n_parts = sums @ np.ones((inner.n, 1))
+        if outer.n * inner.n <= DENSE:
+            return Division(whole, part, sums.toarray(), sums.toarray().T, n_parts)
+        return Division(whole, part, sums, sums.T.tocsr(), n_parts)
 
     @cached_property
     def _divided(self) -> dict[bool, list[Division]]:
@@ -149,6 +155,24 @@ class Terms:
             part = self.matrix[:, some]
             self._held[key] = np.asarray((part.T @ part).todense())
         return self._held[key]
+
+    def alike(self, k: int) -> tuple[Ints, Floats, sparse.csr_matrix]:
+        """Group the effects of a term by how many ratings they are part of.
+
+        Returns an effect of each group, `[group]`, how many it has, `[group, 1, 1]`, and what adds them up.
+        """
+        return self._alike[k]
+
+    @cached_property
+    def _alike(self) -> list[tuple[Ints, Floats, sparse.csr_matrix]]:
+        found = []
+        for k, term in enumerate(self.terms):
+            _, first, group, number = np.unique(
+                self.n_ratings(k)[:, 0], return_index=True, return_inverse=True, return_counts=True
+            )
+            sums = sparse.csr_matrix((np.ones(term.n), (group, np.arange(term.n))), shape=(len(first), term.n))
+            found.append((np.asarray(first), np.asarray(number[:, None, None], float), sums))
+        return found
 
     def sums(self, k: int) -> sparse.csr_matrix:
         """Return the matrix that sums values of ratings over the effects of a term: `[effect, rating]`."""

@@ -48,7 +48,7 @@ def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[
     permutations = Size(test.get(flips, 1), flips, f"analysis.test.{flips}")
     studies = min(config["studies"], config["engine"]["block"])
     return [
-        need(16 if fresh else 0, systems, items, seats),
+        need(32 if fresh else 0, systems, items, seats),
         need(200, systems, asked, each),
         need(12, systems, items, each),
         need(60 if test.get("_target_", "").endswith(".crossed_flips") else 18, size.pairs, permutations),

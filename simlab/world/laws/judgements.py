@@ -184,10 +184,12 @@ class Judgements:
         Where inputs are shared, the outputs of all systems for an input go to the same rater.
         """
         judges, (n_systems, n) = self.judges, score.shape
-        deals = [rng.permutation(n) % len(judges.leniency) for _ in range(1 if shared else n_systems)]
+        deals = [rng.permutation(n) for _ in range(1 if shared else n_systems)]
         # Which raters get one more than others is random, too.
-        rater = rng.permutation(len(judges.leniency))[np.array(deals)]
-        perceived = score + judges.leniency[rater]
+        seat = rng.permutation(len(judges.leniency))
+        perceived = score
+        if judges.leniency.any():
+            perceived = score + judges.leniency[seat[np.array(deals) % len(seat)]]
         if judges.noise > 0:
             perceived = perceived + judges.noise * rng.standard_normal(score.shape)
         return np.asarray(perceived > 0, float) if judges.scale == "binary" else perceived
@@ -226,27 +228,28 @@ def chosen_outputs(rng: np.random.Generator, needs: Needs, contest: Contest) -> 
     one that is drawn again counts as another.
     """
     shape, draws = (len(contest.system_names), needs.human), 1 if needs.shared else len(contest.system_names)
+    if contest.documents.size == 1:
+        items = [_of_documents(rng, needs, contest.n_items, needs.human)[: needs.human] for _ in range(draws)]
+        return np.broadcast_to(np.array(items), shape), np.broadcast_to(np.arange(needs.human), shape)
     of_item = contest.documents.of(contest.n_items)
-    drawn = [_drawn(rng, needs, contest.n_items, of_item) for _ in range(draws)]
+    drawn = [_drawn(rng, needs, of_item) for _ in range(draws)]
     chosen, document = (np.broadcast_to(np.array(part), shape) for part in zip(*drawn, strict=True))
     return chosen, document
 
 
-def _drawn(rng: np.random.Generator, needs: Needs, n_items: int, document: Ints) -> tuple[Ints, Ints]:
+def _drawn(rng: np.random.Generator, needs: Needs, document: Ints) -> tuple[Ints, Ints]:
     """Draw as many items `[n]` as are judged, by whole documents."""
-    n_documents, n = int(document[-1]) + 1, needs.human
-    if n_documents == n_items:
-        order = rng.integers(n_documents, size=n) if needs.replacement else rng.permutation(n_documents)
-        return order[:n], np.arange(n)
     size = np.bincount(document)
-    if needs.replacement:
-        # As many documents as suffice if all were as short as the shortest one.
-        order = rng.integers(n_documents, size=-(-n // int(size.min())))
-    else:
-        order = rng.permutation(n_documents)
+    # As many documents as suffice if all were as short as the shortest one.
+    order = _of_documents(rng, needs, len(size), -(-needs.human // int(size.min())))
     within = np.arange(size.max())
     items = (np.searchsorted(document, order)[:, None] + within)[within < size[order, None]]
-    return items[:n], np.repeat(np.arange(len(order)), size[order])[:n]
+    return items[: needs.human], np.repeat(np.arange(len(order)), size[order])[: needs.human]
+
+
+def _of_documents(rng: np.random.Generator, needs: Needs, n_documents: int, n: int) -> Ints:
+    """Draw at least n documents with replacement, or an order of all of them."""
+    return rng.integers(n_documents, size=n) if needs.replacement else rng.permutation(n_documents)
 
 
 def _others(rng: np.random.Generator, law: Judgements, needs: Needs) -> Floats | None:
