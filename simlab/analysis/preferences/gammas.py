@@ -82,7 +82,7 @@ def _fitted() -> tuple[Floats, Floats]:
 
 
 def _quantile(shape: Floats, x: Floats) -> Floats:
-    return np.where(x < 0, gammaincinv(shape, ndtr(x)), gammainccinv(shape, ndtr(-x)))
+    return np.asarray(np.where(x < 0, gammaincinv(shape, ndtr(x)), gammainccinv(shape, ndtr(-x))))
 
 
 def _shares(x: Floats) -> Floats:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -46,6 +46,7 @@ LATTICE = (
     *(391023, 246327, 126539, 399185, 461527, 300343, 69681, 516695, 436179, 106383),
 )
 SUMS = 11
+_SINGLE: Any = np.float32
 
 
 class Drawn(NamedTuple):
@@ -115,7 +116,7 @@ def draws(human: Floats, confusion: Floats, metric: Floats, a: Floats, seed: int
     """Return draws `p[row, outcome, draw]` with their weights `[row, draw]` (largest 1)."""
     normal = _lattice(_DRAWS, seed, 0, 0)
     size = normal.shape[1]
-    p, weight = (np.empty(shape, np.float32) for shape in ((len(a), 3, size), (len(a), size)))
+    p, weight = (np.empty(shape, _SINGLE) for shape in ((len(a), 3, size), (len(a), size)))
     for alike in _alike(human, confusion, metric, a):
         for batch in map(alike.of, alike.parts(_AT_ONCE // 256)):
             everywhere = np.repeat(normal[batch.cells][:, None, None], len(batch.rows), axis=1)
@@ -174,8 +175,8 @@ def _alike(human: Floats, confusion: Floats, metric: Floats, a: Floats) -> Itera
     for kind in (True, False):
         rows = np.flatnonzero(easy == kind)
         if len(rows):
-            powers = (np.asarray(one, np.float32) for one in (p_power[rows], mu_power[rows][:, kept]))
-            yield _Batch(rows, kept, a[rows][:, kept], metric[rows][:, kept], *powers, easy=kind)
+            powers = p_power[rows].astype(_SINGLE), mu_power[rows][:, kept].astype(_SINGLE)
+            yield _Batch(rows, kept, a[rows][:, kept], metric[rows][:, kept], *powers, kind)
 
 
 def _shapes(batch: _Batch) -> Floats:
