@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 import numpy as np
@@ -63,7 +64,7 @@ def all_at_once(held: list[World], design: Design) -> list[float]:
     return list(shares.T.ravel().tolist())
 
 
-@pytest.mark.benchmark(group="backtest")
+@pytest.mark.benchmark(group="backtest", timer=time.process_time)
 def test_studies_of_many_worlds_at_once(benchmark) -> None:
     held, design = worlds(), Design("ungrouped", 20, 1)
     with threadpool_limits(1):

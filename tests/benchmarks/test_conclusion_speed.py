@@ -35,15 +35,15 @@ def loop(ratings: Ratings) -> list[float]:
     return found
 
 
-@pytest.mark.benchmark(group="conclusion")
+@pytest.mark.benchmark(group="conclusion", timer=time.process_time)
 def test_a_conclusion_is_several_times_faster_than_a_loop(benchmark) -> None:
     """Conclude from 10,000 ratings of 10 systems; the loop is charged with its tests and intervals only."""
     ratings = made(stream(1), LARGE)
     config, campaign = config_of(layout_of(ratings), Wanted()), collected(ratings, 1)
     with threadpool_limits(1):
-        began = time.perf_counter()
+        began = time.process_time()
         loop(ratings)
-        baseline = time.perf_counter() - began
+        baseline = time.process_time() - began
         benchmark.pedantic(concluded, args=(config, campaign, Wanted(), Table({}, "")), rounds=3, warmup_rounds=1)
     mine = benchmark.stats.stats.median
     benchmark.extra_info |= {"baseline_s": baseline, "s": mine, "ratio": baseline / mine}

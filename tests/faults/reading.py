@@ -21,7 +21,14 @@ from simlab.store.measures import measures_of
 from simlab.types import InputError
 
 TINY = ["systems.n_systems=3", "systems.n_documents=21", "systems.n_segments=21", "studies=4", "worlds=2"]
-WORDS = [*TINY, "design.grouping=ungrouped,system_balanced", "design.documents=8", "engine.block=2", "engine.jobs=1"]
+WORDS = [
+    *TINY,
+    "measure=[srp,power]",
+    "design.grouping=ungrouped,system_balanced",
+    "design.documents=8",
+    "engine.block=2",
+    "engine.jobs=1",
+]
 EVERYTHING = ("everything",)
 READERS = (
     ("query", "--format", "json"),
