@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -183,5 +184,18 @@ def differences(value: Array) -> Array:
     >>> differences(np.array([3.0, 1.0, 2.0])).tolist()
     [2.0, 1.0, -1.0]
     """
-    first, second = np.triu_indices(value.shape[-1], 1)
+    first, second = pairs(value.shape[-1])
     return np.asarray(value[..., first] - value[..., second])
+
+
+@lru_cache(maxsize=16)
+def pairs(n_systems: int) -> tuple[Ints, Ints]:
+    """Return the first and the second system of each pair, in the order of `np.triu_indices`; not to be written to.
+
+    >>> pairs(3)
+    (array([0, 0, 1]), array([1, 2, 2]))
+    """
+    first, second = np.triu_indices(n_systems, 1)
+    first.setflags(write=False)
+    second.setflags(write=False)
+    return first, second

@@ -42,6 +42,7 @@ def address(*path: str | int) -> tuple[int, ...]:
     return tuple(word for part in path for word in _words(part))
 
 
+@lru_cache(maxsize=2**12, typed=True)
 def _words(part: str | int) -> tuple[int, int]:
     digest = blake2b(f"{type(part).__name__}:{part}".encode(), digest_size=8).digest()
     return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")

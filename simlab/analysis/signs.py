@@ -6,6 +6,9 @@ import numpy as np
 
 from simlab.types import Floats
 
+_OF_BYTE: Floats = np.where(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1), -1.0, 1.0)
+"""The eight signs of each byte."""
+
 
 def every(n: int) -> Floats:
     """List all patterns of n signs, `[2^n, n]`; the first flips nothing."""
@@ -21,5 +24,6 @@ def half(n: int) -> Floats:
 
 def drawn(rng: np.random.Generator, n_patterns: int, n: int) -> Floats:
     """Draw patterns of n signs, `[pattern, n]`."""
-    bits = np.unpackbits(np.frombuffer(rng.bytes((n_patterns * n + 7) // 8), np.uint8), count=n_patterns * n)
-    return np.asarray(1.0 - 2.0 * bits.reshape(n_patterns, n), float)
+    drawn = np.frombuffer(rng.bytes((n_patterns * n + 7) // 8), np.uint8)
+    signs: Floats = _OF_BYTE.take(drawn, axis=0).ravel()[: n_patterns * n]
+    return signs.reshape(n_patterns, n)

@@ -189,21 +189,25 @@ def declared(
     quick: bool,
     plugins: Sequence[str],
     force: bool = False,
+    until: tuple[str | None, str | None] = (None, None),
 ) -> tuple[Sweep | Calculation, Path]:
     """Compose a sweep (without a name: a run), and say which folder it goes to; nothing is run or written.
+
+    `until` is what was typed of a precision, and of an end to patience.
 
     Raises InputError for everything that a user can mend.
     """
     from simlab.config import accepted, compose_calculation, compose_sweep, load_sweep
+    from simlab.config.sweepfile import RUN, with_until
 
-    file = None if name is None else load_sweep(name)
-    if file is not None and file.calculation:
+    file = with_until(RUN if name is None else load_sweep(name), *until)
+    if file.calculation:
         # A calculation has no parts of plug-in packages.
         sweep: Sweep | Calculation = compose_calculation(file, overrides, quick=quick)
         plugins = []
     else:
-        sweep = accepted(compose_sweep(name, overrides, quick=quick, plugins=plugins), force=force)
-    return sweep, folder_of(name, overrides, out, quick=quick, plugins=plugins)
+        sweep = accepted(compose_sweep(file, overrides, quick=quick, plugins=plugins), force=force)
+    return sweep, folder_of(name, overrides, out, quick=quick, plugins=plugins, precise=file.precise)
 
 
 def folder_of(

@@ -36,6 +36,8 @@ def run(
     quick: bool = False,
     plugins: Sequence[str] = (),
     progress: bool = False,
+    precision: Mapping[str, float] | str | None = None,
+    at_most: str | int | None = None,
     allow_version: bool = False,
     force: bool = False,
     **more: object,
@@ -44,6 +46,9 @@ def run(
 
     `settings` change the defaults, as the words of the command line or as mappings; `more` are keys without a dot. The
     store goes to `out`, by default a folder below `outputs/` that is named after the settings, as `simlab run` does.
+
+    With `precision` (`{"srp": 0.01}`, or `"srp=.01,srp:difference=.02"`) worlds are carried out until the errors are so
+    small, `at_most` so long (`"10m"`) or so many campaigns; see docs/precision.md.
 
     Returns a dataset of measures (`srp[]`, beside it `srp_mcse`, `srp_n`, `srp_influence[cluster]`), in memory, and of
     outcomes (`estimate[replicate, system]`, `significant[replicate, pair]`, ...), which are read when they are used.
@@ -62,6 +67,7 @@ def run(
             quick=quick,
             plugins=plugins,
             progress=progress,
+            until=_typed(precision, at_most),
             allow_version=allow_version,
             force=force,
         )
@@ -75,6 +81,8 @@ def sweep(
     quick: bool = False,
     plugins: Sequence[str] = (),
     progress: bool = False,
+    precision: Mapping[str, float] | str | None = None,
+    at_most: str | int | None = None,
     allow_version: bool = False,
     force: bool = False,
     **more: object,
@@ -83,7 +91,7 @@ def sweep(
 
     `name` is one of `simlab list`, or a YAML file like those. In `settings` a list is an axis:
     `{"design.documents": [10, 20]}` is `"design.documents=10,20"`. The same call again continues an interrupted sweep;
-    more worlds, studies or values on an axis run what is missing.
+    more worlds, studies or values on an axis run what is missing. `precision` and `at_most` are those of `run`.
 
     Returns a dataset as `run` does, with the axes of the sweep as its first dimensions (of a calculation: measures
     only). A dataset reads outcomes from the folder: open the folder anew after it has grown. Raises InputError, before
@@ -102,6 +110,7 @@ def sweep(
             quick=quick,
             plugins=plugins,
             progress=progress,
+            until=_typed(precision, at_most),
             allow_version=allow_version,
             force=force,
         )
@@ -225,6 +234,7 @@ def _carried_out(
     quick: bool,
     plugins: Sequence[str],
     progress: bool,
+    until: tuple[str | None, str | None],
     allow_version: bool,
     force: bool,
 ) -> xr.Dataset:
@@ -233,7 +243,13 @@ def _carried_out(
     from simlab.store.opening import open_filled
 
     declared, folder = launch.declared(
-        name, overrides, None if out is None else Path(out), quick=quick, plugins=list(plugins), force=force
+        name,
+        overrides,
+        None if out is None else Path(out),
+        quick=quick,
+        plugins=list(plugins),
+        force=force,
+        until=until,
     )
     for line in launch.carry_out(declared, folder, checked_jobs(jobs), quiet=not progress, allow_version=allow_version):
         warnings.warn(line, stacklevel=3)
@@ -245,6 +261,13 @@ def _carried_out(
         if not {"replicate", "of_world"} & set(variable.dims):
             variable.load()
     return dataset
+
+
+def _typed(precision: Mapping[str, float] | str | None, at_most: str | int | None) -> tuple[str | None, str | None]:
+    """Write a precision, and what ends patience, as the command line has them."""
+    if isinstance(precision, Mapping):
+        precision = ",".join(f"{name}={mcse!r}" for name, mcse in precision.items())
+    return precision, None if at_most is None else str(at_most)
 
 
 def _labelled(said: Comparison, dataset: xr.Dataset | None) -> xr.Dataset:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ from simlab.config.plain_yaml import content_of, value_of
 from simlab.config.sections import check
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import Declared
+from simlab.config.until import read as read_until
 from simlab.messages import or_nearest, shown
 from simlab.studies.kind import QUESTION
 from simlab.types import InputError
 
 VERSION = 1
+UNTIL = "until"
+"""Key of a study file that says to which precision it is run; a study is the same without it."""
 _WORD = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 _VALUES = ("null", "true", "false", "nan", "inf", "yes", "no", "on", "off", "y", "n")
 _MISSING = object()
@@ -53,7 +57,8 @@ def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
     """
     from simlab.studies.questions import implied, kind_of
 
-    study = _plain(_checked(content, plugins))
+    # Until when it was run changes no number either.
+    study = _plain({key: value for key, value in _checked(content, plugins).items() if key != UNTIL})
     question = study.pop(QUESTION, None)
     # How it was measured and computed changes no number, and may be as an older version had it.
     study = {key: value for key, value in study.items() if key not in ("measure", "engine")}
@@ -90,9 +95,11 @@ def load_study(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str]
     content = content_of(path)
     try:
         study = _checked(content, plugins)
+        until = read_until(UNTIL, study.pop(UNTIL)) if UNTIL in study else None
         typed = {text.partition("=")[0] for text in overrides}
         settings = tuple(_settings(study, find_options(plugins), typed))
         declared = Declared(path.stem, settings=settings, command=("run", str(path)), one_cell=True)
+        declared = replace(declared, until=until)
         _compare(_plain(study), _alone(declared, plugins), typed)
     except InputError as error:
         raise InputError(f"{shown(str(path), 200)}: {error}") from error

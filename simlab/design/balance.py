@@ -189,7 +189,9 @@ def _possible(frame: Frame, groups: Groups, slots: Ints) -> Bools:
 
 
 def _units(table: Table, documents: Bools) -> Ints:
-    return np.unique(table.groups.unit[:, documents])
+    asked = np.zeros(len(table.groups.pile), bool)
+    asked[table.groups.unit[:, documents]] = True
+    return np.flatnonzero(asked)
 
 
 def _rank_in_pile(table: Table, units: Ints, key: Floats) -> Ints:

@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -37,6 +37,11 @@ class Address:
         studies = range(self.first, self.first + self.count)
         return tuple(Place(self.world, self.pool, self.draw, study) for study in studies)
 
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Sort blocks by where their studies live, those of all cells in a row."""
+        return self.world, self.pool, self.draw, self.first, self.count
+
     def campaign(self, cell: int) -> str:
         """Name the first campaign by numbers, as `simlab replay` takes it, given the number of its cell."""
         nested = [self.pool, self.draw] if self.pool or self.draw else []
@@ -53,13 +58,15 @@ class Address:
 class Finished:
     """Hold what became of a block: its arrays as bytes, or the reason why it failed.
 
-    `failures` lists (study, reason) of the studies whose design could not be carried out.
+    `failures` lists (study, reason) of the studies whose design could not be carried out; `seconds` are those that it
+    took a worker, which are not kept.
     """
 
     address: Address
     payload: bytes = b""
     reason: str = ""
     failures: tuple[tuple[int, str], ...] = ()
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def failed(self) -> bool:

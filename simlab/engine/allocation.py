@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,17 +37,24 @@ Estimates = Mapping[str, Mapping[str, Estimate]]
 class Goal:
     """Hold what a round carries out: of each cell so many worlds (where there is one world only, studies of it).
 
-    `studies` of each world, which are `chosen` after the first round; a world costs as much as `ratio` studies.
+    `studies` of each world, which are `chosen` after the first round; a world costs as much as `ratio` studies. Of the
+    variance of a target's error the share in `worlds` is that of worlds, in the middle of all cells.
     """
 
     along: Mapping[str, int]
     studies: int
     chosen: bool
     ratio: float = 1.0
+    worlds: Mapping[str, float] = field(default_factory=dict)
 
     def written(self) -> dict[str, Any]:
         """Write it as plain data."""
-        return {"along": dict(self.along), "studies": self.studies, "chosen": self.chosen, "ratio": self.ratio}
+        return asdict(self)
+
+    def said(self) -> str:
+        """Say where the variance of errors lies; nothing where that is not known."""
+        shares = ", ".join(f"{name} {share:.0%} and {1 - share:.0%}" for name, share in self.worlds.items())
+        return f"variance of the error due to worlds, and to their {self.studies} studies each: {shares}" * bool(shares)
 
 
 class Question(NamedTuple):
@@ -121,7 +129,10 @@ def with_studies(goal: Goal, asked: Sequence[Question], halves: tuple[Estimates,
     if not told or not candidates:
         return replace(goal, chosen=True)
     best = min(candidates, key=lambda n: _cost(told, n, goal.ratio))
-    return replace(goal, studies=best, chosen=True)
+    shares: dict[str, list[float]] = {}
+    for question, of in told:
+        shares.setdefault(str(question.target), []).append(of.between / of.at(best) if of.at(best) else 1.0)
+    return replace(goal, studies=best, chosen=True, worlds={name: median(of) for name, of in shares.items()})
 
 
 Fits = Callable[[int], bool]

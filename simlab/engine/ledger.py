@@ -195,7 +195,15 @@ class Ledger:
                 self._put("store", BEHIND)
 
     def ask(self, grown: Mapping[str, Any], sizes: Mapping[str, tuple[int, int]]) -> None:
-        """Take in what the folder will declare, and how many worlds and studies are wanted of cells it knows."""
+        """Take in what the folder will declare, and how many worlds and studies are wanted of cells it knows.
+
+        From now on the store is behind; a ledger that holds all this stays as it is.
+        """
+        held = set(self._database.execute(f"SELECT {SEALED['asked']} FROM asked"))  # noqa: S608
+        if held >= {(cell, *size) for cell, size in sizes.items()} and self._get("sweep") == json.loads(
+            json.dumps(grown)
+        ):
+            return
         with self._transaction():
             self._put("sweep", grown)
             self._put("store", BEHIND)

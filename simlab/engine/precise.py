@@ -34,7 +34,7 @@ from simlab.engine.costs import world_in_studies
 from simlab.engine.failures import failures
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.limits import limits_of
-from simlab.engine.preparing import Job, engine_of, jobs_of, prepare, refuse_too_large
+from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.run import Summary, carry_out, fitting_of, missing, take_in
 from simlab.engine.workers import BlockFunction, Task
@@ -108,7 +108,7 @@ def run(
     began, processes, sets = time.monotonic(), jobs_of(sweep, jobs), _sets(sweep)
     alone = is_one_world(sweep)
     first = _sized(sweep, 1, 1 if alone else _first_studies(sweep, sets))
-    job = prepare(first, check, processes)
+    job = prepare(first, check, processes, known_in(folder))
     _refuse_too_few(first, sweep.until)
     with ledger.writing(folder) as book:
         taken = take_in(first, job, book, allow_version=allow_version)
@@ -141,9 +141,9 @@ def _to_the_end(rounds: _Rounds) -> list[str]:
     while True:
         if why := _carried_out(rounds, goal):
             return [f"{why}; the same command goes on"]
-        following = _following(rounds, goal, asked)
+        following, goal = _following(rounds, goal, asked)
         if following is None:
-            return []
+            return [line] if (line := goal.said()) else []
         if more := _too_many(rounds, following):
             return [more]
         goal = following
@@ -160,7 +160,7 @@ def _begun(rounds: _Rounds) -> Goal:
     goal = {entry.cell: max(least, along.get(entry.cell, 0)) for entry in rounds.entries}
     if stored:
         chosen = stored["chosen"] or rounds.until.studies is not None
-        return Goal(goal, max(stored["studies"], studies), chosen, stored["ratio"])
+        return Goal(goal, max(stored["studies"], studies), chosen, stored["ratio"], stored["worlds"])
     # A folder that was filled without a target keeps the studies that its worlds have.
     chosen = rounds.one_world or rounds.until.studies is not None or not FIRST_STUDIES <= studies == sweep.studies
     begun = Goal(goal, studies, chosen)
@@ -171,8 +171,11 @@ def _begun(rounds: _Rounds) -> Goal:
     return begun
 
 
-def _following(rounds: _Rounds, goal: Goal, asked: Sequence[Question]) -> Goal | None:
-    """Return the goal of the next round, after one that was carried out; None where all targets are reached."""
+def _following(rounds: _Rounds, goal: Goal, asked: Sequence[Question]) -> tuple[Goal | None, Goal]:
+    """Return the goal of the next round, after one that was carried out; None where all targets are reached.
+
+    Beside it the goal that was carried out, with the studies that were chosen after it.
+    """
     if not goal.chosen:
         half = goal.studies // 2
         first, second = (
@@ -180,10 +183,11 @@ def _following(rounds: _Rounds, goal: Goal, asked: Sequence[Question]) -> Goal |
             for studies in (range(half), range(half, 2 * half))
         )
         chosen = with_studies(goal, asked, (first, second), lambda n: _whole(n, rounds.sets))
+        rounds.book.note_goal(chosen.written())
         if chosen.studies != goal.studies:
-            return chosen
+            return chosen, goal
         goal = chosen
-    return onwards(goal, asked, _measured(rounds, goal), max(rounds.sets) if rounds.one_world else 1)
+    return onwards(goal, asked, _measured(rounds, goal), max(rounds.sets) if rounds.one_world else 1), goal
 
 
 def _measured(rounds: _Rounds, goal: Goal) -> Estimates:
@@ -238,6 +242,7 @@ def _ask(rounds: _Rounds, goal: Goal, end: int) -> None:
 
 
 def _carry_out(rounds: _Rounds, tasks: Sequence[Task]) -> None:
+    rounds.book.fall_behind()
     if not rounds.done:
         rounds.book.mark_sampled(False)
     began = time.monotonic()

@@ -14,40 +14,45 @@ SOON_SECONDS = 1.0
 SHARE = 0.1
 
 Advance = Callable[[int], None]
+Left = Callable[[], float | None]
+"""Estimates the seconds that are left; None where that is not known, and the rate so far has to do."""
 
 
 @contextmanager
-def progress(total: int, *, quiet: bool, of: str = "campaigns") -> Iterator[Advance]:
+def progress(total: int, *, quiet: bool, of: str = "campaigns", left: Left = lambda: None) -> Iterator[Advance]:
     """Yield a function that is told how many campaigns (or what else is counted) were just finished."""
     if quiet or total == 0:
         yield lambda campaigns: None
     elif sys.stderr.isatty():
-        with _bar(total, of) as advance:
+        with _bar(total, of, left) as advance:
             yield advance
     else:
-        yield _lines(total, of)
+        yield _lines(total, of, left)
 
 
 @contextmanager
-def _bar(total: int, of: str) -> Iterator[Advance]:
+def _bar(total: int, of: str, left: Left) -> Iterator[Advance]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    rate, left = TextColumn("{task.fields[rate]}"), TextColumn("left")
-    columns = (TextColumn(of), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn(), left)
-    began, done = time.monotonic(), 0
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total, rate="")
+    columns = (TextColumn(of), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
+    began, said, done = time.monotonic(), 0.0, 0
+    with Progress(*columns, TextColumn("{task.fields[left]}"), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=total, rate="", left="")
 
         def advance(campaigns: int) -> None:
-            nonlocal done
+            nonlocal done, said
             done += campaigns
-            bar.update(task, advance=campaigns, rate=_rate(done, time.monotonic() - began))
+            now = time.monotonic()
+            bar.update(task, advance=campaigns, rate=_rate(done, now - began))
+            if now - said >= SOON_SECONDS or done >= total:
+                said = now
+                bar.update(task, left=_ending(done, total, now - began, left))
 
         yield advance
 
 
-def _lines(total: int, of: str) -> Advance:
+def _lines(total: int, of: str, left: Left) -> Advance:
     """Write a line every 5 seconds, or every tenth of the way where that takes over a second, and at the end."""
     began = said = time.monotonic()
     done = shown = 0
@@ -59,15 +64,18 @@ def _lines(total: int, of: str) -> Advance:
         tenth = (done - shown) / total >= SHARE and now - said >= SOON_SECONDS
         if tenth or now - said >= LINE_SECONDS or done >= total:
             said, shown = now, done
-            print(_line(done, total, now - began, of), file=sys.stderr, flush=True)
+            ending = _ending(done, total, now - began, left)
+            line = f"{done} of {total} {of} ({done / total:.0%}), {_rate(done, now - began)}, {ending}"
+            print(line, file=sys.stderr, flush=True)
 
     return advance
 
 
-def _line(done: int, total: int, seconds: float, of: str) -> str:
-    left = (total - done) * seconds / done
-    ending = f"{duration(left)} left" if done < total else f"in {duration(seconds)}"
-    return f"{done} of {total} {of} ({done / total:.0%}), {_rate(done, seconds)}, {ending}"
+def _ending(done: int, total: int, seconds: float, left: Left) -> str:
+    if done >= total:
+        return f"in {duration(seconds)}"
+    known = left()
+    return f"{duration((total - done) * seconds / done if known is None else known)} left"
 
 
 def _rate(done: int, seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.progress import progress
 from simlab.engine.provenance import LOST, installation, mixture, provenance, refuse_other_numbers
+from simlab.engine.remaining import Remaining
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.workers import BlockFunction, Task
 from simlab.supervision import entering
@@ -166,7 +168,7 @@ def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry]) -> list
         for first, count in cut(gap, size)
     ]
     # What cells share of a study is worked out once while it is carried out in all of them.
-    return sorted(tasks, key=lambda task: (*task.address.places[0][:3], task.address.first, task.address.count))
+    return sorted(tasks, key=lambda task: task.address.order)
 
 
 def study_block() -> BlockFunction:
@@ -199,10 +201,15 @@ def carry_out(
     total = sum(task.address.count for task in tasks)
     # Only where cells have different numbers of systems is a block looked at twice.
     sizes = {} if block.n_systems else {entry.cell: len(entry.systems) for entry in book.entries()}
-    with progress(total, quiet=quiet) as advance:
+    todo = Counter[str]()
+    for task in tasks:
+        todo[task.address.cell] += task.address.count
+    remaining = Remaining(todo, min(jobs, len(tasks)))
+    with progress(total, quiet=quiet, left=remaining.seconds) as advance:
 
         def accept(finished: Sequence[Finished]) -> None:
             book.record([refused(one, sizes) for one in finished])
+            remaining.came(finished)
             advance(sum(one.address.count for one in finished))
 
         dispatch(block, tasks, jobs, limits_of(engine), accept)

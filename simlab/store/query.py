@@ -10,11 +10,11 @@ import numpy as np
 
 from simlab.measures.labels import LABELS
 from simlab.messages import or_nearest, shown
+from simlab.store import reached
 from simlab.store.held_fixed import HELD_FIXED, held_fixed, say
 from simlab.store.intervals import VIEWS, campaigns, sureness
 from simlab.store.means import labels_of_means, means
 from simlab.store.measures import FAILED, Measures, all_measures, estimate, n_clusters, set_out
-from simlab.store import reached
 from simlab.store.opening import axes_of, declared_outcomes, measures_of, outcome_names, outcomes_of_cell
 from simlab.store.undefined import nothing_counted, undefined
 from simlab.store.units import speaking

@@ -76,8 +76,10 @@ def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, 
     """
     settle(book.folder)
     laid = _laid(book, measures, labels or {})
-    if not (book.laid() and laid.measures and laid.content and laid == book.laid_as()):
+    if not (laid.measures and laid.content and laid == book.laid_as()):
         lay_store(book, measures, labels or {})
+    elif not book.laid():
+        book.mark_laid(laid)
     return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command))
 
 

@@ -20,8 +20,7 @@ from simlab.engine import block_checks, replaying
 from simlab.engine import run as engine
 from simlab.engine.addresses import Finished
 from simlab.engine.limits import Limits
-from simlab.engine.pool import Task
-from simlab.engine.workers import BlockFunction, work
+from simlab.engine.workers import BlockFunction, Task, work
 from simlab.store import measures
 from simlab.studies import blocks, layouts, worlds
 from simlab.studies.judgements import concluding as judging
@@ -45,10 +44,10 @@ MOST = 0.05
 
 
 def inline(
-    block: BlockFunction, tasks: Sequence[Task], jobs: int, limits: Limits, accept: Callable[[Finished], None]
+    block: BlockFunction, tasks: Sequence[Task], jobs: int, limits: Limits, accept: Callable[[Sequence[Finished]], None]
 ) -> None:
     for task in tasks:
-        accept(work(block, task.config, task.address))
+        accept([work(block, task.config, task.address)])
 
 
 def unchecked(patch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import yaml
 
 from simlab.fitting import document
 from simlab.fitting.mqm import MQM, fast, identification, moments, pilot, ranks
+from simlab.fitting.mqm.layout import Layout
 from simlab.fitting.mqm.pairs import mean_products
 from simlab.fitting.mqm.pilot import Pilot, marked_errors
 from simlab.fitting.mqm.simulating import simulate
@@ -122,8 +123,10 @@ def small(seed: int = 1) -> Pilot:
     counts, counted = marked_errors(score, errors.astype(int))
     seats = tuple((0, 1, 2) for _ in names[1])
     document_of_item = np.arange(int(item.max()) + 1) // 2
+    layout = Layout(system, item, rater, document_of_item, len(names[0]), len(names[3]))
+    of_whom = tuple(names[0]), tuple(names[3])
     return Pilot(
-        system, item, rater, score, counts, document_of_item, seats, tuple(names[0]), tuple(names[3]), counted, 1.0, 5.0
+        system, item, rater, score, counts, document_of_item, seats, *of_whom, counted, 1.0, 5.0, layout
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.special import betainc, betaincinv
 
@@ -15,9 +17,20 @@ NODES = 48
 def youden_of(calibration: Floats, constrain: bool, level: float) -> tuple[Floats, Floats, Floats]:
     """Return mean and bounds of rho + eta - 1 `[row]` from `calibration[row, 4]` (TP, P, TN, N), uniform priors.
 
-    `constrain`: rho + eta > 1 is known. The law of the sum is integrated over the quantiles of rho.
+    `constrain`: rho + eta > 1 is known. The law of the sum is integrated over the quantiles of rho. Rows that share
+    their calibration share what it tells.
     """
-    tp, p, tn, n = calibration.T
+    rows = len(calibration)
+    shared = rows > 1 and bool((calibration == calibration[0]).all())
+    found = _youden(np.asarray(calibration[:1] if shared else calibration, float).tobytes(), constrain, level)
+    mean, low, high = (np.repeat(part, rows if shared else 1) for part in found)
+    return mean, low, high
+
+
+@lru_cache(256)
+def _youden(counts: bytes, constrain: bool, level: float) -> tuple[Floats, Floats, Floats]:
+    """Work it out once for all cells that are told the same of a metric, whatever else they pay for."""
+    tp, p, tn, n = np.frombuffer(counts).reshape(-1, 4).T
     node, part = legendre(NODES)
     rho = betaincinv(tp[:, None] + 1, (p - tp)[:, None] + 1, node)
 

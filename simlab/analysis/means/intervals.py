@@ -76,7 +76,7 @@ def of_judgements(
         influence = influence * np.sqrt(left)
         own = np.sqrt(own**2 + judged.annotator_variance / judged.test_set)
     freedom = None if kind in PUBLISHED else np.full(len(judged.y), float(n - lost))
-    skewed = too_skewed(found.influence, np.ones(influence.shape, bool)) if kind in SYMMETRIC else None
+    skewed = too_skewed(found.influence) if kind in SYMMETRIC else None
     return Estimates(
         found.value, found.se, bounds.low, bounds.high, influence, own, freedom=freedom, skewed=skewed
     )  # fmt: skip
@@ -173,13 +173,17 @@ def _left(judged: Judged) -> float:
     return 1.0 if judged.test_set is None else 1 - judged.y.shape[1] / judged.test_set
 
 
-def too_skewed(contribution: Floats, judged: Bools) -> Bools:
-    """Say where what was averaged is too skewed for its number by Cochran's rule."""
-    n = judged.sum(1)
-    centred = np.where(judged, contribution - (contribution * judged).sum(1, keepdims=True) / n[:, None], 0.0)
+def too_skewed(contribution: Floats, judged: Bools | None = None) -> Bools:
+    """Say where what was averaged is too skewed for its number by Cochran's rule; where some was not `judged`, too."""
+    n: Floats | int = contribution.shape[1]
+    if judged is None:
+        centred = contribution - contribution.sum(1, keepdims=True) / n
+    else:
+        n = judged.sum(1)
+        centred = np.where(judged, contribution - (contribution * judged).sum(1, keepdims=True) / n[:, None], 0.0)
     spread = np.sqrt((centred**2).sum(1) / n)
     # Scaled first: cubes of large scores overflow.
-    unit = np.divide(centred, spread[:, None], out=np.zeros_like(centred), where=spread[:, None] > 0)
+    unit = centred / np.where(spread > 0, spread, 1.0)[:, None]
     return np.asarray(n < COCHRAN * ((unit * unit * unit).sum(1) / n) ** 2)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import chdtri, ndtri
 
 from simlab.analysis import signs
@@ -71,6 +70,8 @@ def spread_of(value: Floats, se: Floats, level: float) -> Spread:
     def at(wanted: float) -> float:
         if q(0.0) <= wanted:
             return 0.0
+        from scipy.optimize import brentq  # half a second, where studies never ask
+
         return float(np.sqrt(brentq(lambda t: q(t) - wanted, 0.0, top * 1e4)))
 
     return Spread(at(freedom), at(float(chdtri(freedom, level / 2))), at(float(chdtri(freedom, 1 - level / 2))))

@@ -13,6 +13,8 @@ import numpy as np
 from simlab.comparing.ranges import Range, ranges
 from simlab.drawing import view
 from simlab.drawing.text import cells
+from simlab.messages import shown
+from simlab.store import reached
 from simlab.store.beside import with_found
 from simlab.store.intervals import sureness
 from simlab.store.opening import axes_of, measures_of
@@ -45,7 +47,12 @@ def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:
 
 
 def precision(dataset: xr.Dataset) -> list[str]:
-    """Say, in a line or none, that the largest error of a measure is above what the sweep asks for."""
+    """Say which cells have the precision that a run was asked for; else, in a line or none, where a sweep's is lacking.
+
+    That is the largest error of a measure where it is above what the sweep asks for.
+    """
+    if held := reached.reaches(dataset):
+        return [line for reach in held for line in _reached(dataset, reach)]
     wanted = view.declared(dataset).get("precision") or {}
     errors = f"{wanted.get('measure')}_mcse"
     if "mcse" not in wanted or errors not in dataset:
@@ -57,6 +64,32 @@ def precision(dataset: xr.Dataset) -> list[str]:
     return [
         f"error of {wanted['measure']} up to {largest:.2g}, above the {wanted['mcse']:g} wanted; {more}=N runs more"
     ]
+
+
+def _reached(dataset: xr.Dataset, reach: reached.Reach) -> list[str]:
+    """Say in how many cells an error is as wanted, and of the one that is furthest from it how far."""
+    target, n = reach.target, len(reach.cells)
+    found = [at.reached for at in reach.cells.values()]
+    what = f"error of {'differences in ' if target.difference else ''}{target.measure}"
+    wanted = f"{target.mcse:g} or less, as asked,"
+    unit = view.declared(dataset).get("worlds") != 1
+    clusters = sorted(at.clusters for at in reach.cells.values())
+    span = f"{clusters[0]} to {clusters[-1]} {'worlds' if unit else 'clusters'}"
+    if all(found):
+        return [f"{what}: {wanted} in {'the cell' if n == 1 else f'all {n} cells'} ({span})"]
+    lines = [f"{what}: {wanted} in {sum(one is True for one in found)} of {n} cell{'s' * (n > 1)} ({span})"]
+    if untold := sum(one is None for one in found):
+        lines.append(f"{what}: not known in {untold} cell{'s' * (untold > 1)}, which have no value")
+    open_ = {place: at for place, at in reach.cells.items() if at.reached is False}
+    if open_:
+        place, at = max(open_.items(), key=lambda one: one[1].needed / max(one[1].clusters, 1))
+        axes = axes_of(dataset)
+        where = ", ".join(
+            f"{axis}={shown(dataset[axis].values.tolist()[k])}" for axis, k in zip(axes, place, strict=True)
+        )
+        error = "unknown" if math.isnan(at.error) else f"{at.error:.2g}"
+        lines.append(f"furthest: {f'{where}: ' if where else ''}{error} after {at.clusters}, about {at.needed} needed")
+    return lines
 
 
 def _largest_error(dataset: xr.Dataset, measure: str) -> float:

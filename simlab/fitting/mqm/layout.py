@@ -23,7 +23,7 @@ class Step(NamedTuple):
 
     def __call__(self, sums: Floats) -> Floats:
         """Add sums up."""
-        return np.bincount(self.into, weights=sums, minlength=self.n)
+        return np.asarray(np.bincount(self.into, weights=sums, minlength=self.n), float)
 
 
 class Sums(NamedTuple):

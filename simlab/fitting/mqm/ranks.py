@@ -20,7 +20,7 @@ def agreement(pilot: Pilot) -> tuple[float, float]:
     if np.prod(layout.shape) > MAX_CELLS or not len(layout.by_two.pair):
         return float("nan"), float("nan")
     total = np.bincount(layout.cell, weights=pilot.score, minlength=int(np.prod(layout.shape)))
-    total = total.reshape(layout.shape).round(6)
+    total = np.asarray(total.reshape(layout.shape).round(6), float)
     pair, one, other, document = layout.by_two
     first, second = total[one, document], total[other, document]
     shared = sparse.csr_matrix((np.ones(len(pair)), (pair, np.arange(len(pair)))))
@@ -32,7 +32,7 @@ def _mean_by(pair: Ints, values: Floats) -> Floats:
     known = np.isfinite(values)
     number = np.bincount(pair[known], minlength=pair[-1] + 1)
     total = np.bincount(pair[known], weights=values[known], minlength=pair[-1] + 1)
-    return np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
+    return np.asarray(np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0))
 
 
 def _mean(values: Floats) -> float:

@@ -88,7 +88,7 @@ class State:
 
     `latent[rating]` is what the rater thought, `unit[effect]` the effects in standard deviations of their terms,
     `sd[name]` the standard deviations, `weight[rating]` the factor of a rating's precision by a heavy tail (None: all
-    normal at present), `tail` which of the prior's tails holds, `sharp[rater]` the logarithm of sharpness, `sharp_sd` its spread.
+    are 1), `tail` which of the prior's tails holds, `sharp[rater]` the logarithm of sharpness, `sharp_sd` its spread.
     `error` is what the effects leave of the latent values; `steps`, `widths` and `turns` say how far thresholds,
     spreads of terms, and shares of a term and the noise, are moved.
     """

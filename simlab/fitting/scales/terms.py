@@ -171,7 +171,7 @@ class Terms:
                 self.n_ratings(k)[:, 0], return_index=True, return_inverse=True, return_counts=True
             )
             sums = sparse.csr_matrix((np.ones(term.n), (group, np.arange(term.n))), shape=(len(first), term.n))
-            found.append((first, number[:, None, None] * 1.0, sums))
+            found.append((np.asarray(first), np.asarray(number[:, None, None], float), sums))
         return found
 
     def sums(self, k: int) -> sparse.csr_matrix:

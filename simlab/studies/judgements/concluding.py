@@ -19,6 +19,8 @@ from simlab.types import Array, Collected, Contrasts, Estimates, Ints, Judged
 
 BASELINE = ("baseline", "baseline_width")
 YOUDEN = ("youden", "youden_low", "youden_high")
+NOT_DRAWN = np.random.default_rng(0)
+"""Handed to estimators that draw nothing: to start a generator takes as long as to estimate ten systems."""
 DOCUMENTS_FOR_BASELINE = 3
 """Documents, or judgements of outputs that are documents of their own, from which a mean is told without any metric."""
 
@@ -38,8 +40,8 @@ def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Ar
 
 
 def _conclude(prepared: Prepared, campaigns: Sequence[Collected], judged: Judged) -> dict[str, Array]:
-    """Conclude from campaigns that are stacked, `[campaign, ...]`; an estimator of single rows draws nothing."""
-    estimates = prepared.estimate(campaigns[0].streams("estimator"), judged)
+    """Conclude from campaigns that are stacked, `[campaign, ...]`."""
+    estimates = prepared.estimate(_random(prepared, campaigns), judged)
     of_campaigns = split(estimates, len(campaigns))
     return {
         "ratings_used": _paid(campaigns, "ratings", np.int32),
@@ -55,6 +57,11 @@ def _conclude(prepared: Prepared, campaigns: Sequence[Collected], judged: Judged
         **_contrasts(prepared, of_campaigns),
         **_rates(of_campaigns),
     }
+
+
+def _random(prepared: Prepared, campaigns: Sequence[Collected]) -> np.random.Generator:
+    """Return the random numbers of a campaign, which stands alone where an estimator draws any."""
+    return NOT_DRAWN if prepared.by_row else campaigns[0].streams("estimator")
 
 
 def _paid(campaigns: Sequence[Collected], name: str, dtype: type | None = None) -> Array:

@@ -140,7 +140,8 @@ def _planned(collected: Collected, per_item: int) -> int:
     """Count the ratings that were asked for: as the design says, else every segment of the documents alike."""
     frame = collected.frame
     if collected.asked is not None:
-        return int((collected.asked.slot[:, frame.document, :] >= 0).sum())
+        of_document = np.count_nonzero(collected.asked.slot >= 0, axis=(0, 2))
+        return int(of_document @ np.bincount(frame.document, minlength=frame.n_documents))
     return int(np.count_nonzero(_documents(collected)[frame.document])) * frame.n_systems * per_item
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from simlab.types import Array, Davidson, Documents, Floats, RaterPool
 from simlab.world.laws.documents import deviates

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 from simlab.types import Answers, Floats, Ints
 from simlab.world.laws.fixed import FixedRatings
 
-CHUNK = 2**15
+CHUNK = 2**14
 """So many counts are worked out at a time: what that takes stays in a processor's cache."""
 FEW = 128
 """So many counts, and fewer, are walked on with many steps at a time."""
@@ -19,16 +19,17 @@ FEW = 128
 class Noise:
     """Hold the noise of a study, and what has been worked out from it.
 
-    `normal[kind, system, item, slot]` is the standard normal part of every potential rating, `counted` its number of
-    errors and one, 0 where nobody has asked. What is asked again, by another design, need not be worked out again.
+    `normal[kind, system, item, slot]` is the standard normal part of every potential rating. From the second design on
+    that asks, `counted` holds the number of errors of each rating that was worked out, and one; 0 of others.
     """
 
-    __slots__ = ("counted", "normal")
+    __slots__ = ("asked", "counted", "normal")
 
     def __init__(self, normal: Floats) -> None:
         normal.setflags(write=False)
         self.normal = normal
-        self.counted = np.zeros(normal.shape, np.int64)
+        self.asked = False
+        self.counted: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +56,36 @@ class ErrorCounts:
         """Let the raters in the given slots rate the given outputs: score and number of errors of each."""
         n_kinds, _, n_items, n_slots = self.mean.shape
         # Flat indices gather several times faster than three index arrays.
-        rating = (unit * n_items + item) * n_slots + slot
-        counted = noise.counted.reshape(n_kinds, -1)
-        count = counted.take(rating, axis=1)
+        output = unit * n_items + item
+        rating = output * n_slots + slot
+        if not noise.asked:
+            # Most studies are asked by one design, which shall not pay for others.
+            noise.asked = True
+            count = self._counts(noise.normal, output, rating)
+            return Answers(self.weight @ count, count.sum(0))
+        if noise.counted is None:
+            noise.counted = np.zeros((n_kinds, noise.normal.size // n_kinds), np.int64)
+        count = noise.counted.take(rating, axis=1)
         if len(new := np.flatnonzero(count[0] == 0)):
-            count[:, new] = self._counts(noise.normal, rating[new]) + 1
-            counted[:, rating[new]] = count[:, new]
+            count[:, new] = self._counts(noise.normal, output[new], rating[new]) + 1
+            noise.counted[:, rating[new]] = count[:, new]
         count -= 1
         return Answers(self.weight @ count, count.sum(0))
 
-    def _counts(self, normal: Floats, rating: Ints) -> Ints:
+    def _counts(self, normal: Floats, output: Ints, rating: Ints) -> Ints:
         """Count the errors `[kind, rating]` of the given ratings."""
-        n_kinds, n_slots = self.mean.shape[0], self.mean.shape[-1]
-        latent = normal.reshape(n_kinds, -1).take(rating, axis=1)
-        latent *= np.sqrt(self.own_share)
-        latent += np.sqrt(1 - self.own_share) * self.shared.reshape(n_kinds, -1).take(rating // n_slots, axis=1)
-        mean = self.mean.reshape(n_kinds, -1).take(rating, axis=1)
-        return count_quantile(ndtr(latent, out=latent), mean, self.dispersion)
+        n_kinds = len(self.mean)
+        normal, shared, mean = (array.reshape(n_kinds, -1) for array in (normal, self.shared, self.mean))
+        own, common = np.sqrt(self.own_share), np.sqrt(1 - self.own_share)
+        count = np.empty((n_kinds, len(rating)), np.int64)
+        for start in range(0, len(rating), CHUNK):
+            at = slice(start, start + CHUNK)
+            latent = normal.take(rating[at], axis=1)
+            latent *= own
+            latent += common * shared.take(output[at], axis=1)
+            expected = mean.take(rating[at], axis=1)
+            count[:, at] = count_quantile(ndtr(latent, out=latent), expected, self.dispersion)
+        return count
 
     def expected(self) -> Floats:
         """Return the score that each rater is expected to give: `[system, item, slot]`."""
