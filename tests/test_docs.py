@@ -11,6 +11,8 @@ import pytest
 
 from simlab.cli import answer
 from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.concluding.judgements import again as judgements_again
+from simlab.concluding.preferences import again as preferences_again
 from simlab.config import load_sweep
 from simlab.fitting.preferences import fitting as preferences
 from simlab.fitting.scales import fitting as scales
@@ -21,6 +23,7 @@ BLOCK = re.compile(r"```(console|python)\n(.*?)```", re.DOTALL)
 SHORTER: list[tuple[ModuleType, str, object]] = [
     *((scales, name, n) for name, n in (("CHAINS", 2), ("WARMUP", 150), ("KEPT", 150), ("MOST_ROUNDS", 1))),
     (preferences, "USUAL", preferences.USUAL._replace(chains=2, warmup=150, kept=100)),
+    *((again, "STUDIES", 100) for again in (preferences_again, judgements_again)),
 ]
 SMALLER = ["worlds=2", "studies=4"]  # pages show commands that take seconds; here it matters that they work
 FEWER_PAIRS = [

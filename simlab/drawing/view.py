@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simlab.config.until import targets_in
 from simlab.messages import or_nearest
 from simlab.store.beside import found_beside
 from simlab.store.held_fixed import of_table
@@ -153,7 +154,10 @@ def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
 
 
 def wanted_error(dataset: xr.Dataset, measure: str) -> float | None:
-    """Return the Monte-Carlo standard error that the sweep asks of a measure; None where it asks none."""
+    """Return the Monte-Carlo standard error that the last run, or else the sweep, asks of a measure; None: none."""
+    targets = [one.mcse for one in targets_in(declared(dataset)) if one.measure == measure and not one.difference]
+    if targets:
+        return min(targets)
     wanted = declared(dataset).get("precision") or {}
     return float(wanted["mcse"]) if wanted.get("measure") == measure and "mcse" in wanted else None
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from simlab.drawing import view
 from simlab.drawing.figures import convergence, files
 from simlab.types import InputError
 
@@ -64,6 +65,15 @@ def test_a_band_is_one_error_either_way() -> None:
 def test_another_measure_has_no_line_of_what_is_wanted_of_the_sweeps_own() -> None:
     figure = convergence.draw(store(TWO, precision={"measure": "power", "mcse": 0.03}))
     assert not any("wanted" in str(line.get_label()) for axes in figure.axes for line in axes.lines)
+
+
+def test_the_target_of_the_last_run_goes_before_what_the_sweep_notes() -> None:
+    both = store(TWO, precision={"measure": "srp", "mcse": 0.03}, until={"precision": {"srp": 0.01, "power": 0.02}})
+    assert view.wanted_error(both, "srp") == 0.01
+    of_differences = store(
+        TWO, precision={"measure": "srp", "mcse": 0.03}, until={"precision": {"srp:difference": 0.01}}
+    )
+    assert view.wanted_error(of_differences, "srp") == 0.03
 
 
 def test_a_store_of_one_cell_and_one_without_any_error_are_drawn(tmp_path: Path) -> None:

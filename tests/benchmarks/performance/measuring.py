@@ -39,7 +39,9 @@ def taken(command: Sequence[str], tree: Path, place: Path, settings: Mapping[str
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "workers that outlive their driver could not be counted")
-    environment = {**os.environ, "PYTHONPATH": str(tree), "MPLBACKEND": "agg", **(settings or {})}
+    # What a user has: modules are compiled once, and not by every process anew.
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment = {**kept, "PYTHONPATH": str(tree), "MPLBACKEND": "agg", **(settings or {})}
     with tempfile.TemporaryFile("w+") as out:
         cpu, wall = _of_children(), time.perf_counter()
         child = subprocess.Popen(
