@@ -51,7 +51,7 @@ def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[
         need(32 if fresh else 0, systems, items, seats),
         need(200, systems, asked, each),
         need(12, systems, items, each),
-        need(60 if test.get("_target_", "").endswith(".crossed_flips") else 18, size.pairs, permutations),
+        need(_of_flip(config), size.pairs, permutations),
         need(8, systems, chosen, permutations) if permutations.n > 1 else need(0, permutations),
         need(60 + 20 * studies, size.pairs),
         need(2, systems, documents, seats),
@@ -59,6 +59,15 @@ def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[
         *_deals(size, each),
         need(4, table),
     ]
+
+
+def _of_flip(config: Mapping[str, Any]) -> int:
+    """Count the bytes that a flip of a pair takes; without gaps a permutation test holds few pairs at a time."""
+    test = name_of(config["analysis"].get("test", {}))
+    if test == "crossed_flips":
+        return 60
+    gaps = name_of(config["systems"]) == "recorded"
+    return 18 if gaps or test != "permutation" or config["decision"].get("multiplicity") == "max_t" else 0
 
 
 def _by_rater(config: Mapping[str, Any], size: Extent, chosen: Size) -> list[Need]:
