@@ -9,7 +9,6 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from simlab.fitting.mqm.layout import Layout
-from simlab.fitting.scales.latents import _inverted, truncated_normal
 from simlab.fitting.scales.one_term import Alike, _evidence
 from simlab.types import Floats
 from tests.benchmarks.test_stability import seconds
@@ -68,15 +67,3 @@ def test_density_of_a_spread(benchmark) -> None:
 
     np.testing.assert_allclose(_evidence(alike, square), plain())
     held_against(benchmark, lambda: _evidence(alike, square), plain, 20.0)
-
-
-@pytest.mark.benchmark(group="fit")
-def test_latent_values_of_rounded_scores(benchmark) -> None:
-    """Of 120,000 scores rounded to a quarter of a standard deviation; both ways draw from the same law."""
-    rng = np.random.default_rng(3)
-    low = rng.standard_normal((30_000, 4)) - 0.125
-    both = [draw(rng, low, low + 0.25) for draw in (truncated_normal, _inverted)]
-    assert abs(both[0].mean() - both[1].mean()) < 5 * 0.25 / np.sqrt(6 * low.size)
-    held_against(
-        benchmark, lambda: truncated_normal(rng, low, low + 0.25), lambda: _inverted(rng, low, low + 0.25), 1.5
-    )
