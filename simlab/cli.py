@@ -42,6 +42,7 @@ from simlab.commands.flags import (
     People,
     Plugins,
     Precision,
+    Preset,
     Quick,
     Save,
     Scale,
@@ -168,6 +169,7 @@ def sweep(
     out: Out = None,
     jobs: Jobs = None,
     quick: Quick = False,
+    preset: Preset = None,
     dry_run: DryRun = False,
     cfg: Cfg = None,
     config_dir: ConfigDir = None,
@@ -188,12 +190,14 @@ def sweep(
     from simlab.commands import sweep as sweeps
     from simlab.config import load_sweep
     from simlab.config.groups import own_options
-    from simlab.config.sweepfile import with_until
+    from simlab.config.sweepfile import QUICK, with_preset, with_until
 
     _check_answered(form, save, nothing_run=bool(cfg) or dry_run)
     with own_options(config_dir):
         changes = overrides or []
-        declared = with_until(load_sweep(name), precision, at_most)
+        quick = quick or preset == QUICK
+        sized = with_preset(load_sweep(name), None if preset == QUICK else preset)
+        declared = with_until(sized, precision, at_most)
         if cfg:
             print(show_config.job(declared, changes, quick=quick, plugins=plugins or []))
             return

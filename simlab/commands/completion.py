@@ -19,6 +19,8 @@ ASKED = "_SIMLAB_COMPLETE"
 """The variable whose presence says that a shell asks."""
 
 _KEY = re.compile(r"^([A-Za-z]\w*):[ ]*([\w.]*)", re.MULTILINE)
+_PRESETS = re.compile(r"^presets:[^\n]*\n((?:[ #][^\n]*\n|\n)+)", re.MULTILINE)
+_PRESET = re.compile(r"^  (\w+):", re.MULTILINE)
 _NO_SETTING = ("defaults", "plugins", "sha256")
 QUESTION = "question"
 """The group whose options are the questions of the files of defaults."""
@@ -58,11 +60,11 @@ def completions(before: Sequence[str], word: str, command: Any) -> list[str]:
         return []
     option, equals, _ = word.partition("=")
     if word.startswith("-") and equals:
-        return [f"{option}={value}" for value in _values(own, option, word[len(option) + 1 :])]
+        return [f"{option}={value}" for value in _values(own, option, word[len(option) + 1 :], before)]
     if word.startswith("-"):
         return _starting(word, ["-h", "--help", *(name for p in own.params for name in p.opts if name[0] == "-")])
     if before and _taking(own, before[-1]):
-        return _values(own, before[-1], word)
+        return _values(own, before[-1], word, before)
     return _starting(word, command.commands) if named is None else _arguments(named, before, word)
 
 
@@ -125,11 +127,20 @@ def _taking(command: Any, option: str) -> Any:
     return next((p for p in command.params if option in p.opts and not getattr(p, "is_flag", True)), None)
 
 
-def _values(command: Any, option: str, text: str) -> list[str]:
+def presets(sweep: str) -> list[str]:
+    """List the presets of a sweep by name, and the one that all have."""
+    file = _folder("sweeps") / f"{sweep}.yaml"
+    section = _PRESETS.search(file.read_text(encoding="utf-8")) if sweep in sweeps() else None
+    return ["quick", *(_PRESET.findall(section[1]) if section else [])]
+
+
+def _values(command: Any, option: str, text: str, before: Sequence[str]) -> list[str]:
     """List the values of an option that has some to choose from."""
     parameter = _taking(command, option)
     if parameter is None:
         return []
+    if option == "--preset":
+        return _starting(text, presets(next((w for w in before[1:] if not w.startswith("-")), "")))
     if option == "--measure":
         return _listed(text, Settings().groups["measure"])
     items = parameter.shell_complete(typer.Context(command), text)

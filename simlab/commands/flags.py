@@ -12,6 +12,9 @@ Overrides = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", hidd
 Where = Annotated[list[str] | None, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)]
 Jobs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Worker processes; all cores by default.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Take few, small cells: a first look in seconds.")]
+Preset = Annotated[
+    str | None, typer.Option("--preset", metavar="NAME", help="Take the sizes that the sweep file gives by this name.")
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Run nothing; say how many cells and blocks, how long, how big.")
 ]

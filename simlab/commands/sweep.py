@@ -35,7 +35,8 @@ def answer(
     if declared.calculation:
         return _calculate(name, declared, overrides, out, quick=quick, dry=dry, form=form, keep=keep)
     sweep = accepted(compose_sweep(declared, overrides, quick=quick, plugins=plugins), force=force)
-    folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins, precise=declared.precise)
+    changed = [*overrides, *([f"--preset={declared.preset}"] if declared.preset else [])]
+    folder = launch.folder_of(name, changed, out, quick=quick, plugins=plugins, precise=declared.precise)
     return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version)
 
 

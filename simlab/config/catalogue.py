@@ -66,6 +66,9 @@ def describe_sweep(declared: Declared) -> dict[str, Any]:
         "figure": dict(declared.figure),
         "precision": dict(declared.precision),
         "quick": {setting.key: list(setting.values) for setting in declared.quick},
+        "presets": {
+            name: {setting.key: list(setting.values) for setting in preset} for name, preset in declared.presets.items()
+        },
         "finding": declared.finding,
         "claims": [asdict(claim) for claim in declared.claims],
         "calculation": declared.calculation,

@@ -66,7 +66,7 @@ def compose_sweep(
     axes = _axes(settings, list(composed.values()), options, plugins)
     first = next(iter(composed.values()))
     if not quick:
-        _check_quick(declared, first, options, plugins)
+        _check_presets(declared, first, options, plugins)
     base = shared(list(composed.values()), frozenset(axis.key for axis in axes))
     n_cells = math.prod(len(axis.values) for axis in axes)
     return Sweep(
@@ -99,9 +99,10 @@ def _until(until: Until | None, settings: Settings, config: Config, n_cells: int
     return replace(until, studies=config["studies"] if fixed else None)
 
 
-def _check_quick(declared: Declared, config: Config, options: Options, plugins: Sequence[str]) -> None:
-    """Say what is wrong with a first look before somebody asks for one."""
-    for setting in declared.quick:
+def _check_presets(declared: Declared, config: Config, options: Options, plugins: Sequence[str]) -> None:
+    """Say what is wrong with a first look, or another preset, before somebody asks for one."""
+    presets = {"quick": declared.quick, **{f"presets.{name}": preset for name, preset in declared.presets.items()}}
+    for name, setting in ((name, setting) for name, preset in presets.items() for setting in preset):
         try:
             for value in setting.values:
                 if setting.key in options:
@@ -109,7 +110,7 @@ def _check_quick(declared: Declared, config: Config, options: Options, plugins: 
                 else:
                     _fitting(config, setting.key, value, options, plugins)
         except InputError as error:
-            raise InputError(f"{declared.name}, quick: {error}") from error
+            raise InputError(f"{declared.name}, {name}: {error}") from error
 
 
 def _measures(declared: Declared, settings: Settings) -> list[str]:

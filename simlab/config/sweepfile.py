@@ -5,6 +5,7 @@ A value in a file means what it means behind `key=`; see `simlab.config.plain_ya
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +23,10 @@ FIGURES = ("lines", "pairs", "tradeoff", "contours", "repetitions")
 """What a figure shows: a measure against an axis; the verdict about each pair; one measure against another; lines of
 equal value over two axes; a measure for each sort of repetition."""
 SCALES = ("linear", "log", "neg_log")
+QUICK = "quick"
+"""The preset of every sweep: a first look."""
 _SUFFIXES = (".yaml", ".yml")
+_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +34,14 @@ class Declared:
     """Hold what a sweep file says, or what stands for one.
 
     `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values,
-    `precise` that a user, not the file, asked for a precision.
+    `precise` that a user, not the file, asked for a precision; `preset` is the one of its presets that was asked for.
     """
 
     name: str
     aim: str = ""
     settings: tuple[Setting, ...] = ()
     quick: tuple[Setting, ...] = ()
+    presets: Mapping[str, tuple[Setting, ...]] = field(default_factory=dict)
     measures: tuple[str, ...] = ()
     figure: Mapping[str, Any] = field(default_factory=dict)
     precision: Mapping[str, Any] = field(default_factory=dict)
@@ -45,6 +50,7 @@ class Declared:
     calculation: str = ""
     command: tuple[str, ...] = ()
     one_cell: bool = False
+    preset: str = ""
     until: Until | None = None
     precise: bool = False
 
@@ -62,6 +68,19 @@ def with_until(declared: Declared, precision: str | None, at_most: str | None) -
     if until is not None and declared.calculation:
         raise InputError(f"{declared.name} is calculated, without error; leave --precision out")
     return replace(declared, until=until, precise=declared.precise or precision is not None)
+
+
+def with_preset(declared: Declared, preset: str | None) -> Declared:
+    """Put the settings of a preset behind those of its file; raise InputError for a name that it does not have."""
+    if preset is None:
+        return declared
+    if preset not in declared.presets:
+        known = [QUICK, *declared.presets]
+        raise InputError(f"--preset {shown(preset)} is none of {declared.name}; {or_nearest(preset, known)}")
+    own = declared.presets[preset]
+    keys = {setting.key for setting in own}
+    settings = (*(setting for setting in declared.settings if setting.key not in keys), *own)
+    return replace(declared, settings=settings, preset=preset, command=(*declared.command, "--preset", preset))
 
 
 def is_path(name: str) -> bool:
@@ -132,6 +151,16 @@ def _quick(key: str, value: Any) -> tuple[Setting, ...]:
         read(check_key(name), content) if isinstance(content, Plain) else _axis(check_key(name), content)
         for name, content in _mapping(key, value).items()
     )
+
+
+def _presets(key: str, value: Any) -> dict[str, tuple[Setting, ...]]:
+    """Read other sizes of a sweep by name, each as its quick look is read."""
+    for name, content in _mapping(key, value).items():
+        if not _NAME.fullmatch(name) or name == QUICK:
+            raise InputError(f"{key}.{shown(name)} names no preset; a name is letters, digits and _, and not {QUICK}")
+        if not isinstance(content, dict) or not content:
+            raise InputError(f"{key}.{name} must hold lines such as `worlds: 25`")
+    return {name: _quick(f"{key}.{name}", content) for name, content in value.items()}
 
 
 def _axis(key: str, values: Any) -> Setting:
@@ -228,6 +257,7 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "precision": _roles,
     "until": read_until,
     "quick": _quick,
+    "presets": _presets,
     "finding": _prose,
     "claims": claims,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -27,7 +28,7 @@ class Bundles:
         self._groups = [list(group) for _, group in groupby(tasks, key=lambda task: task.address.places)][::-1]
         self._left = sum(task.address.count for task in tasks)
         self._shares = shares
-        self._longest = min(LONGEST_SECONDS, (limits.seconds or LONGEST_SECONDS) / 4)
+        self._longest = min(LONGEST_SECONDS, (limits.seconds or math.inf) / 4)
         self._seconds, self._campaigns = 0.0, 0.0
 
     def next(self) -> list[Task]:
@@ -57,7 +58,7 @@ class Bundles:
         """Take as much of the next place as the bundle may have, at least a block."""
         group = self._groups.pop()
         pieces = min(len(group), -(-_campaigns(group) // max(int(most), 1)))
-        n = -(-len(group) // pieces)
+        n = len(group) // pieces
         if group[n:]:
             self._groups.append(group[n:])
         return group[:n]

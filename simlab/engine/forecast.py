@@ -13,6 +13,7 @@ from simlab.engine.preparing import jobs_of, known_in, outcome_bytes, prepare, r
 from simlab.engine.provenance import provenance, refuse_other_numbers
 from simlab.engine.purchases import Purchase, purchase
 from simlab.engine.run import fit_in, missing, study_block
+from simlab.engine.sizing import first_round
 from simlab.engine.timing import seconds_of
 from simlab.engine.workers import BlockFunction
 
@@ -49,8 +50,12 @@ def forecast(
     check: CheckFunction | None = None,
     allow_version: bool = False,
 ) -> Forecast:
-    """Say what `engine.run` would do with the same arguments; raises what it would raise."""
-    processes = jobs_of(sweep, jobs)
+    """Say what `engine.run` would do with the same arguments; raises what it would raise.
+
+    Of a run to a precision only the first round is known.
+    """
+    processes, until = jobs_of(sweep, jobs), sweep.until
+    sweep = first_round(sweep) if until else sweep
     job = prepare(sweep, check, processes, known_in(folder))
     refuse_too_large(sweep, job)
     if (folder / ledger.FILE).exists():
@@ -68,9 +73,9 @@ def forecast(
         campaigns_missing=sum(task.address.count for task in tasks),
         jobs=processes,
         seconds=timed.seconds,
-        how=timed.how,
+        how=timed.how + ("; the first round, after which errors decide" if until else ""),
         bytes=outcome_bytes(sweep, job),
-        at_least=timed.at_least,
+        at_least=timed.at_least or until is not None,
         memory=memory.worker,
         memory_of=memory.of,
         purchases=tuple(bought for one in timed.studies if (bought := purchase(one)) is not None),

@@ -37,6 +37,7 @@ from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.run import Summary, carry_out, fitting_of, missing, take_in
+from simlab.engine.sizing import first_studies, is_one_world, refuse_too_few, sets_of, sized, whole_sets
 from simlab.engine.workers import BlockFunction, Task
 from simlab.measures.precision import LEAST_CLUSTERS
 from simlab.messages import duration
@@ -105,11 +106,11 @@ def run(
     """
     if sweep.until is None:
         raise ValueError("a sweep without a target is run by simlab.engine.run")
-    began, processes, sets = time.monotonic(), jobs_of(sweep, jobs), _sets(sweep)
+    began, processes, sets = time.monotonic(), jobs_of(sweep, jobs), sets_of(sweep)
     alone = is_one_world(sweep)
-    first = _sized(sweep, 1, 1 if alone else _first_studies(sweep, sets))
+    first = sized(sweep, 1, 1 if alone else first_studies(sweep, sets))
     job = prepare(first, check, processes, known_in(folder))
-    _refuse_too_few(first, sweep.until)
+    refuse_too_few(first, sweep.until)
     with ledger.writing(folder) as book:
         taken = take_in(first, job, book, allow_version=allow_version)
         fitting = fitting_of(block, taken.entries)
@@ -126,12 +127,6 @@ def run(
         campaigns = sum(task.address.count for task in rounds.done)
         did = (len(taken.entries), len(rounds.done), campaigns, time.monotonic() - began, taken.torn)
         return Summary(*did, failures(book), book.failed_designs(), notes)
-
-
-def is_one_world(sweep: Sweep) -> bool:
-    """Tell a sweep over recorded tables, which are there once."""
-    recorded = (str(config.get("systems", {}).get("_target_", "")) for config in sweep.composed.values())
-    return sweep.worlds == 1 and any(target.startswith("simlab.world.recorded.") for target in recorded)
 
 
 def _to_the_end(rounds: _Rounds) -> list[str]:
@@ -182,7 +177,7 @@ def _following(rounds: _Rounds, goal: Goal, asked: Sequence[Question]) -> tuple[
             {entry.cell: rounds.look(rounds.book, entry, studies) for entry in rounds.entries}
             for studies in (range(half), range(half, 2 * half))
         )
-        chosen = with_studies(goal, asked, (first, second), lambda n: _whole(n, rounds.sets))
+        chosen = with_studies(goal, asked, (first, second), lambda n: whole_sets(n, rounds.sets))
         rounds.book.note_goal(chosen.written())
         if chosen.studies != goal.studies:
             return chosen, goal
@@ -226,7 +221,7 @@ def _tasks(rounds: _Rounds, goal: Goal, end: int) -> list[Task]:
         worlds = max(sizes[entry.cell][0] for entry in entries)
         found += [
             task
-            for task in missing(_sized(rounds.sweep, worlds, studies), rounds.book, entries)
+            for task in missing(sized(rounds.sweep, worlds, studies), rounds.book, entries)
             if task.address.world < sizes[task.address.cell][0] and task.address not in tried
         ]
     return sorted(found, key=rounds.unit)
@@ -289,42 +284,10 @@ def _affordable(rounds: _Rounds, goal: Goal, top: int) -> int:
 def _too_many(rounds: _Rounds, goal: Goal) -> str | None:
     """Say why a goal is more than a folder holds; None where it is not."""
     sizes = [rounds.size(goal, cell, n) for cell, n in goal.along.items()]
-    sized = _sized(rounds.sweep, max(worlds for worlds, _ in sizes), max(studies for _, studies in sizes))
+    larger = sized(rounds.sweep, max(worlds for worlds, _ in sizes), max(studies for _, studies in sizes))
     try:
-        refuse_many_blocks(sized)
-        refuse_too_large(sized, rounds.job)
+        refuse_many_blocks(larger)
+        refuse_too_large(larger, rounds.job)
     except InputError as error:
         return f"no folder holds what the targets need: {error}"
     return None
-
-
-def _refuse_too_few(first: Sweep, until: Until) -> None:
-    needed = first.n_cells * first.worlds * first.of_world
-    if until.campaigns is not None and until.campaigns < needed:
-        raise InputError(
-            f"--at-most {until.campaigns}: the first world of {first.n_cells} cells takes {needed} campaigns; raise it"
-        )
-
-
-def _sized(sweep: Sweep, worlds: int, studies: int) -> Sweep:
-    return replace(sweep, worlds=worlds, studies=studies)
-
-
-def _sets(sweep: Sweep) -> frozenset[int]:
-    """List how many studies share a set of documents in some cell."""
-    return frozenset(int(cell.config.get("design", {}).get("studies_per_document_set", 1)) for cell in sweep.cells())
-
-
-def _whole(studies: int, sets: frozenset[int]) -> bool:
-    """Tell whether so many studies are whole sets, or part of one."""
-    return all(studies <= n or studies % n == 0 for n in sets)
-
-
-def _first_studies(sweep: Sweep, sets: frozenset[int]) -> int:
-    """Return the studies of a world in the first round; where fewer are declared, or some are typed, as many."""
-    if sweep.until is not None and sweep.until.studies is not None:
-        return sweep.until.studies
-    if sweep.studies <= FIRST_STUDIES:
-        return sweep.studies
-    fitting = (n for n in range(FIRST_STUDIES, sweep.studies + 1, 2) if _whole(n, sets))
-    return next(fitting, sweep.studies)

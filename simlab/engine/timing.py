@@ -7,16 +7,22 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from simlab.engine.addresses import Finished
 from simlab.engine.limits import Limits
+from simlab.engine.pool import ONE_THREAD
 from simlab.engine.workers import BlockFunction, Task, guard, work
+from simlab.messages import duration
 
 PATIENCE_SECONDS = 2.0
 """Further cells are timed for so long."""
 LONGEST_SECONDS = 8.0
 """Then whatever is being timed is cut off."""
+SHORT_SECONDS = 0.1
+SOME = 10
+"""Of studies shorter than that so many are timed together: alone one costs as much as several in a block."""
 _START_SECONDS = 30.0
 
 
@@ -32,10 +38,22 @@ class Timed(NamedTuple):
     studies: tuple[Finished, ...] = ()
 
 
-def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int) -> Timed:
-    """Time one study in as many cells as patience allows, and scale up; cells not timed count as the mean.
+class _Times(NamedTuple):
+    """Hold the studies that were timed with the seconds of a campaign of their cells, in a block.
 
-    The second of two runs of a study counts: the first also draws the world, which a block shares.
+    `warm` is what a process takes before it computes at its pace; `cut` is after how long a study was cut off.
+    """
+
+    timed: list[tuple[Finished, float]]
+    warm: float
+    cut: float = 0.0
+
+
+def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int) -> Timed:
+    """Time a few studies in as many cells as patience allows, and scale up; cells not timed count as the mean.
+
+    The first run of a study also imports, compiles and draws the world: each process pays for that once, at the same
+    time as the others. Short studies are timed as blocks of several, which share what they can.
     """
     todo: dict[str, int] = {}
     for task in tasks:
@@ -43,54 +61,54 @@ def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int) -> Timed:
     if not todo:
         return Timed(0.0, False, "nothing is missing")
     firsts = {task.address.cell: task for task in reversed(tasks)}
-    timed, cut = _times(block, list(firsts.values()))
+    timed, warm, cut = _times(block, list(firsts.values()))
     took = {one.address.cell: seconds for one, seconds in timed}
     processes = min(jobs, len(tasks))
     if not took:
         worlds = len({task.address.world for task in tasks})
         return Timed(cut * worlds / min(jobs, worlds), True, f"one study was cut off here after {cut:.0f} s")
     mean = sum(took.values()) / len(took)
-    seconds = sum(n * took.get(cell, mean) for cell, n in todo.items()) / processes
-    how = f"from one study timed here in each of {len(took)} of {len(firsts)} cells"
+    seconds = warm + sum(n * took.get(cell, mean) for cell, n in todo.items()) / processes
+    how = f"{duration(warm)} to start; from one study timed here in each of {len(took)} of {len(firsts)} cells"
     studies = tuple(one for one, _ in timed)
     return Timed(seconds, cut > 0, how + (", the next was cut off" if cut else ""), studies)
 
 
-def _times(block: BlockFunction, tasks: Sequence[Task]) -> tuple[list[tuple[Finished, float]], float]:
-    """Carry out a study of each cell; return its seconds, and after how many one was cut off (0: none was)."""
+def _times(block: BlockFunction, tasks: Sequence[Task]) -> _Times:
+    """Carry out a study of each cell, and where it is short a block of some."""
     from joblib.externals.loky import ProcessPoolExecutor
 
     took: list[tuple[Finished, float]] = []
-    executor: Any = ProcessPoolExecutor(max_workers=1, initializer=guard, initargs=(os.getpid(), Limits(), None))
+    executor: Any = ProcessPoolExecutor(
+        max_workers=1, initializer=guard, initargs=(os.getpid(), Limits(), None), env=ONE_THREAD
+    )
+    warm, started = 0.0, time.monotonic()
     try:
         # Starting a process takes a second, which is no study's.
         executor.submit(os.getpid).result(timeout=_START_SECONDS)
-        began, since = time.monotonic(), 0.0
+        warm, began, since = time.monotonic() - started, time.monotonic(), 0.0
         for task in tasks:
             try:
-                took.append(_timed(executor, block, task, began + LONGEST_SECONDS))
+                run = partial(_seconds, executor, block, task, began + LONGEST_SECONDS)
+                (_, first), (one, again) = run(1), run(1)
+                some = min(task.address.count, SOME) if again < SHORT_SECONDS else 1
+                took.append((one, again if some == 1 else run(some)[1] / some))
             except Exception:
                 # Too slow, or the end of its process: no more can be said, and the run itself will say why.
-                return took, time.monotonic() - began
-            # What the first study imports and compiles is not counted.
+                return _Times(took, warm, time.monotonic() - began)
+            # What later cells import is little, and cannot be told from the worlds that they draw.
+            warm += max(0.0, first - again) if not since else 0.0
             since = since or time.monotonic()
             if time.monotonic() - since > PATIENCE_SECONDS:
                 break
-        return took, 0.0
+        return _Times(took, warm)
     finally:
         with suppress(Exception):
             executor.shutdown(wait=True, kill_workers=True)
 
 
-def _timed(executor: Any, block: BlockFunction, task: Task, until: float) -> tuple[Finished, float]:
-    address = replace(task.address, count=1)
-
-    def carried_out() -> Finished:
-        finished: Finished = executor.submit(work, block, task.config, address).result(
-            timeout=max(0.01, until - time.monotonic())
-        )
-        return finished
-
-    carried_out()
-    began = time.monotonic()
-    return carried_out(), time.monotonic() - began
+def _seconds(executor: Any, block: BlockFunction, task: Task, until: float, count: int) -> tuple[Finished, float]:
+    """Carry out so many studies of a block; return them, and the seconds."""
+    address, began = replace(task.address, count=count), time.monotonic()
+    finished: Finished = executor.submit(work, block, task.config, address).result(timeout=max(0.01, until - began))
+    return finished, time.monotonic() - began

@@ -1,13 +1,13 @@
 """Say how far an error is from the one that is wanted, from influence values alone: never from the value itself.
 
 Whoever stops when an error looks small stops too often where it is small by chance, and where the law of worlds is
-skewed the value is off with it: by `skewness x mcse / sqrt(clusters)`, in one look or in many, and a few clusters do
-not show how skewed they are. So nothing stops on its own error
+skewed the value is off with it: by about `skewness x error / sqrt(clusters)`, in one look or in many. A few clusters do
+not even show how skewed they are. So nothing stops on its own error
 
 * before 30 clusters;
-* where a share is measured, before so many that what none of them has seen is as improbable (the rule of three); a
-  share near 0 or 1, which is what a skewed share is, then has as many clusters whatever it looks like;
-* where anything else is measured, before 25 times the squared skewness of the clusters (Cochran 1977, section 2.15).
+* where a share is measured, before so many that the 95 % bound of what none of them has seen (the rule of three) is as
+  near as that of the error wanted: a share near 0 or 1, which is a skewed one, has as many whatever it looks like;
+* where anything else is measured, before the value can be off by no more than a tenth of the error wanted.
 
 What that promises is simulated in tests/statistics/promises.
 """
@@ -19,15 +19,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.measures.intervals import EXACT, LEVEL, never_seen
+from simlab.measures.intervals import EXACT, LEVEL
 from simlab.measures.ranges import Range
 from simlab.types import Floats
 
 LEAST_CLUSTERS = 30
-NORMAL_ENOUGH = 25
-"""So many clusters, times the squared skewness, and a mean is as good as normal."""
-HALF_WIDTHS = 4
-"""A 95 % interval is as wide as so many errors."""
+HALF_WIDTH = 2
+"""Errors from a value to the bound of its 95 % interval."""
+MOST_OFF = 0.1
+"""Of the error that is wanted a value may be off by that share where a run stops."""
 AHEAD = 1.05
 """So much more is asked for than the error found says: half the errors are found too small."""
 
@@ -52,41 +52,39 @@ def is_share(within: Range) -> bool:
 def standing(influence: Floats, target: float, *, share: bool, clusters: int | None = None) -> Standing:
     """Hold an error against a target, given `influence[cluster]` (NaN: there is no such cluster).
 
-    Fewer `clusters` may stand behind a difference than influence it. The error of a share is not below what would be
-    that of an event that no cluster has seen.
+    Fewer `clusters` may stand behind a difference than influence it.
     """
     known = influence[np.isfinite(influence)]
     clusters = len(known) if clusters is None else clusters
     if clusters < 2:
         return Standing(math.nan, clusters, LEAST_CLUSTERS, None if clusters == 0 else False)
     error = float(np.sqrt(np.sum(known**2) / (clusters * (clusters - 1))))
-    least = max(LEAST_CLUSTERS, unseen(target) if share else normal(known))
-    shown = max(error, never_seen(clusters) / HALF_WIDTHS) if share else error
+    least = max(LEAST_CLUSTERS, unseen(target) if share else straight(known, target))
     if clusters >= least and error <= target:
-        return Standing(shown, clusters, clusters, True)
-    return Standing(shown, clusters, max(least, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
+        return Standing(error, clusters, clusters, True)
+    return Standing(error, clusters, max(least, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
 
 
 def unseen(target: float) -> int:
-    """Count the clusters that bound the probability of an event that none of them has seen as tightly as a target.
+    """Count the clusters that bound an event that none of them has seen as a normal value with a target for its error.
 
     >>> unseen(0.01), unseen(0.03)
-    (74, 24)
+    (149, 49)
     """
-    most = HALF_WIDTHS * target
-    if most >= 1:
-        return 1
-    return math.ceil(math.log(1 - LEVEL) / math.log1p(-most))
+    bound = HALF_WIDTH * target
+    return math.ceil(math.log(1 - LEVEL) / math.log1p(-bound)) if bound < 1 else 1
 
 
-def normal(influence: Floats) -> int:
-    """Count the clusters from which a mean of values so skewed is as good as normal."""
+def straight(influence: Floats, target: float) -> int:
+    """Count the clusters with which a mean of values so skewed is off by a tenth of a target at most.
+
+    It is off by `skewness x sd / clusters`, sd that of a cluster.
+    """
     centred = influence - influence.mean()
     spread = float(np.mean(centred**2))
     if spread <= EXACT**2:
         return 0
-    skewness = float(np.mean(centred**3) / spread**1.5)
-    return math.ceil(NORMAL_ENOUGH * skewness * skewness)
+    return math.ceil(abs(float(np.mean(centred**3))) / spread / (MOST_OFF * target))
 
 
 def gap(first: Floats, second: Floats) -> tuple[Floats, int]:

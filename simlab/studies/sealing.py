@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -28,21 +28,22 @@ def sealed(held: Held) -> Held:
 
 def _seal(held: Any) -> None:
     # Called for each campaign several times: what is asked most often is asked first.
-    kind = held.__class__
     if isinstance(held, np.ndarray):
         held.setflags(write=False)
-    elif kind in _LEAVES:
         return
-    elif names := _names(kind):
-        for name in names:
-            _seal(getattr(held, name))
-    elif isinstance(held, tuple | list):
+    for value in _parts(held):
+        if value.__class__ not in _LEAVES:
+            _seal(value)
+
+
+def _parts(held: Any) -> Iterable[Any]:
+    """List what a record, a tuple, a list or a mapping holds."""
+    if names := _names(held.__class__):
+        return [getattr(held, name) for name in names]
+    if isinstance(held, tuple | list):
         # Of names there can be thousands; what begins with one holds no arrays.
-        for value in () if held and isinstance(held[0], str) else held:
-            _seal(value)
-    elif isinstance(held, Mapping):
-        for value in held.values():
-            _seal(value)
+        return () if held and isinstance(held[0], str) else held
+    return held.values() if isinstance(held, dict | Mapping) else ()
 
 
 @cache

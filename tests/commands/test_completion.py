@@ -31,6 +31,8 @@ COMPLETED = {
     "run measure=srp,kend": ["measure=srp,kendall"],
     "run --quick se": ["seed="],
     "run --mul": ["--multirun"],
+    "sweep item_grouping --preset ": ["quick", "spread"],
+    "sweep load_balance --preset=": ["--preset=quick"],
     "run --out ": [],
     "run --cfg ": ["job"],
     "query outputs/x --measure srp,srp_d": ["srp,srp_disjoint"],

@@ -8,7 +8,7 @@ import pytest
 
 from simlab.config import canonical, compose, compose_calculation, compose_sweep, list_sweeps, load_sweep
 from simlab.config.overrides import read
-from simlab.config.sweepfile import load
+from simlab.config.sweepfile import load, with_preset
 from simlab.studies.checks import check
 from simlab.types import InputError
 
@@ -164,6 +164,39 @@ def test_a_digest_that_is_not_the_files_is_refused(digest: str, folder: Path) ->
 def test_a_digest_without_a_file_is_refused() -> None:
     with pytest.raises(InputError, match=r"systems\.path"):
         check(compose(["systems=recorded", "systems.sha256=abc"]))
+
+
+PRESETS = "aim: a\naxes: {design.documents: [20, 40]}\npresets: {large: {worlds: 9, design.documents: [30, 40]}}\n"
+
+
+def test_a_preset_takes_the_place_of_what_its_file_sets(folder: Path) -> None:
+    (folder / "s.yaml").write_text(PRESETS)
+    sweep = compose_sweep(with_preset(load_sweep("./s.yaml"), "large"), ["studies=3"])
+    assert (sweep.worlds, sweep.studies, sweep.axes[0].values) == (9, 3, (30, 40))
+    assert sweep.command == "simlab sweep s.yaml --preset large studies=3"
+    assert compose_sweep("./s.yaml").worlds == 5
+
+
+def test_an_unknown_preset_lists_those_there_are(folder: Path) -> None:
+    (folder / "s.yaml").write_text(PRESETS)
+    with pytest.raises(InputError, match=r"--preset huge is none of s; choose from quick, large"):
+        with_preset(load_sweep("./s.yaml"), "huge")
+
+
+@pytest.mark.parametrize(
+    ("presets", "says"),
+    [
+        ("[spread]", "presets must hold lines"),
+        ("{quick: {worlds: 2}}", "presets.quick names no preset"),
+        ("{a-b: {worlds: 2}}", "presets.a-b names no preset"),
+        ("{spread: 25}", "presets.spread must hold lines such as `worlds: 25`"),
+        ("{spread: {worldz: 25}}", "s, presets.spread: worldz is no key"),
+    ],
+)
+def test_a_mistake_in_a_preset_is_found_without_it(presets: str, says: str, folder: Path) -> None:
+    (folder / "s.yaml").write_text(f"aim: a\naxes: {{design.documents: [20, 40]}}\npresets: {presets}\n")
+    with pytest.raises(InputError, match=says):
+        compose_sweep("./s.yaml")
 
 
 @pytest.mark.parametrize(

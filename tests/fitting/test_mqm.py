@@ -114,6 +114,25 @@ def test_mean_products_are_those_of_a_double_loop() -> None:
     )
 
 
+def test_sums_over_ratings_that_share_something_are_those_of_plain_counts() -> None:
+    held = small()
+    rng = np.random.default_rng(3)
+    kept = rng.random(len(held.score)) < 0.7
+    system, item, rater = held.system[kept], held.item[kept], held.rater[kept]
+    value = rng.random(kept.sum())
+    layout = Layout(system, item, rater, held.document, held.n_systems, held.n_raters)
+    for shared, sums in zip((0 * item, held.document[item], item), layout.sums(value), strict=True):
+        for of_rater, of_system, found in (
+            (0, 0, sums.all),
+            (1, 0, sums.rater),
+            (0, 1, sums.system),
+            (1, 1, sums.both),
+        ):
+            label = (shared * 100 + of_rater * rater) * 100 + of_system * system
+            plain = np.bincount(np.unique(label, return_inverse=True)[1], weights=value)
+            np.testing.assert_allclose(np.sort(found[found > 0]), np.sort(plain))
+
+
 def small(seed: int = 1) -> Pilot:
     rows = crossed(seed=seed)
     names = [sorted({str(row[k]) for row in rows}) for k in range(4)]
@@ -125,9 +144,7 @@ def small(seed: int = 1) -> Pilot:
     document_of_item = np.arange(int(item.max()) + 1) // 2
     layout = Layout(system, item, rater, document_of_item, len(names[0]), len(names[3]))
     of_whom = tuple(names[0]), tuple(names[3])
-    return Pilot(
-        system, item, rater, score, counts, document_of_item, seats, *of_whom, counted, 1.0, 5.0, layout
-    )
+    return Pilot(system, item, rater, score, counts, document_of_item, seats, *of_whom, counted, 1.0, 5.0, layout)
 
 
 def test_agreement_is_that_of_the_agreement_report() -> None:

@@ -17,6 +17,7 @@ from simlab.fitting.scales.latents import truncated_normal
 from simlab.fitting.scales.lattices import lattice_step
 from simlab.fitting.scales.normal_effects import draw_effects
 from simlab.fitting.scales.observing import categories, gaussian_scale, seen_points
+from simlab.fitting.scales.one_term import Alike, _evidence
 from simlab.fitting.scales.sampling import Draws, begin, go_on
 from simlab.fitting.scales.terms import terms_of
 from simlab.fitting.scales.thinning import MOST_RATINGS, thinned
@@ -122,6 +123,32 @@ def test_truncated_normals_have_the_moments_of_scipys() -> None:
         assert drawn.max() <= high
         assert abs(drawn.mean() - mean) < 5 * np.sqrt(variance / n)
         assert abs(norm.ppf(0.9) - mean) > 5 * np.sqrt(variance / n)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.12, 0.12), (0.4, 0.9), (-2.6, -2.3), (6.0, 6.15)])
+def test_truncated_normals_between_close_bounds_have_their_law(low: float, high: float) -> None:
+    rng, n = np.random.default_rng(1), 40_000
+    # Some bounds are wide, so that both ways of drawing share an array.
+    wide = np.arange(n) % 10 == 0
+    drawn = truncated_normal(rng, np.where(wide, -np.inf, low), np.where(wide, np.inf, high))
+    law = truncnorm(low, high).cdf
+    assert kstest(drawn[~wide], law).pvalue > 1e-4
+    assert kstest(drawn[wide], norm.cdf).pvalue > 1e-4
+    # Numbers that are all kept are spread evenly: no such law but between the closest bounds.
+    assert high - low < 0.3 or kstest(rng.uniform(low, high, n), law).pvalue < 1e-4
+
+
+def test_spreads_hang_on_groups_of_effects_as_on_each_alone() -> None:
+    rng = np.random.default_rng(2)
+    ratings = rng.choice([1.0, 3.0, 4.0], 83)
+    exact, seen = ratings[:, None] * [0.5, 2.0], rng.standard_normal((83, 2))
+    _, first, number = np.unique(ratings, return_index=True, return_counts=True)
+    squares = np.array([(seen[ratings == one] ** 2).sum(0) for one in ratings[first]])
+    square = np.exp(rng.standard_normal((16, 2)))
+    alone = _evidence(Alike(exact, np.ones((1, 1, 1)), seen**2), square)
+    together = _evidence(Alike(exact[first], number[:, None, None] * 1.0, squares), square)
+    np.testing.assert_allclose(together, alone)
+    np.testing.assert_allclose(alone[1], np.log1p(square[:, :, None] * exact.T).sum(-1))
 
 
 def test_effects_drawn_at_once_have_their_joint_normal_law() -> None:

@@ -28,7 +28,7 @@ def ranks(p: np.ndarray, human: np.ndarray, confusion: np.ndarray, metric: np.nd
     counts = [array.astype(float) for array in (human, confusion, metric)]
     a = reversal.proposal(*counts[:2], two_outcomes=two)
     drawn, weight = reversal.draws(*counts, a, 0)
-    below = (drawn[..., 0] - drawn[..., 2]) < (p[:, 0] - p[:, 2])[:, None]
+    below = (drawn[:, 0] - drawn[:, 2]) < (p[:, 0] - p[:, 2])[:, None]
     return np.asarray((weight * below).sum(1) / weight.sum(1))
 
 

@@ -73,6 +73,56 @@ def test_count_quantile_inverts_scipys_distribution(dispersion: float) -> None:
     np.testing.assert_array_equal(count_quantile(probability, mean, dispersion), law.ppf(probability))
 
 
+def law_of(mean: Any, dispersion: float) -> Any:
+    return stats.poisson(mean) if dispersion == 0 else stats.nbinom(1 / dispersion, 1 / (1 + dispersion * mean))
+
+
+TAILS = np.concatenate([[1e-300, 1e-12], np.linspace(0.001, 0.999, 97), 1 - np.geomspace(1e-4, 1e-9, 40)])
+"""Probabilities from end to end."""
+
+
+def tabled(probability: Any, mean: Any, dispersion: float, thresholds: int) -> Any:
+    """Look counts up in a table that ends: what lies beyond is given its last count."""
+    covered = law_of(mean[:, None], dispersion).cdf(np.arange(thresholds))
+    return (probability[:, None] > covered).sum(1)
+
+
+@pytest.mark.parametrize("dispersion", [0.0, 0.01, 0.35, 2.0])
+def test_counts_follow_their_law_to_the_far_tail(dispersion: float) -> None:
+    mean, probability = (grid.ravel() for grid in np.meshgrid(np.geomspace(1e-3, 300, 60), TAILS))
+    count = count_quantile(probability, mean, dispersion)
+    law = law_of(mean, dispersion)
+    # The defining property, whatever the algorithm; at its edges rounding decides.
+    assert (law.sf(count) <= (1 - probability) * (1 + 1e-6) + 1e-12).all()
+    below = law.sf(count - 1)
+    assert ((below >= (1 - probability) * (1 - 1e-6) - 1e-12) | (count == 0)).all()
+    np.testing.assert_array_equal(count, law.ppf(probability))
+    assert (tabled(probability, mean, dispersion, 24) != count).mean() > 0.05
+
+
+def test_a_table_of_few_thresholds_moves_the_mean_count_and_the_law_does_not() -> None:
+    """Over an even grid of probabilities the mean count is the mean, but for what the grid leaves out."""
+    n, mean = 200_000, 30.0
+    probability = (np.arange(n) + 0.5) / n
+    given = np.full(n, mean)
+    error = np.sqrt(mean + 0.35 * mean**2) / np.sqrt(n)
+    assert abs(count_quantile(probability, given, 0.35).mean() - mean) < error
+    assert abs(tabled(probability, given, 0.35, 24).mean() - mean) > 50 * error
+
+
+@pytest.mark.parametrize("size", [1, 100, 129, 5000, 40_000])
+def test_a_count_is_the_same_in_any_company(size: int) -> None:
+    rng = stream(1, "company")
+    mean, probability = rng.gamma(0.5, 40.0, size), rng.random(size)
+    alone = [int(count_quantile(probability[k : k + 1], mean[k : k + 1], 0.35)[0]) for k in range(0, size, 997)]
+    assert count_quantile(probability, mean, 0.35)[::997].tolist() == alone
+
+
+def test_counts_whose_walk_rounding_keeps_from_its_end_are_counted() -> None:
+    """(1 + d mu)^(-1 / d) is off by 1e-13 where d is small, and so is all that is covered."""
+    assert count_quantile(np.full(300, 1 - 1e-16), np.full(300, 0.01), 0.001).max() < 20
+
+
 def test_count_quantile_of_huge_means_is_nearly_normal() -> None:
     probability = np.array([0.01, 0.5, 0.99])
     exact = stats.poisson(5000.0).ppf(probability)

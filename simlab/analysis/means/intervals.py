@@ -174,10 +174,10 @@ def _left(judged: Judged) -> float:
 
 
 def too_skewed(contribution: Floats, judged: Bools | None = None) -> Bools:
-    """Say where what was averaged is too skewed for its number by Cochran's rule; where some was not `judged`, too."""
-    n: Floats | int = contribution.shape[1]
+    """Say where what was averaged is too skewed for its number by Cochran's rule; `judged` says what counts."""
     if judged is None:
-        centred = contribution - contribution.sum(1, keepdims=True) / n
+        n = np.full(len(contribution), contribution.shape[1])
+        centred = contribution - contribution.sum(1, keepdims=True) / n[:, None]
     else:
         n = judged.sum(1)
         centred = np.where(judged, contribution - (contribution * judged).sum(1, keepdims=True) / n[:, None], 0.0)

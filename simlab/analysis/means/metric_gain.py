@@ -67,11 +67,12 @@ def spread_of(value: Floats, se: Floats, level: float) -> Spread:
         weight = 1 / (v + t)
         return float((weight * (x - (weight @ x) / weight.sum()) ** 2).sum())
 
+    # It takes longer to import than all else that a study needs.
+    from scipy.optimize import brentq
+
     def at(wanted: float) -> float:
         if q(0.0) <= wanted:
             return 0.0
-        from scipy.optimize import brentq  # half a second, where studies never ask
-
         return float(np.sqrt(brentq(lambda t: q(t) - wanted, 0.0, top * 1e4)))
 
     return Spread(at(freedom), at(float(chdtri(freedom, level / 2))), at(float(chdtri(freedom, 1 - level / 2))))

@@ -1,8 +1,9 @@
 """Turn normal numbers into gamma variates of any shape: a polynomial for each shape, between exact quantiles.
 
 The cube root of a gamma quantile, centred and scaled as Wilson and Hilferty have it, is smooth in the normal number and
-in 1 / sqrt(shape). So it is fitted in the first at 14 Chebyshev points of the second, and interpolated between them: to
-1e-3 of a standard deviation for a shape of 1, 1e-5 for one of 5, with no special function left.
+in 1 / sqrt(shape); below a shape of 1 so is the shape times the quantile's logarithm, in the shape. Each is fitted in
+the normal number at Chebyshev points of the other, and interpolated between them: to 1e-3 of a standard deviation for a
+shape of 1, 1e-5 for one of 5, with no special function left.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from scipy.special import gammainccinv, gammaincinv, ndtr
+from scipy.special import gammainccinv, gammaincinv, gammaln, log_ndtr, ndtr
 
 from simlab.types import Floats
 
@@ -25,42 +26,63 @@ _WEIGHTS = (-1.0) ** np.arange(_NODES) * np.sin(_ANGLES)
 
 
 def curves(shape: Floats) -> Floats:
-    """Return the polynomial of each shape of at least 1: `[..., degree]`, for `gammas`."""
-    x = np.asarray(shape, float)[..., None] ** -0.5
-    root = np.matmul(_shares(x), _fitted()) * x / 3
+    """Return the polynomial of each shape above 0 `[..., degree]`: of the cube root; below 1 of the logarithm."""
+    shape = np.asarray(shape, float)[..., None]
+    large, small = _fitted()
+    x = np.maximum(shape, 1.0) ** -0.5
+    root = _mixed(_shares(x), large) * x / 3
     root[..., 0] += 1
-    return np.asarray(np.cbrt(shape)[..., None] * root)
+    if not (shape < 1).any():
+        return np.asarray(np.cbrt(shape) * root)
+    log = _mixed(_shares(np.minimum(shape, 1.0)), small) / shape
+    return np.where(shape < 1, log, np.cbrt(shape) * root)
 
 
-def gammas(curve: Floats, normal: Floats) -> Floats:
-    """Return variates at normal numbers within FARTHEST; what comes in is overwritten. Single precision."""
+def _mixed(share: Floats, fitted: Floats) -> Floats:
+    # One by one, so that a shape has the same bits in any company.
+    return np.asarray(np.matmul(np.ascontiguousarray(share)[..., None, :], fitted)[..., 0, :])
+
+
+def values(curve: Floats, normal: Floats) -> Floats:
+    """Evaluate polynomials `[..., degree]` at normal numbers within FARTHEST. Single precision."""
     curve = curve.astype(np.float32)
     value = normal * curve[..., -1]
     for k in range(_DEGREE - 1, 0, -1):
         value += curve[..., k]
         value *= normal
     value += curve[..., 0]
-    np.multiply(value, value, out=normal)
-    return np.multiply(normal, value, out=normal)
+    return value
 
 
-def slopes(curve: Floats, normal: Floats) -> tuple[Floats, Floats]:
+def slopes(curve: Floats, shape: Floats, normal: Floats) -> tuple[Floats, Floats]:
     """Return variates and their derivatives by the normal number, one of each for a curve."""
     value, slope = np.zeros_like(normal), np.zeros_like(normal)
     for k in range(_DEGREE, -1, -1):
         slope = slope * normal + value
         value = value * normal + curve[..., k]
-    return value**3, 3 * value**2 * slope
+    small = np.exp(np.where(shape < 1, value, 0.0))
+    return np.where(shape < 1, small, value**3), np.where(shape < 1, small, 3 * value**2) * slope
 
 
 @functools.cache
-def _fitted() -> Floats:
-    """Fit the scaled root at each node, closest where most of the law is: `[node, degree]`."""
+def _fitted() -> tuple[Floats, Floats]:
+    """Fit roots and logarithms at each node, closest where most of the law is: `[node, degree]`."""
     x = FARTHEST * np.cos((np.arange(400) + 0.5) * np.pi / 400)
     shape = _AT[:, None] ** -2
-    quantile = np.where(x < 0, gammaincinv(shape, ndtr(x)), gammainccinv(shape, ndtr(-x)))
-    root = (np.cbrt(quantile / shape) - 1) * 3 * np.sqrt(shape)
-    return np.polynomial.polynomial.polyfit(x, root.T, _DEGREE, w=np.exp(-(x**2) / 16) + 1e-3).T
+    root = (np.cbrt(_quantile(shape, x) / shape) - 1) * 3 * np.sqrt(shape)
+    # Far down the law is a power of the quantile, which may be too small a number.
+    power = (log_ndtr(x) + gammaln(_AT[:, None] + 1)) / _AT[:, None]
+    log = np.where(power < -25, power, np.log(np.maximum(_quantile(_AT[:, None], x), 1e-300)))
+    weight = np.exp(-(x**2) / 16) + 1e-3
+    large, small = (
+        np.asarray(np.polynomial.polynomial.polyfit(x, one.T, _DEGREE, w=weight).T)
+        for one in (root, _AT[:, None] * log)
+    )
+    return large, small
+
+
+def _quantile(shape: Floats, x: Floats) -> Floats:
+    return np.asarray(np.where(x < 0, gammaincinv(shape, ndtr(x)), gammainccinv(shape, ndtr(-x))))
 
 
 def _shares(x: Floats) -> Floats:
@@ -69,4 +91,4 @@ def _shares(x: Floats) -> Floats:
     hit = np.abs(away) < 1e-9
     share = _WEIGHTS / np.where(hit, 1.0, away)
     share /= share.sum(-1, keepdims=True)
-    return np.where(hit.any(-1, keepdims=True), hit, share)
+    return np.asarray(np.where(hit.any(-1, keepdims=True), hit, share))

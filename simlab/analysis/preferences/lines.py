@@ -15,7 +15,7 @@ from scipy.special import gamma, ndtr
 from simlab.analysis.preferences.gammas import FARTHEST
 from simlab.types import Floats
 
-POINTS = 5
+POINTS = 6
 """Points on a line."""
 
 _T, _SHARE = hermite_e.hermegauss(POINTS)
@@ -28,13 +28,13 @@ _STEPS = 2
 
 
 def through(normal: Floats, up: Floats) -> Floats:
-    """Lay points of lines through normals `[cell, line]` along unit vectors `[cell, row]`: `[cell, row, point, line]`."""
+    """Lay lines through normals `[cell, line]` along unit vectors `[cell, row]`: `[cell, row, point, line]`."""
     up = up.astype(np.float32)
-    level = np.matmul(up.T[:, None], normal)
+    level = np.matmul(np.ascontiguousarray(up.T)[:, None], normal)
     along = _T.astype(np.float32)[:, None] - level
     points = up[..., None, None] * along
     points += normal[:, None, None]
-    return np.clip(points, -FARTHEST, FARTHEST, out=points)
+    return np.asarray(np.clip(points, -FARTHEST, FARTHEST))
 
 
 def summed(p: list[Floats], weight: Floats, n: int) -> Floats:
@@ -43,7 +43,7 @@ def summed(p: list[Floats], weight: Floats, n: int) -> Floats:
     series = np.matmul(_SERIES, weight)
     columns = np.empty((rows, 11, n_lines), np.float32)
     columns[:, 0] = whole = series[:, 0]
-    columns[:, 2] = above = _above(series, p[0] - p[2])
+    columns[:, 2] = above = _above(series, np.log(p[0] / p[2]))
     columns[:, 1], columns[:, 3], columns[:, 4] = whole * whole, above * above, above * whole
     total = p[0] + p[1] + p[2]
     shares = weight * _SHARE.astype(np.float32)[:, None]
@@ -54,7 +54,7 @@ def summed(p: list[Floats], weight: Floats, n: int) -> Floats:
         by_p *= share
         columns[:, 8 + k] = by_p.sum(1)
     part = np.repeat(np.eye(n_lines // n, dtype=np.float32), n, axis=0)
-    return np.matmul(columns, part).swapaxes(1, 2).astype(float)
+    return np.asarray(np.matmul(columns, part).swapaxes(1, 2), float)
 
 
 def _above(series: Floats, height: Floats) -> Floats:
@@ -83,4 +83,4 @@ def _crossing(height: Floats) -> Floats:
             slope = slope * t + value
             value = value * t + terms[:, k]
         t = np.clip(t - value / np.maximum(slope, steep), low, high)
-    return t
+    return np.asarray(t)

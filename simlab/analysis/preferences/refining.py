@@ -15,7 +15,7 @@ from simlab.types import Array, Bools, Floats
 ERROR, ERROR_NEAR = 0.003, 0.0007
 """Largest standard errors of theta; the second within .02 of a threshold of the decision."""
 
-ERROR_FAR = 0.004
+ERROR_FAR = 0.005
 """Largest standard error of theta that a decision is content with, however far from a threshold."""
 
 LEAST_ESS, COARSE_ESS = 2000, 100
@@ -78,8 +78,14 @@ class State:
         """Return the largest error that is wanted of each row."""
         return np.where(self.distance() < _NEAR, ERROR_NEAR, ERROR)
 
-    def refine(self, target: Callable[[], Floats], least_ess: float = LEAST_ESS) -> None:
-        """Add points until the error of each row is at most `target()`; rows that points do not help are tempered."""
+    def refine(
+        self, target: Callable[[], Floats], least_ess: float = LEAST_ESS, settled: Callable[[], Floats] | None = None
+    ) -> None:
+        """Add points until the error of each row is at most `target()`; rows that points do not help are tempered.
+
+        Where the finest lattice is not enough, an error of `settled()` will do: what follows costs most.
+        """
+        settled = settled or target
         a = reversal.proposal(self.counts.human, self.counts.confusion, two_outcomes=self.counts.two_outcomes)
         planned = np.where(self.sampled, 0, len(reversal.LATTICES))
         last: dict[int, tuple[Floats, Floats]] = {}
@@ -92,8 +98,9 @@ class State:
             last = {int(row): (sums[k : k + 1], scale[k : k + 1]) for k, row in enumerate(rows)}
             lacking = self._lacking(target(), least_ess)[rows]
             planned[rows] = np.where(lacking > 1, self._lattice_for(lacking, lattice), len(reversal.LATTICES) + 1)
-        for row in np.flatnonzero(self.sampled & (planned == len(reversal.LATTICES))):
-            self._refine_one(int(row), a, target, least_ess, *last[int(row)])
+        lacking = self._lacking(settled(), least_ess)
+        for row in np.flatnonzero(self.sampled & (planned == len(reversal.LATTICES)) & (lacking > 1)):
+            self._refine_one(int(row), a, settled, least_ess, *last[int(row)])
         for row in np.flatnonzero(self.tempered):
             self._temper(int(row), a[row])
 
@@ -120,9 +127,24 @@ class State:
 
     def _sums(self, rows: Array, a: Floats, lattice: int, chunk: int = 0) -> tuple[Floats, Floats]:
         """Turn points of a lattice into weighted sums, by the proposal that suits what is known."""
+        total, scale = np.empty((len(rows), reversal.REPLICATES, reversal.SUMS)), np.empty(len(rows))
+        along = self._along_lines(rows)
+        if along.any():
+            of = rows[along]
+            total[along], scale[along] = reversal.sums(*self._at(of), a[of], lattice, self.seed, chunk)
+        if not along.all():
+            total[~along], scale[~along] = self._sums_of_peaks(rows[~along], lattice, chunk)
+        return total, scale
+
+    def _along_lines(self, rows: Array) -> Bools:
+        """Tell where lines do: where all that humans rated the metric rated, too; else weights are too steep."""
+        if self.counts.prior is not None or self.counts.rater is not None:
+            return np.zeros(len(rows), bool)
+        human, confusion, _ = self._at(rows)
+        return np.asarray((confusion.sum(1) == human).all(1))
+
+    def _sums_of_peaks(self, rows: Array, lattice: int, chunk: int) -> tuple[Floats, Floats]:
         counts = self.counts
-        if self._plain():
-            return reversal.sums(*self._at(rows), a[rows], lattice, self.seed, chunk)
         before = None if counts.prior is None else counts.prior[rows]
         model = ridge.Model.of(*self._at(rows), before, counts.rater, two_outcomes=counts.two_outcomes)
         new = [k for k, row in enumerate(rows) if int(row) not in self.peaks]
@@ -140,7 +162,8 @@ class State:
         self.theta[rows] = total[:, 2] / total[:, 0]
         self.mean[rows] = total[:, 5:8] / total[:, :1]
         self.second[rows] = total[:, 8:] / total[:, :1]
-        self.ess[rows] = self._points() * total[:, 0] ** 2 / total[:, 1]
+        # A line is as good as its points at the least.
+        self.ess[rows] = np.where(self._along_lines(rows), lines.POINTS, 1) * total[:, 0] ** 2 / total[:, 1]
         left = total[:, None] - sums
         k = sums.shape[1]
         without = left[:, :, 2] / np.maximum(left[:, :, 0], 1e-300)
@@ -149,13 +172,6 @@ class State:
         plain = np.sqrt(np.maximum(total[:, 3] - 2 * theta * total[:, 4] + theta**2 * total[:, 1], 0)) / total[:, 0]
         # Few replicates may agree by chance; and where all draws agree, a rare one may be missing.
         self.error[rows] = np.maximum(np.maximum(spread, plain / 3), 0.5 / self.ess[rows])
-
-    def _points(self) -> int:
-        """Return how many draws a summand stands for: a line is as good as its points at the least."""
-        return lines.POINTS if self._plain() else 1
-
-    def _plain(self) -> bool:
-        return self.counts.prior is None and self.counts.rater is None
 
     def _refine_one(
         self, row: int, a: Floats, target: Callable[[], Floats], least_ess: float, sums: Floats, scale: Floats

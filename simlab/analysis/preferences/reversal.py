@@ -15,23 +15,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from simlab.analysis.preferences import lines
-from simlab.analysis.preferences.gammas import FARTHEST, curves, gammas, slopes
+from simlab.analysis.preferences.gammas import curves, slopes, values
 from simlab.rng import stream
 from simlab.types import Array, Floats
 
-REPLICATES = 16
+REPLICATES = 8
 """Random shifts of the lattice; their spread is the error."""
 
-LATTICES = (2, 8, 16, 32, 64, 128)
+LATTICES = (4, 16, 32, 64, 128, 256)
 """Lines per replicate, coarse to fine."""
 
-_DRAWS = 64
+_DRAWS = 128
 """Draws per replicate where draws are wanted."""
 
 _AT_ONCE = 2048
@@ -39,13 +39,14 @@ _AT_ONCE = 2048
 
 _CENTRES = 2
 _LONGEST = 512
-_DIMENSIONS = 21
+_DIMENSIONS = 12
 # First components of an embedded rank-1 lattice for up to 2^20 points (Cools, Kuo and Nuyens 2006).
 LATTICE = (
     *(1, 182667, 469891, 498753, 110745, 446247, 250185, 118627, 245333, 283199, 408519),
     *(391023, 246327, 126539, 399185, 461527, 300343, 69681, 516695, 436179, 106383),
 )
 SUMS = 11
+_SINGLE: Any = np.float32
 
 
 class Drawn(NamedTuple):
@@ -84,21 +85,22 @@ def sums(
     weighted means of p and of p squared. Rows give the same bits in any company.
     """
     n = LATTICES[lattice]
-    normal, log_uniform = _lattice(n, seed, lattice, chunk)
+    each = min(n, _LONGEST)
+    normal = _lattice(n, seed, lattice, chunk)
     total, scale = np.zeros((len(a), REPLICATES, SUMS)), np.full(len(a), -np.inf)
-    for start in range(0, normal.shape[1], _LONGEST):
-        part = slice(start, start + _LONGEST)
-        point, log_u = normal[:, part], log_uniform[:, part]
-        each = min(n, point.shape[1])
-        first = start // n
-        for batch in _batches(human, confusion, metric, a, _AT_ONCE // point.shape[1]):
-            curve = _curves(batch)
-            up = _upwards(batch, curve)
-            drawn = _weighed(batch, _joint(batch, curve, lines.through(point, up), log_u))
-            at = batch.rows
-            more = np.zeros((len(at), REPLICATES, SUMS))
-            more[:, first : first + point.shape[1] // each] = lines.summed(drawn.p, drawn.weight, each)
-            total[at], scale[at] = added(total[at], scale[at], more, drawn.scale)
+    for alike in _alike(human, confusion, metric, a):
+        curve = curves(_shapes(alike))
+        up = _upwards(alike, curve)
+        for start in range(0, normal.shape[1], _LONGEST):
+            point = normal[alike.cells][:, start : start + _LONGEST]
+            for part in alike.parts(_AT_ONCE // point.shape[1]):
+                batch = alike.of(part)
+                drawn = _weighed(batch, _joint(batch, curve[:, part], lines.through(point, up[:, part])))
+                more = np.zeros((len(batch.rows), REPLICATES, SUMS))
+                first = start // n
+                more[:, first : first + point.shape[1] // each] = lines.summed(drawn.p, drawn.weight, each)
+                at = batch.rows
+                total[at], scale[at] = added(total[at], scale[at], more, drawn.scale)
     return total, scale
 
 
@@ -111,26 +113,27 @@ def added(total: Floats, scale: Floats, more: Floats, other: Floats) -> tuple[Fl
 
 
 def draws(human: Floats, confusion: Floats, metric: Floats, a: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Return draws `p[row, draw, outcome]` with their weights `[row, draw]` (largest 1)."""
-    normal, log_u = _lattice(_DRAWS, seed, 0, 0)
+    """Return draws `p[row, outcome, draw]` with their weights `[row, draw]` (largest 1)."""
+    normal = _lattice(_DRAWS, seed, 0, 0)
     size = normal.shape[1]
-    p, weight = np.empty((len(a), size, 3), np.float32), np.empty((len(a), size), np.float32)
-    for batch in _batches(human, confusion, metric, a, 8):
-        everywhere = np.broadcast_to(normal[:, None, None], (len(normal), len(batch.rows), 1, size)).copy()
-        drawn = _weighed(batch, _joint(batch, _curves(batch), everywhere, log_u))
-        total = drawn.p[0] + drawn.p[1] + drawn.p[2]
-        p[batch.rows] = np.stack([(one / total)[:, 0] for one in drawn.p], axis=2)
-        weight[batch.rows] = drawn.weight[:, 0] / drawn.weight[:, 0].max(1, keepdims=True)
+    p, weight = (np.empty(shape, _SINGLE) for shape in ((len(a), 3, size), (len(a), size)))
+    for alike in _alike(human, confusion, metric, a):
+        for batch in map(alike.of, alike.parts(_AT_ONCE // 256)):
+            everywhere = np.repeat(normal[batch.cells][:, None, None], len(batch.rows), axis=1)
+            drawn = _weighed(batch, _joint(batch, curves(_shapes(batch)), everywhere))
+            total = drawn.p[0] + drawn.p[1] + drawn.p[2]
+            p[batch.rows] = np.stack([(one / total)[:, 0] for one in drawn.p], axis=1)
+            weight[batch.rows] = drawn.weight[:, 0] / drawn.weight[:, 0].max(1, keepdims=True)
     return p, weight
 
 
 @functools.lru_cache(maxsize=12)
-def _lattice(n: int, seed: int, lattice: int, chunk: int) -> tuple[Floats, Floats]:
-    """Shift a lattice for each replicate: normals `[12, point]` and log uniforms `[9, point]`."""
+def _lattice(n: int, seed: int, lattice: int, chunk: int) -> Floats:
+    """Shift a lattice for each replicate: normals `[12, point]`."""
     shift = stream(seed, "analysis", "lattice", lattice, chunk).random((_DIMENSIONS, REPLICATES, 1))
-    unit = (np.array(LATTICE)[:, None, None] * (np.arange(n) / n) + shift) % 1.0
-    unit = np.clip(unit, 1e-12, 1 - 1e-12).reshape(_DIMENSIONS, -1).astype(float)
-    return ndtri(unit[:12]).astype(np.float32), np.log(unit[12:]).astype(np.float32)
+    unit = (np.array(LATTICE[:_DIMENSIONS])[:, None, None] * (np.arange(n) / n) + shift) % 1.0
+    unit = np.clip(unit, 1e-6, 1 - 1e-6).reshape(_DIMENSIONS, -1)
+    return np.asarray(ndtri(unit), np.float32)
 
 
 class _Batch(NamedTuple):
@@ -147,35 +150,50 @@ class _Batch(NamedTuple):
     mu_power: Floats
     easy: bool
 
+    @property
+    def cells(self) -> Array:
+        """Number the gammas that are drawn: the nine of A, and the three of the metric's ratings."""
+        return np.append((3 * self.kept[:, None] + np.arange(3)).ravel(), 9 + self.kept)
 
-def _batches(human: Floats, confusion: Floats, metric: Floats, a: Floats, size: int) -> Iterator[_Batch]:
+    def parts(self, size: int) -> Iterator[slice]:
+        """List the parts that are drawn at once."""
+        return (slice(start, start + size) for start in range(0, len(self.rows), size))
+
+    def of(self, part: slice) -> _Batch:
+        """Keep a part of the rows."""
+        names = ("rows", "a", "metric", "p_power", "mu_power")
+        return self._replace(**{name: getattr(self, name)[part] for name in names})
+
+
+def _alike(human: Floats, confusion: Floats, metric: Floats, a: Floats) -> Iterator[_Batch]:
+    """Sort rows by whether they are easy to weigh."""
     p_power = human + 1 - a.sum(1)
     mu_power = np.where(a > 0, confusion + 1 - a, 0.0)
     kept = np.flatnonzero(a.any((0, 2)))
-    easy = (p_power == 2 - len(kept)).all(1) & ((mu_power == 1).sum(1) == 1).all(1) & (mu_power.sum(1) == 1).all(1)
+    one_cell = ((mu_power == 1).sum(1) == 1) & (mu_power.sum(1) == 1)
+    easy = (p_power == 2 - len(kept)).all(1) & one_cell.all(1)
     for kind in (True, False):
-        alike = np.flatnonzero(easy == kind)
-        for rows in (alike[start : start + size] for start in range(0, len(alike), size)):
-            powers = p_power[rows].astype(np.float32), mu_power[rows][:, kept].astype(np.float32)
+        rows = np.flatnonzero(easy == kind)
+        if len(rows):
+            powers = p_power[rows].astype(_SINGLE), mu_power[rows][:, kept].astype(_SINGLE)
             yield _Batch(rows, kept, a[rows][:, kept], metric[rows][:, kept], *powers, kind)
 
 
-def _curves(batch: _Batch) -> Floats:
-    """Return curves of the gammas of V `[cell, row, degree]`: A metric outcome by metric outcome, then its ratings."""
-    k, n = len(batch.kept), len(batch.rows)
-    shape = np.concatenate([batch.a.reshape(n, 3 * k), batch.metric], axis=1)
-    boosted = shape < 1
-    boosted[:, 3 * k :] = False
-    return curves(np.maximum(shape + boosted, 1.0)).swapaxes(0, 1)
+def _shapes(batch: _Batch) -> Floats:
+    """Return shapes of the gammas of V `[cell, row]`: A metric outcome by metric outcome, then its ratings."""
+    # What the metric never said adds nothing, whatever is drawn for it.
+    shape = np.concatenate([batch.a.reshape(len(batch.rows), -1), np.maximum(batch.metric, 1.0)], axis=1)
+    return np.ascontiguousarray(shape.T)
 
 
 def _upwards(batch: _Batch, curve: Floats) -> Floats:
     """Return the direction in which p> - p< grows fastest, `[cell, row]`, where it is 0 (nearly)."""
     k, n = len(batch.kept), len(batch.rows)
+    shape = _shapes(batch)
     there = (batch.metric.T > 0).astype(float)
     at = np.zeros((4 * k, n))
     for _ in range(_CENTRES):
-        value, slope = slopes(curve, at)
+        value, slope = slopes(curve, shape, at)
         g, h = value[: 3 * k].reshape(k, 3, n), value[3 * k :] * there
         total = g.sum(1)
         lead, stretch = g[:, 0] - g[:, 2], 1 + h / total
@@ -186,23 +204,24 @@ def _upwards(batch: _Batch, curve: Floats) -> Floats:
         up /= steep
         at += up * np.clip(-(lead * stretch).sum(0) / steep, -2, 2)
         at = up * (up * at).sum(0)
-    return up
+    return np.asarray(up)
 
 
-def _joint(batch: _Batch, curve: Floats, normal: Floats, log_u: Floats) -> Floats:
+def _joint(batch: _Batch, curve: Floats, normal: Floats) -> Floats:
     """Draw V `[metric outcome, oracle outcome, row, point, line]`, or its logarithm where one is needed."""
-    k, n = len(batch.kept), len(batch.rows)
-    drawn = gammas(curve[:, :, None, None], normal)
-    g, h = drawn[: 3 * k].reshape(k, 3, *drawn.shape[1:]), drawn[3 * k :]
+    k = len(batch.kept)
+    value = values(curve[:, :, None, None], normal)
+    g, h = value[: 3 * k].reshape(k, 3, *value.shape[1:]), value[3 * k :]
+    h *= h * h
     h *= (batch.metric.T > 0)[..., None, None]
     if batch.easy:
+        g *= g * g
         h /= g[:, 0] + g[:, 1] + g[:, 2]
         h += 1
         g *= h[:, None]
         return g
-    a = batch.a.transpose(1, 2, 0)
-    power = np.where(a < 1, 1 / np.maximum(a, 1e-6), 0.0).astype(np.float32)[..., None, None]
-    log_g = np.log(g) + power * log_u.reshape(3, 3, 1, 1, -1)[batch.kept]
+    small = (batch.a < 1).transpose(1, 2, 0)[..., None, None]
+    log_g = np.where(small, g, 3 * np.log(np.where(small, 1, g)))
     top = log_g.max(1)
     log_sum = top + np.log(np.exp(log_g - top[:, None]).sum(1))
     with np.errstate(divide="ignore"):

@@ -169,12 +169,12 @@ def sums(model: Model, peak: Peak, lattice: int, seed: int, chunk: int = 0) -> t
 
 
 def draws(model: Model, lattice: int, seed: int) -> tuple[Floats, Floats]:
-    """Return draws `p[row, draw, outcome]` with their weights `[row, draw]` (largest 1) on a lattice of points."""
+    """Return draws `p[row, outcome, draw]` with their weights `[row, draw]` (largest 1) on a lattice of points."""
     peak = proposals(model, seed)
     point, log_g = _points(lattice, seed, 0, peak.at.shape[1])
     p, log_f = _draws(model, peak, point)
     log_w = log_f - log_g
-    return np.stack(p, axis=2), np.exp(log_w - log_w.max(1, keepdims=True))
+    return np.stack(p, axis=1), np.exp(log_w - log_w.max(1, keepdims=True))
 
 
 @functools.lru_cache(maxsize=12)

@@ -46,12 +46,22 @@ def _declared(
         ["aim", described["aim"]],
         *(["" if k else "axes", axis] for k, axis in enumerate(axes)),
         ["size", size],
+        *([f"--preset {name}", _preset(preset)] for name, preset in described["presets"].items()),
         ["measures", ", ".join(declared.measures)],
         ["figure", ", ".join(f"{role}: {_role(what)}" for role, what in declared.figure.items())],
         *more,
         ["finding", declared.finding or "not run yet"],
     ]
     return f"{listing(declared.name, rows)}\n\n{listing('Settings of all cells', _settings(shared))}"
+
+
+def _preset(preset: Mapping[str, Sequence[Any]]) -> str:
+    """Write the settings of a preset; one value stands for itself.
+
+    >>> _preset({"worlds": [25], "design.documents": [10, 20]})
+    'worlds = 25, design.documents = [10, 20]'
+    """
+    return ", ".join(f"{key} = {_value(values[0] if len(values) == 1 else values)}" for key, values in preset.items())
 
 
 def _settings(base: Mapping[str, Any]) -> list[list[str]]:

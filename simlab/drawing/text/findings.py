@@ -72,9 +72,9 @@ def _reached(dataset: xr.Dataset, reach: reached.Reach) -> list[str]:
     found = [at.reached for at in reach.cells.values()]
     what = f"error of {'differences in ' if target.difference else ''}{target.measure}"
     wanted = f"{target.mcse:g} or less, as asked,"
-    unit = view.declared(dataset).get("worlds") != 1
+    word = "clusters" if dataset.attrs["conditional"] else "worlds"
     clusters = sorted(at.clusters for at in reach.cells.values())
-    span = f"{clusters[0]} to {clusters[-1]} {'worlds' if unit else 'clusters'}"
+    span = f"{clusters[0]}{f' to {clusters[-1]}' if clusters[-1] > clusters[0] else ''} {word}"
     if all(found):
         return [f"{what}: {wanted} in {'the cell' if n == 1 else f'all {n} cells'} ({span})"]
     lines = [f"{what}: {wanted} in {sum(one is True for one in found)} of {n} cell{'s' * (n > 1)} ({span})"]

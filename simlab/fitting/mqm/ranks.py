@@ -19,8 +19,8 @@ def agreement(pilot: Pilot) -> tuple[float, float]:
     layout = pilot.layout
     if np.prod(layout.shape) > MAX_CELLS or not len(layout.by_two.pair):
         return float("nan"), float("nan")
-    total = np.bincount(layout.cell, weights=pilot.score, minlength=int(np.prod(layout.shape)))
-    total = np.asarray(total.reshape(layout.shape).round(6), float)
+    summed = np.bincount(layout.cell, weights=pilot.score, minlength=int(np.prod(layout.shape)))
+    total: Floats = summed.reshape(layout.shape).astype(np.float64).round(6)
     pair, one, other, document = layout.by_two
     first, second = total[one, document], total[other, document]
     shared = sparse.csr_matrix((np.ones(len(pair)), (pair, np.arange(len(pair)))))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.special import logsumexp
 
 from simlab.types import Floats, Ints
@@ -55,6 +54,9 @@ def _surface(features: Floats, square: Floats) -> Floats:
 
     Squares scatter as they are large, so large ones count less in a second step.
     """
+    # It takes longer to import than a law on a scale, which has no need of it, takes to fit a small table.
+    from scipy.optimize import nnls
+
     scale = max(float(square.mean()), 1e-12)
     weight = np.ones(len(square))
     for _ in range(2):
@@ -70,16 +72,18 @@ def _variance(features: Floats, coefficient: Floats) -> Floats:
 
 
 def log_posterior(corrected: Floats, noise: Floats, prior: float) -> Floats:
-    """Return the log probability of each spread of GRID, given units whose level is not known.
+    """Return the log probability of each spread of GRID, given units whose level is not known: `[..., spread]`.
+
+    `noise[..., unit]` are variances of errors.
 
     `p(tau | y) ~ prior(tau) x prod (tau^2 + v_u)^-1/2 x (sum w_u)^-1/2 x exp(-1/2 sum w_u (y_u - level)^2)` with
     `w_u = 1 / (tau^2 + v_u)`. Source: Gelman et al., Bayesian Data Analysis, 3rd ed., 5.21.
     """
     level, weight = _level(corrected, noise, GRID)
-    squares = (weight * (corrected - level[:, None]) ** 2).sum(1)
-    log = 0.5 * np.log(weight).sum(1) - 0.5 * np.log(weight.sum(1)) - 0.5 * squares - 0.5 * (GRID / prior) ** 2
+    squares = (weight * (corrected - level[..., None]) ** 2).sum(-1)
+    log = 0.5 * np.log(weight).sum(-1) - 0.5 * np.log(weight.sum(-1)) - 0.5 * squares - 0.5 * (GRID / prior) ** 2
     log = log + np.log(_widths())
-    return np.asarray(log - logsumexp(log))
+    return np.asarray(log - logsumexp(log, axis=-1, keepdims=True))
 
 
 def draw(rng: np.random.Generator, units: Units, features: Floats, pick: Ints) -> tuple[Floats, Floats]:
@@ -103,9 +107,9 @@ def draw(rng: np.random.Generator, units: Units, features: Floats, pick: Ints) -
     percent = np.rint(100 * np.log(np.maximum(features @ units.own, 0.1 * average + 1e-12) / average)) / 100
     noise = units.noise * np.exp(percent)[:, None]
     spread = np.empty(len(pick))
-    for same in (percent == one for one in np.unique(percent)):
-        log = log_posterior(units.corrected, noise[same][0], units.prior)
-        spread[same] = draw_spreads(rng, log, int(same.sum()))
+    _, first, group = np.unique(percent, return_index=True, return_inverse=True)
+    for k, log in enumerate(log_posterior(units.corrected, noise[first], units.prior)):
+        spread[group == k] = draw_spreads(rng, log, int((group == k).sum()))
     weight = 1 / (spread[:, None] ** 2 + noise)
     # How uncertain the level is stands in the mean error already.
     level = ((weight * units.corrected).sum(1) / weight.sum(1))[:, None]
@@ -126,9 +130,9 @@ def draw_spreads(rng: np.random.Generator, log: Floats, n: int) -> Floats:
 
 
 def _level(corrected: Floats, noise: Floats, spread: Floats) -> tuple[Floats, Floats]:
-    """Return the best level of the units for each spread, and their weights `[spread, unit]`."""
-    weight = 1 / (spread[:, None] ** 2 + noise)
-    return (weight * corrected).sum(1) / weight.sum(1), weight
+    """Return the best level of the units for each spread, and their weights `[..., spread, unit]`."""
+    weight = 1 / (spread[:, None] ** 2 + noise[..., None, :])
+    return (weight * corrected).sum(-1) / weight.sum(-1), weight
 
 
 def _edges() -> Floats:

@@ -82,6 +82,9 @@ def probabilities(law: Davidson, raters: Spreads = ALIKE) -> Floats:
     if len(difference) <= _MOST_DIFFERENCES:
         win, loss = _integrated(difference, law, raters)
     else:
+        # It takes longer to import than all else that a study needs.
+        from scipy.interpolate import CubicSpline
+
         furthest = max(float(np.abs(difference).max()), 1e-9)
         grid = np.linspace(-furthest, furthest, _MOST_DIFFERENCES)
         win, loss = (CubicSpline(grid, of)(difference) for of in _integrated(grid, law, raters))

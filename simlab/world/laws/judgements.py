@@ -128,7 +128,7 @@ class Judgements:
             said=outputs.said,
             rest=rest,
             calibration=None if counted is None else _of_payers(counted, needs),
-            document=document if self.contest.documents.size > 1 else None,
+            document=document,
             parts=parts,
             calibration_parts=counted,
             others=others if needs.each else None,
@@ -152,14 +152,14 @@ class Judgements:
         """Work out how good judgements and metric are; see `quality`."""
         return quality(self, metric)
 
-    def _judged(self, rng: np.random.Generator, needs: Needs) -> tuple[Sample, Ints]:
-        """Draw the outputs that are judged, and say which document each `[system, n]` belongs to."""
+    def _judged(self, rng: np.random.Generator, needs: Needs) -> tuple[Sample, Ints | None]:
+        """Draw the outputs that are judged, and say which document each `[system, n]` belongs to (None: its own)."""
         documents = self.contest.documents
         if needs.test_set is not None:
             chosen, document = chosen_outputs(rng, needs, self.contest)
             return needs.test_set.take(chosen), document
         outputs = self.outputs(rng, needs.human, needs.law_of_metric, shared=needs.shared)
-        return outputs, np.broadcast_to(documents.of(needs.human), outputs.score.shape)
+        return outputs, np.broadcast_to(documents.of(needs.human), outputs.score.shape) if documents.size > 1 else None
 
     def answer(self, noise: Potential, unit: Ints, item: Ints, slot: Ints) -> Answers:
         """Look up what is judged of an output of a system (`unit`); nobody marks errors."""
@@ -221,19 +221,19 @@ def true_means(law: Judgements) -> Floats:
     return alphas_of(law.latent) if law.judges.scale == "binary" else law.latent.quality
 
 
-def chosen_outputs(rng: np.random.Generator, needs: Needs, contest: Contest) -> tuple[Ints, Ints]:
+def chosen_outputs(rng: np.random.Generator, needs: Needs, contest: Contest) -> tuple[Ints, Ints | None]:
     """Choose outputs of the test set for the judges: `[system, n]`, the same inputs for all systems if they share.
 
     Documents are drawn whole, the last one as far as judgements go. Also says which document each output belongs to:
-    one that is drawn again counts as another.
+    one that is drawn again counts as another (None: each output is a document of its own).
     """
-    shape, draws = (len(contest.system_names), needs.human), 1 if needs.shared else len(contest.system_names)
+    n_systems = len(contest.system_names)
+    draws = range(1 if needs.shared else n_systems)
     if contest.documents.size == 1:
-        items = [_of_documents(rng, needs, contest.n_items, needs.human)[: needs.human] for _ in range(draws)]
-        return np.broadcast_to(np.array(items), shape), np.broadcast_to(np.arange(needs.human), shape)
-    of_item = contest.documents.of(contest.n_items)
-    drawn = [_drawn(rng, needs, of_item) for _ in range(draws)]
-    chosen, document = (np.broadcast_to(np.array(part), shape) for part in zip(*drawn, strict=True))
+        items = [_of_documents(rng, needs, contest.n_items, needs.human)[: needs.human] for _ in draws]
+        return np.array(items * (n_systems if needs.shared else 1)), None
+    drawn = [_drawn(rng, needs, contest.documents.of(contest.n_items)) for _ in draws]
+    chosen, document = (np.broadcast_to(np.array(part), (n_systems, needs.human)) for part in zip(*drawn, strict=True))
     return chosen, document
 
 

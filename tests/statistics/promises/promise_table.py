@@ -21,6 +21,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 import judge_promises as judge  # noqa: E402
 import mean_promises as mean  # noqa: E402
+import precision_promises as precision  # noqa: E402
 import preference_promises as preference  # noqa: E402
 import rater_promises as rater  # noqa: E402
 import shared_calibration_promises as shared  # noqa: E402
@@ -45,6 +46,7 @@ class Part(NamedTuple):
 
 
 SECTIONS: dict[str, Sequence[Part]] = {
+    "Runs to a precision": (Part(precision.where_it_stops, 5000),),
     "Ratings: claims that speak of other raters": (
         Part(rater.false_positives, 500),
         Part(partial(rater.false_positives, groupings=PAIRS, tastes=rater.TASTES), 300),

@@ -1,0 +1,90 @@
+"""Precisions are read as they are typed and written in files; what is none is refused in a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simlab.cli import answer
+from simlab.config import compose_sweep
+from simlab.config.sweepfile import load, with_until
+from simlab.config.until import Target, asked, written
+from simlab.types import InputError
+
+
+def test_what_is_typed_takes_the_place_of_what_a_file_says(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "axes: {design.documents: [10, 20]}\nuntil: {precision: {srp: 0.02, srp:difference: .03}, at_most: 10m}\n"
+    )
+    declared = load(file)
+    assert declared.until is not None
+    assert declared.until.targets == (Target("srp", 0.02), Target("srp", 0.03, difference=True))
+    assert declared.until.seconds == 600
+    typed = with_until(declared, "power=.05", "5000").until
+    assert typed is not None
+    assert written(typed) == {"precision": {"power": 0.05}, "campaigns": 5000}
+    sweep = compose_sweep(with_until(declared, None, "90s"))
+    assert sweep.until is not None
+    assert sweep.until.seconds == 90
+    assert {"srp"} <= set(sweep.measures)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--precision", "spr=.01"], "did you mean srp"),
+        (["--precision", "srp"], "is no target; write M=X"),
+        (["--precision", "srp=0"], "srp=0 must be a number greater than 0"),
+        (["--precision", "srp=-1"], "must be a number greater than 0"),
+        (["--precision", "srp=nan"], "must be a finite number"),
+        (["--precision", "srp:gap=.1"], "there is the error, M, and M:difference"),
+        (["--precision", "srp=.1,srp=.2"], "names srp twice"),
+        (["--precision", "srp:difference=.1", "design.grouping=ungrouped", "design.documents=20"], "this is one cell"),
+        (["--precision", "srp_new_raters=.1"], "add pools=2"),
+        (["--precision", "srp_new_study=.1"], "add pools=2 and document_draws=2"),
+        (["--precision", "srp=.1", "worlds=9"], "takes as many as that needs; leave it out"),
+        (["--precision", "srp=.1", "--at-most", "0"], "must be a time"),
+        (["--precision", "srp=.1", "--at-most", "0s"], "must be a time"),
+        (["--precision", "srp=.1", "--at-most", "soon"], "must be a time"),
+        (["--precision", "srp=.1", "--at-most", "10"], "the first world of"),
+        (["--at-most", "90s"], "add --precision M=X"),
+    ],
+)
+def test_what_no_run_reaches_is_refused(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert answer(["sweep", "item_grouping", *words]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_calculation_has_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["sweep", "measurable_difference", "--precision", "srp=.1"]) == 2
+    assert "is calculated, without error" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("until: 3", "until must hold lines such as"),
+        ("until: {precision: {}}", "until must hold lines such as"),
+        ("until: {precision: {srp: .1}, at_least: 3}", "did you mean at_most"),
+        ("until: {precision: {srp: [1]}}", "must be a number greater than 0"),
+    ],
+)
+def test_a_file_is_held_to_the_same(content: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"axes: {{design.documents: [10, 20]}}\n{content}\n")
+    with pytest.raises(InputError, match=said):
+        load(file)
+
+
+def test_nobody_wants_a_precision_who_says_nothing() -> None:
+    assert asked(None, None, None) is None

@@ -1,0 +1,70 @@
+"""Blocks of the same studies are handed out together, as long as that does not take long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import fake_studies
+import pytest
+
+from simlab.engine.addresses import Address, Finished
+from simlab.engine.block_checks import Fitting
+from simlab.engine.bundles import LONGEST_SECONDS, Bundles
+from simlab.engine.limits import Limits
+from simlab.engine.workers import Carried, Task, work_together
+from simlab.types import Place
+
+
+def tasks(worlds: int, cells: int, count: int = 50) -> list[Task]:
+    return [Task(Address(f"cell {cell}", world, 0, count), {}) for world in range(worlds) for cell in range(cells)]
+
+
+def dealt(whole: Sequence[Task], seconds: float, jobs: int = 2, limits: Limits = Limits()) -> Iterator[list[Task]]:  # noqa: B008 (frozen)
+    """Deal bundles to workers who take so many seconds a campaign."""
+    bundles = Bundles(whole, 2 * jobs, limits)
+    while bundle := bundles.next():
+        yield bundle
+        finished = tuple(Finished(task.address) for task in bundle)
+        bundles.took(Carried(finished, seconds * sum(one.address.count for one in finished)))
+
+
+@pytest.mark.parametrize("seconds", [1e-5, 0.002, 1.0])
+def test_every_block_is_handed_out_once_in_its_order(seconds: float) -> None:
+    whole = tasks(5, 24)
+    assert [task for bundle in dealt(whole, seconds) for task in bundle] == whole
+
+
+def test_the_first_bundle_is_a_block_and_then_cells_of_a_world_stay_together() -> None:
+    bundles = list(dealt(tasks(10, 24), 0.002))
+    assert len(bundles[0]) == 1
+    assert [len(bundle) for bundle in bundles[1:3]] == [23, 24]
+    assert all(len({task.address.world for task in bundle}) == 1 for bundle in bundles[:4])
+
+
+def test_no_bundle_takes_long_and_slow_blocks_are_alone() -> None:
+    for bundle in list(dealt(tasks(5, 24), 0.01))[1:]:
+        assert sum(task.address.count for task in bundle) * 0.01 <= LONGEST_SECONDS
+    assert all(len(bundle) == 1 for bundle in dealt(tasks(5, 24), 1.0))
+    strict = dealt(tasks(5, 24, 10), 0.01, limits=Limits(seconds=1.0))
+    assert max(len(bundle) for bundle in strict) <= 2
+
+
+def test_towards_the_end_bundles_get_shorter() -> None:
+    last = list(dealt(tasks(2, 24), 0.002))[-1]
+    assert sum(task.address.count for task in last) * 0.002 < LONGEST_SECONDS / 4
+
+
+def test_blocks_carried_out_together_fail_each_for_itself() -> None:
+    def blocks(configs: Sequence[Mapping[str, Any]], places: Sequence[Place]) -> list[Any]:
+        return [ValueError("no"), *(fake_studies.block(config, places) for config in configs[1:])]
+
+    whole = [Task(Address("c", 0, 0, 4), cell.config) for cell in fake_studies.sweep((10, 20, 30)).cells()]
+    fitting = Fitting(fake_studies.block, 3, blocks)
+    first, *others = work_together(fitting, whole)
+    assert first.reason == "ValueError: no"
+    assert [one.payload for one in others] == [
+        one.payload for one in work_together(Fitting(fake_studies.block, 3), whole)[1:]
+    ]
+    short = Fitting(fake_studies.block, 4, blocks)
+    assert all("with 3 entries along system, not 4" in one.reason for one in work_together(short, whole)[1:])
