@@ -132,8 +132,11 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
 
 
 def soundness(dataset: xr.Dataset) -> int:
-    """Return the exit code for what became of the campaigns of a store; a calculation has none that could fail."""
-    from simlab.store import undivided
+    """Return the exit code for what became of the campaigns of a store; a calculation has none that could fail.
+
+    A precision that was asked for and is not reached is a reservation.
+    """
+    from simlab.store import reached, undivided
 
     if "status" not in dataset:
         return DONE
@@ -141,7 +144,8 @@ def soundness(dataset: xr.Dataset) -> int:
     ran = status[status != UNRUN]
     if not (ran == OK).any():
         return NOTHING
-    return DONE if (ran == OK).all() and undivided.ATTRIBUTE not in dataset.attrs else RESERVED
+    short = (there := reached.column(dataset)) is not None and not all(there.flat)
+    return DONE if (ran == OK).all() and undivided.ATTRIBUTE not in dataset.attrs and not short else RESERVED
 
 
 def told(summary: Summary) -> list[str]:

@@ -10,7 +10,7 @@ from simlab.engine import ledger
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.checking import CheckFunction
 from simlab.engine.preparing import jobs_of, known_in, outcome_bytes, prepare, refuse_too_large
-from simlab.engine.provenance import provenance, refuse_other_numbers
+from simlab.engine.provenance import provenance, refuse_other_numbers, revised
 from simlab.engine.purchases import Purchase, purchase
 from simlab.engine.run import fit_in, missing, study_block
 from simlab.engine.sizing import first_round
@@ -60,7 +60,8 @@ def forecast(
     refuse_too_large(sweep, job)
     if (folder / ledger.FILE).exists():
         with ledger.reading(folder) as book:
-            refuse_other_numbers(book.provenance(), provenance(), str(folder), allowed=allow_version)
+            held = revised(provenance(), (entry.config for entry in book.entries()))
+            refuse_other_numbers(book.provenance(), held, str(folder), allowed=allow_version)
             tasks = missing(sweep, book, fit_in(job, book)[1])
     else:
         tasks = missing(sweep, None, [cell.at(()) for cell in job.cells])

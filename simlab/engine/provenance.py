@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b, sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
+from simlab.studies.questions import built_in
 from simlab.types import InputError
 
 PACKAGES = ("simlab", "numpy", "scipy")
@@ -41,13 +43,24 @@ def installation() -> str:
     return blake2b(json.dumps([provenance(), seen]).encode(), digest_size=16).hexdigest()
 
 
+def revised(versions: Mapping[str, str], configs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Add to versions the revision of the numbers of cells, where their kind of study has revised its own (`1.1`)."""
+    kinds = ((built_in(config), config) for config in configs)
+    later = max((kind.revision(config) for kind, config in kinds if kind), default=0)
+    return {**versions, "numbers": f"{versions['numbers']}.{later}"} if later else dict(versions)
+
+
 def refuse_other_numbers(
     before: Sequence[Mapping[str, str]], now: Mapping[str, str], where: str, *, allowed: bool
 ) -> None:
-    """Raise InputError where some blocks of a folder come from a simlab that gives other numbers."""
+    """Raise InputError where some blocks of a folder come from a simlab that gives other numbers.
+
+    `now` has the revision of the cells that the folder holds: one to which they were added holds others beside it.
+    """
     # Folders that were filled before revisions were noted hold the first.
-    own = now.get("numbers", "1")
-    others = sorted({one.get("numbers", "1") for one in before} - {own})
+    own, held = now.get("numbers", "1"), {one.get("numbers", "1") for one in before}
+    without = own.partition(".")[0]
+    others = sorted(held - ({own, without} if own in held else {own}))
     if UNKNOWN in others and not allowed:
         raise InputError(
             f"{where}: its ledger does not say any more which simlab filled it, so that its numbers may be others than "

@@ -22,7 +22,7 @@ from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.progress import progress
-from simlab.engine.provenance import LOST, installation, mixture, provenance, refuse_other_numbers
+from simlab.engine.provenance import LOST, installation, mixture, provenance, refuse_other_numbers, revised
 from simlab.engine.remaining import Remaining
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.workers import BlockFunction, Task
@@ -109,8 +109,9 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
 
     Raises InputError, before anything is written, where the folder holds another sweep or other numbers.
     """
-    now, before = provenance(), book.provenance()
-    refuse_other_numbers(before, now, str(book.folder), allowed=allow_version)
+    held, before = [entry.config for entry in book.entries()], book.provenance()
+    refuse_other_numbers(before, revised(provenance(), held), str(book.folder), allowed=allow_version)
+    now = revised(provenance(), [*held, *(cell.config for cell in job.cells)])
     grown, entries = fit_in(job, book)
     mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=_all_seen(book))]
     if torn:

@@ -88,7 +88,9 @@ def _reached(dataset: xr.Dataset, reach: reached.Reach) -> list[str]:
             f"{axis}={shown(dataset[axis].values.tolist()[k])}" for axis, k in zip(axes, place, strict=True)
         )
         error = "unknown" if math.isnan(at.error) else f"{at.error:.2g}"
-        lines.append(f"furthest: {f'{where}: ' if where else ''}{error} after {at.clusters}, about {at.needed} needed")
+        lines.append(
+            f"furthest: {f'{where}: ' if where else ''}{error} after {at.clusters:,} {word}, about {at.needed:,} needed"
+        )
     return lines
 
 

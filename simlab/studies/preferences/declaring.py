@@ -39,6 +39,13 @@ def sizes(config: Mapping[str, Any]) -> dict[str, int]:
     return {"preference": 3, "round": n_rounds(config)}
 
 
+def revision(config: Mapping[str, Any]) -> int:
+    """Tell posteriors that learn a metric's errors, or raters': how they are integrated has been revised once."""
+    decision = config["decision"]
+    learns = "_target_" in config["metric"] or decision.get("rater") is not None
+    return int(learns and str(decision.get("_target_", "")).endswith("decisions.bayes"))
+
+
 KIND = Kind(
     name="preferences",
     question=COMPARE,
@@ -64,6 +71,7 @@ KIND = Kind(
     document_set=document_set,
     same_layout=same_layout,
     footprint=footprint,
+    revision=revision,
     sizes=sizes,
     names={"preference": (">", "=", "<")},
 )
