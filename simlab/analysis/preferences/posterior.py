@@ -17,7 +17,7 @@ from scipy.special import betaincinv
 
 from simlab.analysis.preferences import reversal, ridge
 from simlab.analysis.preferences.checks import Counts, checked
-from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_FAR, ERROR_NEAR, State
+from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_NEAR, State
 from simlab.types import Array, Floats, Summary
 
 _DRAWN_AT_ONCE = 256
@@ -95,19 +95,15 @@ def win_decisions(
 ) -> tuple[Floats, Floats, Array]:
     """Decide each pair: return theta, its error, and +1, -1 or 0 (theta beyond 1 - level / 2, below level / 2).
 
-    Few points first; more where theta is within 4 standard errors of a threshold, or surer by less than .005 and points
-    are cheap. Arguments as of `win_posterior`.
+    Few points first; more where theta is within 4 standard errors of a threshold, or surer by less than .005 (.01 where
+    raters err or a prior is given) and points are cheap. Arguments as of `win_posterior`.
     Source: Deriu et al. 2023, algorithm 1.
 
     Raises InputError for counts and matrices that cannot be.
     """
     counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior)
     state = State.of(counts, level, seed, quick=True)
-    state.refine(
-        lambda: np.clip(state.distance() / 4, ERROR_NEAR, ERROR_FAR),
-        COARSE_ESS,
-        lambda: np.maximum(state.distance() / 4, ERROR_NEAR),
-    )
+    state.refine(state.content, COARSE_ESS, lambda: np.maximum(state.distance() / 4, ERROR_NEAR))
     verdict = (state.theta > 1 - level / 2).astype(np.int8) - (state.theta < level / 2).astype(np.int8)
     return tuple(_unflat(array, counts) for array in (state.theta, state.error, verdict))  # type: ignore[return-value]
 

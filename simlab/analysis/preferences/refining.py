@@ -15,8 +15,9 @@ from simlab.types import Array, Bools, Floats
 ERROR, ERROR_NEAR = 0.003, 0.0007
 """Largest standard errors of theta; the second within .02 of a threshold of the decision."""
 
-ERROR_FAR = 0.005
-"""Largest standard error of theta that a decision is content with, however far from a threshold."""
+ERROR_FAR, ERROR_OF_PEAKS = 0.005, 0.01
+"""Largest standard error of theta that a decision is content with, however far from a threshold; the second where
+points about a peak, which cost more than lines, are all there is."""
 
 LEAST_ESS, COARSE_ESS = 2000, 100
 """Effective draws below which importance sampling is not trusted: for a posterior, and for a first decision."""
@@ -77,6 +78,11 @@ class State:
     def wanted(self) -> Floats:
         """Return the largest error that is wanted of each row."""
         return np.where(self.distance() < _NEAR, ERROR_NEAR, ERROR)
+
+    def content(self) -> Floats:
+        """Return the error of each row that a first decision is content with, if points are cheap."""
+        far = np.where(self._along_lines(np.arange(len(self.theta))), ERROR_FAR, ERROR_OF_PEAKS)
+        return np.asarray(np.clip(self.distance() / 4, ERROR_NEAR, far))
 
     def refine(
         self, target: Callable[[], Floats], least_ess: float = LEAST_ESS, settled: Callable[[], Floats] | None = None
