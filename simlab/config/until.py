@@ -85,7 +85,10 @@ def typed_targets(text: str) -> tuple[Target, ...]:
 
 
 def read(key: str, value: Any) -> Until:
-    """Read the key `until` of a file: `precision: {M: X}`, and `at_most` where there is an end to patience."""
+    """Read the key `until` of a file: `precision: {M: X}`, and `at_most` where there is an end to patience.
+
+    Numbers come as a file has them, as text.
+    """
     known = ("precision", "at_most")
     if not isinstance(value, dict) or not isinstance(value.get("precision"), dict) or not value["precision"]:
         raise InputError(f"{key} must hold lines such as `precision: {{srp: 0.01}}` and `at_most: 10m`")
@@ -99,7 +102,7 @@ def read(key: str, value: Any) -> Until:
 
 
 def written(until: Until) -> dict[str, Any]:
-    """Write targets and their end as plain data, as the key `until` has them."""
+    """Write targets and their end as plain data, for the declaration of a folder: an end in seconds or campaigns."""
     ends = {"seconds": until.seconds, "campaigns": until.campaigns}
     precision = {str(target): target.mcse for target in until.targets}
     return {"precision": precision} | {name: end for name, end in ends.items() if end is not None}
@@ -136,8 +139,8 @@ def _targets(where: str, given: Sequence[tuple[str, Any]]) -> tuple[Target, ...]
 
 
 def _read(where: str, name: str, value: Any) -> Target:
-    _, colon, word = name.partition(":")
-    if colon and word != DIFFERENCE:
+    measure, colon, word = name.partition(":")
+    if not measure or (colon and word != DIFFERENCE):
         raise InputError(f"{where} {shown(name)}: of a measure there is the error, M, and M:{DIFFERENCE}")
     wanted = element(name, value) if isinstance(value, str) else None
     if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 < wanted < float("inf"):
@@ -167,5 +170,5 @@ def words(until: Until) -> list[str]:
     ['--precision', 'srp=0.01', '--at-most', '90s']
     """
     ends = [f"{until.seconds:g}s"] if until.seconds else [str(until.campaigns)] if until.campaigns else []
-    targets = ",".join(f"{target}={target.mcse:g}" for target in until.targets)
+    targets = ",".join(f"{target}={target.mcse!r}" for target in until.targets)
     return ["--precision", targets, *(word for end in ends for word in ("--at-most", end))]

@@ -40,6 +40,7 @@ def test_what_is_typed_takes_the_place_of_what_a_file_says(tmp_path: Path) -> No
         (["--precision", "srp=-1"], "must be a number greater than 0"),
         (["--precision", "srp=nan"], "must be a finite number"),
         (["--precision", "srp:gap=.1"], "there is the error, M, and M:difference"),
+        (["--precision", ":difference=.1"], "there is the error, M, and M:difference"),
         (["--precision", "srp=.1,srp=.2"], "names srp twice"),
         (["--precision", "srp:difference=.1", "design.grouping=ungrouped", "design.documents=20"], "this is one cell"),
         (["--precision", "srp_new_raters=.1"], "add pools=2"),
