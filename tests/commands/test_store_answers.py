@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from simlab.commands import compare, order, plot, query, run, stores, sweep, verify
+from simlab.config import load_sweep
 from simlab.config.sweepfile import RUN
 from simlab.types import InputError
 
@@ -23,7 +24,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = [*TINY, "worlds=2", "design.documents=8,12", "design.grouping=ungrouped,system_balanced"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder.parent)
-        launched = sweep.answer("item_grouping", words, out=folder, jobs=1, quick=False, dry=False, plugins=[])
+        launched = sweep.answer(
+            "item_grouping", load_sweep("item_grouping"), words, out=folder, jobs=1, quick=False, dry=False, plugins=[]
+        )
     assert launched.text.splitlines()[1] == "           grouping"
     assert "n = 8 campaigns in 2 worlds behind each value" in launched.text
     assert launched.notes[-1].endswith(f"compare {folder} --by grouping --measure srp")

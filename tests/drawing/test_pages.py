@@ -88,7 +88,7 @@ def test_settings_of_a_calculation_are_said_by_dotted_keys() -> None:
         figure={"x": "n"},
         finding="",
     )
-    text = declarations.calculation(calculation, {"aim": "why", "axes": {"level": [0.05, 0.1]}})
+    text = declarations.calculation(calculation, {"aim": "why", "axes": {"level": [0.05, 0.1]}, "presets": {}})
     assert "axes      level = 0.05, 0.1" in text
     assert "finding   not run yet" in text
     # The axis is no setting of all cells, a part is named without its path, and an empty list says nothing.

@@ -75,7 +75,7 @@ def write(*records: Any, name: str = "t.jsonl") -> Path:
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """Return the one line that a mistake is answered with; nothing else is written anywhere."""
-    before = sorted(Path().rglob("*"))
+    before = sorted(path for path in Path().rglob("*") if "__pycache__" not in path.parts)
     assert answer(["mutt", *words]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1), err

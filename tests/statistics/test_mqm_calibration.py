@@ -10,6 +10,7 @@ from joblib import Parallel, delayed
 from scipy import stats
 
 from simlab.fitting.mqm import fast, synthetic
+from simlab.fitting.mqm.layout import Layout
 from simlab.fitting.mqm.pilot import Pilot
 from simlab.fitting.mqm.qualities import minor_power
 from simlab.fitting.mqm.simulating import simulate
@@ -57,7 +58,8 @@ def design(n_systems: int, n_documents: int, n_raters: int, n_segments: int) -> 
     of_item = np.repeat(np.arange(n_documents), n_segments)
     counts = np.zeros((3, n), np.int64)
     place = system, document * n_segments + segment, rater
-    return Pilot(*place, np.zeros(n), counts, of_item, seats, *names, True, 1.0, 5.0)
+    layout = Layout(*place, of_item, n_systems, n_raters)
+    return Pilot(*place, np.zeros(n), counts, of_item, seats, *names, True, 1.0, 5.0, layout)
 
 
 def table(rng: np.random.Generator, size: Size) -> tuple[Pilot, Effects, Mapping[str, float]]:

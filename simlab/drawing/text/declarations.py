@@ -59,7 +59,7 @@ def _preset(preset: Mapping[str, Sequence[Any]]) -> str:
     """Write the settings of a preset; one value stands for itself.
 
     >>> _preset({"worlds": [25], "design.documents": [10, 20]})
-    'worlds = 25, design.documents = [10, 20]'
+    'worlds = 25, design.documents = 10, 20'
     """
     return ", ".join(f"{key} = {_value(values[0] if len(values) == 1 else values)}" for key, values in preset.items())
 
