@@ -49,20 +49,28 @@ def is_share(within: Range) -> bool:
     return within.chance and (within.least, within.greatest) == (0.0, 1.0)
 
 
-def standing(influence: Floats, target: float, *, share: bool, clusters: int | None = None) -> Standing:
+def standing(
+    influence: Floats, target: float, *, share: bool, clusters: int | None = None, telling: int | None = None
+) -> Standing:
     """Hold an error against a target, given `influence[cluster]` (NaN: there is no such cluster).
 
-    Fewer `clusters` may stand behind a difference than influence it.
+    Fewer `clusters` may stand behind a difference than influence it. In a share of what seldom occurs only clusters
+    that are `telling` (None: all are) can have seen the event: those in which there was something to count (0: they are
+    not known).
     """
     known = influence[np.isfinite(influence)]
     clusters = len(known) if clusters is None else clusters
     if clusters < 2:
         return Standing(math.nan, clusters, LEAST_CLUSTERS, None if clusters == 0 else False)
+    telling = clusters if telling is None else min(telling, clusters)
     error = float(np.sqrt(np.sum(known**2) / (clusters * (clusters - 1))))
     least = max(LEAST_CLUSTERS, unseen(target) if share else straight(known, target))
-    if clusters >= least and error <= target:
+    if telling == 0:
+        return Standing(error, clusters, least, None)
+    if telling >= least and error <= target:
         return Standing(error, clusters, clusters, True)
-    return Standing(error, clusters, max(least, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
+    enough = math.ceil(least * clusters / telling)
+    return Standing(error, clusters, max(enough, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
 
 
 def unseen(target: float) -> int:

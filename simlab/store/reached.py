@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from simlab.config.until import Target, targets_in
 from simlab.measures.precision import Standing, gap, is_share, standing
-from simlab.store.intervals import range_in
+from simlab.store.intervals import range_in, telling
 from simlab.store.opening import axes_of, measures_of
 from simlab.types import Array, Floats
 
@@ -55,13 +55,20 @@ def _cells(dataset: xr.Dataset, target: Target) -> Iterator[tuple[Position, Stan
     axes = axes_of(dataset)
     influence = dataset[f"{target.measure}_influence"].transpose(*axes, "cluster").values
     share = is_share(range_in(dataset, target.measure))
+    seen = telling(dataset, target.measure)
+
+    def held(of: Floats, places: Sequence[Position], clusters: int | None = None) -> Standing:
+        counted = None if seen is None else min((seen[place] for place in places), default=0)
+        return standing(of, target.mcse, share=share, clusters=clusters, telling=counted)
+
     for position in np.ndindex(*influence.shape[:-1]):
         if not target.difference:
-            yield position, standing(influence[position], target.mcse, share=share)
+            yield position, held(influence[position], [position])
             continue
-        gaps = [gap(influence[position], influence[other]) for other in _neighbours(position, influence)]
-        found = [standing(of, target.mcse, share=share, clusters=clusters) for of, clusters in gaps]
-        yield position, max(found, key=_distance, default=standing(np.empty(0), target.mcse, share=share))
+        pairs = [(position, other) for other in _neighbours(position, influence)]
+        gaps = [(pair, *gap(*(influence[place] for place in pair))) for pair in pairs]
+        found = [held(of, pair, clusters) for pair, of, clusters in gaps]
+        yield position, max(found, key=_distance, default=held(np.empty(0), []))
 
 
 def _neighbours(position: Position, influence: Floats) -> Iterator[Position]:
