@@ -29,7 +29,7 @@ from simlab.measures.precision import (
     standing,
     unseen,
 )
-from simlab.measures.ranges import CONDITIONAL, range_of
+from simlab.measures.ranges import CONDITIONAL, Range, range_of
 from simlab.types import Estimate, Floats
 
 FIRST_STUDIES = 4
@@ -75,9 +75,9 @@ class Question(NamedTuple):
     cells: tuple[str, ...]
 
     @property
-    def share(self) -> bool:
-        """Tell whether a share of events is measured."""
-        return is_share(range_of(self.target.measure))
+    def within(self) -> Range:
+        """Return between which values the measure lies."""
+        return range_of(self.target.measure)
 
     def known(self, estimates: Estimates) -> list[Estimate] | None:
         """Return what was measured in the cells; None where one has no value."""
@@ -93,7 +93,7 @@ class Question(NamedTuple):
         influence, clusters = together(known)
         counted = [one.telling for one in known if one.telling is not None]
         telling = min(counted) if counted and self.target.measure in CONDITIONAL else None
-        return standing(influence, self.target.mcse, share=self.share, clusters=clusters, telling=telling)
+        return standing(influence, self.target.mcse, within=self.within, clusters=clusters, telling=telling)
 
 
 def together(known: Sequence[Estimate]) -> tuple[Floats, int]:
@@ -177,7 +177,7 @@ def _cost(told: Sequence[tuple[Question, Parts]], studies: int, ratio: float) ->
     """Add up what all cells cost, counted in studies, each with as many worlds as its hardest target needs."""
     worlds: dict[str, int] = {}
     for question, of in told:
-        least = unseen(question.target.mcse) if question.share else 0
+        least = unseen(question.target.mcse) if is_share(question.within) else 0
         needed = max(LEAST_CLUSTERS, least, math.ceil(AHEAD * of.at(studies) / question.target.mcse**2))
         for cell in question.cells:
             worlds[cell] = max(worlds.get(cell, 0), needed)

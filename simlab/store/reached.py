@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from simlab.config.until import Target, targets_in
-from simlab.measures.precision import Standing, gap, is_share, standing
-from simlab.store.intervals import range_in, telling
+from simlab.measures.precision import Standing, gap, standing
+from simlab.store.intervals import campaigns, range_in, telling
 from simlab.store.opening import axes_of, measures_of
 from simlab.types import Array, Floats
 
@@ -47,25 +47,26 @@ def column(dataset: xr.Dataset) -> Array | None:
     told = np.full(shape, None, object)
     for position in np.ndindex(*shape):
         of_cell = [reach.reached(position) for reach in found]
-        told[position] = None if None in of_cell else all(of_cell)
+        told[position] = False if False in of_cell else None if None in of_cell else True
     return told
 
 
 def _cells(dataset: xr.Dataset, target: Target) -> Iterator[tuple[Position, Standing]]:
     axes = axes_of(dataset)
     influence = dataset[f"{target.measure}_influence"].transpose(*axes, "cluster").values
-    share = is_share(range_in(dataset, target.measure))
+    within = range_in(dataset, target.measure)
+    ran = np.add(*campaigns(dataset, axes)) > 0
     seen = telling(dataset, target.measure)
 
     def held(of: Floats, places: Sequence[Position], clusters: int | None = None) -> Standing:
         counted = None if seen is None else min((seen[place] for place in places), default=0)
-        return standing(of, target.mcse, share=share, clusters=clusters, telling=counted)
+        return standing(of, target.mcse, within=within, clusters=clusters, telling=counted)
 
     for position in np.ndindex(*influence.shape[:-1]):
         if not target.difference:
             yield position, held(influence[position], [position])
             continue
-        pairs = [(position, other) for other in _neighbours(position, influence)]
+        pairs = [(position, other) for other in _neighbours(position, influence) if ran[position] and ran[other]]
         gaps = [(pair, *gap(*(influence[place] for place in pair))) for pair in pairs]
         found = [held(of, pair, clusters) for pair, of, clusters in gaps]
         yield position, max(found, key=_distance, default=held(np.empty(0), []))
@@ -79,5 +80,6 @@ def _neighbours(position: Position, influence: Floats) -> Iterator[Position]:
                 yield (*position[:axis], k, *position[axis + 1 :])
 
 
-def _distance(at: Standing) -> tuple[bool, float]:
-    return at.reached is not True, 0.0 if np.isnan(at.error) else at.error
+def _distance(at: Standing) -> tuple[int, float]:
+    order = (True, None, False)
+    return order.index(at.reached), 0.0 if np.isnan(at.error) else at.error
