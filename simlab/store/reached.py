@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Position = tuple[int, ...]
+TOLD = "reached_in_all"
+"""Coordinate of a store that was narrowed."""
 
 
 class Reach(NamedTuple):
@@ -38,8 +40,19 @@ def reaches(dataset: xr.Dataset) -> list[Reach]:
     return [Reach(target, dict(_cells(dataset, target))) for target in held]
 
 
+def remembered(dataset: xr.Dataset) -> xr.Dataset:
+    """Keep, as a coordinate, what is told of each cell beside its neighbours, before some of them are left out."""
+    targets = targets_in(json.loads(dataset.attrs.get("sweep", "{}")))
+    if TOLD in dataset.coords or not any(target.difference for target in targets):
+        return dataset
+    told = column(dataset)
+    return dataset if told is None else dataset.assign_coords({TOLD: (axes_of(dataset), told)})
+
+
 def column(dataset: xr.Dataset) -> Array | None:
     """Tell of each cell, over the axes, whether all targets are reached there; None for a store that has no target."""
+    if TOLD in dataset.coords:
+        return np.asarray(dataset[TOLD].transpose(*axes_of(dataset)).values, object)
     found = reaches(dataset)
     if not found:
         return None
