@@ -134,7 +134,7 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
 def soundness(dataset: xr.Dataset) -> int:
     """Return the exit code for what became of the campaigns of a store; a calculation has none that could fail.
 
-    A precision that was asked for and is not reached is a reservation.
+    A precision that was asked for and is not reached is a reservation; where no error can be told there is none.
     """
     from simlab.store import reached, undivided
 
@@ -144,7 +144,7 @@ def soundness(dataset: xr.Dataset) -> int:
     ran = status[status != UNRUN]
     if not (ran == OK).any():
         return NOTHING
-    short = (there := reached.column(dataset)) is not None and not all(there.flat)
+    short = (there := reached.column(dataset)) is not None and False in there
     return DONE if (ran == OK).all() and undivided.ATTRIBUTE not in dataset.attrs and not short else RESERVED
 
 

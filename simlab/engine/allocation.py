@@ -17,8 +17,19 @@ import numpy as np
 
 from simlab.config.until import Target
 from simlab.engine.ledger import Entry
-from simlab.measures.precision import AHEAD, LEAST_CLUSTERS, Halves, Parts, gap, is_share, parts, standing, unseen
-from simlab.measures.ranges import range_of
+from simlab.measures.precision import (
+    AHEAD,
+    LEAST_CLUSTERS,
+    Halves,
+    Parts,
+    Standing,
+    gap,
+    is_share,
+    parts,
+    standing,
+    unseen,
+)
+from simlab.measures.ranges import CONDITIONAL, Range, range_of
 from simlab.types import Estimate, Floats
 
 FIRST_STUDIES = 4
@@ -64,17 +75,31 @@ class Question(NamedTuple):
     cells: tuple[str, ...]
 
     @property
-    def share(self) -> bool:
-        """Tell whether a share of events is measured."""
-        return is_share(range_of(self.target.measure))
+    def within(self) -> Range:
+        """Return between which values the measure lies."""
+        return range_of(self.target.measure)
 
-    def influence(self, estimates: Estimates) -> tuple[Floats, int] | None:
-        """Return the influence of clusters, and how many stand behind it; None where a cell has no value."""
+    def known(self, estimates: Estimates) -> list[Estimate] | None:
+        """Return what was measured in the cells; None where one has no value."""
         found = [estimates.get(cell, {}).get(self.target.measure) for cell in self.cells]
-        known = [one.influence for one in found if one is not None and math.isfinite(one.value)]
-        if len(known) < len(self.cells):
+        known = [one for one in found if one is not None and math.isfinite(one.value)]
+        return known if len(known) == len(self.cells) else None
+
+    def standing(self, estimates: Estimates) -> Standing | None:
+        """Hold the error against the target; None where a cell has no value."""
+        known = self.known(estimates)
+        if known is None:
             return None
-        return (known[0], int(np.isfinite(known[0]).sum())) if len(known) == 1 else gap(known[0], known[1])
+        influence, clusters = together(known)
+        counted = [one.telling for one in known if one.telling is not None]
+        telling = min(counted) if counted and self.target.measure in CONDITIONAL else None
+        return standing(influence, self.target.mcse, within=self.within, clusters=clusters, telling=telling)
+
+
+def together(known: Sequence[Estimate]) -> tuple[Floats, int]:
+    """Return the influence of clusters on a measure, or on the difference of two, and how many stand behind it."""
+    first = known[0].influence
+    return gap(first, known[1].influence) if len(known) > 1 else (first, int(np.isfinite(first).sum()))
 
 
 def questions(targets: Sequence[Target], entries: Sequence[Entry]) -> list[Question]:
@@ -91,27 +116,21 @@ def questions(targets: Sequence[Target], entries: Sequence[Entry]) -> list[Quest
     ]
 
 
-def onwards(goal: Goal, asked: Sequence[Question], estimates: Estimates, together: int = 1) -> Goal | None:
+def onwards(goal: Goal, asked: Sequence[Question], estimates: Estimates, step: int = 1) -> Goal | None:
     """Return the next goal: more of the cells that have not reached a target; None where all rest.
 
-    What grows grows by whole numbers of `together`. A cell without a value rests, too: more of the same would tell no
+    What grows grows by whole numbers of `step`. A cell without a value rests, too: more of the same would tell no
     error.
     """
     wanted: dict[str, float] = {}
     for question in asked:
-        found = question.influence(estimates)
-        if found is None:
-            continue
-        at = standing(found[0], question.target.mcse, share=question.share, clusters=found[1])
-        if at.reached is False:
+        at = question.standing(estimates)
+        if at is not None and at.reached is False:
             for cell in question.cells:
                 wanted[cell] = max(wanted.get(cell, 0.0), at.needed / max(at.clusters, 1))
     if not wanted:
         return None
-    along = {
-        cell: -(-_next(n, wanted[cell]) // together) * together if cell in wanted else n
-        for cell, n in goal.along.items()
-    }
+    along = {cell: -(-_next(n, wanted[cell]) // step) * step if cell in wanted else n for cell, n in goal.along.items()}
     return replace(goal, along=along)
 
 
@@ -147,18 +166,18 @@ def _doubled(first: int) -> Iterator[int]:
 
 
 def _parts(question: Question, halves: tuple[Estimates, Estimates], studies: int) -> Parts | None:
-    found = [question.influence(half) for half in halves]
-    first, second = (None if one is None else one[0] for one in found)
-    if first is None or second is None or len(first) != len(second):
+    found = [known for half in halves if (known := question.known(half)) is not None]
+    if len(found) < len(halves):
         return None
-    return parts(Halves(first, second, studies))
+    first, second = (together(known)[0] for known in found)
+    return parts(Halves(first, second, studies)) if len(first) == len(second) else None
 
 
 def _cost(told: Sequence[tuple[Question, Parts]], studies: int, ratio: float) -> float:
     """Add up what all cells cost, counted in studies, each with as many worlds as its hardest target needs."""
     worlds: dict[str, int] = {}
     for question, of in told:
-        least = unseen(question.target.mcse) if question.share else 0
+        least = unseen(question.target.mcse) if is_share(question.within) else 0
         needed = max(LEAST_CLUSTERS, least, math.ceil(AHEAD * of.at(studies) / question.target.mcse**2))
         for cell in question.cells:
             worlds[cell] = max(worlds.get(cell, 0), needed)

@@ -11,9 +11,9 @@ import itertools
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from simlab.config.sweep import Sweep
 from simlab.config.until import Until
@@ -147,7 +147,7 @@ def _to_the_end(rounds: _Rounds) -> list[str]:
 
 def _begun(rounds: _Rounds) -> Goal:
     """Return the goal of a round that was begun in this folder, and of cells that are new to it that of the first."""
-    stored, before, sweep = rounds.book.goal(), rounds.book.wanted().sizes, rounds.sweep
+    stored, before, sweep = _stored(rounds.book), rounds.book.wanted().sizes, rounds.sweep
     studies = max([sweep.studies, *(studies for sizes in before.values() for _, studies in sizes)])
     reached = {cell: max(size[rounds.one_world] for size in sizes) for cell, sizes in before.items()}
     least = LEAST_CLUSTERS * (max(rounds.sets) if rounds.one_world else 1)
@@ -164,6 +164,12 @@ def _begun(rounds: _Rounds) -> Goal:
         begun = replace(begun, ratio=world_in_studies(rounds.fitting.block, rounds.entries, rounds.jobs, limits))
     rounds.book.note_goal(begun.written())
     return begun
+
+
+def _stored(book: Ledger) -> dict[str, Any] | None:
+    """Return the goal that a folder holds; None where it is not whole."""
+    goal = book.goal()
+    return goal if isinstance(goal, dict) and goal.keys() >= {one.name for one in fields(Goal)} else None
 
 
 def _following(rounds: _Rounds, goal: Goal, asked: Sequence[Question]) -> tuple[Goal | None, Goal]:

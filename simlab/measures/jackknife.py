@@ -187,6 +187,7 @@ def _jackknife(top: float, below: float, top_without: Floats, below_without: Flo
     if below == 0:
         return Estimate(float("nan"), np.full(k, np.nan), cluster, 0)
     value = top / below
+    telling = int(np.count_nonzero(~np.isclose(below_without, below, rtol=1e-12, atol=0.0)))
     without = np.divide(top_without, below_without, out=np.full(k, value), where=below_without != 0)
     pseudo = k * value - (k - 1) * without
-    return Estimate(float(value), pseudo - pseudo.mean(), cluster, n)
+    return Estimate(float(value), pseudo - pseudo.mean(), cluster, n, telling)

@@ -9,6 +9,9 @@ not even show how skewed they are. So nothing stops on its own error
   near as that of the error wanted: a share near 0 or 1, which is a skewed one, has as many whatever it looks like;
 * where anything else is measured, before the value can be off by no more than a tenth of the error wanted.
 
+Where all clusters agree an error of 0 is none: what is bounded waits, as a share does, for as many as bound an event
+that none has seen, which may be as far away as the range is wide. Of what has no bounds no error can be told.
+
 What that promises is simulated in tests/statistics/promises.
 """
 
@@ -49,20 +52,29 @@ def is_share(within: Range) -> bool:
     return within.chance and (within.least, within.greatest) == (0.0, 1.0)
 
 
-def standing(influence: Floats, target: float, *, share: bool, clusters: int | None = None) -> Standing:
+def standing(
+    influence: Floats, target: float, *, within: Range, clusters: int | None = None, telling: int | None = None
+) -> Standing:
     """Hold an error against a target, given `influence[cluster]` (NaN: there is no such cluster).
 
-    Fewer `clusters` may stand behind a difference than influence it.
+    Fewer `clusters` may stand behind a difference than influence it. In a share of what seldom occurs only clusters
+    that are `telling` (None: all are) can have seen the event: those in which there was something to count (0: they are
+    not known).
     """
     known = influence[np.isfinite(influence)]
     clusters = len(known) if clusters is None else clusters
     if clusters < 2:
         return Standing(math.nan, clusters, LEAST_CLUSTERS, None if clusters == 0 else False)
+    telling = clusters if telling is None else min(telling, clusters)
     error = float(np.sqrt(np.sum(known**2) / (clusters * (clusters - 1))))
-    least = max(LEAST_CLUSTERS, unseen(target) if share else straight(known, target))
-    if clusters >= least and error <= target:
+    flat = float(np.var(known)) <= EXACT**2
+    least = max(LEAST_CLUSTERS, _least(known, target, within, flat=flat))
+    if telling == 0 or (flat and None in (within.least, within.greatest)):
+        return Standing(error, clusters, least, None)
+    if telling >= least and error <= target:
         return Standing(error, clusters, clusters, True)
-    return Standing(error, clusters, max(least, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
+    enough = math.ceil(least * clusters / telling)
+    return Standing(error, clusters, max(enough, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
 
 
 def unseen(target: float) -> int:
@@ -75,6 +87,16 @@ def unseen(target: float) -> int:
     return math.ceil(math.log(1 - LEVEL) / math.log1p(-bound)) if bound < 1 else 1
 
 
+def _least(influence: Floats, target: float, within: Range, *, flat: bool) -> int:
+    if is_share(within):
+        return unseen(target)
+    if not flat:
+        return straight(influence, target)
+    if not within.chance or within.least is None or within.greatest is None:
+        return 0
+    return unseen(target / (within.greatest - within.least))
+
+
 def straight(influence: Floats, target: float) -> int:
     """Count the clusters with which a mean of values so skewed is off by a tenth of a target at most.
 
@@ -82,8 +104,6 @@ def straight(influence: Floats, target: float) -> int:
     """
     centred = influence - influence.mean()
     spread = float(np.mean(centred**2))
-    if spread <= EXACT**2:
-        return 0
     return math.ceil(abs(float(np.mean(centred**3))) / spread / (MOST_OFF * target))
 
 

@@ -15,7 +15,7 @@ from simlab.store.opening import axes_of, outcomes_of_cell
 from simlab.types import BLOCK_FAILED, OK, UNRUN, Array, Bools, Floats, Ints, Outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import xarray as xr
 
@@ -68,6 +68,25 @@ def sureness(dataset: xr.Dataset, measure: str, axes: Sequence[str] | None = Non
     return Sureness(*interval(value, influence, within, telling), clusters)
 
 
+def telling(dataset: xr.Dataset, measure: str) -> Mapping[tuple[int, ...], int] | None:
+    """Count the clusters of each cell in which there was something to count; None where there always is.
+
+    Of a store that keeps no outcomes none are known.
+    """
+    if measure not in CONDITIONAL:
+        return None
+    places = list(np.ndindex(*(dataset.sizes[axis] for axis in axes_of(dataset))))
+    if not _keeps_outcomes(dataset):
+        return dict.fromkeys(places, 0)
+    valued = np.isfinite(dataset[measure].transpose(*axes_of(dataset)).values)
+    count = all_measures()[measure]
+    return {at: (count(outcomes_of_cell(dataset, at)).telling or 0) if valued[at] else 0 for at in places}
+
+
+def _keeps_outcomes(dataset: xr.Dataset) -> bool:
+    return "significant" in dataset or "verdict" in dataset
+
+
 def calculated(dataset: xr.Dataset, measure: str) -> bool:
     """Tell a calculation, whose values have neither replicates nor errors."""
     return not np.any(dataset[f"{measure}_n"].values) and not np.any(dataset[f"{measure}_influence"].values)
@@ -86,7 +105,7 @@ def _telling(dataset: xr.Dataset, measure: str, axes: Sequence[str], clusters: I
     """Count the clusters that can have seen what is counted; none are known where a store keeps no outcomes."""
     # Of a store without axes the count is a number, not an array.
     telling = np.array(clusters)
-    kept = "significant" in dataset or "verdict" in dataset
+    kept = _keeps_outcomes(dataset)
     for position in map(tuple, np.argwhere(edge)):
         at = dict(zip(axes, position, strict=True))
         index = [at[axis] for axis in axes_of(dataset)] if kept else []

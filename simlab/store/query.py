@@ -154,6 +154,7 @@ def _reasons(failed: Array, ok: Array, although_ran: Array) -> Array:
 def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     """Narrow a store to values of its axes; an axis stays a dimension. Raises InputError for what it does not hold."""
     axes = axes_of(dataset)
+    dataset = reached.remembered(dataset) if conditions else dataset
     for axis, values in conditions.items():
         if axis not in axes:
             raise InputError(f"the store has no axis {axis}; {or_nearest(axis, axes) if axes else 'it has one cell'}")

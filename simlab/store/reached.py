@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from simlab.config.until import Target, targets_in
-from simlab.measures.precision import Standing, gap, is_share, standing
-from simlab.store.intervals import range_in
+from simlab.measures.precision import Standing, gap, standing
+from simlab.store.intervals import campaigns, range_in, telling
 from simlab.store.opening import axes_of, measures_of
 from simlab.types import Array, Floats
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Position = tuple[int, ...]
+TOLD = "reached_in_all"
+"""Coordinate of a store that was narrowed."""
 
 
 class Reach(NamedTuple):
@@ -38,8 +40,19 @@ def reaches(dataset: xr.Dataset) -> list[Reach]:
     return [Reach(target, dict(_cells(dataset, target))) for target in held]
 
 
+def remembered(dataset: xr.Dataset) -> xr.Dataset:
+    """Keep, as a coordinate, what is told of each cell beside its neighbours, before some of them are left out."""
+    targets = targets_in(json.loads(dataset.attrs.get("sweep", "{}")))
+    if TOLD in dataset.coords or not any(target.difference for target in targets):
+        return dataset
+    told = column(dataset)
+    return dataset if told is None else dataset.assign_coords({TOLD: (axes_of(dataset), told)})
+
+
 def column(dataset: xr.Dataset) -> Array | None:
     """Tell of each cell, over the axes, whether all targets are reached there; None for a store that has no target."""
+    if TOLD in dataset.coords:
+        return np.asarray(dataset[TOLD].transpose(*axes_of(dataset)).values, object)
     found = reaches(dataset)
     if not found:
         return None
@@ -47,21 +60,29 @@ def column(dataset: xr.Dataset) -> Array | None:
     told = np.full(shape, None, object)
     for position in np.ndindex(*shape):
         of_cell = [reach.reached(position) for reach in found]
-        told[position] = None if None in of_cell else all(of_cell)
+        told[position] = False if False in of_cell else None if None in of_cell else True
     return told
 
 
 def _cells(dataset: xr.Dataset, target: Target) -> Iterator[tuple[Position, Standing]]:
     axes = axes_of(dataset)
     influence = dataset[f"{target.measure}_influence"].transpose(*axes, "cluster").values
-    share = is_share(range_in(dataset, target.measure))
+    within = range_in(dataset, target.measure)
+    ran = np.add(*campaigns(dataset, axes)) > 0
+    seen = telling(dataset, target.measure)
+
+    def held(of: Floats, places: Sequence[Position], clusters: int | None = None) -> Standing:
+        counted = None if seen is None else min((seen[place] for place in places), default=0)
+        return standing(of, target.mcse, within=within, clusters=clusters, telling=counted)
+
     for position in np.ndindex(*influence.shape[:-1]):
         if not target.difference:
-            yield position, standing(influence[position], target.mcse, share=share)
+            yield position, held(influence[position], [position])
             continue
-        gaps = [gap(influence[position], influence[other]) for other in _neighbours(position, influence)]
-        found = [standing(of, target.mcse, share=share, clusters=clusters) for of, clusters in gaps]
-        yield position, max(found, key=_distance, default=standing(np.empty(0), target.mcse, share=share))
+        pairs = [(position, other) for other in _neighbours(position, influence) if ran[position] and ran[other]]
+        gaps = [(pair, *gap(*(influence[place] for place in pair))) for pair in pairs]
+        found = [held(of, pair, clusters) for pair, of, clusters in gaps]
+        yield position, max(found, key=_distance, default=held(np.empty(0), []))
 
 
 def _neighbours(position: Position, influence: Floats) -> Iterator[Position]:
@@ -72,5 +93,6 @@ def _neighbours(position: Position, influence: Floats) -> Iterator[Position]:
                 yield (*position[:axis], k, *position[axis + 1 :])
 
 
-def _distance(at: Standing) -> tuple[bool, float]:
-    return at.reached is not True, 0.0 if np.isnan(at.error) else at.error
+def _distance(at: Standing) -> tuple[int, float]:
+    order = (True, None, False)
+    return order.index(at.reached), 0.0 if np.isnan(at.error) else at.error

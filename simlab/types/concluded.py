@@ -185,13 +185,15 @@ class Estimate:
     """Hold a performance measure with what its error needs.
 
     `influence[cluster]` are jackknife influence values (cluster = world, document set or replicate), so
-    `mcse = sqrt(sum(influence**2) / (K (K - 1)))`; `n` is the number of campaigns the value rests on.
+    `mcse = sqrt(sum(influence**2) / (K (K - 1)))`; `n` is the number of campaigns the value rests on, `telling` that of
+    the clusters in which something could be counted (None: in all of them).
     """
 
     value: float
     influence: Floats
     cluster: str
     n: int
+    telling: int | None = None
 
     @property
     def mcse(self) -> float:

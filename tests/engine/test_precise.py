@@ -11,16 +11,17 @@ from typing import Any
 import fake_studies
 import pytest
 
+from simlab.commands.launch import soundness
 from simlab.comparing.contrasts import compare
 from simlab.config.until import asked
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
 from simlab.engine.pool import results
 from simlab.store import filling
-from simlab.store.opening import open_filled
-from simlab.store.query import records
+from simlab.store.opening import measures_of, open_filled
+from simlab.store.query import records, select
 from simlab.store.verifying import verify
-from simlab.types import InputError
+from simlab.types import UNRUN, InputError
 
 TARGET = "mean=.12"
 
@@ -138,3 +139,22 @@ def test_a_difference_is_measured_between_neighbours(tmp_path: Path) -> None:
         assert first.contrast is None
         assert second.contrast is not None
         assert second.contrast.mcse <= 0.25
+        # Of a cell alone its neighbours are known still.
+        alone = select(dataset, {"documents": [20]})
+        assert [row["reached"] for row in records(alone, ["mean"])] == [True]
+        assert measures_of(alone) == measures_of(dataset)
+        neighbourless = dataset.isel(documents=[1])
+        assert [row["reached"] for row in records(neighbourless, ["mean"])] == [None]
+
+
+def test_what_cannot_be_told_is_no_reservation_and_what_is_lacking_is_one(tmp_path: Path) -> None:
+    fill(sweep("mean:difference=.25", "60", documents=(10, 20, 30), studies=3), tmp_path)
+    with open_filled(tmp_path) as dataset:
+        held = dataset.load()
+    assert (held["status"] == 0).all()
+    assert soundness(held) == 3
+    # Cells that nobody carried out have no neighbours, and are none.
+    held["status"][1:] = UNRUN
+    held["mean_influence"][1:] = float("nan")
+    assert [row["reached"] for row in records(held, ["mean"])] == [None] * 3
+    assert soundness(held) == 0

@@ -79,7 +79,9 @@ def _reached(dataset: xr.Dataset, reach: reached.Reach) -> list[str]:
         return [f"{what}: {wanted} in {'the cell' if n == 1 else f'all {n} cells'} ({span})"]
     lines = [f"{what}: {wanted} in {sum(one is True for one in found)} of {n} cell{'s' * (n > 1)} ({span})"]
     if untold := sum(one is None for one in found):
-        lines.append(f"{what}: not known in {untold} cell{'s' * (untold > 1)}, which have no value")
+        lines.append(
+            f"{what}: cannot be told in {untold} cell{'s' * (untold > 1)}: no value, or the same in all {word}"
+        )
     open_ = {place: at for place, at in reach.cells.items() if at.reached is False}
     if open_:
         place, at = max(open_.items(), key=lambda one: one[1].needed / max(one[1].clusters, 1))

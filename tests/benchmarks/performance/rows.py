@@ -64,7 +64,7 @@ ROWS = (
             Limit(10_000, "now", least=True), parts.against_the_sampler(regime))
         for regime in parts.REGIMES
     ),
-    Row("rater_noise", "decision with rater noise", BEFORE, Limit(0.01 / 2), parts.rater_noise),
+    Row("rater_noise", "decision with rater noise", BEFORE, Limit(0.01, "now"), parts.rater_noise),
     Row("launch", "tiny cells, launch to store", BEFORE, Limit(5 / 17), parts.tiny_cells("launch")),
     Row("relaunch", "tiny cells, nothing missing", BEFORE, Limit(1 / 7), parts.tiny_cells("relaunch")),
     Row("large", "campaign of 100 systems × 1,000 documents", BEFORE, Limit(200 / 472), parts.large_campaign),
