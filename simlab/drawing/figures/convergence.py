@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LINES = 21
+LONG = 100
+"""Two decades on an axis: numbers of three a decade would touch."""
 WANTED: Any = {"color": "#000000", "linestyle": (0, (1, 2)), "linewidth": 1.2}
 GUIDE: Any = {"color": "#777777", "linestyle": (0, (5, 2)), "linewidth": 1.0}
 
@@ -51,6 +53,8 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         _values(top, held)
         _errors(below, held, wanted, _guide(every))
     _limit(*grid[0], [line.course for line in every])
+    for axis in (grid[0][0].xaxis, grid[0][1].yaxis):
+        _number(axis)
     _dress(figure, grid, measure_label(dataset, name), across)
     panels.footnote(figure, _caption(dataset, name))
     return figure
@@ -103,16 +107,15 @@ def _sheet(titles: Sequence[str]) -> tuple[Figure, list[tuple[Axes, Axes]]]:
     first, below = pairs[0]
     first.set_xscale("log")
     below.set_yscale("log")
-    for axis in (first.xaxis, below.yaxis):
-        _number(axis)
     return figure, pairs[: len(titles)]
 
 
 def _number(axis: Axis) -> None:
-    """Write 20, 50, 100 on a logarithmic axis, and no powers."""
+    """Write 20, 50, 100 on a logarithmic axis, or 30, 100, 300 on a long one, and no powers."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < LONG * low else (1, 3)))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())
 

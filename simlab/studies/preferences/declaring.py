@@ -41,8 +41,8 @@ def sizes(config: Mapping[str, Any]) -> dict[str, int]:
 
 def revision(config: Mapping[str, Any]) -> int:
     """Tell posteriors that learn a metric's errors, or raters': how they are integrated has been revised once."""
-    decision = config["decision"]
-    learns = "_target_" in config["metric"] or decision.get("rater") is not None
+    decision = config.get("decision", {})
+    learns = "_target_" in config.get("metric", {}) or decision.get("rater") is not None
     return int(learns and str(decision.get("_target_", "")).endswith("decisions.bayes"))
 
 
