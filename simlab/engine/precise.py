@@ -35,8 +35,7 @@ from simlab.engine.failures import failures
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
-from simlab.engine.replaying import withdraw_what_does_not_come_again
-from simlab.engine.run import Summary, carry_out, fitting_of, missing, take_in
+from simlab.engine.run import Summary, carry_out, fitting_of, missing, sample_again, take_in
 from simlab.engine.sizing import first_studies, is_one_world, refuse_too_few, sets_of, sized, whole_sets
 from simlab.engine.workers import BlockFunction, Task
 from simlab.measures.precision import LEAST_CLUSTERS
@@ -118,9 +117,8 @@ def run(
         rounds = _Rounds(*shared)
         entering("running blocks")
         notes = (*taken.notes, *_to_the_end(rounds))
-        if unsampled := [*rounds.done, *taken.unsampled[len(taken.tasks) :]]:
-            withdraw_what_does_not_come_again(unsampled, book, fitting, processes, limits_of(engine_of(sweep)))
-            book.mark_sampled({entry.cell for entry in book.entries()} <= {entry.cell for entry in taken.entries})
+        unsampled = [*rounds.done, *taken.unsampled[len(taken.tasks) :]]
+        sample_again(unsampled, book, taken.entries, fitting, processes, engine_of(sweep))
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
             notes += tuple(finish(book))

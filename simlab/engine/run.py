@@ -91,10 +91,7 @@ def run(
         fitting = fitting_of(block, taken.entries)
         if taken.tasks:
             carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
-        if taken.unsampled:
-            withdraw_what_does_not_come_again(taken.unsampled, book, fitting, processes, limits_of(engine_of(sweep)))
-            # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
-            book.mark_sampled({entry.cell for entry in book.entries()} <= {entry.cell for entry in taken.entries})
+        sample_again(taken.unsampled, book, taken.entries, fitting, processes, engine_of(sweep))
         notes = taken.notes
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
@@ -102,6 +99,22 @@ def run(
         campaigns = sum(task.address.count for task in taken.tasks)
         did = (len(taken.entries), len(taken.tasks), campaigns, time.monotonic() - began, taken.torn)
         return Summary(*did, failures(book), book.failed_designs(), notes)
+
+
+def sample_again(
+    unsampled: Sequence[Task],
+    book: Ledger,
+    entries: Sequence[Entry],
+    fitting: Fitting,
+    jobs: int,
+    engine: Mapping[str, Any],
+) -> None:
+    """Carry out some of these blocks again, and withdraw those that do not come out the same."""
+    if not unsampled:
+        return
+    withdraw_what_does_not_come_again(unsampled, book, fitting, jobs, limits_of(engine))
+    # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
+    book.mark_sampled({entry.cell for entry in book.entries()} <= {entry.cell for entry in entries})
 
 
 def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False) -> Taken:
