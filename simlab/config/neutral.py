@@ -42,8 +42,7 @@ def _without(config: Mapping[str, Any], values: Mapping[str, Any], where: str = 
     kept: dict[str, Any] = {}
     for name, value in config.items():
         key = f"{where}{name}"
-        if isinstance(value, Mapping):
-            kept[name] = _without(value, values, f"{key}.")
-        elif key not in values or values[key] != value:
-            kept[name] = value
+        if key in values and values[key] == value:
+            continue
+        kept[name] = _without(value, values, f"{key}.") if isinstance(value, Mapping) else value
     return kept

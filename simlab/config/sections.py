@@ -60,6 +60,7 @@ class Bare(TypedDict):
 SECTIONS: Mapping[str, tuple[type, ...]] = {
     "": (Study,),
     "raters": (Bare,),
+    "design.collection": (Bare,),
     "metric": (Bare,),
     "analysis": (Bare,),
     "measure": (Bare,),

@@ -2,6 +2,7 @@
 
 from simlab.types.arrays import Array, Bools, Floats, Ints
 from simlab.types.collected import Asked, Campaign, Collected, Followed, Judged, Parts, Rated, Seen, Streams
+from simlab.types.collection import Chances, Log, Tasks, Work
 from simlab.types.concluded import (
     BLOCK_FAILED,
     DESIGN_FAILED,
@@ -64,6 +65,7 @@ __all__ = [
     "Asked",
     "Bools",
     "Campaign",
+    "Chances",
     "Collected",
     "ComparedWorld",
     "Contest",
@@ -86,6 +88,7 @@ __all__ = [
     "KnownRates",
     "Latent",
     "Law",
+    "Log",
     "MetricLaw",
     "Outcome",
     "Outcomes",
@@ -101,9 +104,11 @@ __all__ = [
     "Stops",
     "Streams",
     "Summary",
+    "Tasks",
     "TestSet",
     "Trail",
     "Verdicts",
+    "Work",
     "World",
     "Youden",
 ]

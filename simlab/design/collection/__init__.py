@@ -1,0 +1,1 @@
+"""Collect answers as it happens: people who come, work, tire and leave, on a clock. SimPy is known here only."""

@@ -1,0 +1,100 @@
+"""Name what collecting on a clock is made of: tasks, who may do them, and the log of who did what and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.types.arrays import Bools, Floats, Ints
+
+HANDED_IN, DROPPED_OUT, EXCLUDED = 0, 1, 2
+"""What became of an answer that somebody worked at: it came; its rater left in the midst of it, and it never came; its
+rater failed the control items, and what they had said is void."""
+
+STAYED, LEFT, FAILED_CONTROLS = 0, 1, 2
+"""Why somebody works no longer: they do; they dropped out for good; they failed the control items."""
+
+ALL_CAME, DECIDED, MONEY, DEADLINE, NOBODY = 0, 1, 2, 3, 4
+"""What ended a campaign: all that was asked came; a decision rule; the money; the deadline; nobody is left to work."""
+
+
+class Chances(NamedTuple):
+    """Hold the clock's own generators: `people` belongs to who works, whatever the study; `work` to the study."""
+
+    people: np.random.Generator
+    work: np.random.Generator
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """Say what is to be done, each task by one person in one go.
+
+    `size[task]` answers make up a task; they are given one after the other, and count one by one. `seat[task]` is the
+    seat that a task is dealt to (-1: whoever is free next); `may[task, seat]` says who may do it after somebody has
+    left. Tasks with the same number in `apart[task]` go to different people (-1: it stands alone). `ready[task]` are
+    the hours from the start before which a task cannot be begun. Tasks of a seat are done in their order.
+    """
+
+    size: Ints
+    seat: Ints
+    may: Bools
+    apart: Ints
+    ready: Floats
+
+
+More = Callable[[Ints, float], "Tasks | None"]
+"""Say which tasks are added once some (their numbers, in the order of the log) were handed in, at an hour."""
+
+Next = Callable[[int, Ints, float], int]
+"""Choose for a person (their seat) one of the open tasks (their numbers) at an hour: its place in the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Hold the work of a campaign: its `tasks` at the start, and `more` that follow from what was handed in.
+
+    `choose` says who takes what of the tasks that are dealt to nobody (None: first come, first served); `deadline` is
+    the hour after which nobody works. `seats` people work at once; `strangers` says whether somebody new may take the
+    seat of one who has left.
+    """
+
+    tasks: Tasks
+    seats: int
+    deadline: float | None = None
+    more: More | None = None
+    choose: Next | None = None
+    strangers: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Hold what happened: one entry per answer that somebody worked at, in the order in which they ended.
+
+    `task[k]`, `part[k]` (which of the task's answers, from 0), `person[k]`; `began[k]`, `ended[k]` in hours from the
+    start on the calendar, nights included; `seconds[k]` of work; `on_task[k]` hours that the person had worked before;
+    `lapsed[k]` whether they were too tired, or careless, to look; `fate[k]`.
+
+    People: the first sit in the seats of their number; those who came in place of somebody follow. `seat[person]`,
+    `arrived[person]`, `left[person]` (hours; NaN: never), `why[person]`, `controls[person]` control items that they
+    were given, `failed[person]` of them, and `control_seconds[person]` that they took.
+    """
+
+    task: Ints
+    part: Ints
+    person: Ints
+    began: Floats
+    ended: Floats
+    seconds: Floats
+    on_task: Floats
+    lapsed: Bools
+    fate: Ints
+    seat: Ints
+    arrived: Floats
+    left: Floats
+    why: Ints
+    controls: Ints
+    failed: Ints
+    control_seconds: Floats
