@@ -91,6 +91,9 @@ ACCOUNTS = (
 )
 """What campaigns take, and what ended them: measured by default where a study has a clock or a budget for all of it."""
 
+OF_CLOCKS = frozenset(["hours", "days", "ended_by_deadline", "ended_by_nobody"])
+"""Those that only campaigns on a clock can have."""
+
 EMPTINESS = frozenset([
     *("srp", "srp_new_documents", "srp_new_raters", "srp_new_study"),
     *("srp_disjoint", "srp_both_significant", "no_wrong_claim"),
