@@ -24,6 +24,7 @@ from simlab.types.concluded import (
 )
 from simlab.types.davidson import Davidson, RaterPool
 from simlab.types.failures import DesignFailure, ImpossibleValue, InputError
+from simlab.types.speeds import Speeds
 from simlab.types.worlds import (
     COMPARE,
     JUDGE,
@@ -101,6 +102,7 @@ __all__ = [
     "RaterPool",
     "RatingLaw",
     "Seen",
+    "Speeds",
     "Stops",
     "Streams",
     "Summary",
