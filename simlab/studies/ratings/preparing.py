@@ -14,6 +14,7 @@ from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
 from simlab.analysis.significance import permutation, permuted
 from simlab.parts import bind, chosen, data_of
+from simlab.studies.money import accounted
 from simlab.types import Array, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
@@ -41,6 +42,7 @@ class Prepared(NamedTuple):
     reads_ratings: bool = False
     family: Callable[[np.random.Generator, Rated], Family] | None = None
     multiplicity: Multiplicity = "none"
+    accounted: bool = False
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -58,6 +60,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         multiplicity=config["decision"].get("multiplicity", "none"),
         level=config["decision"]["level"],
         price_per_rating=config["budget"]["price_per_rating"],
+        accounted=accounted(config),
     )
 
 
