@@ -43,6 +43,7 @@ from simlab.types.concluded import (
 )
 from simlab.types.davidson import Davidson, RaterPool
 from simlab.types.failures import DesignFailure, ImpossibleValue, InputError
+from simlab.types.speeds import Speeds
 from simlab.types.worlds import (
     COMPARE,
     JUDGE,
@@ -134,6 +135,7 @@ __all__ = [
     "RaterPool",
     "RatingLaw",
     "Seen",
+    "Speeds",
     "Stops",
     "Streams",
     "Summary",
