@@ -63,8 +63,8 @@ class Work:
 
     `choose` says who takes what of the tasks that are dealt to nobody (None: first come, first served); `deadline` is
     the hour after which nobody works. `seats` people work at once (None: as many as the clock has); `strangers` says
-    whether somebody new may take the seat of one who has left. Hour 0 is when the first shift of the day `weekday`
-    begins (0: Monday).
+    whether somebody new may take the seat of one who has left. A campaign starts on a `weekday` (0: Monday) at so many
+    hours after midnight, `of_day` (None: when the first shift of that day begins).
     """
 
     tasks: Tasks
@@ -74,6 +74,7 @@ class Work:
     choose: Next | None = None
     strangers: bool = True
     weekday: int = 0
+    of_day: float | None = None
 
 
 CONTROL = -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
+from simlab.design.waiting import Wait
 from simlab.studies.kind import Kind
 from simlab.studies.money import Money
 from simlab.studies.preferences.appraising import appraise, blank, truth
@@ -24,6 +25,7 @@ class Design(TypedDict):
     shared_order: bool
     pair_order: Literal["random", "fixed"]
     whole_documents: bool
+    wait: Wait
 
 
 class Budget(Money):
