@@ -40,7 +40,8 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
     _check_load_entropy(config["design"], world.frame, table)
     _check_normalization(config["analysis"]["normalization"], world, config.get("plugins", ()))
-    _check_test(config, world.frame)
+    if "_target_" not in config["decision"]:
+        _check_test(config, world.frame)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
 

@@ -14,7 +14,7 @@ from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
 from simlab.analysis.significance import permutation, permuted
 from simlab.parts import bind, chosen, data_of
-from simlab.types import Array, Rated, Seen
+from simlab.types import Array, Arrived, Claims, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
     permutation: permuted,
@@ -28,7 +28,7 @@ class Prepared(NamedTuple):
     """Hold what a cell asks: its design, the bound parts, and what it costs.
 
     The test is handed the ratings if `reads_ratings`, else documents' totals. `family` is what max-T asks; only tests
-    by flips have it.
+    by flips have it. `claim` is a decision rule that watches ratings come (None: the test's p-values decide).
     """
 
     seed: int
@@ -41,6 +41,7 @@ class Prepared(NamedTuple):
     reads_ratings: bool = False
     family: Callable[[np.random.Generator, Rated], Family] | None = None
     multiplicity: Multiplicity = "none"
+    claim: Callable[[Arrived], Claims] | None = None
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -57,6 +58,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         family=_family(config["analysis"]["test"], plugins),
         multiplicity=config["decision"].get("multiplicity", "none"),
         level=config["decision"]["level"],
+        claim=bind(config["decision"], plugins) if "_target_" in config["decision"] else None,
         price_per_rating=config["budget"]["price_per_rating"],
     )
 
