@@ -1,42 +1,201 @@
-"""Say how long raters take for a segment, from the times that a table of ratings has."""
+"""Say how long raters take, from the times that a table of ratings has: by rater, and for people at large."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab.fitting.speed_law import Posterior, Worked, posterior
+from simlab.rng import stream
 from simlab.tables.held import Ratings
-from simlab.types import Floats
+from simlab.tables.times import CUT, CUTS, Times
+from simlab.types import Bools, Floats, Ints, Speeds
 
-MAX_SECONDS = 24 * 3600.0
 FEWEST = 5
-"""A rater with fewer timed segments gets no speed of their own."""
+"""A rater with fewer timed answers gets no speed of their own."""
+LEAST_SECONDS = 0.1
+"""Nobody answers in less on average: a login that is quicker was sent in at once, and says nothing of its speed."""
+DRAWS, KEPT = 4000, 100
+"""Draws that intervals rest on, and those that the file of a world keeps: each world takes one of them."""
+_MIDDLE = (0.05, 0.5, 0.95)
 
 
-def speeds(ratings: Ratings) -> dict[str, dict[str, float | int]]:
-    """Return each rater's speed: seconds per segment are taken to be lognormal, fitted by the moments of logarithms.
+class Span(NamedTuple):
+    """Hold an estimate and its 90 % interval."""
 
-    Ratings without a time, and with one of more than a day, are left out, and so are raters who took no time
-    for half their ratings or more: they scored documents in one go. A table without times gives {}.
+    low: float
+    estimate: float
+    high: float
+
+
+class Screens(NamedTuple):
+    """Say how much the time of a screen varies within a login: a coefficient of variation and its standard error.
+
+    `answers` is how many answers a screen has, large ones weighing more: their mean square over their mean.
     """
-    timed = (ratings.seconds > 0) & (ratings.seconds <= MAX_SECONDS)
-    logs = np.log(ratings.seconds, where=timed, out=np.zeros(len(timed)))
-    own = {name: logs[timed & (ratings.rater == rater)] for rater, name in enumerate(ratings.rater_names)}
-    at_once = np.bincount(ratings.rater[ratings.seconds == 0], minlength=ratings.n_raters)
-    one_by_one = {name for rater, name in enumerate(ratings.rater_names) if at_once[rater] < len(own[name])}
-    return {name: _lognormal(own[name]) for name in sorted(one_by_one) if len(own[name]) >= FEWEST}
+
+    variation: float
+    error: float
+    answers: float
 
 
-def _lognormal(logs: Floats) -> dict[str, float | int]:
+@dataclass(frozen=True)
+class FittedSpeeds:
+    """Hold what a table says of the speeds of people at large; gaps were cut at `cut` seconds.
+
+    `left_out` logins were handed in at once and say nothing; `sittings` says that logins were split at long pauses,
+    since nobody had two of them.
+    """
+
+    times: Times
+    cut: float
+    worked: Worked
+    screens: Screens
+    law: Posterior
+    left_out: int
+    sittings: bool
+
+    @cached_property
+    def draws(self) -> Floats:
+        """Draw log_mean, rater_sd and login_sd from the posterior; the same ones each time."""
+        return self.law.draws(stream(0, "speeds"), DRAWS)
+
+    @property
+    def seconds_per_answer(self) -> Span:
+        """Return the mean over people and logins."""
+        return _span(mean_seconds_per_answer(self.draws))
+
+    @property
+    def median_seconds(self) -> Span:
+        """Return the median over people and logins."""
+        return _span(np.exp(self.draws[:, 0]))
+
+    @property
+    def rater_sd(self) -> Span:
+        """Return how much people differ: the standard deviation of their log speeds."""
+        return _span(self.draws[:, 1])
+
+    @property
+    def login_sd(self) -> Span:
+        """Return how much the logins of a person differ, beside what their screens make of it."""
+        return _span(self.draws[:, 2])
+
+    @property
+    def screen_sd(self) -> Span:
+        """Return how much screens of a login differ: the lognormal spread with their coefficient of variation."""
+        cv, error = self.screens.variation, self.screens.error
+        reach = math.exp(1.645 * error / cv) if cv > 0 and math.isfinite(error) else math.nan
+        return Span(log_sd(cv / reach), log_sd(cv), log_sd(cv * reach))
+
+    def of_worlds(self, n: int = KEPT) -> list[Speeds]:
+        """Return draws of speeds, one for each world: what the table left open differs between them."""
+        draws, spread = self.draws[:n], self.screen_sd.estimate
+        means = mean_seconds_per_answer(draws)
+        pairs = zip(means.tolist(), draws[:, 1:].tolist(), strict=True)
+        return [Speeds(mean, rater, login, spread, self.cut) for mean, (rater, login) in pairs]
+
+
+def fitted_speeds(times: Times | None, cut: float = CUT) -> FittedSpeeds | None:
+    """Learn how fast people work, gaps cut at so many seconds; None where a table has no times that say it.
+
+    Log seconds per answer of a login are a mean, plus a normal effect of the person, plus one of the login, plus the
+    scatter of its screens, which is known from all screens of the table.
+    """
+    if times is None or not len(times.gap):
+        return None
+    login, sittings = _goes(times)
+    seconds = times.seconds(cut)
+    usable = np.bincount(login, seconds) >= LEAST_SECONDS * np.bincount(login)
+    if not usable.any():
+        return None
+    kept = usable[login]
+    screens = _screens(login[kept], times.screen[kept], seconds[kept])
+    worked = _worked(times, login, seconds, kept, screens)
+    left_out = int((~usable).sum())
+    return FittedSpeeds(times, cut, worked, screens, posterior(worked), left_out, sittings)
+
+
+def _goes(times: Times) -> tuple[Ints, bool]:
+    """Number what a person did in one go: a login; where nobody has two, a login between pauses longer than any cut.
+
+    Else the spread between people could not be told from that between the logins of one.
+    """
+    if np.bincount(times.person).max() > 1 or times.rule == "durations":
+        return times.login, False
+    new = np.append(True, np.diff(times.login) != 0) | (times.gap > CUTS[-1])
+    return np.cumsum(new) - 1, True
+
+
+def _screens(login: Ints, screen: Ints, seconds: Floats) -> Screens:
+    """Compare the screens of a login with its mean; more answers take longer in proportion. Logins are the clusters."""
+    number, of_answer = np.unique(np.stack([login, screen]), axis=1, return_inverse=True)
+    of_answer = of_answer.ravel()
+    took, size, of = np.bincount(of_answer, seconds), np.bincount(of_answer).astype(float), number[0]
+    mean = np.bincount(of, took) / np.maximum(np.bincount(of, size), 1)
+    expected = mean[of] * size
+    squares, scale = np.bincount(of, (took - expected) ** 2), np.bincount(of, expected**2)
+    n, logins = len(size), len(np.unique(of))
+    if n <= logins:
+        return Screens(0.0, math.nan, float((size**2).sum() / size.sum()))
+    ratio = squares.sum() / scale.sum() * n / (n - logins)
+    influence = squares - squares.sum() / scale.sum() * scale
+    error = math.sqrt(float((influence**2).sum()) * logins / (logins - 1)) / scale.sum() if logins > 1 else math.nan
+    cv = math.sqrt(ratio)
+    return Screens(cv, error / (2 * cv) if cv else math.nan, float((size**2).sum() / size.sum()))
+
+
+def _worked(times: Times, login: Ints, seconds: Floats, kept: Bools, screens: Screens) -> Worked:
+    number, of_answer = np.unique(login[kept], return_inverse=True)
+    answers = np.bincount(of_answer).astype(float)
+    first = np.unique(login, return_index=True)[1]
+    people = times.person[times.login[first]][number]
+    noise = np.log1p(screens.variation**2 * np.minimum(screens.answers / answers, 1))
+    return Worked(np.unique(people, return_inverse=True)[1], answers, np.bincount(of_answer, seconds[kept]), noise)
+
+
+def mean_seconds_per_answer(draws: Floats) -> Floats:
+    """Return the mean of a lognormal whose log_mean, rater_sd and login_sd are the columns of `draws`."""
+    return np.asarray(np.exp(draws[:, 0] + (draws[:, 1] ** 2 + draws[:, 2] ** 2) / 2))
+
+
+def log_sd(variation: float) -> float:
+    """Return the spread of the logarithm of a lognormal with a coefficient of variation."""
+    return math.sqrt(math.log1p(variation**2))
+
+
+def _span(values: Floats) -> Span:
+    return Span(*(float(value) for value in np.quantile(values, _MIDDLE)))
+
+
+def by_rater(ratings: Ratings, cut: float = CUT) -> dict[str, dict[str, float | int]]:
+    """Return each rater's speed: seconds per answer are taken to be lognormal, with the mean and spread that they have.
+
+    Gaps between answers are cut at so many seconds. Logarithms would be at the mercy of answers that were given in one
+    go, which took no time. A table without times gives {}.
+    """
+    times = ratings.times
+    if times is None:
+        return {}
+    seconds, of_answer = times.seconds(cut), times.person[times.login]
+    own = {name: seconds[of_answer == person] for person, name in enumerate(times.person_names)}
+    return {name: _lognormal(own[name]) for name in sorted(own) if len(own[name]) >= FEWEST and own[name].any()}
+
+
+def _lognormal(seconds: Floats) -> dict[str, float | int]:
+    mean = float(seconds.mean())
+    spread = log_sd(float(seconds.std(ddof=1)) / mean)
     return {
-        "median_seconds": float(f"{math.exp(logs.mean()):.4g}"),
-        "log_sd": float(f"{logs.std(ddof=1):.4g}"),
-        "segments": len(logs),
+        "median_seconds": float(f"{mean * math.exp(-(spread**2) / 2):.4g}"),
+        "log_sd": float(f"{spread:.4g}"),
+        "segments": len(seconds),
     }
 
 
 def mean_seconds(speed: Mapping[str, float]) -> float:
-    """Return the mean seconds per segment of a lognormal speed."""
+    """Return the mean seconds per answer of a lognormal speed."""
     return speed["median_seconds"] * math.exp(speed["log_sd"] ** 2 / 2)

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from simlab.tables.times import Times
 from simlab.types import Bools, Floats, Ints
 
 
@@ -53,7 +54,8 @@ class Ratings:
     the table names no raters; all ratings are then by one, called "rater" (averaged: "average"). `layout` names the
     dialect. `better_from` says who tells which scores are better: its owner, the table itself, or nobody, so
     that it is assumed. `rows` counts what was read, `gaps` rows without a score. `notes` are sentences on what was left
-    out or taken for granted.
+    out or taken for granted. `times` says how long people worked on all that the whole table holds, whatever part of it
+    is looked at; None: it does not say.
     """
 
     system: Ints
@@ -77,6 +79,7 @@ class Ratings:
     rows: int = 0
     gaps: int = 0
     controls: Controls | None = None
+    times: Times | None = None
 
     @property
     def n_systems(self) -> int:

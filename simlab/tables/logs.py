@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from simlab.tables.mqm import points
 from simlab.tables.people import with_people
 from simlab.tables.placing import Shown, placed
 from simlab.tables.ratings import of_indexed
+from simlab.tables.times import Times, of_ends
 from simlab.types import InputError
 
 KINDS = ("TGT", "BAD", "REF", "CHK")
@@ -50,12 +51,23 @@ class Entry(NamedTuple):
     seconds: float
 
 
+class Stamp(NamedTuple):
+    """Hold when an answer of whatever kind ended: in whose login, about which output; NaN: it is not known."""
+
+    login: str
+    output: tuple[str, ...]
+    number: float
+    end: float
+
+
 @dataclass(slots=True)
 class _Read:
     """Collect rows: targets and damaged copies, and how many others there are."""
 
     entries: list[Entry] = field(default_factory=list)
+    stamps: list[Stamp] = field(default_factory=list)
     practice: int = 0
+    undone: int = 0
     rows: int = 0
 
 
@@ -74,7 +86,7 @@ def read(rows: Iterable[tuple[int, list[str]]], told: Told, where: str) -> Ratin
     log = _Read()
     for line, row in rows:
         log.rows += 1
-        entry = _entry(line, row, f"{where}, line {line}")
+        entry = _entry(log, line, row, f"{where}, line {line}")
         if entry is None:
             log.practice += 1
         else:
@@ -88,8 +100,8 @@ def read(rows: Iterable[tuple[int, list[str]]], told: Told, where: str) -> Ratin
     return _ratings(log, targets, told, where, marked=marked, source=source)
 
 
-def _entry(line: int, row: Sequence[str], where: str) -> Entry | None:
-    """Read one row; None for one of a practice round."""
+def _entry(log: _Read, line: int, row: Sequence[str], where: str) -> Entry | None:
+    """Read one row; None for one of a practice round. When it ended is noted, whatever it is about."""
     if len(row) != WIDTH:
         raise InputError(f"{where}: has {len(row)} fields; a row of a campaign log has {WIDTH}")
     login, system, number, kind, _, _, score, output, _, spans, start, end = (cell.strip() for cell in row)
@@ -97,11 +109,14 @@ def _entry(line: int, row: Sequence[str], where: str) -> Entry | None:
         raise InputError(f"{where}: unknown kind of item {kind[:20]!r}; known are {', '.join(KINDS)}")
     if not login or not system:
         raise InputError(f"{where}: the {'system' if login else 'login'} is empty")
+    ended = numbers.seconds("end", end, where)
+    spent = ended - numbers.seconds("start", start, where)
+    log.undone += spent < 0
+    log.stamps.append(Stamp(login, (system, kind, output), decimal(number) or 0.0, math.nan if spent < 0 else ended))
     document, sign, rest = output.partition("#")
     if not sign:
         return None
     errors, worth = _marked(spans, where)
-    spent = numbers.seconds("end", end, where) - numbers.seconds("start", start, where)
     shown = Shown(login, system, document, rest.partition("#")[2], numbers.count("item number", number, where))
     return Entry(line, shown, kind, numbers.score(score, where), errors, worth, spent if spent >= 0 else math.nan)
 
@@ -141,7 +156,14 @@ def _ratings(
         notes=(*notes, *_notes(log, targets, len(known)), *left_out(len(known) - len(kept))),
         rows=log.rows,
         controls=controls(list(_damaged(log, marked)), who, found, RULE),
+        times=_times(log.stamps, who),
     )
+
+
+def _times(stamps: Sequence[Stamp], who: Mapping[str, str]) -> Times | None:
+    """Take the time between ends: practice, control items and repeated answers are work, too."""
+    logins, outputs, order, ends = zip(*((s.login, s.output, s.number, s.end) for s in stamps), strict=True)
+    return of_ends(logins, ends, outputs, who, order)
 
 
 def _gathered(known: Sequence[tuple[Entry, int]]) -> Gathered:
@@ -160,6 +182,8 @@ def _notes(log: _Read, targets: Sequence[Entry], known: int) -> Iterator[str]:
     control = len(log.entries) - len(targets)
     if log.practice or control:
         yield f"no ratings: {several(log.practice, 'item')} of a practice round, {several(control, 'control item')}"
+    if log.undone:
+        yield f"left out: the times of {several(log.undone, 'row')} that end before they start"
     if known < len(targets):
         yield f"left out: {several(len(targets) - known, 'rating')}, as it cannot be told of which segments"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from simlab.tables.held import Ratings, Told
 from simlab.tables.names import Numbers
 from simlab.tables.people import with_people
 from simlab.tables.ratings import Header
+from simlab.tables.times import MOST_SECONDS, Times, times_of
 from simlab.types import InputError
 
 SEVERITIES = ("major", "minor", "neutral", "no-error", "hotw-test")
@@ -56,6 +57,7 @@ class _Read:
     error: array[int] = field(default_factory=lambda: array("q"))
     planted: list[tuple[str, bool]] = field(default_factory=list)
     spent: dict[tuple[str, ...], float] = field(default_factory=dict)
+    ended: dict[tuple[str, ...], float] = field(default_factory=dict)
     marks: dict[tuple[str, str], Mark] = field(default_factory=dict)
     rows: int = 0
 
@@ -83,12 +85,13 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) ->
     read.rows += len(chunk)
     units = zip(*ratings.names(columns, len(chunk)), strict=True)
     said = zip(columns["severity"], columns["category"], strict=True)
-    spent = map(_seconds, columns.get("metadata", [""] * len(chunk)))
-    for (line, _), unit, words, took in zip(chunk, units, said, spent, strict=True):
+    clocked = map(_clocked, columns.get("metadata", [""] * len(chunk)))
+    for (line, _), unit, words, (took, ended) in zip(chunk, units, said, clocked, strict=True):
         mark = read.marks.get(words) or _mark(*words, f"{header.where}, line {line}")
         read.marks[words] = mark
         if took:
             read.spent[unit] = read.spent.get(unit, 0.0) + took
+        read.ended[unit] = max(read.ended.get(unit, -math.inf), ended)
         if mark.planted:
             read.planted.append((unit[3], mark.missed))
             continue
@@ -118,7 +121,20 @@ def _ratings(read: _Read, header: Header, told: Told, source: direction.Source) 
         notes=(*notes, *left_out(n - len(kept))),
         rows=read.rows,
         controls=controls(read.planted, who, found, RULE),
+        times=_times(read, who) if "rater" in header.columns else None,
     )
+
+
+def _times(read: _Read, who: Mapping[str, str]) -> Times | None:
+    """Take the time between ends, planted checks included; a rating ends with its last row.
+
+    What the actions of a rating took spans a screen with all its sides, so that it counts only where no row says when
+    it was written.
+    """
+    units = list(read.ended)
+    ends = (when if math.isfinite(when := read.ended[unit]) else math.nan for unit in units)
+    spent = (read.spent.get(unit, math.nan) for unit in units)
+    return times_of([unit[3] for unit in units], ends, spent, [unit[:2] for unit in units], who)
 
 
 def _mark(severity: str, category: str, where: str) -> Mark:
@@ -149,13 +165,30 @@ def points(severity: str, category: str) -> int:
     return 0
 
 
-def _seconds(metadata: str) -> float:
-    """Add up the times of the actions on a segment; 0 where the metadata hold none."""
-    if '"timing"' not in metadata:
-        return 0.0
+def _clocked(metadata: str) -> tuple[float, float]:
+    """Return the time that actions on a segment took together, and when a row was written, in seconds.
+
+    0 and -inf where the metadata do not say. Releases note both in milliseconds.
+    """
+    if '"timing"' not in metadata and '"timestamp"' not in metadata:
+        return 0.0, -math.inf
     try:
-        timing = json.loads(metadata)["timing"]
-        spent = [float(action["timeMS"]) for action in timing.values()]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        held = json.loads(metadata)
+    except (ValueError, RecursionError):
+        return 0.0, -math.inf
+    return (_seconds(held), _ended(held)) if isinstance(held, dict) else (0.0, -math.inf)
+
+
+def _seconds(held: Mapping[str, Any]) -> float:
+    try:
+        spent = [float(action["timeMS"]) for action in held["timing"].values()]
+    except (ValueError, TypeError, KeyError, AttributeError):
         return 0.0
     return sum(time for time in spent if math.isfinite(time) and time > 0) / 1000
+
+
+def _ended(held: Mapping[str, Any]) -> float:
+    """Return when a row was written; an answer ends with the last of its rows."""
+    written = held.get("timestamp")
+    known = isinstance(written, int | float) and not isinstance(written, bool) and abs(written) < MOST_SECONDS * 1e5
+    return written / 1000 if known else -math.inf

@@ -16,6 +16,7 @@ from simlab.tables.columns import require
 from simlab.tables.gathered import Gathered, Indexed, indexed, left_out, refuse_repeats, without_repeats
 from simlab.tables.held import Ratings, Told
 from simlab.tables.people import with_people
+from simlab.tables.times import Times, times_of
 from simlab.types import Floats, InputError, Ints
 
 RATER = "rater"
@@ -47,6 +48,7 @@ class _Read:
     score: array[float] = field(default_factory=lambda: array("d"))
     errors: array[int] = field(default_factory=lambda: array("q"))
     seconds: array[float] = field(default_factory=lambda: array("d"))
+    ended: array[float] = field(default_factory=lambda: array("d"))
     criteria: dict[str, array[float]] = field(default_factory=dict)
     rows: int = 0
 
@@ -103,7 +105,9 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) ->
 
     read.score.extend(numbers.each(columns["score"], numbers.score, at))
     read.errors.extend(_errors(columns, len(chunk), at))
-    read.seconds.extend(_seconds(columns, len(chunk), at))
+    times = {key: numbers.each(columns[key], partial(numbers.seconds, key), at) for key in _TIMES if key in columns}
+    read.seconds.extend(_seconds(times, len(chunk)))
+    read.ended.extend(times.get("end", [np.nan] * len(chunk)))
     _add_criteria(read, chunk, header, first)
 
 
@@ -127,8 +131,7 @@ def _errors(columns: Mapping[str, list[str]], n: int, at: Callable[[int], str]) 
     return (int(sum(row)) for row in zip(*counts, strict=True))
 
 
-def _seconds(columns: Mapping[str, list[str]], n: int, at: Callable[[int], str]) -> Iterable[float]:
-    times = {key: numbers.each(columns[key], partial(numbers.seconds, key), at) for key in _TIMES if key in columns}
+def _seconds(times: Mapping[str, Sequence[float]], n: int) -> Iterable[float]:
     if "seconds" in times:
         return times["seconds"]
     if {"start", "end"} <= times.keys():
@@ -151,7 +154,7 @@ def _add_criteria(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: H
 
 
 def _ratings(read: _Read, header: Header, told: Told, as_before: bool) -> Ratings:
-    found, kept, notes = _numbered(read.held, header, told)
+    found, kept, who, notes = _numbered(read.held, header, told)
     lines = np.array(read.held.line)[kept]
     score, errors = np.array(read.score)[kept], np.array(read.errors, np.int64)[kept]
     counted = direction.counted(score, errors, as_before=as_before)
@@ -175,19 +178,32 @@ def _ratings(read: _Read, header: Header, told: Told, as_before: bool) -> Rating
         notes=notes,
         rows=read.rows,
         gaps=read.rows - len(read.score),
+        times=_times(read, who) if "rater" in header.columns else None,
     )
 
 
-def _numbered(held: Gathered, header: Header, told: Told) -> tuple[Indexed, Ints, Sequence[str]]:
-    """Number who rated what, and list the ratings that count: what a person said under a second login does not."""
+def _times(read: _Read, who: Mapping[str, str]) -> Times | None:
+    """Take the time between ends, repeated answers included; durations where a table has no ends."""
+    if not (np.isfinite(read.ended).any() or np.isfinite(read.seconds).any()):
+        return None
+    held = read.held
+    names, documents = list(held.raters), [document for document, _ in held.items]
+    outputs = [(system, documents[item]) for system, item in zip(held.system, held.item, strict=True)]
+    return times_of([names[rater] for rater in held.rater], read.ended, read.seconds, outputs, who)
+
+
+def _numbered(held: Gathered, header: Header, told: Told) -> tuple[Indexed, Ints, Mapping[str, str], Sequence[str]]:
+    """Number who rated what, list the ratings that count (what a person said under a second login does not), and say
+    who each login is.
+    """
     known = "rater" in header.columns
     found = indexed(held, header.where)
     refuse_repeats(held, found, header.where, rater_known=known)
     if told.people is None:
-        return found, np.arange(len(held.line)), ()
-    people, _, notes = with_people(held, told.people, rater_known=known)
+        return found, np.arange(len(held.line)), {}, ()
+    people, who, notes = with_people(held, told.people, rater_known=known)
     found, kept = without_repeats(indexed(people, header.where))
-    return found, kept, (*notes, *left_out(len(held.line) - len(kept)))
+    return found, kept, who, (*notes, *left_out(len(held.line) - len(kept)))
 
 
 def _told_criteria(read: _Read, kept: Ints) -> dict[str, Floats]:

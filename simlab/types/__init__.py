@@ -2,7 +2,26 @@
 
 from simlab.types.arrays import Array, Bools, Floats, Ints
 from simlab.types.collected import Arrived, Asked, Campaign, Collected, Followed, Judged, Parts, Rated, Seen, Streams
-from simlab.types.collection import Chances, Log, Tasks, Work
+from simlab.types.collection import (
+    ALL_CAME,
+    CONTROL,
+    DEADLINE,
+    DECIDED,
+    DROPPED_OUT,
+    EXCLUDED,
+    FAILED_CONTROLS,
+    HANDED_IN,
+    LEFT,
+    MONEY,
+    NOBODY,
+    STAYED,
+    Chances,
+    Log,
+    More,
+    Next,
+    Tasks,
+    Work,
+)
 from simlab.types.concluded import (
     BLOCK_FAILED,
     DESIGN_FAILED,
@@ -25,6 +44,7 @@ from simlab.types.concluded import (
 )
 from simlab.types.davidson import Davidson, RaterPool
 from simlab.types.failures import DesignFailure, ImpossibleValue, InputError
+from simlab.types.speeds import Speeds
 from simlab.types.worlds import (
     COMPARE,
     JUDGE,
@@ -51,14 +71,26 @@ from simlab.types.worlds import (
 )
 
 __all__ = [
+    "ALL_CAME",
     "BLOCK_FAILED",
     "COMPARE",
+    "CONTROL",
+    "DEADLINE",
+    "DECIDED",
     "DESIGN_FAILED",
+    "DROPPED_OUT",
+    "EXCLUDED",
+    "FAILED_CONTROLS",
+    "HANDED_IN",
     "IMPOSSIBLE",
     "JUDGE",
+    "LEFT",
+    "MONEY",
+    "NOBODY",
     "NO_TWIN",
     "OK",
     "RATE",
+    "STAYED",
     "UNRUN",
     "Anew",
     "Answers",
@@ -93,6 +125,8 @@ __all__ = [
     "Law",
     "Log",
     "MetricLaw",
+    "More",
+    "Next",
     "Outcome",
     "Outcomes",
     "OutputMetric",
@@ -104,6 +138,7 @@ __all__ = [
     "RaterPool",
     "RatingLaw",
     "Seen",
+    "Speeds",
     "Stops",
     "Streams",
     "Summary",

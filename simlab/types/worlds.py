@@ -10,6 +10,7 @@ import numpy as np
 
 from simlab.types.arrays import Array, Floats, Ints
 from simlab.types.davidson import Davidson
+from simlab.types.speeds import Speeds
 
 RATE, COMPARE, JUDGE = "rate", "compare", "judge"
 """Questions that are built in: give a rating, compare two outputs, judge one output."""
@@ -130,7 +131,8 @@ class World:
     `answers[question]` is the law of the answers to a question; `truth[system]` is None where nobody knows it, or where
     it follows from the law. `metric` is what an automatic metric says: scores `[system, item]`, a `MetricLaw`, an
     `OutputMetric`; None without one. `again` draws other raters (new people in the same seats), other documents (from
-    the same law), or both, for the same systems; None where that cannot be, as with a recorded table.
+    the same law), or both, for the same systems; None where that cannot be, as with a recorded table. `speeds` says how
+    fast people work who could be asked, None where nobody knows.
     """
 
     frame: Frame
@@ -138,6 +140,7 @@ class World:
     truth: Floats | None = None
     metric: Any = None
     again: Callable[[Anew], World] | None = None
+    speeds: Speeds | None = None
 
     def answering(self, question: str, law: Law) -> World:
         """Return the world with another law of the answers to a question."""

@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 import yaml
+from accounted_outcomes import accounted
 from places import places
 from rated_tables import from_totals
 from scipy.special import ndtri
@@ -510,7 +511,15 @@ def stopped_outcomes() -> dict[str, np.ndarray]:
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
+@functools.cache
+def accounted_outcomes() -> dict[str, np.ndarray]:
+    """Add to studies of ratings what those with a clock and a budget know."""
+    taken = accounted(worlds=2, studies=6)
+    return {**taken, **outcomes(), **{name: taken[name] for name in ("ratings_used", "cost")}}
+
+
 FAMILIES = {
+    "accounted": accounted_outcomes,
     "stopped": stopped_outcomes,
     "ratings": outcomes,
     "preferences": compared_outcomes,

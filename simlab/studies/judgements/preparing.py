@@ -12,6 +12,7 @@ from simlab.analysis.means.intervals import RESAMPLED, Kind
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
 from simlab.parts import bind, chosen
+from simlab.studies.money import accounted
 from simlab.types import Estimates, Followed, Judged, Stops
 
 DEFAULT_LEVEL = 0.05
@@ -50,6 +51,7 @@ class Prepared(NamedTuple):
     by_row: bool = False
     section: Mapping[str, Any] = {}
     plugins: Sequence[str] = ()
+    accounted: bool = False
 
     def estimate_at(self, level: float) -> Callable[[np.random.Generator, Judged], Estimates]:
         """Bind the estimator with intervals of another level."""
@@ -78,6 +80,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         by_row=any(chosen(estimator, part, plugins) for part in BY_ROW) and estimator["interval"] not in RESAMPLED,
         section=estimator,
         plugins=plugins,
+        accounted=accounted(config),
     )
 
 

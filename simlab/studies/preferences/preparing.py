@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from simlab.parts import bind
+from simlab.studies.money import accounted
 from simlab.studies.preferences.outcomes import n_rounds
 from simlab.types import Array, Evidence, Floats, Verdicts
 
@@ -21,6 +22,7 @@ class Prepared(NamedTuple):
     level: float
     rounds: int
     on_test_set: bool
+    accounted: bool = False
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -35,6 +37,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         level=config["decision"]["level"],
         rounds=n_rounds(config),
         on_test_set=config["decision"].get("estimand") == "test_set",
+        accounted=accounted(config),
     )
 
 

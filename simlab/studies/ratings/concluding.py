@@ -11,6 +11,7 @@ from simlab.analysis.means.metric_correction import corrected
 from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.formulas import differences, normalized_entropy, passes
+from simlab.studies.money import account
 from simlab.studies.possible import probabilities, rule_of, within, worst
 from simlab.studies.ratings.preparing import Prepared
 from simlab.studies.ratings.watching import claimed
@@ -21,7 +22,7 @@ from simlab.types import Array, Collected, Floats, ImpossibleValue, Ints, Rated,
 def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Return the outcomes of campaigns, `[campaign, ...]`."""
     outcomes = [_conclude(prepared, collected) for collected in campaigns]
-    return {name: np.stack([outcome[name] for outcome in outcomes]) for name in outcomes[0]}
+    return {name: np.stack([outcome[name] for outcome in outcomes]) for name in outcomes[0]} | account(campaigns)
 
 
 def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:

@@ -8,6 +8,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.studies.kind import Kind
+from simlab.studies.money import Money
 from simlab.studies.ratings.appraising import appraise, blank, truth
 from simlab.studies.ratings.checking import check
 from simlab.studies.ratings.collecting import collect, document_set, draw, lay
@@ -31,10 +32,10 @@ class Design(TypedDict):
     min_documents: Count
 
 
-class Budget(TypedDict):
+class Budget(Money):
     """Keys of what ratings cost."""
 
-    price_per_rating: Price
+    price_per_metric_call: Price | None
 
 
 class Decision(TypedDict):

@@ -14,6 +14,7 @@ from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
 from simlab.analysis.significance import permutation, permuted
 from simlab.parts import bind, chosen, data_of
+from simlab.studies.money import accounted
 from simlab.types import Array, Arrived, Claims, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
@@ -42,6 +43,7 @@ class Prepared(NamedTuple):
     family: Callable[[np.random.Generator, Rated], Family] | None = None
     multiplicity: Multiplicity = "none"
     claim: Callable[[Arrived], Claims] | None = None
+    accounted: bool = False
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -60,6 +62,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         level=config["decision"]["level"],
         claim=bind(config["decision"], plugins) if "_target_" in config["decision"] else None,
         price_per_rating=config["budget"]["price_per_rating"],
+        accounted=accounted(config),
     )
 
 

@@ -1,0 +1,124 @@
+"""Read from a table how long people worked: the time between the ends of their answers, login by login."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from simlab.types import Floats, Ints
+
+CUTS = (30.0, 300.0, 1800.0)
+"""Where a gap between two answers is cut, in seconds: nobody can tell from a log whether somebody thought or had left,
+and the total depends on it, so that it is shown at three cuts."""
+CUT = 300.0
+"""The cut that speeds are learnt under unless another is asked for, in seconds."""
+MOST_SECONDS = 1e9
+"""No gap is longer: it keeps sums finite where a table has times of no known century."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Hold how long answers took, flat: one entry per answer of which it can be told, login by login, in order.
+
+    All that was handed in counts: control items, practice and repeated answers take time as well. `login[k]`;
+    `person[login]` is an index of `person_names`; `gap[k]` are seconds since the answer before in that login had ended,
+    as long as they were (`rule` "ends"; the first answer of a login has no entry), or what the table says that the
+    answer took ("durations": it has no ends). `screen[k]` numbers answers that were given in a row about one output.
+    """
+
+    login: Ints
+    person: Ints
+    gap: Floats
+    screen: Ints
+    login_names: tuple[str, ...]
+    person_names: tuple[str, ...]
+    rule: Literal["ends", "durations"]
+
+    def seconds(self, cut: float) -> Floats:
+        """Return what each answer took, gaps cut at so many seconds."""
+        return np.minimum(self.gap, cut)
+
+    def hours(self, cut: float) -> float:
+        """Return the hours of all people together, gaps cut at so many seconds."""
+        return float(self.seconds(cut).sum()) / 3600
+
+
+def times_of(
+    logins: Sequence[str],
+    ends: Iterable[float],
+    seconds: Iterable[float],
+    outputs: Sequence[Hashable],
+    who: Mapping[str, str],
+    order: Sequence[int] | None = None,
+) -> Times | None:
+    """Take times from ends where most answers have one, else from durations; None where a table has neither."""
+    ended = np.fromiter(ends, float, len(logins))
+    if np.isfinite(ended).sum() * 2 > len(logins):
+        return of_ends(logins, ended, outputs, who, order)
+    return of_durations(logins, seconds, outputs, who)
+
+
+def of_ends(
+    logins: Sequence[str],
+    ends: Iterable[float],
+    outputs: Sequence[Hashable],
+    who: Mapping[str, str],
+    order: Sequence[int] | None = None,
+) -> Times | None:
+    """Take the time between two ends in a row within a login; None where no login has two ends.
+
+    `who` says which person a login is (itself, where it does not say). Answers that ended at once are in the order of
+    `order`, else in that of the table; NaN is an end that nobody knows.
+    """
+    ended = np.fromiter(ends, float, len(logins))
+    number = np.unique(np.array(logins, str), return_inverse=True)[1]
+    turn = np.arange(len(logins)) if order is None else np.asarray(order)
+    in_order = np.lexsort((turn, ended, number))
+    in_order = in_order[np.isfinite(ended[in_order])]
+    same = np.diff(number[in_order]) == 0
+    if not same.any():
+        return None
+    with np.errstate(over="ignore"):
+        gap = np.minimum(np.diff(ended[in_order])[same], MOST_SECONDS)
+    return _times([(logins[k], outputs[k]) for k in in_order[1:][same].tolist()], gap, who, "ends")
+
+
+def of_durations(
+    logins: Sequence[str], seconds: Iterable[float], outputs: Sequence[Hashable], who: Mapping[str, str]
+) -> Times | None:
+    """Take answers to be as long as the table says, in its order; None where no answer took any time.
+
+    Somebody who took no time for anything was not timed, and has no entry.
+    """
+    spent = np.fromiter(seconds, float, len(logins))
+    timed = {logins[k] for k in np.flatnonzero(np.isfinite(spent) & (spent > 0)).tolist()}
+    kept = [k for k in np.flatnonzero(np.isfinite(spent) & (spent >= 0)).tolist() if logins[k] in timed]
+    if not kept:
+        return None
+    kept.sort(key=lambda k: logins[k])
+    gap = np.minimum(spent[kept], MOST_SECONDS)
+    return _times([(logins[k], outputs[k]) for k in kept], gap, who, "durations")
+
+
+def _times(
+    answers: Sequence[tuple[str, Hashable]], gap: Floats, who: Mapping[str, str], rule: Literal["ends", "durations"]
+) -> Times:
+    """Number logins, people and screens; entries come login by login."""
+    logins = tuple(sorted({login for login, _ in answers}))
+    people = tuple(sorted({who.get(login, login) for login in logins}))
+    number = {login: k for k, login in enumerate(logins)}
+    place = {name: k for k, name in enumerate(people)}
+    new = np.array([True, *(one != other for one, other in pairwise(answers))])
+    return Times(
+        np.array([number[login] for login, _ in answers], np.int64),
+        np.array([place[who.get(login, login)] for login in logins], np.int64),
+        gap,
+        np.cumsum(new) - 1,
+        logins,
+        people,
+        rule,
+    )

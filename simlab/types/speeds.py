@@ -1,0 +1,20 @@
+"""Name how fast people work."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Speeds(NamedTuple):
+    """Hold how fast the people are whom a world could ask; one draw of what a pilot knows of them.
+
+    `seconds_per_answer` is the mean over people, days and screens; `rater_sd`, `login_sd` and `screen_sd` are standard
+    deviations of the logarithm: between people, between the logins (goes) of one, and between the screens of one login
+    (a screen is one output with all its segments). Seconds are of work: gaps were cut at `cut` seconds.
+    """
+
+    seconds_per_answer: float
+    rater_sd: float
+    login_sd: float
+    screen_sd: float
+    cut: float
