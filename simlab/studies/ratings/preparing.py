@@ -14,8 +14,9 @@ from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
 from simlab.analysis.significance import permutation, permuted
 from simlab.parts import bind, chosen, data_of
+from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import accounted
-from simlab.types import Array, Arrived, Claims, Rated, Seen
+from simlab.types import RATE, Array, Arrived, Claims, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
     permutation: permuted,
@@ -44,6 +45,7 @@ class Prepared(NamedTuple):
     multiplicity: Multiplicity = "none"
     claim: Callable[[Arrived], Claims] | None = None
     accounted: bool = False
+    clock: Clock | None = None
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -63,6 +65,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         claim=bind(config["decision"], plugins) if "_target_" in config["decision"] else None,
         price_per_rating=config["budget"]["price_per_rating"],
         accounted=accounted(config),
+        clock=clock_of(config, RATE),
     )
 
 
