@@ -13,10 +13,11 @@ from simlab.studies.ratings.appraising import appraise, blank, truth
 from simlab.studies.ratings.checking import check
 from simlab.studies.ratings.collecting import collect, document_set, draw, lay
 from simlab.studies.ratings.concluding import conclude
+from simlab.studies.ratings.covering import covers
 from simlab.studies.ratings.footprint import footprint
 from simlab.studies.ratings.outcomes import OUTCOMES
 from simlab.studies.ratings.preparing import prepare, same_layout
-from simlab.types import RATE, Outputs, RatedWorld
+from simlab.types import RATE, Claims, Outputs, RatedWorld
 from simlab.types.bounds import Count, Price
 
 
@@ -50,7 +51,7 @@ KIND = Kind(
     question=RATE,
     groups=frozenset({"design.grouping", "analysis.normalization", "analysis.test"}),
     sections={"design": Design, "budget": Budget, "decision": Decision},
-    parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": ()},
+    parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": (Claims,)},
     brings={"recorded": "recorded", "fitted": "fitted"},
     # On a scale raters speak of its unit.
     suits={name: name for name in ("gaussian", "ordinal", "binary", "esa", "summaries", "answers", "english_chinese")},
@@ -66,6 +67,7 @@ KIND = Kind(
     blank=blank,
     document_set=document_set,
     same_layout=same_layout,
+    covers=covers,
     footprint=footprint,
     # The noise of one study is large, so that one is carried out after the other.
     batch=1,
