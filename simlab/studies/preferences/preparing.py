@@ -6,13 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from simlab.parts import bind
+from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import accounted
 from simlab.studies.preferences.outcomes import n_rounds
 from simlab.types import Array, Evidence, Floats, Verdicts
 
 
 class Prepared(NamedTuple):
-    """Hold what a cell asks: its protocol and budget, the bound rules, and whether they ask about the test set."""
+    """Hold what a cell asks: its protocol and budget, the bound rules, and whether they ask about the test set.
+
+    `clock` says how people work (None: nothing takes time).
+    """
 
     seed: int
     design: Mapping[str, Any]
@@ -23,6 +27,7 @@ class Prepared(NamedTuple):
     rounds: int
     on_test_set: bool
     accounted: bool = False
+    clock: Clock | None = None
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -38,6 +43,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         rounds=n_rounds(config),
         on_test_set=config["decision"].get("estimand") == "test_set",
         accounted=accounted(config),
+        clock=clock_of(config),
     )
 
 
