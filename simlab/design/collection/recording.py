@@ -11,7 +11,7 @@ from simlab.design.collection.floor import Floor, Rules, Stint
 from simlab.design.collection.people import Person
 from simlab.design.collection.piles import Piles
 from simlab.design.collection.shifts import moments
-from simlab.types import CONTROL, DROPPED_OUT, EXCLUDED, FAILED_CONTROLS, HANDED_IN, Ints, Log
+from simlab.types import CONTROL, DROPPED_OUT, EXCLUDED, FAILED_CONTROLS, HANDED_IN, Bools, Floats, Ints, Log
 
 SECONDS = 3600.0
 

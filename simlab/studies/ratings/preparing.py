@@ -14,8 +14,9 @@ from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
 from simlab.analysis.significance import permutation, permuted
 from simlab.parts import bind, chosen, data_of
+from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import accounted
-from simlab.types import Array, Rated, Seen
+from simlab.types import RATE, Array, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
     permutation: permuted,
@@ -43,6 +44,7 @@ class Prepared(NamedTuple):
     family: Callable[[np.random.Generator, Rated], Family] | None = None
     multiplicity: Multiplicity = "none"
     accounted: bool = False
+    clock: Clock | None = None
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -61,6 +63,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         level=config["decision"]["level"],
         price_per_rating=config["budget"]["price_per_rating"],
         accounted=accounted(config),
+        clock=clock_of(config, RATE),
     )
 
 
