@@ -32,6 +32,7 @@ from simlab.types import (
     Bools,
     Chances,
     Floats,
+    Hears,
     Ints,
     Log,
     More,
@@ -119,6 +120,7 @@ def carry_out(
     seats: int | None,
     n_systems: int,
     more: More | None = None,
+    hears: Hears | None = None,
     choose: Next | None = None,
     strangers: bool = True,
 ) -> Carried:
@@ -132,6 +134,7 @@ def carry_out(
         seats=seats,
         deadline=clock.deadline,
         more=None if more is None else planned.more,
+        hears=hears,
         choose=choose,
         strangers=strangers,
         weekday=clock.weekday,

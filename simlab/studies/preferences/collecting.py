@@ -170,11 +170,11 @@ def _on_a_clock(
     as_said = backstage._replace(test_set=heard(backstage.test_set, backstage.order, came.said))
     collected = _collected(prepared, world, as_said, annotations, came.end, said, place)
     seen = collected.seen
-    by, at = (of[seen.unit, seen.order] for of in (came.person, came.at))
+    where = seen.unit, seen.order
     return replace(
         collected,
-        seen=replace(seen, at=at),
-        known={**collected.known, "log": came.carried.log, "person": by},
+        seen=replace(seen, at=came.at[where]),
+        known={**collected.known, "log": came.carried.log, "person": came.person[where]},
         paid=came.paid(order, len(seen.value), said.stop),
     )
 

@@ -9,7 +9,7 @@ from simlab.parts import bind
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import accounted
 from simlab.studies.preferences.outcomes import n_rounds
-from simlab.types import Array, Evidence, Floats, Verdicts
+from simlab.types import COMPARE, Array, Evidence, Floats, Verdicts
 
 
 class Prepared(NamedTuple):
@@ -43,7 +43,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         rounds=n_rounds(config),
         on_test_set=config["decision"].get("estimand") == "test_set",
         accounted=accounted(config),
-        clock=clock_of(config),
+        clock=clock_of(config, COMPARE),
     )
 
 

@@ -21,8 +21,10 @@ Stops = Callable[[Array, Ints], Bools]
 
 
 class Order(NamedTuple):
-    """Hold what is asked for: the outcomes `would[pair, k]` in the order in which outputs are asked about (negative:
-    they cannot be compared), how many until each look, and in which order pairs are served.
+    """Hold what is asked for: outcomes `would[pair, k]` in the order in which outputs are asked about.
+
+    They are negative where outputs cannot be compared; `looks[look]` are asked about until a look, and pairs are served
+    in the order of `pairs`.
     """
 
     would: Array
@@ -31,8 +33,9 @@ class Order(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """Hold a campaign that was carried out: what was said, `[pair, k]`, by whom and at which hour (-1 and NaN: nothing
-    came), and the last look of each pair.
+    """Hold a campaign that was carried out: what was said, `[pair, k]`, and the last look of each pair.
+
+    By whom, and at which hour: -1 and NaN where nothing came in time.
     """
 
     said: Array
