@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,10 +12,12 @@ from simlab.design.following import Places, places_of
 from simlab.design.protocol import gather, last_looks, looks, order_items
 from simlab.rng import stream
 from simlab.studies.clocked import Clock
+from simlab.studies.money import bill
 from simlab.studies.possible import NO_NUMBER, are_codes
 from simlab.studies.preferences.evidence import Said, decided, decided_in_the_end, joined
 from simlab.studies.preferences.preparing import Prepared
 from simlab.studies.preferences.rule import Rule, heard
+from simlab.studies.preferences.spending import accounts, most_annotations
 from simlab.studies.preferences.timing import Order, timed
 from simlab.types import (
     COMPARE,
@@ -108,12 +110,18 @@ def collect(
             Campaign(_on_a_clock(prepared, prepared.clock, world, b, of, place), b)
             for b, of, place in zip(backstage, rules, places, strict=True)
         ]
-    end = _play(prepared, places, verdicts, evidence).reshape(len(places), -1)
+    end = _play(prepared, world, places, verdicts, evidence).reshape(len(places), -1)
     said = decided_in_the_end(prepared, evidence, verdicts, end.ravel())
+    stop = np.take_along_axis(verdicts.stop, end.reshape(-1, 1), axis=1).reshape(end.shape)
+    paid = accounts(prepared, world.frame.n_systems, evidence, stop, end)
     return [
-        Campaign(_collected(prepared, world, b, annotations, end[k], said.of(k, len(places)), place), b)
+        Campaign(_paid(_collected(prepared, world, b, annotations, end[k], said.of(k, len(places)), place), paid[k]), b)
         for k, (b, place) in enumerate(zip(backstage, places, strict=True))
     ]
+
+
+def _paid(collected: Collected, account: Mapping[str, float]) -> Collected:
+    return replace(collected, paid={**collected.paid, **account}) if account else collected
 
 
 def _where(world: World, test_set: TestSet) -> Places:
@@ -137,13 +145,13 @@ def _order(prepared: Prepared, world: World, test_set: TestSet, place: Place) ->
     return order_items(rng, test_set.human, shared=prepared.design["shared_order"], document=document)
 
 
-def _play(prepared: Prepared, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence) -> Ints:
+def _play(prepared: Prepared, world: World, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence) -> Ints:
     """Find the last look of each row under the budget."""
     n_pairs = len(evidence.human) // len(places)
     order = np.stack([_pair_order(prepared, place, n_pairs) for place in places])
     cost = np.diff(evidence.human.sum(-1), axis=1, prepend=0).reshape(len(places), n_pairs, -1)
     stop = verdicts.stop.reshape(cost.shape)
-    return last_looks(stop, cost, prepared.budget["annotations"], order)
+    return last_looks(stop, cost, most_annotations(prepared, world.frame.n_systems), order)
 
 
 def _pair_order(prepared: Prepared, place: Place, n_pairs: int) -> Ints:
@@ -191,7 +199,7 @@ def _collected(
         seen=seen,
         metric=backstage.test_set.metric,
         known={"rounds": end, "said": said} | _told(_where(world, backstage.test_set)),
-        paid={"ratings": len(seen.value), "cost": len(seen.value) * float(prepared.budget["price_per_rating"])},
+        paid={"ratings": len(seen.value), "cost": bill(prepared.prices, answers=len(seen.value))},
         streams=Streams(prepared.seed, place.of_study),
     )
 

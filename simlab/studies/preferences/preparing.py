@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from simlab.parts import bind
 from simlab.studies.clocked import Clock, clock_of
-from simlab.studies.money import accounted
+from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.studies.preferences.outcomes import n_rounds
 from simlab.types import COMPARE, Array, Evidence, Floats, Verdicts
 
@@ -26,8 +26,10 @@ class Prepared(NamedTuple):
     level: float
     rounds: int
     on_test_set: bool
+    prices: Prices = Prices(0.0)
     accounted: bool = False
     clock: Clock | None = None
+    cuts: bool = False
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -42,8 +44,10 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         level=config["decision"]["level"],
         rounds=n_rounds(config),
         on_test_set=config["decision"].get("estimand") == "test_set",
+        prices=prices_of(config["budget"], COMPARE),
         accounted=accounted(config),
         clock=clock_of(config, COMPARE),
+        cuts=accounted(config) and not on_a_clock(config),
     )
 
 

@@ -15,7 +15,7 @@ from simlab.analysis.raters.flips import flipped, rater_flips
 from simlab.analysis.significance import permutation, permuted
 from simlab.parts import bind, chosen, data_of
 from simlab.studies.clocked import Clock, clock_of
-from simlab.studies.money import accounted
+from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.types import RATE, Array, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
@@ -29,6 +29,8 @@ FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
 class Prepared(NamedTuple):
     """Hold what a cell asks: its design, the bound parts, and what it costs.
 
+    `cuts`: the design is cut to what the money pays; on a clock the money ends the campaign instead.
+
     The test is handed the ratings if `reads_ratings`, else documents' totals. `family` is what max-T asks; only tests
     by flips have it.
     """
@@ -39,12 +41,14 @@ class Prepared(NamedTuple):
     normalise: Callable[[Seen], Seen]
     test: Callable[[np.random.Generator, Any], Array]
     level: float
-    price_per_rating: float
+    prices: Prices
     reads_ratings: bool = False
     family: Callable[[np.random.Generator, Rated], Family] | None = None
     multiplicity: Multiplicity = "none"
+    budget: Mapping[str, Any] = {}
     accounted: bool = False
     clock: Clock | None = None
+    cuts: bool = False
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -61,9 +65,11 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         family=_family(config["analysis"]["test"], plugins),
         multiplicity=config["decision"].get("multiplicity", "none"),
         level=config["decision"]["level"],
-        price_per_rating=config["budget"]["price_per_rating"],
+        prices=prices_of(config["budget"], RATE),
+        budget=config["budget"],
         accounted=accounted(config),
         clock=clock_of(config, RATE),
+        cuts=accounted(config) and not on_a_clock(config),
     )
 
 
@@ -75,4 +81,7 @@ def _family(section: Mapping[str, Any], plugins: Sequence[str]) -> Callable[...,
 
 def same_layout(prepared: Prepared) -> str:
     """Write down what decides who can be asked about what."""
-    return json.dumps([prepared.design["grouping"], prepared.design["ratings_per_item"]])
+    asked = [prepared.design["grouping"], prepared.design["ratings_per_item"]]
+    # Money may lower the ratings per item, and with fewer documents it lowers them less.
+    cut = [*prepared.prices, dict(prepared.budget), prepared.design.get("min_documents")] if prepared.cuts else []
+    return json.dumps([*asked, *cut])
