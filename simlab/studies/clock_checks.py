@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 
-from simlab.types import Bools, InputError, Ints, Log, More, Tasks
+from simlab.types import CONTROL, HANDED_IN, Bools, Floats, InputError, Ints, Log, More, Tasks
+
+FLAT = ("task", "part", "person", "began", "ended", "seconds", "on_task", "lapsed", "fate")
+"""The columns of a log that have one entry per answer."""
 
 MOST_ANSWERS = 5_000_000
 """A campaign that asks for more than this asks for ever."""
@@ -46,10 +49,19 @@ class Planned:
         return np.concatenate([tasks.seat for tasks in self._tasks])
 
     @property
-    def ready(self) -> np.ndarray:
-        """Return the hour before which each task cannot be begun."""
-        zeros = (np.zeros(len(tasks.size)) if tasks.ready is None else tasks.ready for tasks in self._tasks)
-        return np.concatenate(list(zeros))
+    def ready(self) -> Floats | None:
+        """Return the hour before which each task cannot be begun; None: there is none."""
+        if all(tasks.ready is None for tasks in self._tasks):
+            return None
+        return np.concatenate([np.zeros(len(t.size)) if t.ready is None else t.ready for t in self._tasks])
+
+    def crowded(self, task: Ints, person: Ints) -> bool:
+        """Tell whether somebody does two tasks that are for different people; each task once for each person."""
+        if all(tasks.apart is None for tasks in self._tasks):
+            return False
+        apart = np.concatenate([np.full(len(t.size), -1) if t.apart is None else t.apart for t in self._tasks])[task]
+        held = np.column_stack([apart, person])[apart >= 0]
+        return len(np.unique(held, axis=0)) < len(held)
 
     def number(self, log: Log, which: Bools) -> Ints:
         """Number some answers of a log: all that was asked for, one task after the other."""
@@ -72,64 +84,48 @@ class Planned:
 def refuse_misfit(name: str, log: Log, planned: Planned, deadline: float | None) -> None:
     """Raise InputError where a log says what cannot have happened."""
     for wrong, said in _misfits(log, planned, deadline):
-        if wrong():
+        if wrong:
             raise InputError(f"design.collection={name} gives a log in which {said}; mend the part")
 
 
-def _misfits(log: Log, planned: Planned, deadline: float | None) -> list[tuple[Callable[[], bool], str]]:
-    size, seat = planned.size, planned.seat
-    answers = log.task >= 0
-    came = answers & (log.fate == 0)
-    return [
-        (
-            lambda: (
-                len(
-                    {
-                        len(getattr(log, name))
-                        for name in ("task", "part", "person", "began", "ended", "seconds", "on_task", "lapsed", "fate")
-                    }
-                )
-                > 1
-            ),
-            "columns are of different lengths",
-        ),
-        (
-            lambda: bool(len(log.task)) and not (log.task.min() >= -1 and log.task.max() < len(size)),
-            "somebody does a task that there is not",
-        ),
-        (
-            lambda: bool(len(log.person)) and not (log.person.min() >= 0 and log.person.max() < len(log.seat)),
-            "somebody works who is not among its people",
-        ),
-        (
-            lambda: bool(((log.part < 0) | (log.part >= np.append(size, 1)[log.task])).any()),
-            "a task has more answers than it asks for",
-        ),
-        (lambda: not bool(np.isfinite(log.ended).all() and np.isfinite(log.began).all()), "hours are no numbers"),
-        (lambda: bool((log.ended < log.began - ROUNDING).any()), "an answer ends before it begins"),
-        (
-            lambda: bool((log.seconds < 0).any() or not np.isfinite(log.seconds).all()),
-            "an answer takes less than no time",
-        ),
-        (lambda: bool((np.diff(log.ended) < 0).any()), "answers are not in the order in which they ended"),
-        (lambda: bool((log.began < log.arrived[log.person] - ROUNDING).any()), "somebody works before they come"),
-        (lambda: bool((log.ended > log.left[log.person] + ROUNDING).any()), "somebody works after they have left"),
-        (
-            lambda: deadline is not None and len(log.ended) > 0 and log.ended[-1] > deadline + ROUNDING,
-            "somebody works after the deadline",
-        ),
-        (
-            lambda: bool((log.began[answers] < planned.ready[log.task[answers]] - ROUNDING).any()),
-            "a task is begun before it is ready",
-        ),
-        (lambda: bool((np.bincount(planned.number(log, came), minlength=1) > 1).any()), "the same answer comes twice"),
-        (
-            lambda: bool(
-                (
-                    planned.barred(log.task[answers], log.seat[log.person[answers]])
-                    & (log.seat[log.person[answers]] != seat[log.task[answers]])
-                ).any()
-            ),
-            "somebody does a task that they may not do",
-        ),
-    ]
+def _misfits(log: Log, planned: Planned, deadline: float | None) -> Iterator[tuple[bool, str]]:
+    """List what would be wrong, each after what it takes for granted."""
+    n, size = len(log.task), planned.size
+    yield any(len(getattr(log, column)) != n for column in FLAT), "columns are of different lengths"
+    if not n:
+        return
+    task, part, person = log.task, log.part, log.person
+    yield task.min() < CONTROL or task.max() >= len(size), "somebody does a task that there is not"
+    yield person.min() < 0 or person.max() >= len(log.seat), "somebody works who is not among its people"
+    of_task = np.append(size, 1)[task]
+    yield bool(((part < 0) | (part >= of_task)).any()), "a task has more answers than it asks for"
+    times = (log.began, log.ended, log.seconds)
+    yield not all(np.isfinite(column).all() for column in times), "hours are no numbers"
+    yield bool((log.seconds < 0).any()), "an answer takes less than no time"
+    yield bool((log.ended < log.began - ROUNDING).any()), "an answer ends before it begins"
+    yield bool((np.diff(log.ended) < 0).any()), "answers are not in the order in which they ended"
+    # Of what everybody did first and last, the rest follows.
+    first, last = np.full(len(log.seat), np.inf), np.full(len(log.seat), -np.inf)
+    np.minimum.at(first, person, log.began)
+    last[person] = log.ended
+    yield bool((first < log.arrived - ROUNDING).any()), "somebody works before they come"
+    yield bool((last > log.left + ROUNDING).any()), "somebody works after they have left"
+    yield deadline is not None and bool(log.ended[-1] > deadline + ROUNDING), "somebody works after the deadline"
+    answers = task >= 0
+    came = planned.number(log, answers & (log.fate == HANDED_IN))
+    yield bool((np.bincount(came, minlength=1) > 1).any()), "the same answer comes twice"
+    yield from _misdealt(log, planned, answers)
+
+
+def _misdealt(log: Log, planned: Planned, answers: Bools) -> Iterator[tuple[bool, str]]:
+    # Each task once for each person.
+    n = len(log.seat)
+    pairs = np.flatnonzero(np.bincount(log.task[answers] * n + log.person[answers]))
+    task, person = np.divmod(pairs, n)
+    seat = log.seat[person]
+    barred = planned.barred(task, seat) & (planned.seat[task] != seat)
+    yield bool(barred.any()), "somebody does a task that they may not do"
+    yield planned.crowded(task, person), "the same person does tasks that are for different people"
+    if planned.ready is not None:
+        early = log.began[answers] < planned.ready[log.task[answers]] - ROUNDING
+        yield bool(early.any()), "a task is begun before it is ready"

@@ -19,7 +19,7 @@ import numpy as np
 
 from simlab.parts import bind, name_of
 from simlab.rng import stream
-from simlab.studies.clock_checks import Planned, refuse_misfit
+from simlab.studies.clock_checks import FLAT, Planned, refuse_misfit
 from simlab.studies.money import NAN, Prices, bill, deadline_hours, limit, on_a_clock, prices_of, settled, start_of
 from simlab.types import (
     ALL_CAME,
@@ -178,17 +178,13 @@ def _until(log: Log, kept: Ints, end: float) -> Log:
     return replace(log, **flat, fate=fate[kept], left=left, why=why, arrived=arrived)
 
 
-FLAT = ("task", "part", "person", "began", "ended", "seconds", "on_task", "lapsed", "fate")
-
-
 def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None) -> Carried:
     answers = log.task >= 0
     came = answers & (log.fate == HANDED_IN)
     state = np.zeros(planned.n_answers, np.int8)
     state[planned.number(log, answers & ~came)] = 1
     state[planned.number(log, came)] = 2
-    n_open = int(np.count_nonzero(state == 0)) + int(np.count_nonzero(state == 1))
-    ended_by, end = _ending(clock, log, ran_out, all_came=not n_open)
+    ended_by, end = _ending(clock, log, ran_out, all_came=bool((state == 2).all()))
     on_board = log.arrived <= end
     handed = log.fate != DROPPED_OUT
     paid = bill(

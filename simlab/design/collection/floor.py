@@ -96,7 +96,7 @@ class Floor:
         env, piles, shifts = self.env, self._piles, self.rules.shifts
         if person.arrives > env.now:
             yield env.timeout(person.arrives - env.now)
-        person.effort = effort_by(shifts, env.now - person.offset)
+        self._present(person)
         while True:
             job = piles.take(person.number, person.seat, env.now)
             if job is None:
@@ -108,26 +108,33 @@ class Floor:
             if job is None:
                 self._idle.append(env.event())
                 yield self._idle[-1]
-                person.effort = max(person.effort, effort_by(shifts, env.now - person.offset))
+                self._present(person)
             else:
                 stint, until = self._begin(person, job)
                 yield env.timeout(max(until - env.now, 0.0))
                 if self._ended(person, job, stint):
                     return
 
+    def _present(self, person: Person) -> None:
+        """Let the time pass in which somebody had nothing to do."""
+        effort = effort_by(self.rules.shifts, self.env.now - person.offset)
+        if effort > person.effort:
+            person.effort, person.work = effort, moment(self.rules.shifts, effort, ends=False).work
+
     def _begin(self, person: Person, job: Job) -> tuple[Stint, float]:
         """Begin a job; return what comes of it, and the hour at which it ends, or its person leaves."""
         shifts, controls = self.rules.shifts, self.rules.controls
         n = int((person.answers + job.last - job.first) * controls.share) - int(person.answers * controls.share)
-        effort, since = person.effort, moment(shifts, person.effort, ends=False)
+        effort, since = person.effort, person.work
         person.effort += person.pace * (self._piles.takes(job) + n * controls.takes)
         until = moment(shifts, person.effort, ends=True)
         last, leaves = job.last, math.nan
-        if person.worked + until.work - since.work > person.leaves:
-            leaves = effort_of(shifts, since.work + person.leaves - person.worked)
+        if person.worked + until.work - since > person.leaves:
+            leaves = effort_of(shifts, since + person.leaves - person.worked)
             last = min(self._piles.within(job, (leaves - effort) / person.pace), job.last)
             until, n = moment(shifts, leaves, ends=True), 0
-        person.worked += until.work - since.work
+        person.worked += until.work - since
+        person.work = until.work
         person.answers += last - job.first
         failed = self._fail(n, until.rested) if n else 0
         person.failed += failed

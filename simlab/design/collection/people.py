@@ -29,8 +29,8 @@ class Person:
     """Hold somebody who works, hours throughout.
 
     `pace` is what an answer takes them (1 on average), `offset` when their first day begins; `arrives`, and `leaves`
-    after so much work. `effort` is where they stand on the scale of their shifts, `worked` their hours so far,
-    `answers` how many they gave.
+    after so much work. `effort` and `work` are where they stand on the scales of their shifts; they have
+    `worked` so many hours and given so many `answers`.
     """
 
     number: int
@@ -40,6 +40,7 @@ class Person:
     arrives: float
     leaves: float
     effort: float = 0.0
+    work: float = 0.0
     worked: float = 0.0
     answers: int = 0
     failed: int = 0

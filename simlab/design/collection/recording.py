@@ -10,7 +10,7 @@ import numpy as np
 from simlab.design.collection.floor import Floor, Rules, Stint
 from simlab.design.collection.people import Person
 from simlab.design.collection.piles import Piles
-from simlab.design.collection.shifts import moments
+from simlab.design.collection.shifts import SLACK, Shifts, moments
 from simlab.types import CONTROL, DROPPED_OUT, EXCLUDED, FAILED_CONTROLS, HANDED_IN, Bools, Floats, Ints, Log
 
 SECONDS = 3600.0
@@ -35,8 +35,7 @@ def log_of(
     rules = floor.rules
     entries = _entries(floor.stints, people, piles, rules)
     offset = np.array([one.offset for one in people])[entries.person]
-    began, before, rested = moments(rules.shifts, entries.begins, ends=False)
-    ended, worked, _ = moments(rules.shifts, entries.ends, ends=True)
+    began, before, rested, ended, worked = _times(rules.shifts, entries)
     lapsed = rng.random(len(began)) < rules.lapse_rate + rules.lapse_per_hour * rested
     why = np.array([one.why for one in people])
     void = why[entries.person] == FAILED_CONTROLS
@@ -60,6 +59,17 @@ def log_of(
         why=why,
         stopped=floor.stopped,
     )
+
+
+def _times(shifts: Shifts, entries: Entries) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Say of each entry when it was begun (hour, work before, hours since a rest), and when it ended (hour, work)."""
+    ended, worked, rested = moments(shifts, entries.ends, ends=True)
+    # An answer begins when the one before it ends, unless that was the last before a rest, or somebody else's.
+    at_rest = (rested >= shifts.block * (1 - SLACK)) | (np.abs(rested - shifts.last) <= shifts.block * SLACK)
+    anew = np.concatenate([[True], (entries.begins[1:] != entries.ends[:-1]) | at_rest[:-1]])[: len(ended)]
+    began, before, since = (np.concatenate([[0.0], column[:-1]])[: len(ended)] for column in (ended, worked, rested))
+    began[anew], before[anew], since[anew] = moments(shifts, entries.begins[anew], ends=False)
+    return began, before, since, ended, worked
 
 
 def _entries(stints: Sequence[Stint], people: Sequence[Person], piles: Piles, rules: Rules) -> Entries:

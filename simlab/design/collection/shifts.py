@@ -67,12 +67,18 @@ class Moment(NamedTuple):
 
 def moment(shifts: Shifts, effort: float, *, ends: bool) -> Moment:
     """Say when an effort is reached; where that is at a rest, before it (`ends`), or after it."""
-    day, rest = _whole(effort, shifts.effort, ends=ends)
-    block, rest = _whole(rest, shifts.of_block, ends=ends)
+    # Called for each task: written out.
+    days, blocks = effort / shifts.effort, 0
+    day = max(math.ceil(days - SLACK) - 1, 0) if ends else math.floor(days + SLACK)
+    rest = max(effort - day * shifts.effort, 0.0)
+    if shifts.last or shifts.full > 1:
+        share = rest / shifts.of_block
+        blocks = max(math.ceil(share - SLACK) - 1, 0) if ends else math.floor(share + SLACK)
+        rest = max(rest - blocks * shifts.of_block, 0.0)
     within = min(_hours(rest, shifts.drift), shifts.block)
-    n = len(shifts.days)
-    hour = 24.0 * (7 * (day // n) + shifts.days[day % n]) + block * (shifts.block + shifts.pause) + within
-    return Moment(hour, day * shifts.work + block * shifts.block + within, within)
+    week, k = divmod(day, len(shifts.days))
+    hour = 24.0 * (7 * week + shifts.days[k]) + blocks * (shifts.block + shifts.pause) + within
+    return Moment(hour, day * shifts.work + blocks * shifts.block + within, within)
 
 
 def moments(shifts: Shifts, effort: Floats, *, ends: bool) -> tuple[Floats, Floats, Floats]:
@@ -119,12 +125,6 @@ def _effort(hours: float, drift: float) -> float:
 
 def _hours(effort: float, drift: float) -> float:
     return effort if drift == 0 else -math.log1p(-min(drift * effort, ALMOST)) / drift
-
-
-def _whole(amount: float, unit: float, *, ends: bool) -> tuple[int, float]:
-    """Divide into whole units and a rest; what is whole up to rounding ends a unit, or begins the next."""
-    n = max(math.ceil(amount / unit - SLACK) - 1, 0) if ends else math.floor(amount / unit + SLACK)
-    return n, min(max(amount - n * unit, 0.0), unit)
 
 
 def _wholes(amount: Floats, unit: float, *, ends: bool) -> tuple[Array, Array]:

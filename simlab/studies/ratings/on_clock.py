@@ -90,32 +90,32 @@ def collected_on_clock(
 def lay_out(rng: np.random.Generator, table: Table, frame: Frame, asked: Asked) -> Dealt:
     """Make tasks of a deal: each unit once for each of its raters, in random order, its outputs in random order."""
     system, document, k = np.nonzero(asked.slot >= 0)
-    slot = asked.slot[system, document, k]
-    unit = table.groups.unit[system, document]
-    segments = np.bincount(frame.document, minlength=frame.n_documents)
-    starts = np.cumsum(segments) - segments
+    unit, k_most = table.groups.unit[system, document], asked.slot.shape[2]
     # A task is a unit with one of its raters; tasks are numbered at random, and so are the screens of each.
-    number = unit * asked.slot.shape[2] + k
-    named, task = np.unique(number, return_inverse=True)
+    named, task = np.unique(unit * k_most + k, return_inverse=True)
     task = rng.permutation(len(named))[task]
     order = np.lexsort((rng.random(len(task)), task))
-    task, system, document, k, slot = (array[order] for array in (task, system, document, k, slot))
-    sizes = segments[document]
-    screen = np.repeat(np.arange(len(task)), sizes)
-    item = starts[document][screen] + np.arange(len(screen)) - (np.cumsum(sizes) - sizes)[screen]
+    task, system, document, k, unit = (array[order] for array in (task, system, document, k, unit))
+    slot = asked.slot[system, document, k]
+    segments = np.bincount(frame.document, minlength=frame.n_documents)
+    starts, sizes = np.cumsum(segments) - segments, segments[document]
     first = np.flatnonzero(np.diff(task, prepend=-1))
+    screen = np.repeat(np.arange(len(task)), sizes)
     tasks = Tasks(
         size=np.add.reduceat(sizes, first),
         seat=frame.rater[system[first], starts[document[first]], slot[first]],
-        may=_may(table, table.groups.unit[system[first], document[first]]),
-        apart=table.groups.unit[system[first], document[first]] if asked.slot.shape[2] > 1 else None,
+        may=_may(table, unit[first]),
+        apart=unit[first] if k_most > 1 else None,
         screen=screen,
     )
-    system, slot, k = system[screen], slot[screen], k[screen]
-    static = np.lexsort((k, item, system)) if asked.slot.shape[2] > 1 else np.lexsort((item, system))
-    rating = np.empty(len(screen), np.int64)
-    rating[static] = np.arange(len(screen))
-    return Dealt(tasks, system[static], item[static], slot[static], rating)
+    by_item = asked.slot[:, frame.document, :]
+    which = by_item >= 0
+    items, segment = len(frame.document), starts[document] - (np.cumsum(sizes) - sizes)
+    # The number that a rating has without a clock counts those before it, by system, item and rater.
+    place = (system * items + segment)[screen] + np.arange(len(screen))
+    number = (np.cumsum(which) - 1)[place * k_most + k[screen]]
+    static = np.nonzero(which)
+    return Dealt(tasks, static[0], static[1], by_item[static], number)
 
 
 def _may(table: Table, unit: Ints) -> Bools:
@@ -135,28 +135,32 @@ def _revealed(
     """Reveal the ratings that came, in the order of their arrays without a clock; name all who work."""
     size = dealt.tasks.size
     rating = dealt.rating[(np.cumsum(size) - size)[carried.task] + carried.part]
-    order = np.argsort(rating)
-    rating, person, at = rating[order], carried.person[order], carried.at[order]
-    system, item = dealt.system[rating], dealt.item[rating]
-    seat, turn = carried.seat[person], carried.turn[person]
-    slot = _slots(world.frame, item, seat)
-    value, errors = _answers(prepared, world, noise, place, (system, item, slot), turn)
-    whose = lapses(clock, place, person, carried.lapsed[order])
-    frame = world.frame
-    names = frame.rater_names + tuple(
-        f"{frame.rater_names[seat]} ({turn + 1})"
-        for seat, turn in zip(carried.seat[frame.n_raters :], carried.turn[frame.n_raters :], strict=True)
+    came = np.full(len(dealt.rating), -1)
+    came[rating] = np.arange(len(rating))
+    rating = np.flatnonzero(came >= 0)
+    came = came[rating]
+    system, item, person = dealt.system[rating], dealt.item[rating], carried.person[came]
+    slot = _slots(world.frame, system, item, dealt.slot[rating], carried.seat[person])
+    value, errors = _answers(prepared, world, noise, place, (system, item, slot), carried.turn[person])
+    whose = lapses(clock, place, person, carried.lapsed[came])
+    order = _order(system, came)
+    return _names(world.frame, carried), Seen(
+        system, item, person, value[whose], errors[whose], order, carried.at[came]
     )
-    return names, Seen(system, item, person, value[whose], errors[whose], _order(system, at), at)
 
 
-def _slots(frame: Frame, item: Ints, seat: Ints) -> Ints:
-    """Find the slot in which a rater of the pool sits where an item belongs."""
-    bucket = frame.bucket[frame.document]
-    slot = np.zeros((len(frame.rater_names), int(frame.bucket.max()) + 1), np.int64)
-    _, items, slots = np.nonzero(frame.rater >= 0)
-    slot[frame.rater[frame.rater >= 0], bucket[items]] = slots
-    return slot[seat, bucket[item]]
+def _names(frame: Frame, carried: Carried) -> tuple[str, ...]:
+    """Name all who work; who comes in place of somebody has their name, and a number."""
+    newcomers = zip(carried.seat[frame.n_raters :].tolist(), carried.turn[frame.n_raters :].tolist(), strict=True)
+    return frame.rater_names + tuple(f"{frame.rater_names[seat]} ({turn + 1})" for seat, turn in newcomers)
+
+
+def _slots(frame: Frame, system: Ints, item: Ints, slot: Ints, seat: Ints) -> Ints:
+    """Find the slot in which who rated an output sits: that which it was dealt to, or another one."""
+    others = np.flatnonzero(frame.rater[system, item, slot] != seat)
+    slot = slot.copy()
+    slot[others] = (frame.rater[system[others], item[others]] == seat[others, None]).argmax(1)
+    return slot
 
 
 def _answers(
@@ -187,12 +191,15 @@ def _newcomers(seed: int, world: World, place: Place, turn: int) -> World:
     )
 
 
-def _order(unit: Ints, at: Floats) -> Ints:
-    """Count the answers about each unit as they came."""
-    order = np.lexsort((at, unit))
-    place = np.empty(len(unit), np.int64)
-    place[order] = np.arange(len(unit)) - np.searchsorted(unit[order], unit[order])
-    return place
+def _order(unit: Ints, came: Ints) -> Ints:
+    """Count the answers about each unit as they came; `came[k]` counts all of them."""
+    in_time = np.empty(int(came.max(initial=-1)) + 1, np.int16)
+    in_time[came] = unit
+    order = np.argsort(in_time, kind="stable")
+    n = np.bincount(in_time)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - np.repeat(np.cumsum(n) - n, n)
+    return place[came]
 
 
 def refuse_nothing(collected: Collected, totals: Floats, ended_by: str) -> None:
