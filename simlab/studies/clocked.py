@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab.formulas import normalized_entropy
 from simlab.parts import bind, name_of
 from simlab.rng import stream
 from simlab.studies.clock_checks import FLAT, Planned, refuse_misfit
@@ -221,6 +222,11 @@ def _ending(clock: Clock, log: Log, ran_out: float | None, *, all_came: bool) ->
     if log.stopped and clock.deadline is not None:
         return DEADLINE, clock.deadline
     return NOBODY, max(last, float(np.nanmax(log.left, initial=0.0, where=~np.isnan(log.left))))
+
+
+def load_entropy(carried: Carried, person: Ints) -> float:
+    """Say how evenly the answers that count were spread over all people who were there; NaN where there are none."""
+    return normalized_entropy(np.bincount(person, minlength=len(carried.seat))) if len(person) else NAN
 
 
 def _turns(seat: Ints) -> Ints:

@@ -64,7 +64,8 @@ Next = Callable[[int, Ints, float], int]
 class Work:
     """Hold the work of a campaign: its `tasks` at the start, and `more` that follow from what was handed in.
 
-    `more` says what follows from what came, and `hears` what came before that (tasks of one answer); `choose` says who takes what of the tasks that are dealt to nobody (None: first come, first served); `deadline` is
+    `more` says what follows from what came; before it is asked, `hears` takes in what that was, in tasks of one answer.
+    `choose` says who takes what of the tasks that are dealt to nobody (None: first come, first served); `deadline` is
     the hour after which nobody works. `seats` people work at once (None: as many as the clock has); `strangers` says
     whether somebody new may take the seat of one who has left. A campaign starts on a `weekday` (0: Monday) at so many
     hours after midnight, `of_day` (None: when the first shift of that day begins).

@@ -52,9 +52,8 @@ def same(timed: Block, plain: Block) -> None:
 @pytest.mark.parametrize("wait", ["round", "pair"])
 @pytest.mark.parametrize("rule", RULES)
 def test_an_ideal_clock_gives_the_bits_of_no_clock(rule: str, wait: str) -> None:
-    words = (f"decision={rule}", "systems.n_items=60") if rule == "betting" else (f"decision={rule}",)
-    plain = run_block(study(*words), PLACES)
-    same(run_block(study(*words, design__collection=IDEAL, design__wait=wait), PLACES), plain)
+    config = study(f"decision={rule}")
+    same(run_block(study(f"decision={rule}", design__collection=IDEAL, design__wait=wait), PLACES), run_block(config, PLACES))
 
 
 @pytest.mark.parametrize(("rule", "multiplicity"), FAMILIES)

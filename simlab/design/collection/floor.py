@@ -140,14 +140,15 @@ class Floor:
         person.failed += failed
         self.stints.append(Stint(person.number, job.task, job.first, last, effort, leaves, n, failed))
         if self._work.hears is not None:
-            self._lapsed[person.number] = self._lapse(self.stints[-1], job, since.rested)
+            self._lapsed[person.number] = self._lapse(self.stints[-1], job)
         return self.stints[-1], until.hour + person.offset
 
-    def _lapse(self, stint: Stint, job: Job, rested: float) -> bool:
+    def _lapse(self, stint: Stint, job: Job) -> bool:
         """Tell whether somebody who is asked one thing does not look; as the log of the stint will have it."""
-        entries = stint.last - stint.first + stint.controls + (stint.quit == stint.quit and stint.last < job.last)
-        chance = self.rules.lapse_rate + self.rules.lapse_per_hour * rested
-        return bool(entries) and bool(self._lapses.random(entries)[0] < chance)
+        amid = not math.isnan(stint.quit) and stint.last < job.last
+        entries = self._lapses.random(stint.last - stint.first + stint.controls + amid)
+        rested = moment(self.rules.shifts, stint.effort, ends=False).rested
+        return bool((entries[:1] < self.rules.lapse_rate + self.rules.lapse_per_hour * rested).any())
 
     def _fail(self, n: int, rested: float) -> int:
         """Count the control items that somebody fails: who does not look fails, who does may fail all the same."""

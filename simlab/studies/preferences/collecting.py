@@ -18,7 +18,7 @@ from simlab.studies.preferences.evidence import Said, decided, decided_in_the_en
 from simlab.studies.preferences.preparing import Prepared
 from simlab.studies.preferences.rule import Rule, heard
 from simlab.studies.preferences.spending import accounts, most_annotations
-from simlab.studies.preferences.timing import Order, timed
+from simlab.studies.preferences.timing import Order, account, timed
 from simlab.types import (
     COMPARE,
     Array,
@@ -179,11 +179,14 @@ def _on_a_clock(
     collected = _collected(prepared, world, as_said, annotations, came.end, said, place)
     seen = collected.seen
     where = seen.unit, seen.order
+    person, can = came.person[where], int((would >= 0).sum())
+    asked = prepared.budget["annotations"]
+    planned = can if asked is None else min(asked, can)
     return replace(
         collected,
         seen=replace(seen, at=came.at[where]),
-        known={**collected.known, "log": came.carried.log, "person": came.person[where]},
-        paid=came.paid(order, len(seen.value), said.stop),
+        known={**collected.known, "log": came.carried.log, "person": person},
+        paid=account(came.carried, planned, len(person), said.stop, person),
     )
 
 

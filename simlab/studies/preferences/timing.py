@@ -10,7 +10,7 @@ import numpy as np
 from simlab.design.waiting import Rounds
 from simlab.rng import stream
 from simlab.studies.asking import Asking, whole_looks
-from simlab.studies.clocked import Carried, Clock, carry_out
+from simlab.studies.clocked import Carried, Clock, carry_out, load_entropy
 from simlab.studies.hearing import Hearing
 from simlab.studies.money import settled
 from simlab.studies.preferences.preparing import Prepared
@@ -44,10 +44,6 @@ class Timed(NamedTuple):
     end: Ints
     carried: Carried
 
-    def paid(self, order: Order, used: int, stop: Bools) -> dict[str, float]:
-        """Return what `Collected.paid` holds: see `account`."""
-        return account(self.carried, order, self.end, used, stop)
-
 
 def timed(prepared: Prepared, clock: Clock, order: Order, stops: Stops, place: Place, n_systems: int) -> Timed:
     """Follow the protocol as comparisons come, one task each, done by whoever is free.
@@ -75,27 +71,23 @@ def timed(prepared: Prepared, clock: Clock, order: Order, stops: Stops, place: P
     return Timed(hearing.value, person, at, end, carried)
 
 
-def account(carried: Carried, order: Order, end: Ints, used: int, stop: Bools) -> dict[str, float]:
-    """Say what was planned, used, lost and left open, and what ended the campaign.
+def account(carried: Carried, planned: int, used: int, stop: Bools, person: Ints) -> dict[str, float]:
+    """Say what was planned, used, lost and left open, and what ended the campaign; see `Collected.paid`.
 
-    Planned is what a pair that the rule has not ended (`stop[pair]` where it did) may be asked about yet, as far as the
-    budget goes, where the campaign ended before its time; what came of a batch that was not completed is lost.
+    What came of a batch that was not completed is lost, for nobody looks at it. A campaign of which every pair was
+    ended by its rule (`stop[pair]`) is decided, as is one in which rules saved something and nothing ran out; `person`
+    gave each answer that was used.
     """
-    can = order.would >= 0
     unread = len(carried.task) - used
-    ahead, ended_by = 0, carried.ended_by
-    if ended_by == ALL_CAME:
-        ended_by = DECIDED if stop.all() else ALL_CAME
-    else:
-        asked = carried.planned - used
-        beyond = np.arange(can.shape[1]) >= order.looks[end][:, None]
-        ahead = max(int((can & beyond)[~stop].sum()) - asked, 0)
-    account = settled(
-        planned=carried.planned + ahead,
+    ended_by = carried.ended_by
+    if stop.all() or ended_by == ALL_CAME:
+        ended_by = DECIDED if used < planned else ALL_CAME
+    ledger = settled(
+        planned=planned,
         used=used,
         lost=carried.lost + unread,
         ended_by=ended_by,
         hours=carried.hours,
         days=carried.end / 24,
     )
-    return {"ratings": used, "cost": carried.paid, **account}
+    return {"ratings": used, "cost": carried.paid, "load_entropy": load_entropy(carried, person), **ledger}
