@@ -29,6 +29,7 @@ from simlab.commands.flags import (
     Cfg,
     Columns,
     ConfigDir,
+    Cut,
     DryRun,
     Force,
     Form,
@@ -442,6 +443,7 @@ def agreement(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    cut: Cut = 300.0,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
     save: Save = None,
@@ -453,7 +455,7 @@ def agreement(
     from simlab.commands import agreement as raters
 
     told = _told(columns, better, scale, people)
-    _say(lambda form: raters.answer(file, form, plot, told), form, save)
+    _say(lambda form: raters.answer(file, form, plot, told, cut), form, save)
 
 
 @app.command(epilog="Example: simlab fit pilot.csv --out pilot.yaml --report pilot.png")
@@ -472,6 +474,7 @@ def fit(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    cut: Cut = 300.0,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -486,7 +489,7 @@ def fit(
 
     keep = _keeping(save)
     told = _told(columns, better, scale, people)
-    answered = fits.answer(file, told, law, out, report, seed, form)
+    answered = fits.answer(file, told, law, out, report, seed, form, cut)
     unkept = saving.kept(keep, answered.json) if keep else []
     _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 

@@ -1,7 +1,7 @@
 """Name the values that travel between the rooms of simlab: world, collected, concluded."""
 
 from simlab.types.arrays import Array, Bools, Floats, Ints
-from simlab.types.collected import Asked, Campaign, Collected, Followed, Judged, Parts, Rated, Seen, Streams
+from simlab.types.collected import Arrived, Asked, Campaign, Collected, Followed, Judged, Parts, Rated, Seen, Streams
 from simlab.types.collection import (
     ALL_CAME,
     CONTROL,
@@ -30,6 +30,7 @@ from simlab.types.concluded import (
     NO_TWIN,
     OK,
     UNRUN,
+    Claims,
     Contrasts,
     Estimate,
     Estimates,
@@ -95,10 +96,12 @@ __all__ = [
     "Anew",
     "Answers",
     "Array",
+    "Arrived",
     "Asked",
     "Bools",
     "Campaign",
     "Chances",
+    "Claims",
     "Collected",
     "ComparedWorld",
     "Contest",

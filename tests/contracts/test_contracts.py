@@ -30,6 +30,8 @@ from simlab.studies.ratings.collecting import reveal
 from simlab.types import (
     COMPARE,
     RATE,
+    Arrived,
+    Claims,
     ComparedWorld,
     Contest,
     Estimate,
@@ -381,6 +383,20 @@ def test_stopping_rules(section: dict[str, Any]) -> None:
     assert parts.bind(section | {"width": never.high - never.low + 1e-9})(cut) == some
     with pytest.raises(InputError, match=r"decision.batch_size=500 exceeds budget.human_ratings=200"):
         parts.bind(section | {"batch_size": 500})(followed)
+
+
+@pytest.mark.parametrize("section", options_that_return("decision", Claims))
+def test_rules_that_watch_ratings(section: dict[str, Any]) -> None:
+    rng = stream(13)
+    system, item = np.tile(np.arange(4), 30), np.repeat(np.arange(30), 4)
+    value = rng.normal(size=120) + np.array([0.0, 1.0, 4.0, 9.0])[system]
+    arrived = Arrived(item, item % 3, system, value, np.arange(120), 4, False)
+    found = parts.bind(section)(arrived)
+    assert isinstance(found, Claims)
+    assert found.verdict.shape == found.p_value.shape == (6,)
+    assert set(np.unique(found.verdict)) <= {-1, 0}  # the systems are listed from the worst to the best
+    assert found.verdict[-1] == -1
+    assert ((found.p_value >= 0) & (found.p_value <= 1)).all()
 
 
 @pytest.mark.parametrize("section", options("analysis/reference"))

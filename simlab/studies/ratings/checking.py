@@ -44,7 +44,8 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     design = {**config["design"], "documents": documents_paid(prepared, world, table)[0]}
     _check_load_entropy(design, world.frame, table)
     _check_normalization(config["analysis"]["normalization"], world, config.get("plugins", ()))
-    _check_test({**config, "design": {**design, "ratings_per_item": table.slots.shape[2]}}, world.frame)
+    if "_target_" not in config["decision"]:
+        _check_test({**config, "design": {**design, "ratings_per_item": table.slots.shape[2]}}, world.frame)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
 

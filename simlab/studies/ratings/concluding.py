@@ -14,6 +14,7 @@ from simlab.formulas import differences, normalized_entropy, passes
 from simlab.studies.money import account
 from simlab.studies.possible import probabilities, rule_of, within, worst
 from simlab.studies.ratings.preparing import Prepared
+from simlab.studies.ratings.watching import claimed
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Collected, Floats, ImpossibleValue, Ints, Rated, Seen
 
@@ -37,16 +38,21 @@ def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
 
 
 def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Generator) -> dict[str, Array]:
-    """Estimate every system and test every pair; what is significant follows the p-value adjusted for all pairs."""
+    """Estimate every system and test every pair; what is significant follows the p-value adjusted for all pairs.
+
+    A decision rule of its own, which sees the order of ratings, takes the place of the test.
+    """
     scores = scored(prepared, collected)
     total = sealed(_totals(prepared, collected, scores))
+    direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
+    if prepared.claim is not None:
+        return {"estimate": _means(collected, total), **claimed(prepared, collected, scores, direction, rng)}
     whole = prepared.reads_ratings or prepared.multiplicity == "max_t"
     rated = sealed(rated_of(collected, scores, total)) if whole else None
     # The flips of a family are those of the test: the same generator, once more.
     again = deepcopy(rng) if prepared.multiplicity == "max_t" else rng
     p_value = probabilities(prepared.test(rng, rated if prepared.reads_ratings else total), "analysis.test")
     family = _adjusted(prepared, p_value, again, rated)
-    direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
     return {
         "estimate": _means(collected, total),
         "direction": direction,

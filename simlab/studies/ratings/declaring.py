@@ -16,7 +16,7 @@ from simlab.studies.ratings.concluding import conclude
 from simlab.studies.ratings.footprint import footprint
 from simlab.studies.ratings.outcomes import OUTCOMES
 from simlab.studies.ratings.preparing import prepare, same_layout
-from simlab.types import RATE, Outputs, RatedWorld
+from simlab.types import RATE, Claims, Outputs, RatedWorld
 from simlab.types.bounds import Count, Price
 
 
@@ -50,7 +50,7 @@ KIND = Kind(
     question=RATE,
     groups=frozenset({"design.grouping", "analysis.normalization", "analysis.test"}),
     sections={"design": Design, "budget": Budget, "decision": Decision},
-    parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": ()},
+    parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": (Claims,)},
     brings={"recorded": "recorded", "fitted": "fitted"},
     # On a scale raters speak of its unit.
     suits={name: name for name in ("gaussian", "ordinal", "binary", "esa", "summaries", "answers", "english_chinese")},

@@ -16,7 +16,7 @@ from simlab.analysis.significance import permutation, permuted
 from simlab.parts import bind, chosen, data_of
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
-from simlab.types import RATE, Array, Rated, Seen
+from simlab.types import RATE, Array, Arrived, Claims, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
     permutation: permuted,
@@ -32,7 +32,7 @@ class Prepared(NamedTuple):
     `cuts`: the design is cut to what the money pays; on a clock the money ends the campaign instead.
 
     The test is handed the ratings if `reads_ratings`, else documents' totals. `family` is what max-T asks; only tests
-    by flips have it.
+    by flips have it. `claim` is a decision rule that watches ratings come (None: the test's p-values decide).
     """
 
     seed: int
@@ -45,10 +45,11 @@ class Prepared(NamedTuple):
     reads_ratings: bool = False
     family: Callable[[np.random.Generator, Rated], Family] | None = None
     multiplicity: Multiplicity = "none"
+    claim: Callable[[Arrived], Claims] | None = None
     budget: Mapping[str, Any] = {}
     accounted: bool = False
-    clock: Clock | None = None
     cuts: bool = False
+    clock: Clock | None = None
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -65,11 +66,12 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         family=_family(config["analysis"]["test"], plugins),
         multiplicity=config["decision"].get("multiplicity", "none"),
         level=config["decision"]["level"],
+        claim=bind(config["decision"], plugins) if "_target_" in config["decision"] else None,
         prices=prices_of(config["budget"], RATE),
         budget=config["budget"],
         accounted=accounted(config),
-        clock=clock_of(config, RATE),
         cuts=accounted(config) and not on_a_clock(config),
+        clock=clock_of(config, RATE),
     )
 
 
