@@ -124,8 +124,11 @@ def carry_out(
     hears: Hears | None = None,
     choose: Next | None = None,
     strangers: bool = True,
+    calibration: int = 0,
 ) -> Carried:
     """Let people work at tasks until all is done, nobody is left, or the time or the money has run out.
+
+    The first tasks are calibration ratings, which have a price of their own.
 
     Raises InputError where the part's log cannot be, DesignFailure where chance left nobody.
     """
@@ -147,16 +150,17 @@ def carry_out(
     )
     log = clock.carry(chances, work)
     refuse_misfit(clock.name, log, planned, clock.deadline)
-    log, ran_out = _paid_for(clock.prices, log, limit(clock.budget, n_systems))
-    return _carried(clock, log, planned, ran_out)
+    log, ran_out = _paid_for(clock.prices, log, limit(clock.budget, n_systems), calibration)
+    return _carried(clock, log, planned, ran_out, calibration)
 
 
-def _paid_for(prices: Prices, log: Log, money: float | None) -> tuple[Log, float | None]:
+def _paid_for(prices: Prices, log: Log, money: float | None, calibration: int) -> tuple[Log, float | None]:
     """Cut a log at the first payment that the money does not cover; say when that was (None: it covers all)."""
     if money is None:
         return log, None
     arrived = np.isfinite(log.arrived)
-    entry = np.where(log.fate == DROPPED_OUT, 0.0, prices.answer + prices.hour * log.seconds / SECONDS)
+    answer = np.where(_calibrates(log, calibration), prices.calibration, prices.answer)
+    entry = np.where(log.fate == DROPPED_OUT, 0.0, answer + prices.hour * log.seconds / SECONDS)
     hour = np.concatenate([log.arrived[arrived], log.ended])
     amount = np.concatenate([np.full(int(arrived.sum()), prices.rater), entry]) * (1 + prices.fee)
     order = np.argsort(hour, kind="stable")
@@ -169,6 +173,10 @@ def _paid_for(prices: Prices, log: Log, money: float | None) -> tuple[Log, float
     return _until(log, np.sort(kept[kept >= 0]), float(hour[first])), float(hour[first])
 
 
+def _calibrates(log: Log, calibration: int) -> Bools:
+    return (log.task >= 0) & (log.task < calibration)
+
+
 def _until(log: Log, kept: Ints, end: float) -> Log:
     """Keep some entries of a log; who was excluded only later has not been excluded."""
     fate = np.where((log.fate == EXCLUDED) & (log.left[log.person] > end), HANDED_IN, log.fate)
@@ -179,7 +187,7 @@ def _until(log: Log, kept: Ints, end: float) -> Log:
     return replace(log, **flat, fate=fate[kept], left=left, why=why, arrived=arrived)
 
 
-def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None) -> Carried:
+def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None, calibration: int) -> Carried:
     answers = log.task >= 0
     came = answers & (log.fate == HANDED_IN)
     state = np.zeros(planned.n_answers, np.int8)
@@ -188,9 +196,11 @@ def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None) ->
     ended_by, end = _ending(clock, log, ran_out, all_came=bool((state == 2).all()))
     on_board = log.arrived <= end
     handed = log.fate != DROPPED_OUT
+    for_calibration = int((handed & _calibrates(log, calibration)).sum())
     paid = bill(
         clock.prices,
-        answers=int(handed.sum()),
+        answers=int(handed.sum()) - for_calibration,
+        calibration=for_calibration,
         hours=float(log.seconds[handed].sum()) / SECONDS,
         raters=int(on_board.sum()),
     )
@@ -226,7 +236,8 @@ def _ending(clock: Clock, log: Log, ran_out: float | None, *, all_came: bool) ->
 
 def load_entropy(carried: Carried, person: Ints) -> float:
     """Say how evenly the answers that count were spread over all people who were there; NaN where there are none."""
-    return normalized_entropy(np.bincount(person, minlength=len(carried.seat))) if len(person) else NAN
+    load = np.bincount(person, minlength=len(carried.seat))
+    return normalized_entropy(load) + 0.0 if len(person) else NAN
 
 
 def _turns(seat: Ints) -> Ints:

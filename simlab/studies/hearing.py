@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from simlab.studies.asking import Asking
-from simlab.types import Array
+from simlab.types import Array, Ints
 
 
 class Hearing:
-    """Hold what was said, `value[unit, k]`; what nobody has said yet stands there as it would be.
+    """Hold what was said last, `value[unit, k]`; what nobody has said yet stands there as it would be.
 
     Who does not look says what they said, or would have said, about another output that they were asked about before,
     drawn at random; the first answer of a person is never such a one, since there is no other. So nothing leaves the
@@ -23,9 +23,9 @@ class Hearing:
         self, would: Array, asking: Asking, rng: np.random.Generator, turned: Callable[[Array], Array] | None = None
     ) -> None:
         self.value = would.copy()
-        self.lapses = 0
         self._would, self._asking, self._rng, self._turned = would, asking, rng, turned
         self._asked: dict[int, list[int]] = {}
+        self._lapses: dict[tuple[int, int], Array] = {}
 
     def hear(self, task: int, person: int, lapsed: bool) -> None:
         """Take in the answer to a task by a person."""
@@ -35,9 +35,17 @@ class Hearing:
         before = self._asked.setdefault(person, [])
         self.value[unit, at] = self._would[unit, at]
         if lapsed and before:
-            self.value[unit, at] = self._other(before)
-            self.lapses += 1
+            self.value[unit, at] = self._lapses[task, person] = self._other(before)
         before.append(task)
+
+    def said(self, task: Ints, person: Ints) -> Array:
+        """Return what was said, `[unit, k]`, where these people's answers to these tasks are the ones that count."""
+        said = self._would.copy()
+        if self._lapses:
+            for one in zip(task.tolist(), person.tolist(), strict=True):
+                if one in self._lapses:
+                    said[self._asking.unit[one[0]], self._asking.at[one[0]]] = self._lapses[one]
+        return said
 
     def _other(self, before: list[int]) -> Array:
         other = before[int(self._rng.integers(len(before)))]

@@ -8,18 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from clocks import CONF, IDEAL, TROUBLE
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from small_studies import preference_study
+from clocks import CONF, IDEAL
 
 from simlab.config import compose
 from simlab.studies.blocks import Block, run_block
-from simlab.studies.checks import check
-from simlab.studies.kinds import BUILT_IN
 from simlab.studies.outcomes import ACCOUNT, LOAD
-from simlab.studies.preferences import KIND
-from simlab.types import ALL_CAME, DEADLINE, DECIDED, MONEY, Campaign, InputError, Place
+from simlab.types import Place
 
 PLACES = [Place(0, study=k) for k in range(4)]
 WORDS = ("question=compare", "systems.n_systems=4", "systems.n_items=40", "metric.n_outputs=80")
@@ -31,7 +25,13 @@ def _is_for_pairs(name: str) -> bool:
 
 
 RULES = sorted(path.stem for path in (CONF / "decision").glob("*.yaml") if _is_for_pairs(path.stem))
-FAMILIES = [("fixed", "holm"), ("anytime", "closed"), ("betting", "e_bh"), ("betting", "holm"), ("group_sequential", "holm")]
+FAMILIES = [
+    ("fixed", "holm"),
+    ("anytime", "closed"),
+    ("betting", "e_bh"),
+    ("betting", "holm"),
+    ("group_sequential", "holm"),
+]
 
 
 def study(*words: str, **keys: Any) -> dict[str, Any]:
@@ -53,7 +53,10 @@ def same(timed: Block, plain: Block) -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_an_ideal_clock_gives_the_bits_of_no_clock(rule: str, wait: str) -> None:
     config = study(f"decision={rule}")
-    same(run_block(study(f"decision={rule}", design__collection=IDEAL, design__wait=wait), PLACES), run_block(config, PLACES))
+    same(
+        run_block(study(f"decision={rule}", design__collection=IDEAL, design__wait=wait), PLACES),
+        run_block(config, PLACES),
+    )
 
 
 @pytest.mark.parametrize(("rule", "multiplicity"), FAMILIES)
@@ -66,6 +69,6 @@ def test_so_it_does_where_pairs_are_judged_together(rule: str, multiplicity: str
 def test_so_it_does_where_a_number_of_comparisons_is_the_budget_and_the_metric_helps_across_pairs() -> None:
     words = ("decision=bayes", "decision.sharing=joint", "budget.annotations=90")
     same(run_block(study(*words, design__collection=IDEAL), PLACES), run_block(study(*words), PLACES))
+    lapsing = run_block(study(*words, design__collection=IDEAL | {"lapse_rate": 0.5}), PLACES)
     with pytest.raises(AssertionError):  # the control: people who do not look say something else
-        lapsing = IDEAL | {"lapse_rate": 0.5}
-        same(run_block(study(*words, design__collection=lapsing), PLACES), run_block(study(*words), PLACES))
+        same(lapsing, run_block(study(*words), PLACES))

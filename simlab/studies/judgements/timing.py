@@ -19,7 +19,7 @@ from simlab.studies.hearing import Hearing
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.judgements.spending import Beside
 from simlab.studies.judgements.stopping import stopped
-from simlab.studies.money import limit, settled
+from simlab.studies.money import bill, limit, settled
 from simlab.types import ALL_CAME, DECIDED, Bools, Collected, DesignFailure, Floats, Ints, Place, Seen
 
 LEAST = 3
@@ -39,7 +39,7 @@ def timed(
     person[where], at[where] = carried.person[own], carried.at[own]
     if (short := _too_little(prepared, whole, person >= 0, int((~own).sum()), beside)) is not None:
         return short
-    came = _seen(whole, heard.value, person >= 0, at)
+    came = _seen(whole, heard.said(carried.task, carried.person), person >= 0, at)
     known = {**whole.known, "log": carried.log, "person": person[came.unit, came.item]}
     held = replace(whole, seen=came, known=known)
     narrow = np.zeros(n_systems, bool)
@@ -56,7 +56,7 @@ def _carried(
     n_systems, n = would.shape
     looks = np.append(np.arange(0, n, prepared.batch or n), n)
     cost = np.broadcast_to(np.diff(looks, prepend=0), (n_systems, len(looks)))
-    stops = _stops(prepared, whole, looks, lambda: hearing.value)
+    stops = _stops(prepared, whole, would, looks, lambda: hearing.value)
     asking = Asking(
         np.ones(would.shape, bool),
         looks,
@@ -71,35 +71,43 @@ def _carried(
         calls = n_systems * beside.metric * prepared.prices.metric_call
         clock = clock._replace(budget={"total": money - calls})
     carried = carry_out(
-        clock, place, asking.begin(), seats=None, n_systems=n_systems, more=asking.more, hears=hearing.hear
+        clock,
+        place,
+        asking.begin(),
+        seats=None,
+        n_systems=n_systems,
+        more=asking.more,
+        hears=hearing.hear,
+        calibration=beside.calibration,
     )
     return carried, hearing, asking
 
 
 def _stops(
-    prepared: Prepared, whole: Collected, looks: Ints, said: Callable[[], Floats]
+    prepared: Prepared, whole: Collected, would: Floats, looks: Ints, said: Callable[[], Floats]
 ) -> Callable[[Ints], Bools]:
-    """Say which systems a rule ends after so many looks, given what was said; nobody is asked twice about the same."""
-    n_systems = whole.frame.n_systems
-    ended = np.zeros(n_systems, bool)
-    asked = np.zeros(n_systems, np.int64)
+    """Say which systems a rule ends after so many looks, given what was said, which may not be what was expected."""
+    if prepared.stops is None:
+        return lambda end: np.zeros(len(would), bool)
+    expected = stopped(prepared, whole)
+    known: dict[tuple[int, int], bool] = {}
+
+    def ends(system: int, look: int) -> bool:
+        n = looks[look]
+        read = np.arange(would.shape[1]) < n
+        if np.array_equal(said()[system, :n], would[system, :n]):
+            return bool(expected.narrow[system] and expected.n[system] <= n)
+        came = (np.arange(len(would)) == system)[:, None] & read
+        one = replace(whole, seen=_seen(whole, said(), came, None))
+        return bool(stopped(prepared, one, np.array([system])).narrow[0])
 
     def stops(end: Ints) -> Bools:
-        rule = prepared.stops
-        new = np.flatnonzero((end > asked) & ~ended)
-        if rule is not None and len(new):
-            ended[new] = _narrow(prepared, whole, said(), looks[end], new)
-            asked[new] = end[new]
-        return ended.copy()
+        for system, look in enumerate(end.tolist()):
+            if (system, look) not in known:
+                known[system, look] = look > 0 and ends(system, look)
+        return np.array([known[system, look] for system, look in enumerate(end.tolist())])
 
     return stops
-
-
-def _narrow(prepared: Prepared, whole: Collected, said: Floats, n: Ints, systems: Ints) -> Bools:
-    """Ask the rule of some systems whether what has come of them is enough."""
-    read = np.arange(said.shape[1]) < n[:, None]
-    came = _seen(whole, said, read & np.isin(np.arange(len(said)), systems)[:, None], None)
-    return stopped(prepared, replace(whole, seen=came), systems).narrow
 
 
 def _seen(whole: Collected, said: Floats, came: Bools, at: Floats | None) -> Seen:
@@ -123,7 +131,11 @@ def _too_little(
             f"the campaign ended after {calibrated} of {beside.calibration} calibration ratings, and the metric is not "
             "known"
         )
-    n = int(came.all(0).sum()) if prepared.design["shared_inputs"] and prepared.stops is None else int(came.sum(1).min())
+    n = (
+        int(came.all(0).sum())
+        if prepared.design["shared_inputs"] and prepared.stops is None
+        else int(came.sum(1).min())
+    )
     least = min((LEAST - 1) * int(whole.known["outputs_per_document"]) + 1, came.shape[1])
     if n < least:
         return DesignFailure(f"the campaign ended with {n} judgements of some system, and {least} are needed")
@@ -139,13 +151,14 @@ def _paid(
     ended_by = carried.ended_by
     if narrow.all() or ended_by == ALL_CAME:
         ended_by = DECIDED if used < planned else ALL_CAME
-    share = len(held.seen.value) / max(used, 1)
+    price, own = prepared.prices, len(held.seen.value)
+    # What is paid beside the answers that count is shared with calibration, by the number of ratings.
+    rest = carried.paid - bill(price, answers=own, calibration=beside.calibration)
     return {
         "ratings": used,
         "metric": calls,
-        "cost": carried.paid + calls * prepared.prices.metric_call,
-        # Calibration takes its share of what people got, by the number of ratings.
-        "human_cost": carried.paid * share,
+        "cost": carried.paid + calls * price.metric_call,
+        "human_cost": bill(price, answers=own) + rest * own / max(used, 1),
         "load_entropy": load_entropy(carried, held.known["person"]),
         **settled(
             planned=planned,

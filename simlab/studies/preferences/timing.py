@@ -68,7 +68,8 @@ def timed(prepared: Prepared, clock: Clock, order: Order, stops: Stops, place: P
     where = asking.unit[carried.task], asking.at[carried.task]
     person[where], at[where] = carried.person, carried.at
     end = whole_looks(person >= 0, can, order.looks, rounds.end)
-    return Timed(hearing.value, person, at, end, carried)
+    said = hearing.said(carried.task, carried.person)
+    return Timed(said, person, at, end, carried)
 
 
 def account(carried: Carried, planned: int, used: int, stop: Bools, person: Ints) -> dict[str, float]:
