@@ -56,12 +56,12 @@ def holds(span: Span | Hours, value: float) -> bool:
     return span[0] <= value <= span[2]
 
 
-def covered(n: int, seed: int) -> Floats:
+def covered(n: int, seed: int, always: Speeds | None = None) -> Floats:
     """Tell of campaigns which intervals held the truth: mean of logs, both spreads, hours of others; without raters."""
     rows = []
     for k in range(n):
         rng = stream(seed, "covered", k)
-        truth = drawn_truth(rng)
+        truth = always or drawn_truth(rng)
         found = fitted(made(rng, truth, 8, 4))
         work = even_loads(8 * 4 * SCREENS * EACH, 8, SCREENS * EACH)
         happened = float(campaigns(rng, [truth], work, EACH, 1)[0])
@@ -81,10 +81,7 @@ def covered(n: int, seed: int) -> Floats:
 
 def check_coverage(n: int, seed: int) -> None:
     held = covered(n, seed).mean(0)
-    mcse = math.sqrt(0.09 / n)
-    assert held[:4] == pytest.approx([0.9] * 4, abs=3.5 * mcse)
-    # The control: who takes all people for alike is surprised too often.
-    assert held[4] < 0.9 - 5 * mcse
+    assert held[:4] == pytest.approx([0.9] * 4, abs=3.5 * math.sqrt(0.09 / n))
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
@@ -94,6 +91,13 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
 @pytest.mark.long
 def test_intervals_hold_the_truth_as_often_as_they_say_in_many_campaigns() -> None:
     check_coverage(2000, 2)
+
+
+def test_who_takes_people_for_alike_is_surprised_too_often() -> None:
+    held = covered(60, 3, Speeds(60.0, 0.6, 0.2, 0.6, 1e9)).mean(0)
+    mcse = math.sqrt(0.09 / 60)
+    assert held[3] > 0.9 - 3.5 * mcse
+    assert held[4] < 0.9 - 5 * mcse
 
 
 def test_many_people_tell_the_truth() -> None:
@@ -261,7 +265,7 @@ def test_speeds_of_a_published_campaign() -> None:
     assert len(found.worked.person) == 33
     assert found.seconds_per_answer == pytest.approx((50.0, 59.5, 76.8), abs=0.2)
     assert found.rater_sd == pytest.approx((0.12, 0.26, 0.51), abs=0.02)
-    assert found.screen_sd == pytest.approx((0.570, 0.595, 0.622), abs=0.002)
+    assert found.screen_sd == pytest.approx((0.573, 0.598, 0.625), abs=0.002)
     assert [round(value) for value in hours_again(found)] == [41, 54, 76]
 
 
