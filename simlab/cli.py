@@ -283,6 +283,9 @@ def plot(
         Path | None, typer.Option(metavar="FILE", help="Write .png, .svg or .pdf; DIR/figure.png by default.")
     ] = None,
     measure: Measure = None,
+    x: Annotated[
+        str | None, typer.Option("--x", metavar="NAME", help="Across: an axis, or a measure such as money or hours.")
+    ] = None,
     convergence: Annotated[
         bool, typer.Option("--convergence", help="Draw how the measure settled as campaigns were carried out.")
     ] = False,
@@ -293,7 +296,7 @@ def plot(
     """
     from simlab.commands import plot as figures
 
-    drawn = figures.answer(*_store(where), out, measure, settled=convergence)
+    drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x)
     print(drawn.file)
     raise typer.Exit(drawn.code)
 

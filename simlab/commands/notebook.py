@@ -185,12 +185,14 @@ def plot(
     *conditions: Setting,
     measure: str | None = None,
     out: str | os.PathLike[str] | None = None,
+    x: str | None = None,
     convergence: bool = False,
     **axes: object,
 ) -> Figure:
     """Draw the figure of a sweep; it is written (.png, .svg or .pdf) only where `out` names a file.
 
-    `store`, `conditions` and `axes` are those of `query`; `measure` takes the place of the figure's own. With
+    `store`, `conditions` and `axes` are those of `query`; `measure` takes the place of the figure's own, and `x`, an
+    axis or a measure such as `"money"` or `"hours"`, that of what goes across. With
     `convergence` the figure shows how the measure settled as campaigns were carried out. Returns a matplotlib figure,
     which `%matplotlib inline` shows. Raises InputError for a store of one cell (but of its convergence), for a measure
     that it does not hold or whose error cannot be followed, and for more panels than a page has.
@@ -204,7 +206,7 @@ def plot(
     file = None if out is None else Path(out)
     files.check_suffix(file)
     with mendable(), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
-        return files.write(drawing(dataset, measure, settled=convergence), file)
+        return files.write(drawing(dataset, measure, settled=convergence, x=x), file)
 
 
 @contextmanager

@@ -6,13 +6,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from simlab.commands import launch
 from simlab.commands.stores import named, viewed
 from simlab.drawing import view
 from simlab.drawing.figures import convergence, files, sweep
 from simlab.files import check_writable
+from simlab.messages import legible
 from simlab.store.beside import with_found
+from simlab.store.opening import axes_of
 from simlab.store.query import with_measures
+from simlab.store.undefined import undefined
+from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,22 +33,41 @@ class Drawn(NamedTuple):
 
 
 def answer(
-    folder: Path | None, conditions: Sequence[str], out: Path | None, measure: str | None, *, settled: bool = False
+    folder: Path | None,
+    conditions: Sequence[str],
+    out: Path | None,
+    measure: str | None,
+    *,
+    settled: bool = False,
+    x: str | None = None,
 ) -> Drawn:
-    """Draw the figure of a sweep, or how its measure settled; return the name of its file."""
+    """Draw the figure of a sweep, or how its measure settled; return the name of its file.
+
+    `x` is the axis, or the measure, that goes across in place of the figure's own.
+    """
     files.check_suffix(out)
     where = named(folder)
     file = out or where / ("convergence.png" if settled else "figure.png")
     check_writable(file, "--out")
     with viewed(where, conditions) as dataset:
-        files.write(drawing(dataset, measure, settled=settled), file)
+        files.write(drawing(dataset, measure, settled=settled, x=x), file)
         return Drawn(str(file), launch.soundness(dataset))
 
 
-def drawing(dataset: xr.Dataset, measure: str | None, *, settled: bool) -> Callable[[], Figure]:
-    """Return what draws the figure of a store, or how its measure settled; raises InputError for an unknown measure."""
-    held = with_measures(dataset, [measure] if measure else [])
+def drawing(dataset: xr.Dataset, measure: str | None, *, settled: bool, x: str | None = None) -> Callable[[], Figure]:
+    """Return what draws the figure of a store, or how its measure settled.
+
+    Raises InputError for an unknown measure or axis, and where campaigns go across already.
+    """
+    if settled and x is not None:
+        raise InputError(f"--convergence has campaigns across; leave --x {legible(x, 60)} out")
+    across = [x] if x is not None and x not in axes_of(dataset) else []
+    held = with_measures(dataset, [*([measure] if measure else []), *across])
     if settled:
         return lambda: convergence.draw(held, measure)
     held = with_found(held, [view.chosen(held, measure)])
-    return lambda: sweep.draw(held, measure)
+    shown = held if x is None else view.along(held, x)
+    for name in across:
+        if not np.isfinite(shown[name].values).any():
+            raise InputError(f"--x {name} has no value in these cells: {undefined(shown, name)}")
+    return lambda: sweep.draw(shown, measure)

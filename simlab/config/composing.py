@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simlab.config import catalogue, groups, recorded
+from simlab.config.accounts import accounts
 from simlab.config.counting import MOST_CELLS, refuse_many
 from simlab.config.groups import Options
 from simlab.config.overrides import Setting, check_values
@@ -141,10 +142,11 @@ def _composed(
     for setting in settings.values():
         if setting.key not in options and not setting.swept and (setting.typed or setting.key not in left):
             _patch(setting, list(cells.values()), options, plugins)
+    taken = () if measures else accounts([config for _, config in cells.values()], settings.values())
     for kind, config in cells.values():
         _settle(config, kind, settings)
         # The measures of a target are computed whatever else is.
-        for name in wanted:
+        for name in (*taken, *wanted):
             config["measure"].setdefault(name, dict(groups.section_of(options["measure"][name])))
     composed = {combination: config for combination, (_, config) in cells.items()}
     _refuse_other_sizes(list(composed.values()))

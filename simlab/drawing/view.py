@@ -28,7 +28,9 @@ ANEW = ("", "_new_documents", "_new_raters", "_new_study")
 class View:
     """Name the measure shown, the axis across (`x`), the axis of the lines, and the axes of the panels.
 
-    With `against`, this measure goes across and x orders the points of a line. `scale` is that of the measure shown.
+    With `against`, this measure goes across and x orders the points of a line. In a figure that shows `against`
+    otherwise, or several measures, it is `across` that says which measure goes there. `scale` is that of the measure
+    shown.
     A table shows the measures `besides`, too, and what was `found` beside one that is best by emptiness. A line across
     marks the value `mark`. Panels show the design `reference`, values of axes, as a line to compare with.
     """
@@ -44,6 +46,7 @@ class View:
     mark: float | None = None
     found: str | None = None
     reference: Mapping[str, str] = field(default_factory=dict)
+    across: str | None = None
 
 
 def declared(dataset: xr.Dataset) -> dict[str, Any]:
@@ -64,8 +67,9 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
     line = wanted.get("line") if wanted.get("line") in rest else next(iter(rest), None)
     panels = tuple(name for name in rest if name != line)
     shown, against = chosen(dataset, measure), wanted.get("against")
-    if against is not None:
-        nearest(against, measures_of(dataset), "the measure")
+    for name in (against, wanted.get("across")):
+        if name is not None:
+            nearest(name, measures_of(dataset), "the measure")
     # A scale is meant for the measure that the sweep names.
     scale = wanted.get("scale", "linear") if shown == wanted.get("measure") else "linear"
     kind = figure_kind(dataset)
@@ -86,7 +90,27 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
         mark,
         found_beside(dataset, [shown]),
         _reference(dataset, wanted.get("reference") or {}),
+        wanted.get("across"),
     )
+
+
+def along(dataset: xr.Dataset, x: str) -> xr.Dataset:
+    """Return a store whose figure has another axis, or a measure such as money, across; as it is for all else.
+
+    Where a measure goes across, figures of lines and of pairs become trade-offs. Raises InputError for what is neither
+    an axis nor a measure of the store.
+    """
+    axes, measures = axes_of(dataset), measures_of(dataset)
+    nearest(x, [*axes, *measures], "an axis or a measure")
+    sweep, kind = declared(dataset), figure_kind(dataset)
+    figure = dict(sweep.get("figure") or {})
+    if x in axes:
+        figure |= {"x": x, "line": None if figure.get("line") == x else figure.get("line")}
+    elif kind in ("contours", "repetitions"):
+        figure |= {"across": x}
+    else:
+        figure |= {"kind": "tradeoff", "against": x}
+    return dataset.assign_attrs(sweep=json.dumps(sweep | {"figure": figure}))
 
 
 def _reference(dataset: xr.Dataset, wanted: Mapping[str, str]) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from simlab.drawing.text.tables import word
@@ -63,6 +64,11 @@ VALUE_LABELS = {
     ("systems", "english_chinese"): "English-Chinese",
     ("decision", "anytime"): "anytime-valid",
     ("decision", "bayes"): "Bayes",
+    ("decision", "dashboard"): "dashboard, every look",
+    ("decision", "dashboard_end"): "dashboard, at the end",
+    ("decision", "significance"): "each pair alone",
+    ("decision", "holm"): "Holm",
+    ("decision", "max_t"): "max-T",
     ("decision", "betting"): "anytime-valid bets",
     ("decision", "fixed"): "fixed (one look)",
     ("decision", "human_only"): "human ratings only",
@@ -110,6 +116,19 @@ def value_label(name: str, value: object) -> str:
     ('no metric', '10')
     """
     return VALUE_LABELS.get((name, str(value)), word(value).replace("_", " "))
+
+
+def measured_axis(dataset: xr.Dataset, measure: str) -> str:
+    """Write a measure beside an axis: its name, and of money in which currency it is."""
+    currency = currency_of(dataset) if dataset[measure].attrs.get("units") == "currency" else None
+    label = measure_label(dataset, measure)
+    return f"{label}, {currency}" if currency else label
+
+
+def currency_of(dataset: xr.Dataset) -> str | None:
+    """Return the name of the money in which the prices of a store are; None where it has none, or several."""
+    named = json.loads(str(dataset.attrs.get("config", "{}"))).get("budget", {}).get("currency")
+    return named if isinstance(named, str) and named.strip() else None
 
 
 def measure_label(dataset: xr.Dataset, measure: str) -> str:

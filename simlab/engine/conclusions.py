@@ -14,6 +14,8 @@ import numpy as np
 
 from simlab.studies.kind import Kind
 from simlab.studies.kinds import BUILT_IN, outcomes
+from simlab.studies.money import accounted
+from simlab.studies.outcomes import unaccounted
 from simlab.studies.questions import built_in, kind_of
 from simlab.types import Outcome
 
@@ -68,8 +70,8 @@ def campaign_bytes(config: Config, n_systems: int) -> int:
     kind = kind_of(config)
     sizes = {"replicate": 1, "of_world": 0, "system": n_systems, "pair": n_systems * (n_systems - 1) // 2}
     sizes |= kind.sizes(config)
-    width = (np.dtype(o.dtype).itemsize * math.prod(sizes[dim] for dim in o.dims) for o in kind.outcomes.values())
-    return 8 + sum(width)
+    held = [kind.outcomes[name] for name in unaccounted(kind.outcomes, accounted=accounted(config))]
+    return 8 + sum(np.dtype(o.dtype).itemsize * math.prod(sizes[dim] for dim in o.dims) for o in held)
 
 
 def _larger(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:

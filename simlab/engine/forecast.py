@@ -12,6 +12,7 @@ from simlab.engine.checking import CheckFunction
 from simlab.engine.preparing import jobs_of, known_in, outcome_bytes, prepare, refuse_too_large
 from simlab.engine.provenance import provenance, refuse_other_numbers, revised
 from simlab.engine.purchases import Purchase, purchase
+from simlab.engine.quoting import Quote, placed, quotes
 from simlab.engine.run import fit_in, missing, study_block
 from simlab.engine.sizing import first_round
 from simlab.engine.timing import seconds_of
@@ -24,7 +25,7 @@ class Forecast:
 
     Blocks and campaigns of the whole sweep, and of them missing; seconds (`at_least`: that is a lower bound); bytes
     that are stored; bytes of memory that a process takes, and what these are made of; `purchases` are what a campaign
-    buys in each of the cells that were timed.
+    buys in each of the cells that were timed, `quotes` what a campaign takes in some of those that have prices.
     """
 
     cells: int
@@ -39,6 +40,7 @@ class Forecast:
     memory: float = 0.0
     memory_of: str = ""
     purchases: tuple[Purchase, ...] = ()
+    quotes: tuple[Quote, ...] = ()
 
 
 def forecast(
@@ -80,4 +82,5 @@ def forecast(
         memory=memory.worker,
         memory_of=memory.of,
         purchases=tuple(bought for one in timed.studies if (bought := purchase(one)) is not None),
+        quotes=quotes(block or study_block(), placed(sweep, job.cells)),
     )

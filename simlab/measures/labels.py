@@ -70,7 +70,30 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "order_agreement": {"label": "tau-b with the order of all human ratings"},
     "order_agreement_true": {"label": "tau-b with the true order"},
     "cycles": {"label": "campaigns whose verdicts are cyclic", "bounds": [0, 1], "less_is_better": True},
+    "money": {"label": "money (price of a campaign)", "less_is_better": True},
+    "hours": {"label": "hours of work (all people together)", "less_is_better": True},
+    "days": {"label": "days until the campaign ends", "less_is_better": True},
+    "planned": {"label": "ratings planned"},
+    "received": {"label": "ratings that came"},
+    "lost": {"label": "ratings lost (drop-out, exclusion)", "less_is_better": True},
+    "open": {"label": "ratings left open", "less_is_better": True},
+    "documents_finished": {"label": "documents that were rated for every system"},
+    "completed_share": {"label": "share of the planned ratings that came", "bounds": [0, 1]},
+    "load_evenness": {"label": "evenness of the raters' load (entropy)", "bounds": [0, 1]},
+    "ended_as_planned": {"label": "campaigns that ended as planned", "bounds": [0, 1]},
+    "ended_by_money": {"label": "campaigns that money ended", "bounds": [0, 1], "less_is_better": True},
+    "ended_by_deadline": {"label": "campaigns that the deadline ended", "bounds": [0, 1], "less_is_better": True},
+    "ended_by_nobody": {"label": "campaigns that nobody was left for", "bounds": [0, 1], "less_is_better": True},
 }
+
+ACCOUNTS = (
+    *("money", "hours", "days", "planned", "received", "lost", "open", "completed_share"),
+    *("ended_as_planned", "ended_by_money", "ended_by_deadline", "ended_by_nobody"),
+)
+"""What campaigns take, and what ended them: measured by default where a study has a clock or a budget for all of it."""
+
+OF_CLOCKS = frozenset(["hours", "days", "ended_by_deadline", "ended_by_nobody"])
+"""Those that only campaigns on a clock can have."""
 
 EMPTINESS = frozenset([
     *("srp", "srp_new_documents", "srp_new_raters", "srp_new_study"),

@@ -45,6 +45,10 @@ RANGES: Mapping[str, Range] = {
     **dict.fromkeys(("data_efficiency", "data_efficiency_width", "data_efficiency_formula"), COUNT),
     "judgements_needed": COUNT,
     "width_reached": SHARE,
+    **dict.fromkeys(("money", "hours", "days", "planned", "received", "lost", "open"), COUNT),
+    "load_evenness": DESIGNED,
+    "completed_share": SHARE,
+    **dict.fromkeys(("ended_as_planned", "ended_by_money", "ended_by_deadline", "ended_by_nobody"), SHARE),
     "cost_saving": Range(None, 1.0, chance=False),
     # Means of outcomes.
     **dict.fromkeys(("decided", "significant", "cyclic", "reference_smoothed", "narrow"), SHARE),

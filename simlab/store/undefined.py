@@ -19,6 +19,11 @@ OF_TRUTH = frozenset([
 ])  # fmt: skip
 """Measures that hold claims against what is true."""
 
+OF_CLOCK = frozenset(["hours", "days"])
+OF_ACCOUNTS = frozenset(["lost", "open", "completed_share", "documents_finished"])
+NO_CLOCK = "no clock; choose design.collection=experts, crowd or team"
+NO_ACCOUNTS = "told of studies with a clock (design.collection) or a budget for all of it (budget.total)"
+
 ANEW = {"documents": ("document_draws",), "raters": ("pools",), "study": ("pools", "document_draws")}
 """What has to be drawn more than once for a measure whose name ends in `_new_...`."""
 OF_TABLE = {"pools": "one pool of raters", "document_draws": "one set of documents"}
@@ -29,6 +34,10 @@ def undefined(dataset: xr.Dataset, measure: str) -> str:
     anew = measure.partition("_new_")[2]
     if anew in ANEW and {"sweep", "config"} <= dataset.attrs.keys():
         return _lacking(anew, replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config"))))
+    if measure in OF_CLOCK:
+        return NO_CLOCK
+    if measure in OF_ACCOUNTS or measure.startswith("ended_"):
+        return NO_ACCOUNTS
     if measure not in OF_TRUTH or "estimate" not in dataset:
         return UNDEFINED
     if "true_direction" not in dataset:

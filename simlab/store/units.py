@@ -16,6 +16,12 @@ from simlab.store.measures import SUFFIXES, Variables
 UNITS: Mapping[str, str] = {
     "cost": "currency",
     "human_cost": "currency",
+    "money": "currency",
+    "hours": "hours",
+    "days": "days",
+    "documents_finished": "documents",
+    "documents_rated": "documents",
+    **dict.fromkeys(("planned", "received", "lost", "open"), "answers"),
     "item_ratings_used": "outputs",
     "item_ratings_possible": "outputs",
     "metric_used": "outputs",
@@ -53,6 +59,7 @@ SCOPES: Mapping[str, str] = {
         ("cost", "human_cost", "ratings_used", "ratings_possible", "metric_used", "judgements_planned"), "in all"
     ),
     **dict.fromkeys(("item_ratings_used", "item_ratings_possible"), "in all"),
+    **dict.fromkeys(("money", "planned", "received", "lost", "open"), "in all"),
     **dict.fromkeys(("budget_cost", "human_count", "human_ratings", "metric_ratings", "judged"), "per system"),
     **dict.fromkeys(("used", "rounds"), "per pair"),
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from simlab.types import IMPOSSIBLE, UNRUN, Array, Outcome
+from simlab.types.collection import ALL_CAME, NOBODY
 
 NAN = float("nan")
 
@@ -32,6 +33,38 @@ ADJUSTED = {
 }
 """Where `decision.multiplicity` is not none: what is significant follows it."""
 
+LOAD = {
+    "load_entropy_reached": Outcome(
+        ("replicate",), "float64", NAN, "normalised entropy of the raters' load", low=0, high=1
+    )
+}
+"""Of ratings always; of other answers where people are known, on a clock."""
+
+ENDED_BY = "0 all that was planned came, 1 a decision rule, 2 the money, 3 the deadline, 4 nobody is left to work"
+
+ACCOUNT: Mapping[str, Outcome] = {
+    "ended_by": Outcome(("replicate",), "int8", -1, ENDED_BY, low=ALL_CAME, high=NOBODY),
+    "ratings_planned": Outcome(
+        ("replicate",), "int32", 0, "ratings that the design asks for, of all systems together", low=0
+    ),
+    "ratings_lost": Outcome(
+        ("replicate",), "int32", 0, "ratings lost with raters who were excluded, and not made up for", low=0
+    ),
+    "ratings_open": Outcome(("replicate",), "int32", 0, "ratings that were planned and never came", low=0),
+    "work_hours": Outcome(("replicate",), "float64", NAN, "hours of work, of all people together", low=0, gap=True),
+    "campaign_days": Outcome(
+        ("replicate",), "float64", NAN, "days on the calendar until the campaign ended", low=0, gap=True
+    ),
+}
+"""Of studies that are accounted: on a clock, or with money that can run out."""
+
+RATED = {
+    "documents_rated": Outcome(
+        ("replicate",), "int32", 0, "documents of which each segment was rated for every system", low=0
+    )
+}
+"""Of accounted studies of ratings."""
+
 POOL, DRAW = "pool", "draw"
 IDENTITY = ("world", POOL, DRAW, "study")
 """What every block gives beside outcomes: where its campaigns live."""
@@ -43,6 +76,12 @@ def blank(outcomes: Mapping[str, Outcome], names: tuple[str, ...], sizes: Mappin
         name: np.full([sizes[dim] for dim in outcomes[name].dims[1:]], outcomes[name].fill, outcomes[name].dtype)
         for name in names
     }
+
+
+def unaccounted(names: Iterable[str], *, accounted: bool, load: bool = True) -> tuple[str, ...]:
+    """Leave out of outcomes the account where there is none; `load`: raters are known without a clock too."""
+    left_out = {} if accounted else {**ACCOUNT, **RATED} if load else {**ACCOUNT, **LOAD}
+    return tuple(name for name in names if name not in left_out)
 
 
 def of_campaigns(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:

@@ -1,8 +1,27 @@
 """Name the values that travel between the rooms of simlab: world, collected, concluded."""
 
 from simlab.types.arrays import Array, Bools, Floats, Ints
-from simlab.types.collected import Asked, Campaign, Collected, Followed, Judged, Parts, Rated, Seen, Streams
-from simlab.types.collection import Chances, Log, Tasks, Work
+from simlab.types.collected import Arrived, Asked, Campaign, Collected, Followed, Judged, Parts, Rated, Seen, Streams
+from simlab.types.collection import (
+    ALL_CAME,
+    CONTROL,
+    DEADLINE,
+    DECIDED,
+    DROPPED_OUT,
+    EXCLUDED,
+    FAILED_CONTROLS,
+    HANDED_IN,
+    LEFT,
+    MONEY,
+    NOBODY,
+    STAYED,
+    Chances,
+    Log,
+    More,
+    Next,
+    Tasks,
+    Work,
+)
 from simlab.types.concluded import (
     BLOCK_FAILED,
     DESIGN_FAILED,
@@ -10,6 +29,7 @@ from simlab.types.concluded import (
     NO_TWIN,
     OK,
     UNRUN,
+    Claims,
     Contrasts,
     Estimate,
     Estimates,
@@ -51,22 +71,36 @@ from simlab.types.worlds import (
 )
 
 __all__ = [
+    "ALL_CAME",
     "BLOCK_FAILED",
     "COMPARE",
+    "CONTROL",
+    "DEADLINE",
+    "DECIDED",
     "DESIGN_FAILED",
+    "DROPPED_OUT",
+    "EXCLUDED",
+    "FAILED_CONTROLS",
+    "HANDED_IN",
     "IMPOSSIBLE",
     "JUDGE",
+    "LEFT",
+    "MONEY",
+    "NOBODY",
     "NO_TWIN",
     "OK",
     "RATE",
+    "STAYED",
     "UNRUN",
     "Anew",
     "Answers",
     "Array",
+    "Arrived",
     "Asked",
     "Bools",
     "Campaign",
     "Chances",
+    "Claims",
     "Collected",
     "ComparedWorld",
     "Contest",
@@ -91,6 +125,8 @@ __all__ = [
     "Law",
     "Log",
     "MetricLaw",
+    "More",
+    "Next",
     "Outcome",
     "Outcomes",
     "OutputMetric",

@@ -71,6 +71,24 @@ class Rated:
         return int(self.total.shape[1])
 
 
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Hold ratings in the order in which they came, as whoever watches a campaign sees them: one entry per rating.
+
+    `item[k]` (the segment), `rater[k]`, `system[k]`, `value[k]`, normalised and corrected by the metric; `screen[k]`
+    counts the screens, from 0, in the order in which they were done: a screen is one output with all its segments, as
+    one rater rated it. `n_systems` are compared, and of two scores the lower may be the better one.
+    """
+
+    item: Ints
+    rater: Ints
+    system: Ints
+    value: Floats
+    screen: Ints
+    n_systems: int
+    lower_is_better: bool
+
+
 class Streams(NamedTuple):
     """Hold the address of a study's random numbers; each word leads to a generator of its own, always the same."""
 

@@ -33,16 +33,21 @@ class Tasks:
     """Say what is to be done, each task by one person in one go.
 
     `size[task]` answers make up a task; they are given one after the other, and count one by one. `seat[task]` is the
-    seat that a task is dealt to (-1: whoever is free next); `may[task, seat]` says who may do it after somebody has
-    left. Tasks with the same number in `apart[task]` go to different people (-1: it stands alone). `ready[task]` are
-    the hours from the start before which a task cannot be begun. Tasks of a seat are done in their order.
+    seat that a task is dealt to (-1: whoever is free next). `may[task, seat]` says who may do it when it is dealt to
+    nobody, or its person has left (None: anybody). Tasks with the same number in `apart[task]` go to different people
+    (-1, or None: it stands alone). `ready[task]` are the hours from the start before which a task cannot be begun
+    (None: none has to wait). Tasks of a seat are done in their order.
+
+    `screen[k]` says for all answers, those of the first task first, which screen they are on: answers of a screen take
+    equally long (None: each answer is a screen of its own).
     """
 
     size: Ints
     seat: Ints
-    may: Bools
-    apart: Ints
-    ready: Floats
+    may: Bools | None = None
+    apart: Ints | None = None
+    ready: Floats | None = None
+    screen: Ints | None = None
 
 
 More = Callable[[Ints, float], "Tasks | None"]
@@ -57,29 +62,37 @@ class Work:
     """Hold the work of a campaign: its `tasks` at the start, and `more` that follow from what was handed in.
 
     `choose` says who takes what of the tasks that are dealt to nobody (None: first come, first served); `deadline` is
-    the hour after which nobody works. `seats` people work at once; `strangers` says whether somebody new may take the
-    seat of one who has left.
+    the hour after which nobody works. `seats` people work at once (None: as many as the clock has); `strangers` says
+    whether somebody new may take the seat of one who has left. A campaign starts on a `weekday` (0: Monday) at so many
+    hours after midnight, `of_day` (None: when the first shift of that day begins).
     """
 
     tasks: Tasks
-    seats: int
+    seats: int | None
     deadline: float | None = None
     more: More | None = None
     choose: Next | None = None
     strangers: bool = True
+    weekday: int = 0
+    of_day: float | None = None
+
+
+CONTROL = -1
+"""The task of a log's entry that is a control item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
     """Hold what happened: one entry per answer that somebody worked at, in the order in which they ended.
 
-    `task[k]`, `part[k]` (which of the task's answers, from 0), `person[k]`; `began[k]`, `ended[k]` in hours from the
-    start on the calendar, nights included; `seconds[k]` of work; `on_task[k]` hours that the person had worked before;
-    `lapsed[k]` whether they were too tired, or careless, to look; `fate[k]`.
+    `task[k]` (tasks that were added count on from the first ones; -1: a control item), `part[k]` (which of the task's
+    answers, from 0), `person[k]`; `began[k]`, `ended[k]` in hours from the start on the calendar, nights included;
+    `seconds[k]` of work; `on_task[k]` hours that the person had worked without a rest; `lapsed[k]` whether they were
+    too tired, or careless, to look (of a control item: whether they failed it); `fate[k]`.
 
     People: the first sit in the seats of their number; those who came in place of somebody follow. `seat[person]`,
-    `arrived[person]`, `left[person]` (hours; NaN: never), `why[person]`, `controls[person]` control items that they
-    were given, `failed[person]` of them, and `control_seconds[person]` that they took.
+    `arrived[person]`, `left[person]` (hours; NaN: never), `why[person]`. `stopped`: the deadline came while somebody
+    was still at work, or would have been.
     """
 
     task: Ints
@@ -95,6 +108,4 @@ class Log:
     arrived: Floats
     left: Floats
     why: Ints
-    controls: Ints
-    failed: Ints
-    control_seconds: Floats
+    stopped: bool = False

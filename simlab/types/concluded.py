@@ -181,6 +181,17 @@ class Stops:
 
 
 @dataclass(frozen=True, slots=True)
+class Claims:
+    """Hold what a decision rule of ratings claims, `[pair]`: `verdict` +1 (the first is better), -1, or 0 for none.
+
+    `p_value` is that of a claim, or the least that the rule came across (1: it never held the two against each other).
+    """
+
+    verdict: Array
+    p_value: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """Hold a performance measure with what its error needs.
 

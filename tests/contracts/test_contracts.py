@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 import yaml
+from accounted_outcomes import accounted
 from places import places
 from rated_tables import from_totals
 from scipy.special import ndtri
@@ -29,6 +30,8 @@ from simlab.studies.ratings.collecting import reveal
 from simlab.types import (
     COMPARE,
     RATE,
+    Arrived,
+    Claims,
     ComparedWorld,
     Contest,
     Estimate,
@@ -382,6 +385,20 @@ def test_stopping_rules(section: dict[str, Any]) -> None:
         parts.bind(section | {"batch_size": 500})(followed)
 
 
+@pytest.mark.parametrize("section", options_that_return("decision", Claims))
+def test_rules_that_watch_ratings(section: dict[str, Any]) -> None:
+    rng = stream(13)
+    system, item = np.tile(np.arange(4), 30), np.repeat(np.arange(30), 4)
+    value = rng.normal(size=120) + np.array([0.0, 1.0, 4.0, 9.0])[system]
+    arrived = Arrived(item, item % 3, system, value, np.arange(120), 4, False)
+    found = parts.bind(section)(arrived)
+    assert isinstance(found, Claims)
+    assert found.verdict.shape == found.p_value.shape == (6,)
+    assert set(np.unique(found.verdict)) <= {-1, 0}  # the systems are listed from the worst to the best
+    assert found.verdict[-1] == -1
+    assert ((found.p_value >= 0) & (found.p_value <= 1)).all()
+
+
 @pytest.mark.parametrize("section", options("analysis/reference"))
 def test_reference_tests(section: dict[str, Any]) -> None:
     p = parts.bind(section)(np.array([[30, 5, 30], [60, 5, 10], [10, 5, 60], [0, 9, 0]]))
@@ -494,7 +511,15 @@ def stopped_outcomes() -> dict[str, np.ndarray]:
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
+@functools.cache
+def accounted_outcomes() -> dict[str, np.ndarray]:
+    """Add to studies of ratings what those with a clock and a budget know."""
+    taken = accounted(worlds=2, studies=6)
+    return {**taken, **outcomes(), **{name: taken[name] for name in ("ratings_used", "cost")}}
+
+
 FAMILIES = {
+    "accounted": accounted_outcomes,
     "stopped": stopped_outcomes,
     "ratings": outcomes,
     "preferences": compared_outcomes,

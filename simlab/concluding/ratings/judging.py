@@ -20,7 +20,12 @@ from simlab.types import Array, Bools, Collected, InputError, Rated
 
 
 def check(config: Mapping[str, Any], prepared: Prepared, collected: Collected) -> None:
-    """Raise InputError for a family of pairs that the test cannot judge, and for factors that mean nothing here."""
+    """Raise InputError for a rule without a promise, a family that the test cannot judge, factors that mean nothing."""
+    if prepared.claim is not None:
+        raise InputError(
+            f"decision={name_of(config['decision'])} draws lines as ratings come, and promises nothing of them; "
+            "conclude with decision.multiplicity=max_t or holm of decision=significance"
+        )
     if prepared.multiplicity == "max_t" and prepared.family is None:
         raise InputError(
             "decision.multiplicity=max_t needs a test by flips, and "

@@ -12,7 +12,7 @@ from simlab.drawing import view
 from simlab.drawing.figures import panels, styles
 from simlab.drawing.text.tables import counted
 from simlab.drawing.view import View
-from simlab.drawing.wording import axis_label, measure_label, short
+from simlab.drawing.wording import axis_label, measure_label, measured_axis, short
 from simlab.messages import replicated
 from simlab.store.held_fixed import HELD_FIXED
 from simlab.store.intervals import campaigns
@@ -75,10 +75,11 @@ def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: Vi
     _limit(filled, dataset, shown)
     letters = int(10.5 * figure.get_figheight() / grid.shape[0])
     for axes in filled[::columns]:
-        label = SCALE_LABELS[shown.scale].format(measure_label(dataset, shown.measure))
+        label = SCALE_LABELS[shown.scale].format(measured_axis(dataset, shown.measure))
         axes.set_ylabel(textwrap.fill(label, letters))
     for axes in filled[-columns:]:
-        axes.set_xlabel(measure_label(dataset, shown.against) if shown.against else axis_label(shown.x))
+        measured = shown.against or shown.across
+        axes.set_xlabel(measured_axis(dataset, measured) if measured else axis_label(shown.x))
         axes.xaxis.set_tick_params(labelbottom=True)
     if shown.line:
         handles, labels = filled[0].get_legend_handles_labels()

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.drawing import view
 from simlab.drawing.figures import panels
 from simlab.drawing.view import View
-from simlab.drawing.wording import axis_label, measure_label
+from simlab.drawing.wording import axis_label, measure_label, measured_axis
 from simlab.messages import replicated
 from simlab.types import InputError
 
@@ -34,7 +34,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     heights = _heights(dataset[shown.measure].values)
     for axes, (_, part) in zip(grid.flat, parts, strict=False):
         _panel(axes, part, shown, heights)
-        axes.set_xlabel(axis_label(shown.x))
+        axes.set_xlabel(measured_axis(dataset, shown.across) if shown.across else axis_label(shown.x))
         axes.set_ylabel(textwrap.fill(axis_label(str(shown.line)), 36))
     words = f"Solid lines: {measure_label(dataset, shown.measure)}"
     if shown.against:
@@ -51,7 +51,12 @@ def _heights(values: Any) -> Any:
 
 
 def _panel(axes: Axes, part: xr.Dataset, shown: View, heights: Any) -> None:
-    across, upwards = part[shown.x].values, part[shown.line].values
+    upwards = part[shown.line].values
+    across = part[shown.x].values
+    if shown.across:
+        # A grid whose columns lean: each cell stands where its own mean is.
+        across = part[shown.across].transpose(shown.line, shown.x).values
+        upwards = np.repeat(upwards[:, None], across.shape[1], axis=1)
     values = part[shown.measure].transpose(shown.line, shown.x).values
     axes.contourf(across, upwards, values, levels=heights, cmap="cividis", alpha=0.35, extend="both")
     lines = axes.contour(across, upwards, values, levels=heights, colors="#222222", linewidths=1.1)

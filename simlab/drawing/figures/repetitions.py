@@ -42,7 +42,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
 
 
 def _panel(axes: Axes, part: xr.Dataset, shown: View, names: list[str]) -> None:
-    across = part[shown.x].values
+    across = part[shown.across or shown.x].values
     for k, name in enumerate(names):
         ((_, points),) = groups(part, shown.x, name)
         lines.line(axes, across, points, styles.style(k, name) | {"linestyle": styles.dashes(k)}, shown.scale)
@@ -51,8 +51,9 @@ def _panel(axes: Axes, part: xr.Dataset, shown: View, names: list[str]) -> None:
         style: Any = {"color": "#777777", "linestyle": ":", "linewidth": 1.2, "label": f"({shown.found})"}
         axes.plot(across, [point.value for point in points], **style)
     axes.set_xscale("log" if shown.x_scale == "log" else "linear")
-    axes.set_xticks(across, [value_label(shown.x, value) for value in across.tolist()], minor=False)
-    axes.minorticks_off()
+    if not shown.across:
+        axes.set_xticks(across, [value_label(shown.x, value) for value in across.tolist()], minor=False)
+        axes.minorticks_off()
     if shown.scale == "linear":
         # Of shares none is above another for want of room.
         axes.set_ylim(0, 1)

@@ -12,7 +12,8 @@ import numpy as np
 
 from simlab.comparing.ranges import Range, ranges
 from simlab.drawing import view
-from simlab.drawing.text import cells
+from simlab.drawing.text import accounts, cells
+from simlab.drawing.wording import currency_of
 from simlab.messages import shown
 from simlab.store import reached
 from simlab.store.beside import with_found
@@ -30,13 +31,24 @@ def finding(dataset: xr.Dataset) -> str:
     """Write the measure of the sweep's figure by design and x axis; of a single cell all its measures."""
     axes, names = axes_of(dataset), measures_of(dataset)
     if not axes:
-        return cells.table(view.rows(dataset, names), (), names)
+        return _of_one_cell(dataset, names)
     if math.prod(dataset.sizes[axis] for axis in axes) > MOST_CELLS:
         return _summed_up({axis: dataset.sizes[axis] for axis in axes}, ranges(dataset))
     dataset = with_found(dataset, [view.view(dataset).measure])
     shown = view.view(dataset)
     wanted = dict.fromkeys([shown.measure, *shown.besides, *([shown.found] if shown.found else [])])
     return cells.figure_table(view.rows(dataset, list(wanted)), shown)
+
+
+def _of_one_cell(dataset: xr.Dataset, names: Sequence[str]) -> str:
+    """Write what a campaign takes, where its study tells that, and below it all other measures."""
+    rows = view.rows(dataset, names)
+    taken, others = accounts.apart(names, rows[0])
+    table = cells.table(rows, (), others)
+    if not taken:
+        return table
+    answers = str(dataset["ratings_used"].attrs.get("units", "ratings")) if "ratings_used" in dataset else "ratings"
+    return "\n\n".join([accounts.account(rows[0], taken, answers, currency_of(dataset)), table])
 
 
 def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simlab.drawing.text import quotes
 from simlab.drawing.text.tables import listing
 from simlab.messages import duration, size
 from simlab.store.units import of_outcome
@@ -24,6 +25,7 @@ def foreseen(forecast: Forecast, folder: Path) -> str:
         ["campaigns", f"{forecast.campaigns}; {missing}"],
         ["time", f"{about} {duration(forecast.seconds)} with {forecast.jobs} processes ({forecast.how})"],
         *([["buys", _bought(forecast.purchases)]] if forecast.purchases else []),
+        *quotes.rows(forecast.quotes),
         ["memory", _memory(forecast)],
         ["size", f"at most {size(forecast.bytes)}, uncompressed"],
         ["store", str(folder)],

@@ -12,7 +12,7 @@ from simlab.studies.judgements.collecting import Laid
 from simlab.studies.judgements.concluding import BASELINE, YOUDEN, enough_for_baseline
 from simlab.studies.judgements.outcomes import OUTCOMES, STOPPED
 from simlab.studies.judgements.preparing import Prepared
-from simlab.studies.outcomes import ADJUSTED, P_VALUE, of_campaigns
+from simlab.studies.outcomes import ADJUSTED, P_VALUE, of_campaigns, unaccounted
 from simlab.studies.outcomes import blank as filled
 from simlab.types import Array, Campaign, Floats, Outcomes, World
 from simlab.world.laws.judgements import Quality, judgements_of, true_means
@@ -73,4 +73,5 @@ def blank(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
     elif not prepared.tests:
         lacking = (*lacking, *P_VALUE)
     names = tuple(name for name in of_campaigns(OUTCOMES) if name not in lacking)
+    names = unaccounted(names, accounted=prepared.accounted, load=False)
     return filled(OUTCOMES, names, {"system": n, "pair": n * (n - 1) // 2})

@@ -14,6 +14,7 @@ from simlab.studies.judgements.concluding_stopped import conclude_stopped
 from simlab.studies.judgements.laying import laid_out
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.judgements.stacking import split, stacks
+from simlab.studies.money import account
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Collected, Contrasts, Estimates, Ints, Judged
 
@@ -29,14 +30,14 @@ def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Ar
     """Return the outcomes of campaigns, `[campaign, ...]`."""
     if prepared.stops is not None:
         stopped = [conclude_stopped(prepared, collected) for collected in campaigns]
-        return {name: np.stack([outcome[name] for outcome in stopped]) for name in stopped[0]}
+        return {name: np.stack([outcome[name] for outcome in stopped]) for name in stopped[0]} | account(campaigns)
     judged = [judged_of(prepared, collected) for collected in campaigns]
     parts, first = [], 0
     for stack in stacks(judged, together=prepared.by_row):
         n = len(stack.y) // len(judged[first].y)
         parts.append(_conclude(prepared, campaigns[first : first + n], sealed(stack)))
         first += n
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} | account(campaigns)
 
 
 def _conclude(prepared: Prepared, campaigns: Sequence[Collected], judged: Judged) -> dict[str, Array]:

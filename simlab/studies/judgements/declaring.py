@@ -15,6 +15,7 @@ from simlab.studies.judgements.footprint import footprint
 from simlab.studies.judgements.outcomes import OUTCOMES
 from simlab.studies.judgements.preparing import prepare, same_layout
 from simlab.studies.kind import Kind
+from simlab.studies.money import Amount, Money
 from simlab.types import JUDGE, Contest, JudgedWorld, RatedWorld, Stops
 from simlab.types.bounds import Price
 
@@ -27,14 +28,16 @@ class Design(TypedDict):
     calibration: Literal["own", "shared"]
 
 
-class Budget(TypedDict):
+class Budget(Money):
     """Keys of how many outputs are judged, and what it costs."""
 
     human_ratings: Annotated[int, Ge(0), Le(10**7)]
     metric_ratings: Annotated[int, Ge(0), Le(10**7)] | None
     calibration_ratings: Annotated[int, Ge(0), Le(10**7)]
-    cost: Annotated[float, Gt(0), Le(1e12)] | None
-    price_per_rating: Price
+    cost: Amount | None
+    price_per_judgement: Price | None
+    price_per_calibration_rating: Price | None
+    price_per_metric_call: Price | None
     price_per_metric_rating: Price
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simlab.studies.outcomes import ADJUSTED, COMMON, NAN, P_VALUE
+from simlab.studies.outcomes import ACCOUNT, ADJUSTED, COMMON, LOAD, NAN, P_VALUE
 from simlab.types import Outcome
 
 _SYSTEM, _PAIR, _TRUE = ("replicate", "system"), ("replicate", "pair"), ("of_world", "system")
@@ -22,6 +22,8 @@ OUTCOMES: Mapping[str, Outcome] = {
     **COMMON,
     **P_VALUE,
     **ADJUSTED,
+    **LOAD,
+    **ACCOUNT,
     "metric_used": Outcome(("replicate",), "int64", 0, "outputs rated by the metric, of all systems together", low=0),
     "human_cost": Outcome(
         ("replicate",), "float64", NAN, "price of the human ratings that estimate, of all systems together", low=0

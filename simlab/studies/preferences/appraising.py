@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.formulas import passes
 from simlab.studies.outcomes import blank as filled
-from simlab.studies.outcomes import of_campaigns
+from simlab.studies.outcomes import of_campaigns, unaccounted
 from simlab.studies.possible import probabilities
 from simlab.studies.preferences.collecting import Backstage
 from simlab.studies.preferences.concluding import count_outputs
@@ -67,4 +67,5 @@ def blank(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str,
     """Fill in the outcomes of a campaign that gave, or was given, what cannot be: the protocol itself never fails."""
     n = world.frame.n_systems
     sizes = {"system": n, "pair": n * (n - 1) // 2, "preference": 3, "round": prepared.rounds}
-    return filled(OUTCOMES, of_campaigns(OUTCOMES), sizes)
+    names = unaccounted(of_campaigns(OUTCOMES), accounted=prepared.accounted, load=False)
+    return filled(OUTCOMES, names, sizes)

@@ -10,6 +10,8 @@ import numpy as np
 from simlab.design.following import follow, places_of
 from simlab.parts import bind, name_of
 from simlab.studies.kind import Shape
+from simlab.studies.preferences.preparing import prepare
+from simlab.studies.preferences.spending import refuse_unpaid
 from simlab.types import Contest, Evidence, InputError, Trail, World
 from simlab.world.laws.comparisons import contest_of, rest_documents
 
@@ -31,7 +33,9 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         raise InputError(
             f"budget.batch_size={budget['batch_size']} exceeds budget.annotations_per_pair={wanted}; lower it"
         )
+    refuse_unpaid(prepare(config), world.frame.n_systems)
     check_family(config, contest)
+    _check_waiting(config)
     _check_documents(config)
     _refuse_broken_promises(config, contest)
     _ask_once(config, world, min(wanted, contest.n_items))
@@ -62,6 +66,28 @@ def check_family(config: Mapping[str, Any], contest: Contest) -> None:
         f"decision.multiplicity={multiplicity} adds up the evidence of pairs, and with "
         f"design.shared_order={str(shared).lower()} {reason}; set {remedy}decision.multiplicity=holm"
     )
+
+
+def _check_waiting(config: Mapping[str, Any]) -> None:
+    """Refuse pairs that go ahead of others where nothing takes time, or where what came of one tells of the next.
+
+    Who is ahead has read outputs that others have not: when those end would depend on what they are yet to read.
+    """
+    design, decision = config["design"], config["decision"]
+    if design.get("wait", "round") == "round":
+        return
+    if "_target_" not in design.get("collection", {}):
+        raise InputError(
+            f"design.wait={design['wait']} says who waits for whom, and with design.collection=none nothing takes "
+            "time; choose design.collection=crowd, or design.wait=round"
+        )
+    multiplicity = decision.get("multiplicity", "none")
+    in_step = design["shared_order"] or decision.get("estimand") != "test_set"
+    if multiplicity in ("closed", "e_bh") and in_step:
+        raise InputError(
+            f"decision.multiplicity={multiplicity} adds up the evidence of pairs that read the same outputs in step, "
+            "and with design.wait=pair they fall out of step; set design.wait=round or decision.multiplicity=holm"
+        )
 
 
 def _check_documents(config: Mapping[str, Any]) -> None:

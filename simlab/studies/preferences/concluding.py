@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import cyclic
+from simlab.studies.money import account
 from simlab.studies.preferences.evidence import Said, decided, evidence_of, joined, last_look
 from simlab.studies.preferences.preparing import Prepared
 from simlab.studies.sealing import sealed
@@ -46,6 +47,7 @@ def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Ar
         "estimate": _win_rates(outcome["p_mean"], n_systems),
         "cyclic": cyclic(outcome["verdict"]),
         **_trace(prepared, said.stop, evidence, end, count),
+        **account(campaigns),
     }
 
 

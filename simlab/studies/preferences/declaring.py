@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
+from simlab.design.waiting import Wait
 from simlab.studies.kind import Kind
+from simlab.studies.money import Money
 from simlab.studies.preferences.appraising import appraise, blank, truth
 from simlab.studies.preferences.checking import check
 from simlab.studies.preferences.collecting import collect, document_set, draw, lay
@@ -23,15 +25,16 @@ class Design(TypedDict):
     shared_order: bool
     pair_order: Literal["random", "fixed"]
     whole_documents: bool
+    wait: Wait
 
 
-class Budget(TypedDict):
+class Budget(Money):
     """Keys of what preferences cost, and how many are collected."""
 
     annotations_per_pair: Count
     annotations: Count | None
     batch_size: Count
-    price_per_rating: Price
+    price_per_comparison: Price | None
 
 
 def sizes(config: Mapping[str, Any]) -> dict[str, int]:

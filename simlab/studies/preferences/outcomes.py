@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simlab.studies.outcomes import COMMON, NAN
+from simlab.studies.outcomes import ACCOUNT, COMMON, LOAD, NAN
 from simlab.types import Outcome
 
 _PAIR, _RATE = ("replicate", "pair"), ("replicate", "pair", "preference")
 
 OUTCOMES: Mapping[str, Outcome] = {
     **{name: outcome for name, outcome in COMMON.items() if name != "true_value"},
+    **LOAD,
+    **ACCOUNT,
     "verdict": Outcome(
         _PAIR, "int8", 0, "+1: the first system declared better, -1: the second, 0: neither", low=-1, high=1
     ),

@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.design.balance import Table, deal_twin, without
 from simlab.formulas import differences, sign
-from simlab.studies.outcomes import ADJUSTED
+from simlab.studies.outcomes import ADJUSTED, of_campaigns, unaccounted
 from simlab.studies.outcomes import blank as filled
 from simlab.studies.possible import refuse_impossible
 from simlab.studies.ratings.collecting import collected, deal
@@ -75,10 +75,11 @@ def truth(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
 def blank(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
     """Fill in the outcome of a campaign whose design could not be carried out: it asked nothing and cost nothing."""
     n = world.frame.n_systems
-    names = [name for name, outcome in OUTCOMES.items() if outcome.dims[0] == "replicate"]
+    names = of_campaigns(OUTCOMES)
     if not twins_possible(world, table):
-        names = [name for name in names if not name.startswith("twin_")]
+        names = tuple(name for name in names if not name.startswith("twin_"))
     if prepared.multiplicity == "none":
-        names = [name for name in names if name not in ADJUSTED]
+        names = tuple(name for name in names if name not in ADJUSTED)
+    names = unaccounted(names, accounted=prepared.accounted)
     sizes = {"system": n, "pair": n * (n - 1) // 2}
-    return filled(OUTCOMES, tuple(names), sizes) | {"cost": np.array(0.0)}
+    return filled(OUTCOMES, names, sizes) | {"cost": np.array(0.0)}

@@ -11,8 +11,10 @@ from simlab.analysis.means.metric_correction import corrected
 from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.formulas import differences, normalized_entropy, passes
+from simlab.studies.money import account
 from simlab.studies.possible import probabilities, rule_of, within, worst
 from simlab.studies.ratings.preparing import Prepared
+from simlab.studies.ratings.watching import claimed
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Collected, Floats, ImpossibleValue, Ints, Rated, Seen
 
@@ -20,7 +22,7 @@ from simlab.types import Array, Collected, Floats, ImpossibleValue, Ints, Rated,
 def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Return the outcomes of campaigns, `[campaign, ...]`."""
     outcomes = [_conclude(prepared, collected) for collected in campaigns]
-    return {name: np.stack([outcome[name] for outcome in outcomes]) for name in outcomes[0]}
+    return {name: np.stack([outcome[name] for outcome in outcomes]) for name in outcomes[0]} | account(campaigns)
 
 
 def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
@@ -31,21 +33,36 @@ def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
         "cost": np.array(collected.paid["cost"]),
         "load_entropy_reached": np.array(normalized_entropy(loads)),
         "human_count": np.bincount(seen.unit, minlength=frame.n_systems).astype(np.int32),
+        **({"documents_rated": np.array(documents_rated(collected), np.int32)} if prepared.accounted else {}),
         **compare_systems(prepared, collected, collected.streams("test")),
     }
 
 
+def documents_rated(collected: Collected) -> int:
+    """Count the documents of which each segment was rated for every system, at least once."""
+    frame, seen = collected.frame, collected.seen
+    rated = np.zeros((len(frame.document), frame.n_systems), bool)
+    rated[seen.item, seen.unit] = True
+    missing = np.bincount(frame.document, weights=~rated.all(1), minlength=frame.n_documents)
+    return int(np.count_nonzero((missing == 0) & _documents(collected)))
+
+
 def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Generator) -> dict[str, Array]:
-    """Estimate every system and test every pair; what is significant follows the p-value adjusted for all pairs."""
+    """Estimate every system and test every pair; what is significant follows the p-value adjusted for all pairs.
+
+    A decision rule of its own, which sees the order of ratings, takes the place of the test.
+    """
     scores = scored(prepared, collected)
     total = sealed(_totals(prepared, collected, scores))
+    direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
+    if prepared.claim is not None:
+        return {"estimate": _means(collected, total), **claimed(prepared, collected, scores, direction, rng)}
     whole = prepared.reads_ratings or prepared.multiplicity == "max_t"
     rated = sealed(rated_of(collected, scores, total)) if whole else None
     # The flips of a family are those of the test: the same generator, once more.
     again = deepcopy(rng) if prepared.multiplicity == "max_t" else rng
     p_value = probabilities(prepared.test(rng, rated if prepared.reads_ratings else total), "analysis.test")
     family = _adjusted(prepared, p_value, again, rated)
-    direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
     return {
         "estimate": _means(collected, total),
         "direction": direction,
@@ -116,7 +133,7 @@ def _totals(prepared: Prepared, collected: Collected, seen: Seen) -> Floats:
     frame = collected.frame
     cell = frame.document[seen.item] * frame.n_systems + seen.unit
     size = frame.n_documents * frame.n_systems
-    per_item = prepared.design["ratings_per_item"]
+    per_item = collected.known.get("ratings_per_item", prepared.design["ratings_per_item"])
     if len(seen.value) == _planned(collected, per_item):
         total = np.bincount(cell, weights=seen.value, minlength=size) / per_item
     else:

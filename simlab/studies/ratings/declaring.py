@@ -8,6 +8,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.studies.kind import Kind
+from simlab.studies.money import Money
 from simlab.studies.ratings.appraising import appraise, blank, truth
 from simlab.studies.ratings.checking import check
 from simlab.studies.ratings.collecting import collect, document_set, draw, lay
@@ -15,7 +16,7 @@ from simlab.studies.ratings.concluding import conclude
 from simlab.studies.ratings.footprint import footprint
 from simlab.studies.ratings.outcomes import OUTCOMES
 from simlab.studies.ratings.preparing import prepare, same_layout
-from simlab.types import RATE, Outputs, RatedWorld
+from simlab.types import RATE, Claims, Outputs, RatedWorld
 from simlab.types.bounds import Count, Price
 
 
@@ -31,10 +32,10 @@ class Design(TypedDict):
     min_documents: Count
 
 
-class Budget(TypedDict):
+class Budget(Money):
     """Keys of what ratings cost."""
 
-    price_per_rating: Price
+    price_per_metric_call: Price | None
 
 
 class Decision(TypedDict):
@@ -49,7 +50,7 @@ KIND = Kind(
     question=RATE,
     groups=frozenset({"design.grouping", "analysis.normalization", "analysis.test"}),
     sections={"design": Design, "budget": Budget, "decision": Decision},
-    parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": ()},
+    parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": (Claims,)},
     brings={"recorded": "recorded", "fitted": "fitted"},
     # On a scale raters speak of its unit.
     suits={name: name for name in ("gaussian", "ordinal", "binary", "esa", "summaries", "answers", "english_chinese")},

@@ -14,7 +14,9 @@ from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
 from simlab.analysis.significance import permutation, permuted
 from simlab.parts import bind, chosen, data_of
-from simlab.types import Array, Rated, Seen
+from simlab.studies.clocked import Clock, clock_of
+from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
+from simlab.types import RATE, Array, Arrived, Claims, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
     permutation: permuted,
@@ -27,8 +29,10 @@ FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
 class Prepared(NamedTuple):
     """Hold what a cell asks: its design, the bound parts, and what it costs.
 
+    `cuts`: the design is cut to what the money pays; on a clock the money ends the campaign instead.
+
     The test is handed the ratings if `reads_ratings`, else documents' totals. `family` is what max-T asks; only tests
-    by flips have it.
+    by flips have it. `claim` is a decision rule that watches ratings come (None: the test's p-values decide).
     """
 
     seed: int
@@ -37,10 +41,15 @@ class Prepared(NamedTuple):
     normalise: Callable[[Seen], Seen]
     test: Callable[[np.random.Generator, Any], Array]
     level: float
-    price_per_rating: float
+    prices: Prices
     reads_ratings: bool = False
     family: Callable[[np.random.Generator, Rated], Family] | None = None
     multiplicity: Multiplicity = "none"
+    claim: Callable[[Arrived], Claims] | None = None
+    budget: Mapping[str, Any] = {}
+    accounted: bool = False
+    cuts: bool = False
+    clock: Clock | None = None
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -57,7 +66,12 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         family=_family(config["analysis"]["test"], plugins),
         multiplicity=config["decision"].get("multiplicity", "none"),
         level=config["decision"]["level"],
-        price_per_rating=config["budget"]["price_per_rating"],
+        claim=bind(config["decision"], plugins) if "_target_" in config["decision"] else None,
+        prices=prices_of(config["budget"], RATE),
+        budget=config["budget"],
+        accounted=accounted(config),
+        cuts=accounted(config) and not on_a_clock(config),
+        clock=clock_of(config, RATE),
     )
 
 
@@ -69,4 +83,7 @@ def _family(section: Mapping[str, Any], plugins: Sequence[str]) -> Callable[...,
 
 def same_layout(prepared: Prepared) -> str:
     """Write down what decides who can be asked about what."""
-    return json.dumps([prepared.design["grouping"], prepared.design["ratings_per_item"]])
+    asked = [prepared.design["grouping"], prepared.design["ratings_per_item"]]
+    # Money may lower the ratings per item, and with fewer documents it lowers them less.
+    cut = [*prepared.prices, dict(prepared.budget), prepared.design.get("min_documents")] if prepared.cuts else []
+    return json.dumps([*asked, *cut])

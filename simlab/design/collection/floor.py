@@ -1,0 +1,194 @@
+"""Let people work at tasks on SimPy's clock: one event per task, whatever it is made of.
+
+What happens inside a task follows from when it began, so it is worked out afterwards, for all tasks at once
+(`recording`). Here it is decided who does what: people do what is dealt to them, in its order, then what is open to
+them; what somebody leaves behind becomes open as a whole, or goes to who comes in their place.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Generator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import simpy
+
+from simlab.design.collection.people import Person, Seats
+from simlab.design.collection.piles import Job, Piles
+from simlab.design.collection.shifts import Shifts, effort_by, effort_of, moment
+from simlab.types import FAILED_CONTROLS, LEFT, STAYED, Tasks, Work
+
+NONE, COLLEAGUES, NEWCOMERS = "none", "colleagues", "newcomers"
+Replacement = Literal["none", "colleagues", "newcomers"]
+
+MOMENT = 1e-9
+"""Hours that nobody waits."""
+
+
+class Controls(NamedTuple):
+    """Say how often control items are asked, how many may fail, and how likely somebody who looks passes one."""
+
+    share: float
+    passes: float
+    allowed: int | None
+    takes: float
+
+
+class Rules(NamedTuple):
+    """Hold what the floor follows, hours throughout: see `crew` for each of them."""
+
+    shifts: Shifts
+    controls: Controls
+    lapse_rate: float
+    lapse_per_hour: float
+    replacement: Replacement
+    replacement_hours: float
+
+
+class Stint(NamedTuple):
+    """Hold what a person did of a task in one go: its answers up to `last`, from an effort on.
+
+    `quit` is the effort at which they left amid the answer `last` (NaN: they did not); `controls` control items closed
+    it, of which the first `failed` count as failed.
+    """
+
+    person: int
+    task: int
+    first: int
+    last: int
+    effort: float
+    quit: float
+    controls: int
+    failed: int
+
+
+class Floor:
+    """Hold a campaign that is under way."""
+
+    def __init__(self, work: Work, seats: Seats, piles: Piles, rules: Rules, rng: np.random.Generator) -> None:
+        self.env = simpy.Environment()
+        self.stints: list[Stint] = []
+        self.rules, self.stopped = rules, False
+        self._work, self._seats, self._piles, self._rng = work, seats, piles, rng
+        self._idle: list[simpy.Event] = []
+        self._told: set[int] = set()
+
+    def run(self) -> None:
+        """Let everybody work until nothing is left that somebody may do, or the deadline comes."""
+        self._add(self._work.tasks)
+        for person in list(self._seats.people):
+            self.env.process(self._works(person))
+        self.env.run(self._work.deadline)
+        self.stopped = self.env.peek() < math.inf
+
+    def _works(self, person: Person) -> Generator[simpy.Event, Any, None]:
+        env, piles, shifts = self.env, self._piles, self.rules.shifts
+        if person.arrives > env.now:
+            yield env.timeout(person.arrives - env.now)
+        self._present(person)
+        while True:
+            job = piles.take(person.number, person.seat, env.now)
+            if job is None:
+                begins = moment(shifts, person.effort, ends=False).hour + person.offset
+                if begins > env.now + MOMENT and piles.open:
+                    # Who is not at work takes nothing that others might do before.
+                    yield env.timeout(begins - env.now)
+                job = piles.take_open(person.number, person.seat, env.now)
+            if job is None:
+                self._idle.append(env.event())
+                yield self._idle[-1]
+                self._present(person)
+            else:
+                stint, until = self._begin(person, job)
+                yield env.timeout(max(until - env.now, 0.0))
+                if self._ended(person, job, stint):
+                    return
+
+    def _present(self, person: Person) -> None:
+        """Let the time pass in which somebody had nothing to do."""
+        effort = effort_by(self.rules.shifts, self.env.now - person.offset)
+        if effort > person.effort:
+            person.effort, person.work = effort, moment(self.rules.shifts, effort, ends=False).work
+
+    def _begin(self, person: Person, job: Job) -> tuple[Stint, float]:
+        """Begin a job; return what comes of it, and the hour at which it ends, or its person leaves."""
+        shifts, controls = self.rules.shifts, self.rules.controls
+        n = int((person.answers + job.last - job.first) * controls.share) - int(person.answers * controls.share)
+        effort, since = person.effort, person.work
+        person.effort += person.pace * (self._piles.takes(job) + n * controls.takes)
+        until = moment(shifts, person.effort, ends=True)
+        last, leaves = job.last, math.nan
+        if person.worked + until.work - since > person.leaves:
+            leaves = effort_of(shifts, since + person.leaves - person.worked)
+            last = min(self._piles.within(job, (leaves - effort) / person.pace), job.last)
+            until, n = moment(shifts, leaves, ends=True), 0
+        person.worked += until.work - since
+        person.work = until.work
+        person.answers += last - job.first
+        failed = self._fail(n, until.rested) if n else 0
+        person.failed += failed
+        self.stints.append(Stint(person.number, job.task, job.first, last, effort, leaves, n, failed))
+        return self.stints[-1], until.hour + person.offset
+
+    def _fail(self, n: int, rested: float) -> int:
+        """Count the control items that somebody fails: who does not look fails, who does may fail all the same."""
+        looks = 1 - min(1.0, self.rules.lapse_rate + self.rules.lapse_per_hour * rested)
+        return int((self._rng.random(n) >= looks * self.rules.controls.passes).sum())
+
+    def _ended(self, person: Person, job: Job, stint: Stint) -> bool:
+        """Take in what was done of a job; tell whether its person works no longer."""
+        allowed = self.rules.controls.allowed
+        self._piles.missing[job.task] -= stint.last - stint.first
+        if not math.isnan(stint.quit):
+            self._leave(person, LEFT, [Job(job.task, stint.last, job.last)] if stint.last < job.last else [])
+        elif allowed is not None and person.failed > allowed:
+            self._leave(person, FAILED_CONTROLS, self._void(person.number))
+        self._hand_in(job.task)
+        return person.why != STAYED
+
+    def _hand_in(self, task: int) -> None:
+        """Ask what follows from a task of which all answers have come."""
+        if self._work.more is None or self._piles.missing[task] or task in self._told:
+            return
+        self._told.add(task)
+        tasks = self._work.more(np.array([task]), self.env.now)
+        if tasks is not None and len(tasks.size):
+            self._add(tasks)
+
+    def _void(self, number: int) -> list[Job]:
+        """List all that somebody has answered, which is to be answered anew."""
+        said = [Job(*stint[1:4]) for stint in self.stints if stint.person == number and stint.first < stint.last]
+        for job in said:
+            self._piles.missing[job.task] += job.last - job.first
+        return said
+
+    def _leave(self, person: Person, why: int, jobs: list[Job]) -> None:
+        """Let somebody go, and say who does what they leave behind."""
+        own = self._piles.own[person.seat]
+        jobs += own
+        own.clear()
+        person.left, person.why = self.env.now, why
+        if self.rules.replacement == COLLEAGUES:
+            self._piles.open += jobs
+            self._wake()
+        elif self.rules.replacement == NEWCOMERS:
+            own.extend(jobs)
+            newcomer = self._seats.bring(person.seat, self.env.now + self.rules.replacement_hours)
+            self.env.process(self._works(newcomer))
+
+    def _add(self, tasks: Tasks) -> None:
+        for when, task in self._piles.add(tasks, self.env.now):
+            bell = self.env.timeout(when - self.env.now)
+            bell.callbacks.append(functools.partial(self._ready, task))
+        self._wake()
+
+    def _ready(self, task: int, bell: simpy.Event) -> None:
+        self._piles.ready(task)
+        self._wake()
+
+    def _wake(self) -> None:
+        idle, self._idle = self._idle, []
+        for event in idle:
+            event.succeed()

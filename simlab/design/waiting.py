@@ -1,0 +1,88 @@
+"""Follow the protocol batch by batch, as batches come: which ones are asked for next, and who waits for whom.
+
+Where nothing takes time all batches of a round come at once, and `protocol.last_looks` says how far each pair gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from simlab.types import Bools, Ints
+
+Wait: TypeAlias = Literal["round", "pair"]
+"""What the next batch of a pair waits for: the batches of all open pairs, or the pair's own."""
+
+Batch: TypeAlias = tuple[int, int]
+"""A pair, and the look that its batch leads to."""
+
+
+class Rounds:
+    """Hold where the protocol of a campaign stands: `end[pair]` is the last look whose batch came.
+
+    Source: Deriu et al. 2023, algorithm 2, where all open pairs wait for each other (`wait` is `round`); with `pair`,
+    the next batch of a pair is asked for as soon as its own last one came.
+
+    `cost[pair, look]` answers lead from one look to the next, and `stops(end)` says of each pair whether the decision
+    rule ends it at its look. Open pairs are served in the `order[pair]` as long as the budget (a number of answers)
+    pays for whole batches; with the first one that it cannot pay, nothing more is asked for. Batches of no answers, of
+    outputs that nobody can compare, come at once.
+    """
+
+    def __init__(self, cost: Ints, order: Ints, budget: int | None, wait: Wait, stops: Callable[[Ints], Bools]) -> None:
+        n_pairs = len(cost)
+        self._cost, self._order, self._stops = cost.tolist(), order.tolist(), stops
+        self._left = float("inf") if budget is None else float(budget)
+        self._wait, self._out = wait, set[int]()
+        self._open = np.ones(n_pairs, bool)
+        self.end: Ints = np.zeros(n_pairs, np.int64)
+
+    def begin(self) -> list[Batch]:
+        """Ask for the first batches."""
+        if self._wait == "round":
+            return self._next(self._order)
+        return [batch for pair in self._order for batch in self._next([pair])]
+
+    def came(self, pair: int) -> list[Batch]:
+        """Say which batches are asked for once that of a pair came."""
+        self._out.remove(pair)
+        self.end[pair] += 1
+        if self._wait == "pair":
+            return self._next([pair])
+        return [] if self._out else self._next(self._order)
+
+    def _next(self, pairs: Iterable[int]) -> list[Batch]:
+        """Ask for the next batches of those of the pairs that are open; empty ones lead on at once."""
+        asked: list[Batch] = []
+        while not asked:
+            self._close()
+            going = [pair for pair in pairs if self._open[pair] and pair not in self._out]
+            if not going:
+                break
+            asked = self._ask(going)
+        return asked
+
+    def _close(self) -> None:
+        waiting = np.zeros(len(self._open), bool)
+        waiting[list(self._out)] = True
+        last = self.end == len(self._cost[0]) - 1
+        self._open &= waiting | ~(last | self._stops(self.end))
+
+    def _ask(self, pairs: list[int]) -> list[Batch]:
+        asked: list[Batch] = []
+        for pair in pairs:
+            look = int(self.end[pair]) + 1
+            if self._cost[pair][look] > self._left:
+                self._left = -1.0
+                # What was asked for comes yet, and then it is over.
+                self._open[:] = False
+                break
+            self._left -= self._cost[pair][look]
+            if self._cost[pair][look]:
+                self._out.add(pair)
+                asked.append((pair, look))
+            else:
+                self.end[pair] = look
+        return asked

@@ -1,0 +1,79 @@
+"""Write what a campaign takes, as somebody would ask who has to pay for it: money, hours, days, what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from simlab.drawing.text.cells import measured_column
+from simlab.drawing.text.tables import Record, listing, number, told
+from simlab.measures.labels import ACCOUNTS
+
+TITLE = "What a campaign takes, on average (± Monte-Carlo standard error)"
+ENDINGS = {
+    "ended_as_planned": "as planned",
+    "ended_by_money": "by the money",
+    "ended_by_deadline": "by the deadline",
+    "ended_by_nobody": "with nobody left",
+}
+"""How campaigns end, in the words of a sentence that begins with `campaigns ended`."""
+
+
+def apart(names: Sequence[str], record: Record) -> tuple[list[str], list[str]]:
+    """Split measures into those of what a campaign takes, where they tell that in full, and all others."""
+    held = [name for name in names if name in ACCOUNTS]
+    if not {"money", "planned", "received", "completed_share"} <= set(held) or not known(record, "completed_share"):
+        return [], list(names)
+    return held, [name for name in names if name not in ACCOUNTS]
+
+
+def account(record: Record, names: Sequence[str], answers: str, currency: str | None) -> str:
+    """Write the measures of what a campaign takes, all systems together; `answers` is the word for what is rated."""
+    rows = [["money", f"{amount(record, 'money')}{f' {currency}' if currency else ''}"]]
+    if known(record, "hours"):
+        rows.append(["work", f"{amount(record, 'hours')} hours, of all people together"])
+    if known(record, "days"):
+        rows.append(["time", f"{amount(record, 'days')} days until the campaign ends, nights included"])
+    rows.append([answers, _answers(record)])
+    if ended := _ended(record, names):
+        rows.append(["campaigns", f"ended {ended}"])
+    return listing(TITLE, rows)
+
+
+def known(record: Record, name: str) -> bool:
+    """Tell whether a record has a value of a measure."""
+    return math.isfinite(record.get(name, math.nan))
+
+
+def amount(record: Record, name: str) -> str:
+    """Write a quantity with its error, to one digit of that; `?` where too few clusters agree."""
+    error = told(record[f"{name}_mcse"], (record[f"{name}_low"], record[f"{name}_high"]), record[f"{name}_clusters"])
+    if error == 0:
+        return quantity(record[name], 0)
+    return f"{quantity(record[name], error)} ± {'?' if math.isnan(error) else quantity(error, error)}"
+
+
+def quantity(value: float, error: float) -> str:
+    """Write a number with thousands set apart, and as many decimals as an error of that size leaves.
+
+    >>> quantity(1068.4, 17.2), quantity(35.23, 0.81), quantity(0.5, 0.04), quantity(12.5, 0), quantity(12.0, 0)
+    ('1,068', '35.2', '.50', '12.50', '12')
+    """
+    if not error > 0:
+        digits = 0 if value == round(value) or abs(value) >= 1000 else 2
+    else:
+        digits = min(max(math.ceil(-math.log10(error)), 0), 2)
+    return f"{value:,.{digits}f}" if abs(value) >= 1000 else number(value, digits)
+
+
+def _answers(record: Record) -> str:
+    share = measured_column([record], "completed_share")[0]
+    parts = [f"{quantity(record[name], 1)} {word}" for name, word in (("lost", "lost"), ("open", "left open"))]
+    return f"{amount(record, 'planned')} planned: {amount(record, 'received')} came ({share}), {', '.join(parts)}"
+
+
+def _ended(record: Record, names: Sequence[str]) -> str:
+    """Say what ended campaigns: the shares that are not nothing, and the first in any case."""
+    held = [name for name in ENDINGS if name in names and known(record, name)]
+    told_of = [name for name in held if name == "ended_as_planned" or record[name] > 0]
+    return ", ".join(f"{ENDINGS[name]} {measured_column([record], name)[0]}" for name in told_of)

@@ -1,0 +1,131 @@
+"""Hold the log of a campaign against what was asked: what cannot be is refused, and the part that said it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from simlab.types import CONTROL, HANDED_IN, Bools, Floats, InputError, Ints, Log, More, Tasks
+
+FLAT = ("task", "part", "person", "began", "ended", "seconds", "on_task", "lapsed", "fate")
+"""The columns of a log that have one entry per answer."""
+
+MOST_ANSWERS = 5_000_000
+"""A campaign that asks for more than this asks for ever."""
+
+ROUNDING = 1e-6
+"""Hours by which the log of a campaign may be off."""
+
+
+class Planned:
+    """Hold all that a campaign asked for: its tasks at the start, and those that were added."""
+
+    def __init__(self, tasks: Tasks, more: More | None) -> None:
+        self._tasks, self._more = [tasks], more
+        self.n_answers = int(tasks.size.sum())
+
+    def more(self, handed_in: Ints, hour: float) -> Tasks | None:
+        """Ask the kind of study what follows, and keep it."""
+        added = None if self._more is None else self._more(handed_in, hour)
+        if added is not None and len(added.size):
+            self._tasks.append(added)
+            self.n_answers += int(added.size.sum())
+            if self.n_answers > MOST_ANSWERS:
+                raise InputError(
+                    f"this campaign asks for more than {MOST_ANSWERS:,} answers, and would go on; lower the budget, or "
+                    "ask for fewer answers at a time"
+                )
+        return added
+
+    @property
+    def size(self) -> Ints:
+        """Return how many answers make up each task."""
+        return np.concatenate([tasks.size for tasks in self._tasks])
+
+    @property
+    def seat(self) -> Ints:
+        """Return the seat that each task was dealt to."""
+        return np.concatenate([tasks.seat for tasks in self._tasks])
+
+    @property
+    def ready(self) -> Floats | None:
+        """Return the hour before which each task cannot be begun; None: there is none."""
+        if all(tasks.ready is None for tasks in self._tasks):
+            return None
+        return np.concatenate([np.zeros(len(t.size)) if t.ready is None else t.ready for t in self._tasks])
+
+    def crowded(self, task: Ints, person: Ints) -> bool:
+        """Tell whether somebody does two tasks that are for different people; each task once for each person."""
+        if all(tasks.apart is None for tasks in self._tasks):
+            return False
+        apart = np.concatenate([np.full(len(t.size), -1) if t.apart is None else t.apart for t in self._tasks])[task]
+        held = np.column_stack([apart, person])[apart >= 0]
+        return len(np.unique(held, axis=0)) < len(held)
+
+    def number(self, log: Log, which: Bools) -> Ints:
+        """Number some answers of a log: all that was asked for, one task after the other."""
+        size = self.size
+        return (np.cumsum(size) - size)[log.task[which]] + log.part[which]
+
+    def barred(self, task: Ints, seat: Ints) -> Bools:
+        """Tell which answers come from seats that may not do their task."""
+        if all(tasks.may is None for tasks in self._tasks):
+            return np.zeros(len(task), bool)
+        barred, first = np.zeros(len(task), bool), 0
+        for tasks in self._tasks:
+            here = (task >= first) & (task < first + len(tasks.size))
+            if tasks.may is not None:
+                barred[here] = ~tasks.may[task[here] - first, seat[here]]
+            first += len(tasks.size)
+        return barred
+
+
+def refuse_misfit(name: str, log: Log, planned: Planned, deadline: float | None) -> None:
+    """Raise InputError where a log says what cannot have happened."""
+    for wrong, said in _misfits(log, planned, deadline):
+        if wrong:
+            raise InputError(f"design.collection={name} gives a log in which {said}; mend the part")
+
+
+def _misfits(log: Log, planned: Planned, deadline: float | None) -> Iterator[tuple[bool, str]]:
+    """List what would be wrong, each after what it takes for granted."""
+    n, size = len(log.task), planned.size
+    yield any(len(getattr(log, column)) != n for column in FLAT), "columns are of different lengths"
+    if not n:
+        return
+    task, part, person = log.task, log.part, log.person
+    yield task.min() < CONTROL or task.max() >= len(size), "somebody does a task that there is not"
+    yield person.min() < 0 or person.max() >= len(log.seat), "somebody works who is not among its people"
+    of_task = np.append(size, 1)[task]
+    yield bool(((part < 0) | (part >= of_task)).any()), "a task has more answers than it asks for"
+    times = (log.began, log.ended, log.seconds)
+    yield not all(np.isfinite(column).all() for column in times), "hours are no numbers"
+    yield bool((log.seconds < 0).any()), "an answer takes less than no time"
+    yield bool((log.ended < log.began - ROUNDING).any()), "an answer ends before it begins"
+    yield bool((np.diff(log.ended) < 0).any()), "answers are not in the order in which they ended"
+    # Of what everybody did first and last, the rest follows.
+    first, last = np.full(len(log.seat), np.inf), np.full(len(log.seat), -np.inf)
+    np.minimum.at(first, person, log.began)
+    last[person] = log.ended
+    yield bool((first < log.arrived - ROUNDING).any()), "somebody works before they come"
+    yield bool((last > log.left + ROUNDING).any()), "somebody works after they have left"
+    yield deadline is not None and bool(log.ended[-1] > deadline + ROUNDING), "somebody works after the deadline"
+    answers = task >= 0
+    came = planned.number(log, answers & (log.fate == HANDED_IN))
+    yield bool((np.bincount(came, minlength=1) > 1).any()), "the same answer comes twice"
+    yield from _misdealt(log, planned, answers)
+
+
+def _misdealt(log: Log, planned: Planned, answers: Bools) -> Iterator[tuple[bool, str]]:
+    # Each task once for each person.
+    n = len(log.seat)
+    pairs = np.flatnonzero(np.bincount(log.task[answers] * n + log.person[answers]))
+    task, person = np.divmod(pairs, n)
+    seat = log.seat[person]
+    barred = planned.barred(task, seat) & (planned.seat[task] != seat)
+    yield bool(barred.any()), "somebody does a task that they may not do"
+    yield planned.crowded(task, person), "the same person does tasks that are for different people"
+    if planned.ready is not None:
+        early = log.began[answers] < planned.ready[log.task[answers]] - ROUNDING
+        yield bool(early.any()), "a task is begun before it is ready"

@@ -1,0 +1,249 @@
+"""Carry a campaign out on a clock, for every kind of study, and end it when its time or its money runs out.
+
+How a kind uses it: `clock_of(config, question)` binds the clock once a cell (None: there is none). In *collect* the
+kind lays out its `Tasks`, calls `carry_out`, and gets `Carried`: which answers came (task and part, as the kind has
+numbered them), from whom, when, in the order in which they came. It reveals those and no others; `lapses` says which of
+them are to be what the same person says of another output. `Carried.settled` goes into `Collected.paid`, `Carried.log`
+into `Collected.known["log"]`. A protocol that asks for more as answers come gives `more`; a platform that decides who
+takes what gives `choose`. The clock has random numbers of its own: what people would say, and what is dealt, stays as
+it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.parts import bind, name_of
+from simlab.rng import stream
+from simlab.studies.clock_checks import FLAT, Planned, refuse_misfit
+from simlab.studies.money import NAN, Prices, bill, deadline_hours, limit, on_a_clock, prices_of, settled, start_of
+from simlab.types import (
+    ALL_CAME,
+    DEADLINE,
+    DROPPED_OUT,
+    EXCLUDED,
+    HANDED_IN,
+    MONEY,
+    NOBODY,
+    Bools,
+    Chances,
+    Floats,
+    Ints,
+    Log,
+    More,
+    Next,
+    Place,
+    Tasks,
+    Work,
+)
+
+SECONDS = 3600.0
+
+
+class Clock(NamedTuple):
+    """Hold the clock of a cell: the part that knows how people work, prices, and when a campaign has to be done."""
+
+    carry: Callable[[Chances, Work], Log]
+    name: str
+    seed: int
+    budget: Mapping[str, Any]
+    prices: Prices
+    deadline: float | None
+    weekday: int
+    of_day: float | None
+
+
+class Carried(NamedTuple):
+    """Hold what came of a campaign: flat arrays, one entry per answer that counts, in the order in which they came.
+
+    `task[k]`, `part[k]`, `person[k]`, `at[k]` hours from the start, `lapsed[k]`. `seat[person]`, `turn[person]` how
+    many sat there before. `log` is what happened until the campaign ended; `end` the hour at which it did.
+    """
+
+    task: Ints
+    part: Ints
+    person: Ints
+    at: Floats
+    lapsed: Bools
+    seat: Ints
+    turn: Ints
+    log: Log
+    ended_by: int
+    end: float
+    hours: float
+    paid: float
+    planned: int
+    lost: int
+
+    @property
+    def settled(self) -> dict[str, float]:
+        """Return what `Collected.paid` holds of this campaign: its ratings, their cost, and the account."""
+        account = settled(
+            planned=self.planned,
+            used=len(self.task),
+            lost=self.lost,
+            ended_by=self.ended_by,
+            hours=self.hours,
+            days=self.end / 24,
+        )
+        return {"ratings": len(self.task), "cost": self.paid, **account}
+
+
+def clock_of(config: Mapping[str, Any], question: str) -> Clock | None:
+    """Bind the clock of a cell; None where it has none."""
+    if not on_a_clock(config):
+        return None
+    section, budget = config["design"]["collection"], config["budget"]
+    start = start_of(budget)
+    return Clock(
+        carry=bind(section, config.get("plugins", ())),
+        name=name_of(section),
+        seed=config["seed"],
+        budget=budget,
+        prices=prices_of(budget, question),
+        deadline=deadline_hours(budget),
+        weekday=0 if start is None else start.weekday(),
+        of_day=None if start is None else start.hour + start.minute / 60,
+    )
+
+
+def carry_out(
+    clock: Clock,
+    place: Place,
+    tasks: Tasks,
+    *,
+    seats: int | None,
+    n_systems: int,
+    more: More | None = None,
+    choose: Next | None = None,
+    strangers: bool = True,
+) -> Carried:
+    """Let people work at tasks until all is done, nobody is left, or the time or the money has run out.
+
+    Raises InputError where the part's log cannot be, DesignFailure where chance left nobody.
+    """
+    planned = Planned(tasks, more)
+    work = Work(
+        tasks=tasks,
+        seats=seats,
+        deadline=clock.deadline,
+        more=None if more is None else planned.more,
+        choose=choose,
+        strangers=strangers,
+        weekday=clock.weekday,
+        of_day=clock.of_day,
+    )
+    chances = Chances(
+        stream(clock.seed, *place.of_pool, "people"),
+        stream(clock.seed, *place.of_study, "clock"),
+    )
+    log = clock.carry(chances, work)
+    refuse_misfit(clock.name, log, planned, clock.deadline)
+    log, ran_out = _paid_for(clock.prices, log, limit(clock.budget, n_systems))
+    return _carried(clock, log, planned, ran_out)
+
+
+def _paid_for(prices: Prices, log: Log, money: float | None) -> tuple[Log, float | None]:
+    """Cut a log at the first payment that the money does not cover; say when that was (None: it covers all)."""
+    if money is None:
+        return log, None
+    arrived = np.isfinite(log.arrived)
+    entry = np.where(log.fate == DROPPED_OUT, 0.0, prices.answer + prices.hour * log.seconds / SECONDS)
+    hour = np.concatenate([log.arrived[arrived], log.ended])
+    amount = np.concatenate([np.full(int(arrived.sum()), prices.rater), entry]) * (1 + prices.fee)
+    order = np.argsort(hour, kind="stable")
+    spent = np.cumsum(amount[order])
+    over = np.flatnonzero(spent > money * (1 + 1e-12))
+    if not len(over):
+        return log, None
+    first = order[over[0]]
+    kept = order[: over[0]] - int(arrived.sum())
+    return _until(log, np.sort(kept[kept >= 0]), float(hour[first])), float(hour[first])
+
+
+def _until(log: Log, kept: Ints, end: float) -> Log:
+    """Keep some entries of a log; who was excluded only later has not been excluded."""
+    fate = np.where((log.fate == EXCLUDED) & (log.left[log.person] > end), HANDED_IN, log.fate)
+    gone = log.left <= end
+    flat = {name: getattr(log, name)[kept] for name in FLAT if name != "fate"}
+    left, why = np.where(gone, log.left, NAN), np.where(gone, log.why, 0)
+    arrived = np.where(log.arrived <= end, log.arrived, NAN)
+    return replace(log, **flat, fate=fate[kept], left=left, why=why, arrived=arrived)
+
+
+def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None) -> Carried:
+    answers = log.task >= 0
+    came = answers & (log.fate == HANDED_IN)
+    state = np.zeros(planned.n_answers, np.int8)
+    state[planned.number(log, answers & ~came)] = 1
+    state[planned.number(log, came)] = 2
+    ended_by, end = _ending(clock, log, ran_out, all_came=bool((state == 2).all()))
+    on_board = log.arrived <= end
+    handed = log.fate != DROPPED_OUT
+    paid = bill(
+        clock.prices,
+        answers=int(handed.sum()),
+        hours=float(log.seconds[handed].sum()) / SECONDS,
+        raters=int(on_board.sum()),
+    )
+    return Carried(
+        task=log.task[came],
+        part=log.part[came],
+        person=log.person[came],
+        at=log.ended[came],
+        lapsed=log.lapsed[came],
+        seat=log.seat,
+        turn=_turns(log.seat),
+        log=log,
+        ended_by=ended_by,
+        end=end,
+        hours=float(log.seconds.sum()) / SECONDS,
+        paid=paid,
+        planned=planned.n_answers,
+        lost=int(np.count_nonzero(state == 1)),
+    )
+
+
+def _ending(clock: Clock, log: Log, ran_out: float | None, *, all_came: bool) -> tuple[int, float]:
+    """Say what ended a campaign, and at which hour."""
+    last = float(log.ended[-1]) if len(log.ended) else 0.0
+    if all_came:
+        return ALL_CAME, last
+    if ran_out is not None:
+        return MONEY, ran_out
+    if log.stopped and clock.deadline is not None:
+        return DEADLINE, clock.deadline
+    return NOBODY, max(last, float(np.nanmax(log.left, initial=0.0, where=~np.isnan(log.left))))
+
+
+def _turns(seat: Ints) -> Ints:
+    """Count for each person who sat in their seat before them."""
+    order = np.argsort(seat, kind="stable")
+    turn = np.empty(len(seat), np.int64)
+    turn[order] = np.arange(len(seat)) - np.searchsorted(seat[order], seat[order])
+    return turn
+
+
+def lapses(clock: Clock, place: Place, person: Ints, lapsed: Bools) -> Ints:
+    """Say whose answer each one is: its own, or, of a lapse, another one of the same person.
+
+    `person[k]` gave answer k. Return numbers of answers, `[k]`; who gave one only says what they would have said.
+    """
+    whose = np.arange(len(person))
+    where = np.flatnonzero(lapsed)
+    if not len(where):
+        return whose
+    order = np.argsort(person, kind="stable")
+    first = np.searchsorted(person[order], person[where])
+    n = np.searchsorted(person[order], person[where], side="right") - first
+    rank = np.empty(len(person), np.int64)
+    rank[order] = np.arange(len(person))
+    chance = stream(clock.seed, *place.of_study, "clock", "lapses").random(len(person))[where]
+    # One of the n - 1 others; alone, their own.
+    step = 1 + np.floor(chance * np.maximum(n - 1, 1)).astype(np.int64)
+    whose[where] = order[first + (rank[where] - first + step) % n]
+    return whose

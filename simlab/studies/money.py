@@ -1,0 +1,259 @@
+"""Say what a campaign costs, what its money pays, and when it has to be done; the same for every kind of study.
+
+People are paid by the answer, by the hour of work, and once each for being taken on; a platform takes its fee on top
+of that. A metric is paid by the call. Whatever runs out first ends a campaign.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any, NamedTuple, TypedDict
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+
+from simlab.messages import shown
+from simlab.types import COMPARE, JUDGE, Array, Collected, InputError
+from simlab.types.bounds import Price
+
+Amount = Annotated[float, Gt(0), Le(1e12)]
+"""An amount of money that a study may cost."""
+
+NAN = float("nan")
+
+CENT = 1e-9
+"""Of an answer, how much may lack for it to be paid: a tenth is no binary number, and ten of them are one."""
+
+_SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)([hd])")
+_HOURS = {"h": 1.0, "d": 24.0}
+
+
+class Money(TypedDict):
+    """Keys of money and time that studies of every kind have."""
+
+    total: Amount | None
+    per_system: Amount | None
+    currency: str | None
+    price_per_rating: Price
+    price_per_hour: Price
+    price_per_rater: Price
+    platform_fee: Annotated[float, Ge(0), Le(10)]
+    deadline: str | None
+    start: str | None
+
+
+class Prices(NamedTuple):
+    """Hold what is paid: per answer, hour of work, person, call of the metric and calibration rating.
+
+    `fee` is the share that a platform takes on top of what people get.
+    """
+
+    answer: float
+    hour: float = 0.0
+    rater: float = 0.0
+    metric_call: float = 0.0
+    calibration: float = 0.0
+    fee: float = 0.0
+
+
+def prices_of(budget: Mapping[str, Any], question: str) -> Prices:
+    """Read the prices of a study that asks a question; those that are null follow from others."""
+    own = {COMPARE: "price_per_comparison", JUDGE: "price_per_judgement"}.get(question, "price_per_rating")
+    answer = _first(budget, own, "price_per_rating")
+    return Prices(
+        answer=answer,
+        hour=_first(budget, "price_per_hour"),
+        rater=_first(budget, "price_per_rater"),
+        metric_call=_first(budget, "price_per_metric_call", "price_per_metric_rating"),
+        calibration=_first(budget, "price_per_calibration_rating", otherwise=answer),
+        fee=_first(budget, "platform_fee"),
+    )
+
+
+def _first(budget: Mapping[str, Any], *names: str, otherwise: float = 0.0) -> float:
+    """Return the first of these keys that has a value; studies written down before there was a key lack it."""
+    return next((float(budget[name]) for name in names if budget.get(name) is not None), otherwise)
+
+
+def bill(
+    prices: Prices,
+    *,
+    answers: float,
+    hours: float = 0.0,
+    raters: float = 0,
+    metric_calls: float = 0,
+    calibration: float = 0,
+) -> float:
+    """Add up what is paid for answers (void ones included), hours of work, people, metric and calibration ratings.
+
+    >>> round(bill(Prices(0.5, rater=10.0, fee=0.2), answers=100, raters=3), 2)
+    96.0
+    """
+    # Where both cost the same they are counted together, as they always were: the same bits.
+    together = prices.calibration == prices.answer
+    for_answers = (answers + calibration * together) * prices.answer + (0 if together else calibration) * (
+        prices.calibration
+    )
+    people = for_answers + hours * prices.hour + raters * prices.rater
+    return people * (1 + prices.fee) + metric_calls * prices.metric_call
+
+
+def less_paid(paid: Mapping[str, float], short: int, prices: Prices) -> Mapping[str, float]:
+    """Take from what was paid the answers that are not there, and leave these open; metric and people stay paid."""
+    if not short:
+        return paid
+    price = bill(prices, answers=short)
+    less = {"ratings": short, "cost": price, "human_cost": price, "open": -short}
+    return {name: held - less.get(name, 0) for name, held in paid.items()}
+
+
+def payable(prices: Prices, money: float) -> float:
+    """Count the answers that an amount pays; inf where they cost nothing.
+
+    >>> payable(Prices(0.1), 0.3), payable(Prices(0.5, fee=0.2), 0.59), payable(Prices(0.0), 1.0)
+    (3, 0, inf)
+    """
+    each = prices.answer * (1 + prices.fee)
+    return max(math.floor(money / each + CENT), 0) if each else math.inf
+
+
+def limit(budget: Mapping[str, Any], n_systems: int) -> float | None:
+    """Return what all of a study may cost: `total`, or `per_system` for every system, the smaller; None: whatever."""
+    per_system, total = per_system_of(budget), budget.get("total")
+    of_systems = None if per_system is None else per_system * n_systems
+    amounts = [amount for amount in (total, of_systems) if amount is not None]
+    return min(amounts, default=None)
+
+
+class Binding(NamedTuple):
+    """Hold what a study may cost in all, and the key that says so: `said` is `budget.total=500 EUR`."""
+
+    amount: float
+    said: str
+    systems: int
+    currency: str
+
+    def least(self, amount: float) -> str:
+        """Write an amount for a whole study as a value for the key that binds; it is rounded up, to the cent."""
+        each = math.ceil(amount / self.systems * 100 - 1e-6) / 100
+        return f"{each:,.12g}{self.currency}" + (" per system" if self.systems > 1 else "")
+
+
+def binding(budget: Mapping[str, Any], n_systems: int) -> Binding | None:
+    """Return the limit of a study's money and which key sets it; None where nothing does."""
+    money, each = limit(budget, n_systems), per_system_of(budget)
+    if money is None:
+        return None
+    currency = f" {budget['currency']}" if budget.get("currency") else ""
+    if money == budget.get("total"):
+        return Binding(money, f"budget.total={money:.12g}{currency}", 1, currency)
+    key = "cost" if budget.get("per_system") is None else "per_system"
+    return Binding(money, f"budget.{key}={each:.12g}{currency}", n_systems, currency)
+
+
+def per_system_of(budget: Mapping[str, Any]) -> float | None:
+    """Return what the evaluation of one system may cost; `cost` is its old name."""
+    named = budget.get("per_system")
+    return budget.get("cost") if named is None else named
+
+
+def start_of(budget: Mapping[str, Any]) -> datetime | None:
+    """Return when a campaign starts: a day from midnight on, or an hour; raise InputError for what is no date."""
+    start = budget.get("start")
+    return None if start is None else _date("start", start)
+
+
+def deadline_hours(budget: Mapping[str, Any]) -> float | None:
+    """Return after how many hours from the start, nights included, a campaign ends; None: never.
+
+    A date is a deadline with its own day, and needs `start`. Raises InputError for what is no deadline, and for one
+    that is past before it starts.
+
+    >>> deadline_hours({"deadline": "5d"}), deadline_hours({"deadline": "2026-03-06", "start": "2026-03-02"})
+    (120.0, 120.0)
+    """
+    deadline, start = budget.get("deadline"), start_of(budget)
+    if deadline is None:
+        return None
+    span = _SPAN.fullmatch(deadline)
+    hours = float(span[1]) * _HOURS[span[2]] if span else _hours_until(deadline, start)
+    if hours <= 0:
+        since = f", before budget.start={budget['start']}" if start else ""
+        raise InputError(f"budget.deadline={deadline} is past when the campaign starts{since}; set a later one")
+    return hours
+
+
+def _hours_until(deadline: str, start: datetime | None) -> float:
+    end = _date("deadline", deadline)
+    if start is None:
+        raise InputError(
+            f"budget.deadline={deadline} is a date, and nobody says when the campaign starts; set budget.start to a "
+            "date too, or budget.deadline to hours (36h) or days (5d)"
+        )
+    # By a day means until it is over.
+    end += timedelta(days=1) if len(deadline) == len("2026-03-06") else timedelta()
+    return (end - start) / timedelta(hours=1)
+
+
+def _date(key: str, text: str) -> datetime:
+    spans = "hours (36h), days (5d) or " if key == "deadline" else ""
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        date = None
+    if date is None or date.tzinfo is not None or not re.match(r"\d{4}-\d\d-\d\d", text):
+        what = "deadline" if key == "deadline" else "date"
+        raise InputError(
+            f"budget.{key}={shown(text)} is no {what}; write {spans}a date (2026-03-06, or 2026-03-06T17:00)"
+        )
+    return date
+
+
+def on_a_clock(config: Mapping[str, Any]) -> bool:
+    """Tell whether a study has hours: people who come, work and go."""
+    return "_target_" in config.get("design", {}).get("collection", {})
+
+
+def accounted(config: Mapping[str, Any]) -> bool:
+    """Tell whether a study says what it planned, lost and left open: it has a clock, or money that can run out.
+
+    Judgements whose `cost` is limited under its old name are not: folders that hold them hold no account.
+    """
+    budget = config.get("budget", {})
+    return on_a_clock(config) or budget.get("total") is not None or budget.get("per_system") is not None
+
+
+def settled(
+    *, planned: int, used: int, lost: int, ended_by: int, hours: float = NAN, days: float = NAN
+) -> dict[str, float]:
+    """Return what `Collected.paid` holds of an accounted campaign beside its ratings and their cost.
+
+    Each planned rating was used, was lost, or is still open. Hours are those of all people together, days those of
+    the calendar; NaN without a clock.
+    """
+    return {
+        "planned": planned,
+        "lost": lost,
+        "open": planned - used - lost,
+        "ended_by": ended_by,
+        "hours": hours,
+        "days": days,
+    }
+
+
+def account(campaigns: Sequence[Collected]) -> dict[str, Array]:
+    """Return the outcomes of accounted campaigns, `[campaign]`; nothing where they are not accounted."""
+    paid = [collected.paid for collected in campaigns]
+    if not all("planned" in one for one in paid):
+        return {}
+    return {
+        "ended_by": np.array([one["ended_by"] for one in paid], np.int8),
+        "ratings_planned": np.array([one["planned"] for one in paid], np.int32),
+        "ratings_lost": np.array([one["lost"] for one in paid], np.int32),
+        "ratings_open": np.array([one["open"] for one in paid], np.int32),
+        "work_hours": np.array([one["hours"] for one in paid], np.float64),
+        "campaign_days": np.array([one["days"] for one in paid], np.float64),
+    }
