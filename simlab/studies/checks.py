@@ -16,6 +16,12 @@ from simlab.types import InputError
 
 
 @np.errstate(all="ignore")
+def covered(config: Mapping[str, Any]) -> list[str]:
+    """Say what one answer of a cell covers, how many are asked for, and how its money cuts that; of the first world."""
+    return kind_of(config).covers(config, draw_world(config, 0))
+
+
+@np.errstate(all="ignore")
 @writing_noticed()
 def check(config: Mapping[str, Any]) -> Shape:
     """Return the shape of a cell's worlds; raise InputError where its keys contradict each other or its world."""

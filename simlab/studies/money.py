@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple, TypedDict
 
@@ -158,6 +158,12 @@ def per_system_of(budget: Mapping[str, Any]) -> float | None:
     """Return what the evaluation of one system may cost; `cost` is its old name."""
     named = budget.get("per_system")
     return budget.get("cost") if named is None else named
+
+
+def currency_of(configs: Iterable[Mapping[str, Any]]) -> str:
+    """Return the name of the money in which all of these studies pay; empty where they name none, or several."""
+    named = {config.get("budget", {}).get("currency") or "" for config in configs}
+    return named.pop() if len(named) == 1 else ""
 
 
 def start_of(budget: Mapping[str, Any]) -> datetime | None:

@@ -68,7 +68,10 @@ def test_so_it_does_where_pairs_are_judged_together(rule: str, multiplicity: str
 
 def test_so_it_does_where_a_number_of_comparisons_is_the_budget_and_the_metric_helps_across_pairs() -> None:
     words = ("decision=bayes", "decision.sharing=joint", "budget.annotations=90")
-    same(run_block(study(*words, design__collection=IDEAL), PLACES), run_block(study(*words), PLACES))
-    lapsing = run_block(study(*words, design__collection=IDEAL | {"lapse_rate": 0.5}), PLACES)
-    with pytest.raises(AssertionError):  # the control: people who do not look say something else
-        same(lapsing, run_block(study(*words), PLACES))
+    same(run_block(study(*words, design__collection=IDEAL), PLACES[:1]), run_block(study(*words), PLACES[:1]))
+
+
+def test_people_who_do_not_look_say_something_else() -> None:
+    lapsing = run_block(study("decision=human_only", design__collection=IDEAL | {"lapse_rate": 0.5}), PLACES)
+    with pytest.raises(AssertionError):
+        same(lapsing, run_block(study("decision=human_only"), PLACES))

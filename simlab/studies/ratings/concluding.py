@@ -33,8 +33,18 @@ def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
         "cost": np.array(collected.paid["cost"]),
         "load_entropy_reached": np.array(normalized_entropy(loads)),
         "human_count": np.bincount(seen.unit, minlength=frame.n_systems).astype(np.int32),
+        **({"documents_rated": np.array(documents_rated(collected), np.int32)} if prepared.accounted else {}),
         **compare_systems(prepared, collected, collected.streams("test")),
     }
+
+
+def documents_rated(collected: Collected) -> int:
+    """Count the documents of which each segment was rated for every system, at least once."""
+    frame, seen = collected.frame, collected.seen
+    rated = np.zeros((len(frame.document), frame.n_systems), bool)
+    rated[seen.item, seen.unit] = True
+    missing = np.bincount(frame.document, weights=~rated.all(1), minlength=frame.n_documents)
+    return int(np.count_nonzero((missing == 0) & _documents(collected)))
 
 
 def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Generator) -> dict[str, Array]:

@@ -137,17 +137,3 @@ def refuse_unpaid(prepared: Prepared, world: World, table: Table) -> None:
         f"{money.said} does not pay {several(n, 'document')} (design.min_documents) with one rating of each segment of "
         f"{world.frame.n_systems} systems; the least that would is {money.least(least)}; raise it, or {remedy}"
     )
-
-
-def cut_said(prepared: Prepared, world: World, table: Table) -> list[str]:
-    """Say how a design was cut; nothing where it was not."""
-    money = binding(prepared.budget, world.frame.n_systems)
-    if money is None or not prepared.cuts:
-        return []
-    wanted, each = prepared.design["documents"], prepared.design["ratings_per_item"]
-    low, high = documents_paid(prepared, world, table)
-    if (low, high, table.slots.shape[2]) == (wanted, wanted, each):
-        return []
-    count = f"{low}" if low == high else f"{low} to {high}, by their length,"
-    less = "" if table.slots.shape[2] == each else f", and {table.slots.shape[2]} of {each} ratings of each segment"
-    return [f"{money.said} pays {count} of {wanted} documents{less}"]
