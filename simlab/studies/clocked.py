@@ -12,15 +12,16 @@ it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simlab.formulas import normalized_entropy
-from simlab.parts import bind, name_of
+from simlab.parts import bind, is_own, name_of
 from simlab.rng import stream
-from simlab.studies.clock_checks import FLAT, Planned, refuse_misfit
+from simlab.studies.clock_checks import FLAT, Planned, named, refuse_misfit
 from simlab.studies.money import NAN, Prices, bill, deadline_hours, limit, on_a_clock, prices_of, settled, start_of
 from simlab.types import (
     ALL_CAME,
@@ -39,6 +40,7 @@ from simlab.types import (
     More,
     Next,
     Place,
+    Speeds,
     Tasks,
     Work,
 )
@@ -47,10 +49,14 @@ SECONDS = 3600.0
 
 
 class Clock(NamedTuple):
-    """Hold the clock of a cell: the part that knows how people work, prices, and when a campaign has to be done."""
+    """Hold the clock of a cell: the part that knows how people work, prices, and when a campaign has to be done.
+
+    `name` is the part's; `own` says that it is simlab's, which ends.
+    """
 
     carry: Callable[[Chances, Work], Log]
     name: str
+    own: bool
     seed: int
     budget: Mapping[str, Any]
     prices: Prices
@@ -104,6 +110,7 @@ def clock_of(config: Mapping[str, Any], question: str) -> Clock | None:
     return Clock(
         carry=bind(section, config.get("plugins", ())),
         name=name_of(section),
+        own=is_own(section),
         seed=config["seed"],
         budget=budget,
         prices=prices_of(budget, question),
@@ -125,6 +132,7 @@ def carry_out(
     choose: Next | None = None,
     strangers: bool = True,
     calibration: int = 0,
+    speeds: Speeds | None = None,
 ) -> Carried:
     """Let people work at tasks until all is done, nobody is left, or the time or the money has run out.
 
@@ -143,12 +151,14 @@ def carry_out(
         strangers=strangers,
         weekday=clock.weekday,
         of_day=clock.of_day,
+        speeds=speeds,
     )
     chances = Chances(
         stream(clock.seed, *place.of_pool, "people"),
         stream(clock.seed, *place.of_study, "clock"),
     )
-    log = clock.carry(chances, work)
+    with nullcontext() if clock.own else named(clock.name):
+        log = clock.carry(chances, work)
     refuse_misfit(clock.name, log, planned, clock.deadline)
     log, ran_out = _paid_for(clock.prices, log, limit(clock.budget, n_systems), calibration)
     return _carried(clock, log, planned, ran_out, calibration)

@@ -18,7 +18,7 @@ import simpy
 from simlab.design.collection.people import Person, Seats
 from simlab.design.collection.piles import Job, Piles
 from simlab.design.collection.shifts import Shifts, effort_by, effort_of, moment
-from simlab.types import FAILED_CONTROLS, LEFT, STAYED, Tasks, Work
+from simlab.types import DID_THEIRS, FAILED_CONTROLS, LEFT, STAYED, Tasks, Work
 
 NONE, COLLEAGUES, NEWCOMERS = "none", "colleagues", "newcomers"
 Replacement = Literal["none", "colleagues", "newcomers"]
@@ -45,6 +45,7 @@ class Rules(NamedTuple):
     lapse_per_hour: float
     replacement: Replacement
     replacement_hours: float
+    most_answers: float
 
 
 class Stint(NamedTuple):
@@ -110,7 +111,7 @@ class Floor:
                 yield self._idle[-1]
                 self._present(person)
             else:
-                stint, until = self._begin(person, job)
+                stint, until = self._begin(person, self._most(person, job))
                 yield env.timeout(max(until - env.now, 0.0))
                 if self._ended(person, job, stint):
                     return
@@ -120,6 +121,11 @@ class Floor:
         effort = effort_by(self.rules.shifts, self.env.now - person.offset)
         if effort > person.effort:
             person.effort, person.work = effort, moment(self.rules.shifts, effort, ends=False).work
+
+    def _most(self, person: Person, job: Job) -> Job:
+        """Give somebody no more of a job than one person may answer in all."""
+        last = min(job.last, job.first + self.rules.most_answers - person.answers)
+        return job if last == job.last else Job(job.task, job.first, int(last))
 
     def _begin(self, person: Person, job: Job) -> tuple[Stint, float]:
         """Begin a job; return what comes of it, and the hour at which it ends, or its person leaves."""
@@ -159,10 +165,13 @@ class Floor:
         """Take in what was done of a job; tell whether its person works no longer."""
         allowed = self.rules.controls.allowed
         self._piles.missing[job.task] -= stint.last - stint.first
+        rest = [Job(job.task, stint.last, job.last)] if stint.last < job.last else []
         if not math.isnan(stint.quit):
-            self._leave(person, LEFT, [Job(job.task, stint.last, job.last)] if stint.last < job.last else [])
+            self._leave(person, LEFT, rest)
         elif allowed is not None and person.failed > allowed:
-            self._leave(person, FAILED_CONTROLS, self._void(person.number))
+            self._leave(person, FAILED_CONTROLS, self._void(person.number) + rest)
+        elif person.answers >= self.rules.most_answers:
+            self._leave(person, DID_THEIRS, rest)
         if self._work.hears is not None and stint.last > stint.first:
             self._work.hears(job.task, person.number, self._lapsed[person.number])
         self._hand_in(job.task)

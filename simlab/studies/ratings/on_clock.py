@@ -73,6 +73,7 @@ def collected_on_clock(
         seats=frame.n_raters,
         n_systems=frame.n_systems,
         strangers=world.again is not None,
+        speeds=world.speeds,
     )
     names, seen = _revealed(prepared, clock, world, dealt, carried, noise, place)
     return Collected(
