@@ -51,7 +51,7 @@ SECONDS = 3600.0
 class Clock(NamedTuple):
     """Hold the clock of a cell: the part that knows how people work, prices, and when a campaign has to be done.
 
-    `name` is the part's; `own` says that it is simlab's, which ends.
+    `name` is the part's; `own` says that it is simlab's, which ends; `replaces`, who comes when somebody leaves.
     """
 
     carry: Callable[[Chances, Work], Log]
@@ -60,6 +60,7 @@ class Clock(NamedTuple):
     seed: int
     budget: Mapping[str, Any]
     prices: Prices
+    replaces: str
     deadline: float | None
     weekday: int
     of_day: float | None
@@ -114,6 +115,7 @@ def clock_of(config: Mapping[str, Any], question: str) -> Clock | None:
         seed=config["seed"],
         budget=budget,
         prices=prices_of(budget, question),
+        replaces=str(section.get("replacement", "none")),
         deadline=deadline_hours(budget),
         weekday=0 if start is None else start.weekday(),
         of_day=None if start is None else start.hour + start.minute / 60,
@@ -131,13 +133,13 @@ def carry_out(
     hears: Hears | None = None,
     choose: Next | None = None,
     strangers: bool = True,
-    calibration: int = 0,
     speeds: Speeds | None = None,
+    calibration: int = 0,
+    beside: float = 0.0,
 ) -> Carried:
     """Let people work at tasks until all is done, nobody is left, or the time or the money has run out.
 
-    The first tasks are calibration ratings, which have a price of their own.
-
+    The first `calibration` tasks are calibration ratings, which have a price of their own; `beside` is paid first.
     Raises InputError where the part's log cannot be, DesignFailure where chance left nobody.
     """
     planned = Planned(tasks, more)
@@ -160,8 +162,10 @@ def carry_out(
     with nullcontext() if clock.own else named(clock.name):
         log = clock.carry(chances, work)
     refuse_misfit(clock.name, log, planned, clock.deadline)
-    log, ran_out = _paid_for(clock.prices, log, limit(clock.budget, n_systems), calibration)
-    return _carried(clock, log, planned, ran_out, calibration)
+    money = limit(clock.budget, n_systems)
+    log, ran_out = _paid_for(clock.prices, log, None if money is None else money - beside, calibration)
+    carried = _carried(clock, log, planned, ran_out, calibration)
+    return carried._replace(paid=carried.paid + beside)
 
 
 def _paid_for(prices: Prices, log: Log, money: float | None, calibration: int) -> tuple[Log, float | None]:
