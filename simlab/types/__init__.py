@@ -19,6 +19,7 @@ from simlab.types.collection import (
     Log,
     More,
     Next,
+    Queue,
     Tasks,
     Work,
 )
@@ -133,6 +134,7 @@ __all__ = [
     "Outputs",
     "Parts",
     "Place",
+    "Queue",
     "Rated",
     "RatedWorld",
     "RaterPool",

@@ -15,6 +15,7 @@ import numpy as np
 from simlab.design.balance import Table
 from simlab.rng import stream
 from simlab.studies.clocked import Carried, Clock, carry_out, lapses
+from simlab.studies.ratings.assigning import Platform
 from simlab.studies.ratings.preparing import Prepared
 from simlab.types import (
     RATE,
@@ -66,14 +67,18 @@ def collected_on_clock(
     """
     frame = world.frame
     dealt = lay_out(stream(prepared.seed, *place.of_study, "clock", "order"), table, frame, asked)
+    platform = Platform(prepared, world, table, dealt, noise, place)
     carried = carry_out(
         clock,
         place,
-        dealt.tasks,
+        platform.tasks,
         seats=frame.n_raters,
         n_systems=frame.n_systems,
+        more=platform.more if platform.watches else None,
+        choose=platform.choose if platform.watches else None,
         strangers=world.again is not None,
     )
+    dealt = platform.dealt
     names, seen = _revealed(prepared, clock, world, dealt, carried, noise, place)
     return Collected(
         frame=frame if len(names) == frame.n_raters else replace(frame, rater_names=names),
