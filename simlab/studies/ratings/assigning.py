@@ -60,6 +60,7 @@ class Platform:
         self._rank = rng.permutation(frame.n_documents)[document].tolist()
         self._system = np.where(several[unit], -1, dealt.system[first]).tolist()
         self._added: list[int] = []
+        self._told: set[int] = set()
         self._scores: dict[int, list[Floats]] = {}
         self._taken, self._rated = np.zeros((2, frame.n_systems), np.int64)
         self._total = np.zeros(frame.n_systems)
@@ -90,7 +91,13 @@ class Platform:
         return np.argwhere(self._groups.unit == self._unit[task])
 
     def _take_in(self, task: int) -> bool:
-        """Add up the scores of a task; tell whether its raters are so far apart that one more is to be asked."""
+        """Add up the scores of a task; tell whether its raters are so far apart that one more is to be asked.
+
+        A task that is handed in once more, since what its rater had said turned out to be void, counts as it did.
+        """
+        if task in self._told:
+            return False
+        self._told.add(task)
         system, document = self._outputs(task).T
         slot = self._slot[self._seat[task], self._frame.bucket[document[0]]]
         scores = self._said[system, document, slot]

@@ -110,7 +110,7 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
     if several > 1 and any(chosen(test, part, config.get("plugins", ())) for part in (by_rater, rater_flips)):
         raise InputError(
             f"design.{_asking_twice(config['design'])}: analysis.test={name_of(test)} takes what raters "
-            " contribute for independent, and raters who rate the same outputs share what these are like; choose "
+            "contribute for independent, and raters who rate the same outputs share what these are like; choose "
             "analysis.test=two_way or crossed_flips"
         )
     if _flips_raters(test, config.get("plugins", ())) and least > level:
