@@ -29,6 +29,7 @@ from simlab.commands.flags import (
     Cfg,
     Columns,
     ConfigDir,
+    Cut,
     DryRun,
     Force,
     Form,
@@ -288,14 +289,30 @@ def plot(
     convergence: Annotated[
         bool, typer.Option("--convergence", help="Draw how the measure settled as campaigns were carried out.")
     ] = False,
+    timeline: Annotated[
+        bool, typer.Option("--timeline", help="Draw one campaign: who worked on what and when, what was lost.")
+    ] = False,
+    world: Annotated[int, typer.Option(metavar="N", help="Timeline: index of the world.", min=0)] = 0,
+    pool: Annotated[int, typer.Option(metavar="N", help="Timeline: index of the pool of raters.", min=0)] = 0,
+    draw: Annotated[int, typer.Option(metavar="N", help="Timeline: index of the draw of documents.", min=0)] = 0,
+    study: Annotated[int, typer.Option(metavar="N", help="Timeline: index of the study in its world.", min=0)] = 0,
+    plugins: Plugins = None,
 ) -> None:
     """Draw the figure of a sweep; print the name of its file.
 
     With --convergence: values, and errors against campaigns, of each cell; written to DIR/convergence.png.
+    With --timeline: one campaign of one cell (AXIS=VALUE) on its clock; written to DIR/timeline.png.
     """
     from simlab.commands import plot as figures
 
-    drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x)
+    if timeline:
+        from simlab.commands import timeline as timelines
+        from simlab.types import Place
+
+        timelines.refuse_others(measure, x, convergence=convergence)
+        drawn = timelines.answer(*_store(where), Place(world, pool, draw, study), out, plugins or [])
+    else:
+        drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x)
     print(drawn.file)
     raise typer.Exit(drawn.code)
 
@@ -442,6 +459,7 @@ def agreement(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    cut: Cut = 300.0,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
     save: Save = None,
@@ -453,7 +471,7 @@ def agreement(
     from simlab.commands import agreement as raters
 
     told = _told(columns, better, scale, people)
-    _say(lambda form: raters.answer(file, form, plot, told), form, save)
+    _say(lambda form: raters.answer(file, form, plot, told, cut), form, save)
 
 
 @app.command(epilog="Example: simlab fit pilot.csv --out pilot.yaml --report pilot.png")
@@ -472,6 +490,7 @@ def fit(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    cut: Cut = 300.0,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -486,7 +505,7 @@ def fit(
 
     keep = _keeping(save)
     told = _told(columns, better, scale, people)
-    answered = fits.answer(file, told, law, out, report, seed, form)
+    answered = fits.answer(file, told, law, out, report, seed, form, cut)
     unkept = saving.kept(keep, answered.json) if keep else []
     _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 

@@ -21,6 +21,7 @@ from simlab.fitting.report import AUTO, Report, Say, report
 from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.tables.held import Told, as_errors
+from simlab.tables.times import CUT, check_cut
 from simlab.types import InputError
 from simlab.world import recorded
 
@@ -38,15 +39,25 @@ class Answered(NamedTuple):
     code: int
 
 
-def answer(table: Path | None, told: Told, law: str, out: Path, plot: Path | None, seed: int, form: Form) -> Answered:
+def answer(
+    table: Path | None,
+    told: Told,
+    law: str,
+    out: Path,
+    plot: Path | None,
+    seed: int,
+    form: Form,
+    cut: float = CUT,
+) -> Answered:
     """Fit a world to a table, write it, and return the report; draw it if a file for that is named.
 
     The file of a world that failed its checks is written, too, and says so. Raises InputError before anything is fitted
     for what is asked wrongly or malformed.
     """
+    check_cut(cut)
     check_names(out, plot)
     check_figure(table, told, plot)
-    found = found_in(table, told, law, seed, note)
+    found = found_in(table, told, law, seed, note, cut)
     document.write(out, found.world)
     if plot is not None:
         found.draw(plot)
@@ -63,8 +74,10 @@ def answer(table: Path | None, told: Told, law: str, out: Path, plot: Path | Non
     return Answered(found.page(out, "\n".join([*found.unmixed, following(found, out)])), as_json, found.notes, code)
 
 
-def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say) -> Found:
+def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float = CUT) -> Found:
     """Read a table (None: the built-in ratings), fit the law that is asked for or the best, and look at it.
+
+    Speeds are learnt from the times of ratings, gaps cut at `cut` seconds.
 
     Raises InputError for a table that cannot be read, and for a law that it does not allow.
     """
@@ -77,16 +90,16 @@ def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say) -> F
         return fit_preferences.found_in(table, told, seed, say)
     if law == PREFERENCE:
         raise InputError("--law preference: the table holds ratings, not comparisons of two systems; leave --law out")
-    return _of_ratings(table, told, law, seed, say)
+    return _of_ratings(table, told, law, seed, say, cut)
 
 
-def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say) -> Found:
+def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float) -> Found:
     from simlab.fitting.laws import laws
     from simlab.tables import understood
 
     read = recorded.table(table, told)
     ratings = as_errors(read)
-    found = report(ratings, laws(), law, seed, say)
+    found = report(ratings, laws(), law, seed, say, cut)
     line = understood.line(read)
     return Found(
         law=found.law.name,

@@ -45,6 +45,9 @@ Columns = Annotated[
 Better = Annotated[
     Literal["higher", "lower"] | None, typer.Option("--better", help="Say which scores are better.", show_default=False)
 ]
+Cut = Annotated[
+    float, typer.Option("--cut", metavar="SECONDS", help="Cut gaps between two answers of a login at so much.")
+]
 Scale = Annotated[
     str | None, typer.Option("--scale", metavar="A..B", help="Say the least and the largest score that can be given.")
 ]

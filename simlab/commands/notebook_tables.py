@@ -32,6 +32,7 @@ def fit(
     better: Literal["higher", "lower"] | None = None,
     scale: tuple[float, float] | None = None,
     people: File | None = None,
+    cut: float = 300.0,
     seed: int = 0,
     out: File | None = None,
     report: File | None = None,
@@ -40,7 +41,8 @@ def fit(
     """Make a world from the ratings, or preferences, of a pilot (None: the built-in ratings), and check it.
 
     `law` is fitted, by default the one that predicts documents held out best. `columns`, `better`, `scale` and `people`
-    tell of the table what it does not say. `out` names the file of the world, `report` that of a figure; without them
+    tell of the table what it does not say. Where it has times, speeds are learnt from them, gaps between two answers
+    cut at `cut` seconds. `out` names the file of the world, `report` that of a figure; without them
     nothing is written. Warns of a world that fails its checks. Raises InputError, before anything is fitted, for a
     table that cannot be read, a law that it does not allow, and for names that end in something else.
 
@@ -50,13 +52,15 @@ def fit(
     from simlab.commands import fit as fits
     from simlab.commands.notes import note
     from simlab.fitting.report import silent
+    from simlab.tables.times import check_cut
 
     _from_zero("seed", seed)
     told = told_of(columns, better, scale, people)
     with mendable():
+        check_cut(cut)
         fits.check_names(path_of(out), path_of(report))
         fits.check_figure(path_of(table), told, path_of(report))
-        found = fits.found_in(path_of(table), told, law, seed, note if progress else silent)
+        found = fits.found_in(path_of(table), told, law, seed, note if progress else silent, cut)
         world = of_fit(found)
         if out is not None:
             world.write(out)
@@ -201,21 +205,22 @@ def agreement(
     better: Literal["higher", "lower"] | None = None,
     scale: tuple[float, float] | None = None,
     people: File | None = None,
+    cut: float = 300.0,
     plot: File | None = None,
 ) -> Agreement:
     """Tell how far the raters of a table agree (None: of the built-in one).
 
     Returns mean Kendall tau-b over single documents and over all shared ones (`single`, `shared`), over `pairs` of
     raters, and profiles of `raters`, scores in points; `.tables()` gives records for data frames, `.notes()` what the
-    numbers leave out. `columns`, `better`, `scale` and `people` are those of `fit`. `plot` names the file of a figure.
-    Raises InputError for a table that cannot be read.
+    numbers leave out. `columns`, `better`, `scale`, `people` and `cut` are those of `fit`. `plot` names the file of a
+    figure. Raises InputError for a table that cannot be read.
 
     >>> simlab.agreement("ratings.tsv").single.kendall  # doctest: +SKIP
     """
     from simlab.commands.agreement import measured_on
 
     with mendable():
-        return measured_on(path_of(table), path_of(plot), told_of(columns, better, scale, people))
+        return measured_on(path_of(table), path_of(plot), told_of(columns, better, scale, people), cut)
 
 
 def _detect_words(settings: Sequence[str | Mapping[str, object]]) -> list[str]:

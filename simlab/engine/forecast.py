@@ -9,13 +9,15 @@ from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.checking import CheckFunction
-from simlab.engine.preparing import jobs_of, known_in, outcome_bytes, prepare, refuse_too_large
+from simlab.engine.preparing import Job, jobs_of, known_in, outcome_bytes, prepare, refuse_too_large
 from simlab.engine.provenance import provenance, refuse_other_numbers, revised
 from simlab.engine.purchases import Purchase, purchase
+from simlab.engine.quoting import Quote, placed, quotes
 from simlab.engine.run import fit_in, missing, study_block
 from simlab.engine.sizing import first_round
 from simlab.engine.timing import seconds_of
 from simlab.engine.workers import BlockFunction
+from simlab.studies.money import currency_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class Forecast:
 
     Blocks and campaigns of the whole sweep, and of them missing; seconds (`at_least`: that is a lower bound); bytes
     that are stored; bytes of memory that a process takes, and what these are made of; `purchases` are what a campaign
-    buys in each of the cells that were timed.
+    buys in each of the cells that were timed, `quotes` what a campaign takes in some of those that have prices.
+    `covered` says what one answer covers, and how money cuts a design, in the first cells.
     """
 
     cells: int
@@ -39,6 +42,9 @@ class Forecast:
     memory: float = 0.0
     memory_of: str = ""
     purchases: tuple[Purchase, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    covered: tuple[str, ...] = ()
+    currency: str = ""
 
 
 def forecast(
@@ -80,4 +86,18 @@ def forecast(
         memory=memory.worker,
         memory_of=memory.of,
         purchases=tuple(bought for one in timed.studies if (bought := purchase(one)) is not None),
+        quotes=quotes(block or study_block(), placed(sweep, job.cells)),
+        covered=_covered(job) if block is None and check is None else (),
+        currency=currency_of(cell.config for cell in job.cells),
     )
+
+
+MOST_SAID = 4
+"""Cells of which it is said what they ask about."""
+
+
+def _covered(job: Job) -> tuple[str, ...]:
+    from simlab.studies.checks import covered
+
+    lines = (line for cell in job.cells[:MOST_SAID] for line in covered(cell.config))
+    return tuple(dict.fromkeys(lines))

@@ -12,8 +12,10 @@ import numpy as np
 
 from simlab.fitting.agreement_coefficients import Coefficient, coefficients
 from simlab.fitting.agreement_corated import Corated, corated
+from simlab.fitting.agreement_hours import Worked, rule_of, worked
 from simlab.fitting.agreement_profiles import Given, RaterProfile, band_edges, profile, profile_row
 from simlab.tables.held import Ratings
+from simlab.tables.times import CUT
 from simlab.types import Bools, Floats, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import world_of
@@ -63,7 +65,8 @@ class Agreement:
     """Hold agreement between raters and the profile of each; `scores[k]` are the scores of `raters[k]`.
 
     `coefficients` and `corated`, by rater, are there where ratings were given, not a world; `controls` says when a
-    control item is failed, `named` whether the table says who rated.
+    control item is failed, `named` whether the table says who rated. `worked` are the hours of the table at several
+    cuts, where it has times, and `rule` what they are.
     """
 
     single: MeanAgreement
@@ -74,6 +77,8 @@ class Agreement:
     lower_is_better: bool = True
     coefficients: tuple[Coefficient, ...] = ()
     corated: tuple[Corated, ...] = ()
+    worked: tuple[Worked, ...] = ()
+    rule: str = ""
     controls: str = ""
     named: bool = True
 
@@ -85,6 +90,7 @@ class Agreement:
             "pairs": [asdict(pair) for pair in self.pairs],
             "raters": [profile_row(rater) for rater in self.raters],
             "corated": [asdict(rater) for rater in self.corated],
+            "hours": [asdict(one) for one in self.worked],
         }
 
     def bands(self) -> tuple[Floats, Floats]:
@@ -114,6 +120,7 @@ class Agreement:
     def _known(self) -> list[str]:
         """Say what coefficients and comparisons with other raters rest on, or why there are none."""
         lines = [f"A control item is failed where {self.controls}."] if self.controls else []
+        lines += [self.rule] if self.rule else []
         if not self.named:
             return ["The table does not say who rated: how far raters agree is not known.", *lines]
         if len(self.raters) == 1:
@@ -129,15 +136,18 @@ class Agreement:
         ]
 
 
-def agreement_of(ratings: Ratings, where: str = "the table") -> Agreement:
+def agreement_of(ratings: Ratings, where: str = "the table", cut: float = CUT) -> Agreement:
     """Measure how far the raters of a table agree, and hold each against the others who rated the same outputs.
 
-    Raises InputError, beginning with `where`, for a table of which no world can be made.
+    Seconds are of work: time between answers, gaps cut at `cut` seconds. Raises InputError, beginning
+    with `where`, for a table of which no world can be made.
     """
     return replace(
         agreement(world_of(ratings, where)),
         coefficients=coefficients(ratings),
-        corated=corated(ratings),
+        corated=corated(ratings, cut),
+        worked=tuple(worked(ratings.times, cut)),
+        rule="" if ratings.times is None else rule_of(ratings.times, cut),
         controls="" if ratings.controls is None else ratings.controls.rule,
         named=ratings.rater_known,
     )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit
 
 from simlab.fitting.agreement_coefficients import Rated, pairable, rated
+from simlab.fitting.agreement_hours import mean_time, of_people
 from simlab.tables.held import Ratings
+from simlab.tables.times import CUT
 from simlab.types import Bools, Floats, Ints
-
-LEAST_SECONDS = 0.1
-"""Nobody rates an output in less: what is shorter is the time to press a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class Corated:
 
     `leniency` is how much better than the others' mean their scores are [points], `sharpness` the slope of their scores
     on the others' mean; both over `shared` outputs of `shared_documents`, with 95 % intervals (documents are the
-    clusters). `seconds` is the median time of `timed` ratings, not known where scores of a document were given in one
-    go. `failed` of `controls` control items were failed.
+    clusters). `seconds` is the mean time of `timed` answers (control items and practice included) and `hours` that of
+    all of them, not known where answers were sent in at once. `failed` of `controls` control items were failed.
     """
 
     rater: str
@@ -37,6 +37,7 @@ class Corated:
     sharpness_high: float
     seconds: float
     timed: int
+    hours: float
     controls: int
     failed: int
     failed_share: float
@@ -44,36 +45,30 @@ class Corated:
     failed_high: float
 
 
-def corated(ratings: Ratings) -> tuple[Corated, ...]:
-    """Describe every rater who rated anything."""
+def corated(ratings: Ratings, cut: float = CUT) -> tuple[Corated, ...]:
+    """Describe every rater who rated anything; time between answers is cut at `cut` seconds."""
     held = pairable(rated(ratings))
     total = np.bincount(held.output, held.score)
     count = np.bincount(held.output)
     others = (total[held.output] - held.score) / np.maximum(count[held.output] - 1, 1)
     sign = -1 if ratings.lower_is_better else 1
     there = np.flatnonzero(np.bincount(ratings.rater, minlength=ratings.n_raters)).tolist()
-    return tuple(_one(ratings, rater, held, others, sign) for rater in there)
+    times = of_people(ratings.times, cut)
+    return tuple(_one(ratings, rater, held, others, sign, times) for rater in there)
 
 
-def _usual_time(seconds: Floats) -> float:
-    middle = float(np.median(seconds)) if len(seconds) else 0.0
-    # Who scores a document in one go takes no time for most ratings: that says nothing of a single one.
-    return middle if middle >= LEAST_SECONDS else math.nan
-
-
-def _one(ratings: Ratings, rater: int, held: Rated, others: Floats, sign: int) -> Corated:
+def _one(ratings: Ratings, rater: int, held: Rated, others: Floats, sign: int, times: Mapping[str, Floats]) -> Corated:
     own = held.rater == rater
     document = np.unique(held.document[held.output[own]], return_inverse=True)[1]
     failures = _failures(ratings, rater)
-    seconds = ratings.seconds[(ratings.rater == rater) & np.isfinite(ratings.seconds)]
+    took = mean_time(times.get(ratings.rater_names[rater]))
     return Corated(
         ratings.rater_names[rater],
         int(own.sum()),
         int(document.max(initial=-1)) + 1,
         *mean_by_cluster(sign * (held.score[own] - others[own]), document),
         *slope_by_cluster(others[own], held.score[own], document),
-        _usual_time(seconds),
-        len(seconds),
+        *took,
         *failures,
         *share_interval(*failures),
     )

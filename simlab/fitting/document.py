@@ -24,6 +24,7 @@ def content(
     checks: Mapping[str, Any],
     components: Sequence[Component],
     speeds: Mapping[str, Any],
+    timing: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Put together what the file says; a law's own content may say that it is of another format."""
     ratings, own = fitted.ratings, dict(law.content(fitted))
@@ -41,6 +42,7 @@ def content(
         "document_sizes": np.bincount(ratings.document, minlength=ratings.n_documents).tolist(),
         "seats": seats(ratings),
         **({"speeds": dict(speeds)} if speeds else {}),
+        **({"timing": dict(timing)} if timing else {}),
         **own,
     }
 

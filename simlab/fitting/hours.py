@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.fitting.speeds import FittedSpeeds
+from simlab.rng import stream
 from simlab.tables.times import Times
 from simlab.types import Floats, Speeds
 
@@ -77,6 +78,4 @@ def campaigns(
 def hours_again(fitted: FittedSpeeds) -> Hours:
     """Predict the hours of the same answers, shared out alike, by other people."""
     speeds = fitted.of_worlds(len(fitted.draws))
-    from simlab.rng import stream
-
     return predicted_hours(stream(0, "hours"), speeds, loads(fitted.times), fitted.screens.answers)

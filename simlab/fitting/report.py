@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from simlab.fitting import document
-from simlab.fitting import speeds as timing
+from simlab.fitting import document, speed_records
 from simlab.fitting.checks import Check, Checks, checks
 from simlab.fitting.comparing_laws import Compared, chosen, compare
 from simlab.fitting.components import Component, Components, components
 from simlab.fitting.generalisability import Coefficient, Trade, coefficients, trade
 from simlab.fitting.laws import Fitted, Law
+from simlab.fitting.speeds import FittedSpeeds, by_rater, fitted_speeds
 from simlab.messages import legible, or_nearest, shown
 from simlab.tables.held import Ratings
+from simlab.tables.times import CUT
 from simlab.types import InputError
 
 INTERVAL = (0.05, 0.95)
@@ -35,7 +36,8 @@ def silent(line: str) -> None:
 class Report:
     """Hold what is said of a fit.
 
-    `refused[law]` says why a law was not tried, `speeds[rater]` how fast raters were, `asked` that the law was named.
+    `refused[law]` says why a law was not tried, `speeds[rater]` how fast raters were and `timing` how fast people at
+    large are (None: no times), `asked` that the law was named.
     """
 
     law: Law
@@ -47,6 +49,7 @@ class Report:
     coefficients: Sequence[Coefficient]
     trade: Trade | None
     speeds: Mapping[str, Mapping[str, float]]
+    timing: FittedSpeeds | None = None
     asked: bool = False
 
     @property
@@ -64,22 +67,35 @@ class Report:
         """List what makes scores differ."""
         return self.components.listed()
 
+    @property
+    def speed_record(self) -> dict[str, Any] | None:
+        """Return how fast people work as plain numbers; None of a table without times."""
+        return None if self.timing is None else speed_records.record(self.timing, self.speeds)
+
     def content(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the file of the world says; `about` names the table."""
         return document.content(
-            self.law, self.fitted, about=about, checks=checked(self.checks), components=self.listed, speeds=self.speeds
+            self.law,
+            self.fitted,
+            about=about,
+            checks=checked(self.checks),
+            components=self.listed,
+            speeds=self.speeds,
+            timing=None if self.timing is None else speed_records.content(self.timing),
         )
 
 
-def report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Say = silent) -> Report:
+def report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Say = silent, cut: float = CUT) -> Report:
     """Choose a law by what it predicts of documents held out (or take the named one), fit it, and look at the fit.
 
-    Raises InputError for a law that is unknown or that the table does not allow, where it allows none, and for a table
-    of one system or of one score.
+    Where the table has times speeds are learnt from them, gaps between answers cut at `cut` seconds. Raises InputError
+    for a law that is unknown or that the table does not allow, where it allows none, and for a table of one system or
+    of one score.
     """
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
-        return _report(ratings, laws, name, seed, say)
+        found = _report(ratings, laws, name, seed, say)
+        return replace(found, speeds=by_rater(ratings, cut), timing=fitted_speeds(ratings.times, cut))
 
 
 def _report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Say) -> Report:
@@ -120,7 +136,7 @@ def looked_at(
         held,
         coefficients(held, each),
         trade(held, len(ratings.score) / ratings.n_systems),
-        timing.speeds(ratings),
+        {},
     )
 
 

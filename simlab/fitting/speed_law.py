@@ -9,9 +9,10 @@ import numpy as np
 
 from simlab.types import Floats, Ints
 
-SPREAD = 1.0
-"""Standard deviations of log speeds have a half-normal prior of this width: at 1 the quickest tenth of people are 13
-times as fast as the slowest, so that it says little but keeps a posterior of two or three people finite."""
+RATER_SPREAD, LOGIN_SPREAD = 0.5, 1.0
+"""Priors of two standard deviations of log speeds. That between people goes with `sd exp(-sd^2 / (2 .5^2))`: nine
+tenths between .16 and 1.2, and none at 0, since people always differ and a few of them may look alike by chance (Chung
+et al. 2013, Psychometrika 78). That between the logins of one is half-normal, and may be 0."""
 
 # Narrow steps where spreads are small: twenty people with two hundred logins know theirs to a hundredth.
 _RATER_SD = 3.5 * np.linspace(0, 1, 121) ** 2
@@ -100,8 +101,17 @@ def posterior(worked: Worked, *, flat: bool = False) -> Posterior:
     squares = (total * (mean - middle[..., None]) ** 2).sum(-1) + within
     log = -0.5 * (squares + log_scale + np.log1p(between[..., None] * precision).sum(-1) - np.log(variance))
     constant = -0.5 * (len(worked.person) - 1) * np.log(2 * np.pi)
-    prior = -0.5 * (between + _LOGIN_SD**2) / SPREAD**2 + np.log(_steps(rater_sd)[:, None] * _steps(_LOGIN_SD))
-    return Posterior(log + constant + prior, middle, variance, rater_sd)
+    own = np.log(_rater_prior(rater_sd)[:, None] * np.exp(-0.5 * (_LOGIN_SD / LOGIN_SPREAD) ** 2) * _steps(_LOGIN_SD))
+    return Posterior(log + constant + own, middle, variance, rater_sd)
+
+
+def _rater_prior(rater_sd: Floats) -> Floats:
+    """Return the prior probability of each spread between people, up to a factor; certain where they do not differ."""
+    if len(rater_sd) == 1:
+        return np.ones(1)
+    # The first cell, at 0, stands for a narrow strip above it.
+    there = np.maximum(rater_sd, rater_sd[1] / 4)
+    return np.asarray(there * np.exp(-0.5 * (there / RATER_SPREAD) ** 2) * _steps(rater_sd))
 
 
 def _by_person(worked: Worked) -> tuple[Floats, Floats, Floats, Floats]:
@@ -112,16 +122,14 @@ def _by_person(worked: Worked) -> tuple[Floats, Floats, Floats, Floats]:
     belongs[np.arange(len(log)), worked.person] = 1
     precision = (1 / d) @ belongs
     mean = (log / d) @ belongs / precision
-    within = ((log - mean[:, worked.person]) ** 2 / d).sum(-1)
-    return precision, mean, within, np.log(d).sum(-1)
+    within = np.asarray(((log - mean[:, worked.person]) ** 2 / d).sum(-1))
+    return precision, mean, within, np.asarray(np.log(d).sum(-1))
 
 
 def _steps(grid: Floats) -> Floats:
     """Return the width that each point of a grid stands for, of all that the grid spans."""
-    if len(grid) == 1:
-        return np.ones(1)
     between = np.diff(grid) / 2
-    return (np.append(between, 0) + np.append(0, between)) / (grid[-1] - grid[0])
+    return np.asarray((np.append(between, 0) + np.append(0, between)) / (grid[-1] - grid[0]))
 
 
 def log_score(known: Worked, new: Worked, *, flat: bool = False) -> float:

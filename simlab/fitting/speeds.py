@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -151,11 +151,12 @@ def _screens(login: Ints, screen: Ints, seconds: Floats) -> Screens:
 
 def _worked(times: Times, login: Ints, seconds: Floats, kept: Bools, screens: Screens) -> Worked:
     number, of_answer = np.unique(login[kept], return_inverse=True)
-    answers = np.bincount(of_answer).astype(float)
+    answers: Floats = np.bincount(of_answer).astype(float)
     first = np.unique(login, return_index=True)[1]
     people = times.person[times.login[first]][number]
     noise = np.log1p(screens.variation**2 * np.minimum(screens.answers / answers, 1))
-    return Worked(np.unique(people, return_inverse=True)[1], answers, np.bincount(of_answer, seconds[kept]), noise)
+    took = np.asarray(np.bincount(of_answer, seconds[kept]), float)
+    return Worked(np.unique(people, return_inverse=True)[1], answers, took, noise)
 
 
 def mean_seconds_per_answer(draws: Floats) -> Floats:

@@ -58,6 +58,11 @@ def completed_share(outcomes: Outcomes) -> Estimate:
     return ratio_over_campaigns(outcomes, outcomes["ratings_used"], outcomes["ratings_planned"])
 
 
+def documents_finished(outcomes: Outcomes) -> Estimate:
+    """Average the documents of a campaign of which every system's output was rated in whole."""
+    return _mean(outcomes, "documents_rated")
+
+
 def load_evenness(outcomes: Outcomes) -> Estimate:
     """Average the normalised entropy of the raters' loads: 1 where all did as much, 0 where one did all."""
     return _mean(outcomes, "load_entropy_reached")

@@ -77,6 +77,7 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "received": {"label": "ratings that came"},
     "lost": {"label": "ratings lost (drop-out, exclusion)", "less_is_better": True},
     "open": {"label": "ratings left open", "less_is_better": True},
+    "documents_finished": {"label": "documents that were rated for every system"},
     "completed_share": {"label": "share of the planned ratings that came", "bounds": [0, 1]},
     "load_evenness": {"label": "evenness of the raters' load (entropy)", "bounds": [0, 1]},
     "ended_as_planned": {"label": "campaigns that ended as planned", "bounds": [0, 1]},

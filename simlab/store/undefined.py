@@ -19,7 +19,8 @@ OF_TRUTH = frozenset([
 ])  # fmt: skip
 """Measures that hold claims against what is true."""
 
-OF_CLOCK, OF_ACCOUNTS = frozenset(["hours", "days"]), frozenset(["lost", "open", "completed_share"])
+OF_CLOCK = frozenset(["hours", "days"])
+OF_ACCOUNTS = frozenset(["lost", "open", "completed_share", "documents_finished"])
 NO_CLOCK = "no clock; choose design.collection=experts, crowd or team"
 NO_ACCOUNTS = "told of studies with a clock (design.collection) or a budget for all of it (budget.total)"
 

@@ -19,6 +19,8 @@ UNITS: Mapping[str, str] = {
     "money": "currency",
     "hours": "hours",
     "days": "days",
+    "documents_finished": "documents",
+    "documents_rated": "documents",
     **dict.fromkeys(("planned", "received", "lost", "open"), "answers"),
     "item_ratings_used": "outputs",
     "item_ratings_possible": "outputs",

@@ -59,7 +59,8 @@ class Kind:
     `blank(prepared, world, laid)` fills in the outcomes of one campaign that could not be carried out, or gave, or was
     given, a value that cannot be.
 
-    `footprint(config)` forecasts, before anything is drawn, the memory that worlds and campaigns take;
+    `covers(config, world)` says, a line each, what one answer covers, how many outputs are asked about, and how the
+    money cuts that; `footprint(config)` forecasts, before anything is drawn, the memory that worlds and campaigns take;
     `same_layout(prepared)` writes down what a layout depends on beside the world, so that cells can share it; `batch`
     campaigns are carried out at a time (None: all of a block); `shares_noise` says that `draw` looks at nothing but the
     world and the place (the seed is the world's), so that cells of the same worlds can share what it draws;
@@ -86,6 +87,7 @@ class Kind:
     same_layout: Callable[[Any], str]
     batch: int | None = None
     shares_noise: bool = False
+    covers: Callable[[Config, World], list[str]] = field(default=lambda config, world: [])
     footprint: Callable[[Config], Footprint] = field(default=lambda config: NOTHING)
     revision: Callable[[Config], int] = field(default=lambda config: 0)
     sizes: Callable[[Config], Mapping[str, int]] = field(default=lambda config: {})

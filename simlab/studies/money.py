@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple, TypedDict
 
@@ -101,6 +101,15 @@ def bill(
     return people * (1 + prices.fee) + metric_calls * prices.metric_call
 
 
+def less_paid(paid: Mapping[str, float], short: int, prices: Prices) -> Mapping[str, float]:
+    """Take from what was paid the answers that are not there, and leave these open; metric and people stay paid."""
+    if not short:
+        return paid
+    price = bill(prices, answers=short)
+    less = {"ratings": short, "cost": price, "human_cost": price, "open": -short}
+    return {name: held - less.get(name, 0) for name, held in paid.items()}
+
+
 def payable(prices: Prices, money: float) -> float:
     """Count the answers that an amount pays; inf where they cost nothing.
 
@@ -119,10 +128,42 @@ def limit(budget: Mapping[str, Any], n_systems: int) -> float | None:
     return min(amounts, default=None)
 
 
+class Binding(NamedTuple):
+    """Hold what a study may cost in all, and the key that says so: `said` is `budget.total=500 EUR`."""
+
+    amount: float
+    said: str
+    systems: int
+    currency: str
+
+    def least(self, amount: float) -> str:
+        """Write an amount for a whole study as a value for the key that binds; it is rounded up, to the cent."""
+        each = math.ceil(amount / self.systems * 100 - 1e-6) / 100
+        return f"{each:,.12g}{self.currency}" + (" per system" if self.systems > 1 else "")
+
+
+def binding(budget: Mapping[str, Any], n_systems: int) -> Binding | None:
+    """Return the limit of a study's money and which key sets it; None where nothing does."""
+    money, each = limit(budget, n_systems), per_system_of(budget)
+    if money is None:
+        return None
+    currency = f" {budget['currency']}" if budget.get("currency") else ""
+    if money == budget.get("total"):
+        return Binding(money, f"budget.total={money:.12g}{currency}", 1, currency)
+    key = "cost" if budget.get("per_system") is None else "per_system"
+    return Binding(money, f"budget.{key}={each:.12g}{currency}", n_systems, currency)
+
+
 def per_system_of(budget: Mapping[str, Any]) -> float | None:
     """Return what the evaluation of one system may cost; `cost` is its old name."""
     named = budget.get("per_system")
     return budget.get("cost") if named is None else named
+
+
+def currency_of(configs: Iterable[Mapping[str, Any]]) -> str:
+    """Return the name of the money in which all of these studies pay; empty where they name none, or several."""
+    named = {config.get("budget", {}).get("currency") or "" for config in configs}
+    return named.pop() if len(named) == 1 else ""
 
 
 def start_of(budget: Mapping[str, Any]) -> datetime | None:

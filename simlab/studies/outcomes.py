@@ -58,6 +58,13 @@ ACCOUNT: Mapping[str, Outcome] = {
 }
 """Of studies that are accounted: on a clock, or with money that can run out."""
 
+RATED = {
+    "documents_rated": Outcome(
+        ("replicate",), "int32", 0, "documents of which each segment was rated for every system", low=0
+    )
+}
+"""Of accounted studies of ratings."""
+
 POOL, DRAW = "pool", "draw"
 IDENTITY = ("world", POOL, DRAW, "study")
 """What every block gives beside outcomes: where its campaigns live."""
@@ -73,7 +80,7 @@ def blank(outcomes: Mapping[str, Outcome], names: tuple[str, ...], sizes: Mappin
 
 def unaccounted(names: Iterable[str], *, accounted: bool, load: bool = True) -> tuple[str, ...]:
     """Leave out of outcomes the account where there is none; `load`: raters are known without a clock too."""
-    left_out = {} if accounted else ACCOUNT if load else {**ACCOUNT, **LOAD}
+    left_out = {} if accounted else {**ACCOUNT, **RATED} if load else {**ACCOUNT, **LOAD}
     return tuple(name for name in names if name not in left_out)
 
 

@@ -190,5 +190,6 @@ def _seconds(held: Mapping[str, Any]) -> float:
 def _ended(held: Mapping[str, Any]) -> float:
     """Return when a row was written; an answer ends with the last of its rows."""
     written = held.get("timestamp")
-    known = isinstance(written, int | float) and not isinstance(written, bool) and abs(written) < MOST_SECONDS * 1e5
-    return written / 1000 if known else -math.inf
+    if not isinstance(written, int | float) or isinstance(written, bool) or not abs(written) < 1e3 * MOST_SECONDS * 100:
+        return -math.inf
+    return written / 1000

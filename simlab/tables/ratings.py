@@ -193,8 +193,9 @@ def _times(read: _Read, who: Mapping[str, str]) -> Times | None:
 
 
 def _numbered(held: Gathered, header: Header, told: Told) -> tuple[Indexed, Ints, Mapping[str, str], Sequence[str]]:
-    """Number who rated what, list the ratings that count (what a person said under a second login does not), and say
-    who each login is.
+    """Number who rated what, list the ratings that count, and say who each login is.
+
+    What a person said under a second login does not count.
     """
     known = "rater" in header.columns
     found = indexed(held, header.where)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from simlab.types import Floats, Ints
+from simlab.types import Floats, InputError, Ints
 
 CUTS = (30.0, 300.0, 1800.0)
 """Where a gap between two answers is cut, in seconds: nobody can tell from a log whether somebody thought or had left,
@@ -18,6 +18,14 @@ CUT = 300.0
 """The cut that speeds are learnt under unless another is asked for, in seconds."""
 MOST_SECONDS = 1e9
 """No gap is longer: it keeps sums finite where a table has times of no known century."""
+
+
+def check_cut(cut: float) -> None:
+    """Raise InputError for a cut that no gap could be held against."""
+    if not 1 <= cut <= MOST_SECONDS:
+        raise InputError(
+            f"--cut {cut:g}: gaps are cut at 1 second or more; 300 is usual, 30 and 1800 are shown beside it"
+        )
 
 
 @dataclass(frozen=True, slots=True)

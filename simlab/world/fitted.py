@@ -11,7 +11,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from simlab.messages import legible, or_nearest
-from simlab.types import Floats, Frame, InputError, Ints, RatedWorld
+from simlab.types import Anew, Floats, Frame, InputError, Ints, RatedWorld, Speeds, World
 from simlab.types.bounds import Count
 from simlab.world.files.fitted_scales import FittedScales
 from simlab.world.files.fitted_world import FittedWorld, read_world
@@ -42,6 +42,9 @@ def fitted(
     the pilot, drawn with replacement; buckets take the pilot's sets of raters in turn. With `rater_pool=new` as many
     raters are drawn anew from the population that the pilot's raters stand for; so are those of further pools.
 
+    How fast people work is a draw, too, where the pilot had times: none is taken by itself, so that worlds of older
+    files keep their bits.
+
     Raises InputError for a file that is no fitted world or whose digest is not `sha256` (None: any), and for names that
     are not in it.
     """
@@ -49,17 +52,30 @@ def fitted(
     draw, kept = int(rng.integers(len(held.effects))), _kept(held, names)
     frame = partial(_frame, held=held, names=names, n_documents=n_documents, per_bucket=raters_per_bucket)
     new, potential = rater_pool == "new", noise == "potential"
+    speeds = held.timing[draw % len(held.timing)] if held.timing else None
     if isinstance(held, FittedScales):
-        return _on_scale(rng, _of_systems(held.effects[draw], kept), frame, new=new, potential=potential)
+        world = _on_scale(rng, _of_systems(held.effects[draw], kept), frame, new=new, potential=potential)
+        return working_at(speeds, world)
     effects = replace(held.effects[draw], system_mean=held.effects[draw].system_mean[kept])
     leniency_sd, severity_sd = held.leniency_sd[draw], held.severity_sd[draw]
     others = Others(
         raters=partial(new_raters, effects=effects, leniency_sd=leniency_sd, severity_sd=severity_sd),
         documents=frame,
     )
-    return world_on(
-        rng, others.raters(rng) if new else effects, others.documents(rng), potential=potential, others=others
-    )
+    own = others.raters(rng) if new else effects
+    return working_at(speeds, world_on(rng, own, others.documents(rng), potential=potential, others=others))
+
+
+def working_at(speeds: Speeds | None, world: World) -> World:
+    """Say how fast people work in a world, and in all that it draws anew; None leaves it open."""
+    if speeds is None:
+        return world
+    again = None if world.again is None else partial(_again, world.again, speeds)
+    return replace(world, speeds=speeds, again=again)
+
+
+def _again(again: Callable[[Anew], World], speeds: Speeds, anew: Anew) -> World:
+    return working_at(speeds, again(anew))
 
 
 def _on_scale(

@@ -64,6 +64,7 @@ def test_a_forecast_says_how_long_and_how_large() -> None:
         memory=5 * 2**20,
         memory_of="scores",
         purchases=(),
+        quotes=(),
     )
     lines = forecast.foreseen(ahead, Path("out")).splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["cells", "campaigns", "time", "memory", "size", "store"]

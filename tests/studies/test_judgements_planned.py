@@ -106,13 +106,13 @@ def test_a_finite_test_set_is_rated_by_the_metric_as_a_whole() -> None:
             {"systems": FIXED},
             "budget.human_ratings=31 exceeds the 30 outputs of the test set",
         ),
-        ({"cost": 11.9, "metric_ratings": 1000}, {}, {}, "budget.cost=11.9 leaves nothing for human ratings"),
-        ({"cost": 5.0, "metric_ratings": 1000}, {}, {}, "budget.cost=5 leaves nothing for human ratings"),
+        ({"cost": 11.9, "metric_ratings": 1000}, {}, {}, "budget.cost=11.9 does not pay one judgement of each system"),
+        ({"cost": 5.0, "metric_ratings": 1000}, {}, {}, "budget.cost=5 does not pay one judgement of each system"),
         (
             {"cost": 5.0, "metric_ratings": 0, "price_per_rating": 0.0},
             {},
             {},
-            "budget.cost: human ratings that cost nothing use up no budget",
+            "budget.cost=5: judgements that cost nothing use up no money",
         ),
     ],
 )

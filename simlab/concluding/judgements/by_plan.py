@@ -13,10 +13,23 @@ from simlab.concluding.sheets import Read
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
 from simlab.parts import name_of
+from simlab.studies.money import bill, limit, prices_of
 from simlab.tables import judged
 from simlab.tables.cells import load, renamed
 from simlab.tables.judged import Outputs
-from simlab.types import Array, Collected, Floats, Frame, InputError, Ints, KnownCorrelation, KnownRates, Seen, Streams
+from simlab.types import (
+    JUDGE,
+    Array,
+    Collected,
+    Floats,
+    Frame,
+    InputError,
+    Ints,
+    KnownCorrelation,
+    KnownRates,
+    Seen,
+    Streams,
+)
 
 
 class _Laid(NamedTuple):
@@ -161,11 +174,12 @@ def _collected(outputs: Outputs, laid: _Laid, config: Mapping[str, Any], binary:
         "annotator_variance": np.zeros(systems),
         "test_set": outputs.n_items if fixed and not config["design"]["replacement"] else None,
     }
-    n, price = len(unit), float(config["budget"]["price_per_rating"])
+    n = len(unit)
+    cost = bill(prices_of(config["budget"], JUDGE), answers=n)
     paid = {"ratings": n, "metric": int(np.isfinite(laid.g).sum()) if laid.g is not None else 0}
     return Collected(
         _frame(outputs), None, None, Seen(unit, item, none, laid.y[unit, item], none), g, known,
-        {**paid, "cost": n * price, "human_cost": n * price}, Streams(config["seed"], ("conclude",)),
+        {**paid, "cost": cost, "human_cost": cost}, Streams(config["seed"], ("conclude",)),
     )  # fmt: skip
 
 
@@ -185,4 +199,4 @@ def _nominal(config: Mapping[str, Any]) -> KnownRates | KnownCorrelation | None:
 
 def _per_system(config: Mapping[str, Any]) -> int | None:
     """Return how many judgements of a system were planned; None where a budget decides."""
-    return int(config["budget"]["human_ratings"]) if config["budget"]["cost"] is None else None
+    return int(config["budget"]["human_ratings"]) if limit(config["budget"], 1) is None else None

@@ -11,9 +11,10 @@ from simlab.concluding.campaigns import Told, check, in_type, refuse, untold, wh
 from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
 from simlab.messages import legible
 from simlab.parts import name_of
+from simlab.studies.money import less_paid, prices_of
 from simlab.tables.judged import USUAL as USUAL
 from simlab.tables.numbers import missing
-from simlab.types import Array, Collected, Floats, InputError, Ints, KnownCorrelation, KnownRates, Parts, Seen
+from simlab.types import JUDGE, Array, Collected, Floats, InputError, Ints, KnownCorrelation, KnownRates, Parts, Seen
 
 FORM = "judgements (system, item, human)"
 _KNOWN = frozenset((
@@ -86,7 +87,7 @@ def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
         in_type(value[at], told, "value"),
         untold(len(came), told, "errors"),
     )
-    paid = _paid(told, told.answers - len(came), float(config["budget"]["price_per_rating"]))
+    paid = less_paid(told.paid, told.answers - len(came), prices_of(config["budget"], JUDGE))
     held = Collected(told.frame, None, None, seen, _metric(rows, told, unit, item), told.known, paid, told.streams)
     short = told.answers - len(came)
     return Read(held, told.answers, [f"{short:,} of {told.answers:,} judgements are missing"] if short else [])
@@ -162,14 +163,6 @@ def _values(rows: Rows, came: Ints, *, binary: bool) -> Floats:
     for k in np.flatnonzero((value != 0) & (value != 1))[:1] if binary else ():
         raise InputError(f"{rows.at(came[k])}: human={value[k]:g}, and in its plan humans say 0 or 1; mend the line")
     return value
-
-
-def _paid(told: Told, short: int, price: float) -> Mapping[str, float]:
-    """Take from what was paid the judgements that are not there."""
-    if not short:
-        return told.paid
-    less = {"ratings": short, "cost": short * price, "human_cost": short * price}
-    return {name: held - less.get(name, 0) for name, held in told.paid.items()}
 
 
 def _metric(rows: Rows, told: Told, unit: Ints, item: Ints) -> Array | None:

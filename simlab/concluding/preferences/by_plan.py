@@ -13,12 +13,13 @@ from simlab.concluding.preferences.held import pair_of
 from simlab.concluding.sheets import Read
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
+from simlab.studies.money import bill, prices_of
 from simlab.studies.preferences.concluding import conclude
 from simlab.studies.preferences.preparing import prepare
 from simlab.tables import preferences
 from simlab.tables.preferences import Preferences
 from simlab.tables.winners import Comparisons
-from simlab.types import Array, Collected, Frame, InputError, Ints, Seen, Streams
+from simlab.types import COMPARE, Array, Collected, Frame, InputError, Ints, Seen, Streams
 
 
 def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
@@ -77,7 +78,7 @@ def _collected(
         rater_names=held.rater_names,
         lower_is_better=False,
     )
-    paid = {"ratings": len(pair), "cost": len(pair) * float(config["budget"]["price_per_rating"])}
+    paid = {"ratings": len(pair), "cost": bill(prices_of(config["budget"], COMPARE), answers=len(pair))}
     return Collected(frame, None, None, seen, metric, {}, paid, Streams(config["seed"], ("conclude",)))
 
 

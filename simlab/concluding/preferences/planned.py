@@ -11,10 +11,11 @@ from simlab.concluding.campaigns import Told, check, in_type, refuse, untold, wh
 from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
 from simlab.design.protocol import looks
 from simlab.messages import legible, several
+from simlab.studies.money import less_paid, prices_of
 from simlab.tables.numbers import missing
 from simlab.tables.preferences import USUAL as USUAL
 from simlab.tables.winners import WORDS
-from simlab.types import Array, Collected, Frame, InputError, Ints, Seen
+from simlab.types import COMPARE, Array, Collected, Frame, InputError, Ints, Seen
 
 FORM = "comparisons (item, system_a, system_b, winner)"
 SIGNS, TIE = (">", "=", "<"), "tie"
@@ -116,8 +117,7 @@ def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
         untold(n, told, "errors"),
         order=in_type(order[placed], told, "order"),
     )
-    price = float(config["budget"]["price_per_rating"])
-    paid = told.paid if n == told.answers else {"ratings": n, "cost": n * price}
+    paid = less_paid(told.paid, told.answers - n, prices_of(config["budget"], COMPARE))
     metric = _metric(rows, told, pair, item, _codes(rows, "metric", first, second) if told.metric else said)
     held = Collected(told.frame, None, None, seen, metric, told.known, paid, told.streams)
     short = told.answers - n

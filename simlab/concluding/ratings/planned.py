@@ -17,9 +17,10 @@ from simlab.concluding.ratings.findings import concluded as of_ratings
 from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
+from simlab.studies.money import less_paid, prices_of
 from simlab.tables.held import Ratings
 from simlab.tables.numbers import missing
-from simlab.types import Asked, Collected, Frame, InputError, Ints, Seen
+from simlab.types import RATE, Asked, Collected, Frame, InputError, Ints, Seen
 
 USUAL: Mapping[str, Sequence[str]] = {}
 FORM = "ratings (system, document, segment, rater, score)"
@@ -72,8 +73,8 @@ def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
     _refuse_unasked(rows, came, seen, n_asked, frame)
     at = np.lexsort((position, seen.item, seen.unit)) if seen.at is None else np.argsort(seen.at, kind="stable")
     ordered = replace(seen, **{name: getattr(seen, name)[at] for name in told.types})
-    n, price = len(came), float(config["budget"]["price_per_rating"])
-    paid = told.paid if n == told.answers else {"ratings": n, "cost": n * price}
+    n = len(came)
+    paid = less_paid(told.paid, told.answers - n, prices_of(config["budget"], RATE))
     held = Collected(frame, told.documents, told.asked, ordered, told.metric, told.known, paid, told.streams)
     return Read(held, told.answers, _deviations(told, frame, position, n))
 

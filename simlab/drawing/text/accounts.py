@@ -67,7 +67,7 @@ def quantity(value: float, error: float) -> str:
 
 
 def _answers(record: Record) -> str:
-    share = measured_column([record], "completed_share")[0]
+    share = "all" if record["received"] == record["planned"] else measured_column([record], "completed_share")[0]
     parts = [f"{quantity(record[name], 1)} {word}" for name, word in (("lost", "lost"), ("open", "left open"))]
     return f"{amount(record, 'planned')} planned: {amount(record, 'received')} came ({share}), {', '.join(parts)}"
 

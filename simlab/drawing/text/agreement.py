@@ -27,8 +27,12 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "corated": {
         "rater": "rater", "shared": "shared outputs", "leniency": "leniency", "leniency_low": "95 % interval",
-        "sharpness": "sharpness", "sharpness_low": "95 % interval", "seconds": "seconds", "controls": "controls",
-        "failed": "failed", "failed_low": "95 % interval",
+        "sharpness": "sharpness", "sharpness_low": "95 % interval", "seconds": "seconds", "hours": "hours",
+        "controls": "controls", "failed": "failed", "failed_low": "95 % interval",
+    },
+    "hours": {
+        "rule": "time between answers", "cut": "cut at, s", "hours": "hours", "seconds": "seconds an answer",
+        "answers": "answers", "logins": "logins", "people": "people",
     },
 }  # fmt: skip
 
@@ -70,7 +74,13 @@ def _table(name: str, rows: Sequence[Record]) -> str:
 
 def _told(key: str, rows: Sequence[Record]) -> bool:
     """Say whether any rater was timed, or met a control item: else the columns are left out."""
-    beside = {"seconds": "timed", "controls": "controls", "failed": "controls", "failed_low": "controls"}
+    beside = {
+        "seconds": "timed",
+        "hours": "timed",
+        "controls": "controls",
+        "failed": "controls",
+        "failed_low": "controls",
+    }
     return key not in beside or any(row[beside[key]] for row in rows)
 
 
@@ -80,7 +90,7 @@ def _shown(row: Record, key: str) -> str:
         return f"{tables.number(low, 2)} to {tables.number(high, 2)}" if math.isfinite(low) else "-"
     if key == "coefficient" and math.isfinite(row["ratings_each"]):
         return f"{row[key]}, k = {row['ratings_each']:.3g}"
-    return _cell(row[key])
+    return f"{row[key]:,g}" if key == "cut" else _cell(row[key])
 
 
 def _cell(value: Any) -> str:

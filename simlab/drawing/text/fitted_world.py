@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from simlab.drawing.text import tables
+from simlab.drawing.text import fitted_speeds, tables
 
 if TYPE_CHECKING:
     from simlab.fitting.checks import Checks, Erring
@@ -53,6 +53,7 @@ def page(report: Report, understood: str, written: Path | None, following: str) 
         _components(report.listed),
         _coefficients(report),
         _trade(report.trade) if report.trade is not None else textwrap.fill(UNTOLD, WIDTH),
+        _speeds(report.speed_record),
         unknown(report.not_identified),
         "\n".join([*([f"written to {written}"] if written else []), *([following] if following else [])]),
     ]
@@ -174,6 +175,10 @@ def _trade(held: Trade) -> str:
     return f"{table}\n{textwrap.fill(said, WIDTH)}"
 
 
+def _speeds(held: Mapping[str, Any] | None) -> str:
+    return line("Speeds", fitted_speeds.sentence(held)) if held else ""
+
+
 def price(held: Trade) -> str:
     """Say from which price of a document on a second rating of each output is worth more than more documents."""
     low, middle, high = held.price
@@ -217,6 +222,7 @@ def record(report: Report) -> dict[str, object]:
         "each": tables.plain([row._asdict() for row in report.trade.rows]) if report.trade else [],
         "price": list(report.trade.price) if report.trade else None,
         "not_identified": list(report.not_identified),
+        "speeds": report.speed_record,
     }
 
 

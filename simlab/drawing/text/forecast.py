@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simlab.drawing.text import quotes
 from simlab.drawing.text.tables import listing
 from simlab.messages import duration, size
 from simlab.store.units import of_outcome
@@ -23,7 +24,9 @@ def foreseen(forecast: Forecast, folder: Path) -> str:
         ["cells", str(forecast.cells)],
         ["campaigns", f"{forecast.campaigns}; {missing}"],
         ["time", f"{about} {duration(forecast.seconds)} with {forecast.jobs} processes ({forecast.how})"],
-        *([["buys", _bought(forecast.purchases)]] if forecast.purchases else []),
+        *(["covers" if k == 0 else "", line] for k, line in enumerate(forecast.covered)),
+        *([["buys", _bought(forecast.purchases, forecast.currency)]] if forecast.purchases else []),
+        *quotes.rows(forecast.quotes),
         ["memory", _memory(forecast)],
         ["size", f"at most {size(forecast.bytes)}, uncompressed"],
         ["store", str(folder)],
@@ -31,7 +34,7 @@ def foreseen(forecast: Forecast, folder: Path) -> str:
     return listing("Nothing was run. This would take:", rows)
 
 
-def _bought(purchases: Sequence[Purchase]) -> str:
+def _bought(purchases: Sequence[Purchase], currency: str = "") -> str:
     """Write what a campaign buys: of all systems together and of each, or of each pair; and at which price."""
     held = purchases[0].outcomes
     unit = of_outcome("ratings_used", held) or "ratings"
@@ -40,7 +43,7 @@ def _bought(purchases: Sequence[Purchase]) -> str:
     each = _span([one.ratings / shares(one) for one in purchases])
     return (
         f"a campaign buys {_span([one.ratings for one in purchases])} {unit} in all ({each} per {share}), "
-        f"price in all {_span([one.cost for one in purchases])}"
+        f"price in all {_span([one.cost for one in purchases])}{f' {currency}' if currency else ''}"
     )
 
 

@@ -15,6 +15,7 @@ from simlab.design import grouping
 from simlab.design.balance import Table
 from simlab.design.grouping import Groups
 from simlab.rng import stream
+from simlab.studies.money import Prices
 from simlab.studies.ratings.collecting import chosen_documents, deal, lay
 from simlab.studies.ratings.preparing import Prepared
 from simlab.types import Floats, Frame, Ints, Place, World
@@ -131,5 +132,5 @@ def prepared(design: Design, seed: int = 0, per_set: int = 1) -> Prepared:
         normalise=normalization.none,
         test=partial(permutation, permutations=PERMUTATIONS, p_value="add_one"),
         level=LEVEL,
-        price_per_rating=0.0,
+        prices=Prices(0.0),
     )

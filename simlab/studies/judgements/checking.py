@@ -6,14 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from simlab.parts import name_of
-from simlab.studies.judgements.collecting import collect, draw, lay, plan
+from simlab.studies.judgements.collecting import beside, collect, draw, lay, plan
 from simlab.studies.judgements.concluding import conclude
 from simlab.studies.judgements.preparing import prepare
+from simlab.studies.judgements.spending import refuse
 from simlab.studies.judgements.stopping_checks import check_stopping
 from simlab.studies.kind import Shape
+from simlab.studies.money import binding
 from simlab.types import Campaign, InputError, Place, World
 from simlab.world.laws.judgements import Judgements, judgements_of
 from simlab.world.laws.recorded_judgements import RecordedJudgements
+
+LIMITS = ("cost", "per_system", "total")
+"""Keys that limit the money, which a small campaign does without."""
 
 ENOUGH = 100
 """Ratings that suffice for the parts to say what they cannot work with."""
@@ -40,11 +45,33 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         "human_ratings": min(needs.human, max(ENOUGH, config["decision"].get("batch_size", 0))),
         "metric_ratings": config["budget"]["metric_ratings"] if law.contest.fixed else min(needs.metric, ENOUGH),
         "calibration_ratings": min(needs.calibration, ENOUGH),
-        "cost": None,
+        **dict.fromkeys(LIMITS),
     }
-    _try({**config, "budget": {**config["budget"], **small}}, world)
+    _check_paid(config, world, small)
     frame, n_items = world.frame, law.contest.n_items
     return Shape(frame.n_systems, n_items, n_items, len(law.judges.leniency), frame.system_names)
+
+
+def _check_paid(config: Mapping[str, Any], world: World, small: Mapping[str, Any]) -> None:
+    """Try a small campaign; where it fails for want of money, say the least that would do."""
+    prepared = prepare(config)
+    needs = plan(prepared, world)
+
+    def fails(human: int) -> InputError | None:
+        try:
+            _try({**config, "budget": {**config["budget"], **small, "human_ratings": human}}, world)
+        except InputError as error:
+            return error
+        return None
+
+    failed = fails(small["human_ratings"])
+    if failed is None:
+        return
+    more = range(needs.human + 1, ENOUGH) if binding(config["budget"], world.frame.n_systems) else ()
+    enough = next((human for human in more if fails(human) is None), None)
+    if enough is not None:
+        refuse(prepared, beside(needs, world.frame.n_systems), enough)
+    raise failed
 
 
 def _refuse_made_up(config: Mapping[str, Any], world: World, law: Judgements) -> None:

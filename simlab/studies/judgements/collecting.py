@@ -10,8 +10,10 @@ import numpy as np
 
 from simlab.rng import remembered, stream
 from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.judgements.spending import Beside, account_of, paid_human
 from simlab.studies.judgements.stopping import stopped
 from simlab.studies.judgements.told import scale_of, stopping_facts
+from simlab.studies.money import bill
 from simlab.types import (
     JUDGE,
     Campaign,
@@ -63,7 +65,7 @@ def plan(prepared: Prepared, world: World) -> Needs:
             else "budget.metric_ratings=null needs systems.test_set=fixed; give a number of outputs"
         )
     rated = (contest.n_items if rest is None else rest) if metric else 0
-    human = budget["human_ratings"] if budget["cost"] is None else _paid(prepared, rated, calibration / payers)
+    human = paid_human(prepared, Beside(world.frame.n_systems, rated, world.frame.n_systems // payers * calibration))
     if contest.fixed and not design["replacement"] and human > contest.n_items:
         raise InputError(
             f"budget.human_ratings={human} exceeds the {contest.n_items} outputs of the test set; lower it, "
@@ -73,19 +75,6 @@ def plan(prepared: Prepared, world: World) -> Needs:
         human, rated, calibration, payers, design["shared_inputs"], design["replacement"], None, world.metric,
         prepared.each,
     )  # fmt: skip
-
-
-def _paid(prepared: Prepared, rated: int, calibration: float) -> int:
-    """Count the human judgements that are left to pay once metric and calibration are paid."""
-    budget = prepared.budget
-    left = budget["cost"] - rated * budget["price_per_metric_rating"]
-    left -= calibration * budget["price_per_rating"]
-    if budget["price_per_rating"] == 0:
-        raise InputError("budget.cost: human ratings that cost nothing use up no budget; raise price_per_rating")
-    human = int(left / budget["price_per_rating"] + 1e-9)
-    if human < 1:
-        raise InputError(f"budget.cost={budget['cost']:g} leaves nothing for human ratings; raise it")
-    return human
 
 
 def draw(prepared: Prepared, world: World, laid: Laid, place: Place) -> Potential:
@@ -166,7 +155,8 @@ def _stopped(prepared: Prepared, world: World, laid: Laid, potential: Potential,
     seen = whole.seen
     came = seen.item < ended.n[seen.unit]
     kept = Seen(seen.unit[came], seen.item[came], seen.rater[came], seen.value[came], seen.errors[came])
-    paid = _prices(prepared, laid.needs, int(came.sum()), world.frame.n_systems)
+    to_the_end = bool((ended.n >= laid.needs.human).any())
+    paid = _prices(prepared, laid.needs, int(came.sum()), world.frame.n_systems, open_=to_the_end)
     return replace(whole, seen=kept, known=known | {"ended": ended}, paid=paid)
 
 
@@ -201,13 +191,18 @@ def _of_study(potential: Potential) -> dict[str, Any]:
     }
 
 
-def _prices(prepared: Prepared, needs: Needs, human: int, n_systems: int) -> dict[str, float]:
-    price = prepared.budget
-    judgements = human + n_systems // needs.payers * needs.calibration
-    paid = judgements * price["price_per_rating"] + n_systems * needs.metric * price["price_per_metric_rating"]
+def beside(needs: Needs, n_systems: int) -> Beside:
+    """Say what is paid beside judgements."""
+    return Beside(n_systems, needs.metric, n_systems // needs.payers * needs.calibration)
+
+
+def _prices(prepared: Prepared, needs: Needs, human: int, n_systems: int, *, open_: bool = True) -> dict[str, float]:
+    """Pay for so many judgements of all systems; `open_`: some system was judged to the end."""
+    others, price = beside(needs, n_systems), prepared.prices
+    calls = n_systems * needs.metric
     return {
-        "ratings": judgements,
-        "metric": n_systems * needs.metric,
-        "cost": paid,
-        "human_cost": human * price["price_per_rating"],
-    }
+        "ratings": human + others.calibration,
+        "metric": calls,
+        "cost": bill(price, answers=human, metric_calls=calls, calibration=others.calibration),
+        "human_cost": bill(price, answers=human),
+    } | account_of(prepared, others, needs.human, human, open_=open_)

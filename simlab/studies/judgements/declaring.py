@@ -11,6 +11,7 @@ from simlab.studies.judgements.appraising import appraise, blank, truth
 from simlab.studies.judgements.checking import check
 from simlab.studies.judgements.collecting import collect, document_set, draw, lay
 from simlab.studies.judgements.concluding import conclude
+from simlab.studies.judgements.covering import covers
 from simlab.studies.judgements.footprint import footprint
 from simlab.studies.judgements.outcomes import OUTCOMES
 from simlab.studies.judgements.preparing import prepare, same_layout
@@ -67,5 +68,6 @@ KIND = Kind(
     blank=blank,
     document_set=document_set,
     same_layout=same_layout,
+    covers=covers,
     footprint=footprint,
 )

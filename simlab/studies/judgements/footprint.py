@@ -7,6 +7,8 @@ from typing import Any
 
 from simlab.studies.extent import Size, extent_of
 from simlab.studies.footprint import Footprint, need
+from simlab.studies.money import payable, per_system_of, prices_of
+from simlab.types import JUDGE
 
 PARTIAL = 6_000_000
 """Bytes of a system's evidence at all hyperparameters of partial pooling, with few calibration outputs."""
@@ -15,7 +17,7 @@ PARTIAL = 6_000_000
 def footprint(config: Mapping[str, Any]) -> Footprint:
     """Forecast the outputs that humans and the metric judge, drawn anew for each campaign of a block."""
     size, budget, systems = extent_of(config), config["budget"], config["systems"]
-    human = Size(_human(budget), "judgements", "budget.human_ratings" if budget["cost"] is None else "budget.cost")
+    human = Size(_human(budget), "judgements", _human_key(budget))
     metric = Size(budget["metric_ratings"] or 0, "ratings by the metric", "budget.metric_ratings")
     calibration = Size(budget["calibration_ratings"], "calibration ratings", "budget.calibration_ratings")
     studies = Size(min(config["studies"], config["engine"]["block"]), "studies of a block", "engine.block")
@@ -43,6 +45,15 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
 
 
 def _human(budget: Mapping[str, Any]) -> float:
-    if budget["cost"] is None:
+    """Count the judgements of a system at most; what pays all systems pays one of them."""
+    each = per_system_of(budget)
+    if each is None:
         return float(budget["human_ratings"])
-    return float(budget["cost"] / budget["price_per_rating"]) if budget["price_per_rating"] else 0.0
+    prices = prices_of(budget, JUDGE)
+    return float(payable(prices, each)) if prices.answer else 0.0
+
+
+def _human_key(budget: Mapping[str, Any]) -> str:
+    if per_system_of(budget) is None:
+        return "budget.human_ratings"
+    return "budget.cost" if budget.get("per_system") is None else "budget.per_system"

@@ -12,8 +12,8 @@ from simlab.analysis.means.intervals import RESAMPLED, Kind
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
 from simlab.parts import bind, chosen
-from simlab.studies.money import accounted
-from simlab.types import Estimates, Followed, Judged, Stops
+from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
+from simlab.types import JUDGE, Estimates, Followed, Judged, Stops
 
 DEFAULT_LEVEL = 0.05
 
@@ -51,7 +51,9 @@ class Prepared(NamedTuple):
     by_row: bool = False
     section: Mapping[str, Any] = {}
     plugins: Sequence[str] = ()
+    prices: Prices = Prices(0.0)
     accounted: bool = False
+    cuts: bool = False
 
     def estimate_at(self, level: float) -> Callable[[np.random.Generator, Judged], Estimates]:
         """Bind the estimator with intervals of another level."""
@@ -80,11 +82,13 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         by_row=any(chosen(estimator, part, plugins) for part in BY_ROW) and estimator["interval"] not in RESAMPLED,
         section=estimator,
         plugins=plugins,
+        prices=prices_of(config["budget"], JUDGE),
         accounted=accounted(config),
+        cuts=accounted(config) and not on_a_clock(config),
     )
 
 
 def same_layout(prepared: Prepared) -> str:
     """Say that nothing is shared between cells beside the world: sizes differ from one to the other."""
-    sizes = [prepared.seed, prepared.design, prepared.budget, prepared.human_only, prepared.calibrates]
+    sizes = [prepared.seed, prepared.design, prepared.budget, prepared.cuts, prepared.human_only, prepared.calibrates]
     return repr([*sizes, prepared.each])

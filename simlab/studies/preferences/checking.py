@@ -10,6 +10,8 @@ import numpy as np
 from simlab.design.following import follow, places_of
 from simlab.parts import bind, name_of
 from simlab.studies.kind import Shape
+from simlab.studies.preferences.preparing import prepare
+from simlab.studies.preferences.spending import refuse_unpaid
 from simlab.types import Contest, Evidence, InputError, Trail, World
 from simlab.world.laws.comparisons import contest_of, rest_documents
 
@@ -31,6 +33,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         raise InputError(
             f"budget.batch_size={budget['batch_size']} exceeds budget.annotations_per_pair={wanted}; lower it"
         )
+    refuse_unpaid(prepare(config), world.frame.n_systems)
     check_family(config, contest)
     _check_waiting(config)
     _check_documents(config)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from simlab.design.following import Places, places_of
 from simlab.design.protocol import gather, last_looks, looks, order_items
 from simlab.rng import stream
+from simlab.studies.money import bill
 from simlab.studies.possible import NO_NUMBER, are_codes
 from simlab.studies.preferences.evidence import Said, decided, decided_in_the_end, joined
 from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.preferences.spending import accounts, most_annotations
 from simlab.types import (
     COMPARE,
     Array,
@@ -97,12 +100,18 @@ def collect(
     where = [_where(world, b.test_set) for b in backstage]
     evidence = joined([gather(b.test_set, b.order, annotations, at) for b, at in zip(backstage, where, strict=True)])
     verdicts = decided(prepared, evidence)
-    end = _play(prepared, places, verdicts, evidence).reshape(len(places), -1)
+    end = _play(prepared, world, places, verdicts, evidence).reshape(len(places), -1)
     said = decided_in_the_end(prepared, evidence, verdicts, end.ravel())
+    stop = np.take_along_axis(verdicts.stop, end.reshape(-1, 1), axis=1).reshape(end.shape)
+    paid = accounts(prepared, world.frame.n_systems, evidence, stop, end)
     return [
-        Campaign(_collected(prepared, world, b, annotations, end[k], said.of(k, len(places)), place), b)
+        Campaign(_paid(_collected(prepared, world, b, annotations, end[k], said.of(k, len(places)), place), paid[k]), b)
         for k, (b, place) in enumerate(zip(backstage, places, strict=True))
     ]
+
+
+def _paid(collected: Collected, account: Mapping[str, float]) -> Collected:
+    return replace(collected, paid={**collected.paid, **account}) if account else collected
 
 
 def _where(world: World, test_set: TestSet) -> Places:
@@ -126,7 +135,7 @@ def _order(prepared: Prepared, world: World, test_set: TestSet, place: Place) ->
     return order_items(rng, test_set.human, shared=prepared.design["shared_order"], document=document)
 
 
-def _play(prepared: Prepared, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence) -> Ints:
+def _play(prepared: Prepared, world: World, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence) -> Ints:
     """Find the last look of each row under the budget."""
     n_pairs = len(evidence.human) // len(places)
     order = np.tile(np.arange(n_pairs), (len(places), 1))
@@ -135,7 +144,7 @@ def _play(prepared: Prepared, places: Sequence[Place], verdicts: Verdicts, evide
             stream(prepared.seed, *place.of_study, "pairs").shuffle(row)
     cost = np.diff(evidence.human.sum(-1), axis=1, prepend=0).reshape(len(places), n_pairs, -1)
     stop = verdicts.stop.reshape(cost.shape)
-    return last_looks(stop, cost, prepared.budget["annotations"], order)
+    return last_looks(stop, cost, most_annotations(prepared, world.frame.n_systems), order)
 
 
 def _collected(
@@ -150,7 +159,7 @@ def _collected(
         seen=seen,
         metric=backstage.test_set.metric,
         known={"rounds": end, "said": said} | _told(_where(world, backstage.test_set)),
-        paid={"ratings": len(seen.value), "cost": len(seen.value) * float(prepared.budget["price_per_rating"])},
+        paid={"ratings": len(seen.value), "cost": bill(prepared.prices, answers=len(seen.value))},
         streams=Streams(prepared.seed, place.of_study),
     )
 

@@ -12,6 +12,7 @@ from simlab.studies.preferences.appraising import appraise, blank, truth
 from simlab.studies.preferences.checking import check
 from simlab.studies.preferences.collecting import collect, document_set, draw, lay
 from simlab.studies.preferences.concluding import conclude
+from simlab.studies.preferences.covering import covers
 from simlab.studies.preferences.footprint import footprint
 from simlab.studies.preferences.outcomes import OUTCOMES, n_rounds
 from simlab.studies.preferences.preparing import prepare, same_layout
@@ -73,6 +74,7 @@ KIND = Kind(
     blank=blank,
     document_set=document_set,
     same_layout=same_layout,
+    covers=covers,
     footprint=footprint,
     revision=revision,
     sizes=sizes,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from simlab.parts import bind
-from simlab.studies.money import accounted
+from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.studies.preferences.outcomes import n_rounds
-from simlab.types import Array, Evidence, Floats, Verdicts
+from simlab.types import COMPARE, Array, Evidence, Floats, Verdicts
 
 
 class Prepared(NamedTuple):
@@ -22,7 +22,9 @@ class Prepared(NamedTuple):
     level: float
     rounds: int
     on_test_set: bool
+    prices: Prices = Prices(0.0)
     accounted: bool = False
+    cuts: bool = False
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -37,7 +39,9 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         level=config["decision"]["level"],
         rounds=n_rounds(config),
         on_test_set=config["decision"].get("estimand") == "test_set",
+        prices=prices_of(config["budget"], COMPARE),
         accounted=accounted(config),
+        cuts=accounted(config) and not on_a_clock(config),
     )
 
 

@@ -50,6 +50,11 @@ def _check_further(config: Mapping[str, Any], further: Further, frame: Frame) ->
             f"design.overlap={further.overlap:g}: with design.ratings_per_item={per_item} every output has a second "
             "rating; set design.overlap=0 or design.ratings_per_item=1"
         )
+    if further.overlap > 0 and not on_a_clock(config):
+        raise InputError(
+            f"design.overlap={further.overlap:g}: two raters of a document are two tasks of a platform, on a clock; choose "
+            "design.collection=crowd, experts or team, or design.overlap=0"
+        )
     if boost is not None and not on_a_clock(config):
         raise InputError(
             f"design.boost_margin={boost:g}: who is asked once raters have disagreed comes after them, on a clock; "

@@ -20,6 +20,7 @@ from simlab.parts import chosen, name_of
 from simlab.studies.kind import Shape
 from simlab.studies.ratings.assignment_checks import check_assignment
 from simlab.studies.ratings.collecting import lay
+from simlab.studies.ratings.cutting import documents_paid, refuse_unpaid
 from simlab.studies.ratings.preparing import further_of, prepare
 from simlab.types import RATE, Frame, InputError, Law, Place, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
@@ -38,12 +39,15 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
     _check_ratings_per_item(config["design"], world.frame)
     check_assignment(config, world.frame)
-    table = lay(prepare(config), world, Place(0))
+    prepared = prepare(config)
+    table = lay(prepared, world, Place(0))
     _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
-    _check_load_entropy(config["design"], world.frame, table)
+    refuse_unpaid(prepared, world, table)
+    design = {**config["design"], "documents": documents_paid(prepared, world, table)[0]}
+    _check_load_entropy(design, world.frame, table)
     _check_normalization(config["analysis"]["normalization"], world, config.get("plugins", ()))
     if "_target_" not in config["decision"]:
-        _check_test(config, world.frame)
+        _check_test({**config, "design": {**design, "ratings_per_item": table.slots.shape[2]}}, world.frame)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +12,13 @@ import numpy as np
 from simlab.design.balance import Table, deal_evenly, deal_to_entropy, lay_table
 from simlab.design.documents import draw_documents
 from simlab.rng import stream
+from simlab.studies.money import bill, binding, settled
 from simlab.studies.ratings.assigning import overlapped
+from simlab.studies.ratings.cutting import allowance, metric_calls, most_paid, per_item
 from simlab.studies.ratings.on_clock import collected_on_clock
 from simlab.studies.ratings.preparing import Prepared
 from simlab.types import RATE, Asked, Bools, Campaign, Collected, DesignFailure, Place, Seen, Streams, World
+from simlab.types.collection import ALL_CAME, MONEY
 from simlab.world.laws.fixed import UNMARKED
 
 
@@ -25,7 +30,10 @@ class Backstage(NamedTuple):
 
 def lay(prepared: Prepared, world: World, place: Place) -> Table:
     """Work out for a world whom the design's grouping can ask about what."""
-    return lay_table(world.frame, prepared.group(world.frame), prepared.design["ratings_per_item"])
+    groups, wanted = prepared.group(world.frame), int(prepared.design["ratings_per_item"])
+    table = lay_table(world.frame, groups, wanted)
+    paid = per_item(prepared, world, table)
+    return table if paid == wanted else lay_table(world.frame, groups, paid)
 
 
 def draw(prepared: Prepared, world: World, table: Table, place: Place) -> Any:
@@ -55,13 +63,38 @@ def _campaign(prepared: Prepared, world: World, table: Table, noise: Any, place:
             return Campaign(came, Backstage(rng))
     except DesignFailure as failure:
         return failure
-    return Campaign(collected(prepared, world, documents, asked, noise, place), Backstage(rng))
+    held = collected(prepared, world, documents, asked, noise, place)
+    if not prepared.cuts:
+        return Campaign(held, Backstage(rng))
+    told = _accounted(prepared, world, table, held, place)
+    return told if isinstance(told, DesignFailure) else Campaign(told, Backstage(rng))
+
+
+def _accounted(
+    prepared: Prepared, world: World, table: Table, held: Collected, place: Place
+) -> Collected | DesignFailure:
+    """Say what the design asked for before it was cut; fail where not even the fewest documents are paid."""
+    used = len(held.seen.value)
+    if used > allowance(prepared, world):
+        money = binding(prepared.budget, world.frame.n_systems)
+        return DesignFailure(f"{money.said if money else ''} does not pay the fewest documents of this world; raise it")
+    of_document = np.bincount(world.frame.document, minlength=world.frame.n_documents)
+    segments = int(of_document[_drawn(prepared, world, table, place, prepared.design["documents"])].sum())
+    planned = segments * world.frame.n_systems * int(prepared.design["ratings_per_item"])
+    account = settled(planned=planned, used=used, lost=0, ended_by=MONEY if used < planned else ALL_CAME)
+    return replace(held, paid={**held.paid, **account})
 
 
 def chosen_documents(prepared: Prepared, world: World, table: Table, place: Place) -> Bools:
     """Draw the documents of a study; studies of a document set have the same."""
+    if not prepared.cuts:
+        return _drawn(prepared, world, table, place, prepared.design["documents"])
+    return most_paid(prepared, world, table, partial(_drawn, prepared, world, table, place))
+
+
+def _drawn(prepared: Prepared, world: World, table: Table, place: Place, n_documents: int) -> Bools:
     rng = stream(prepared.seed, *place.of_documents, "documents", document_set(prepared, world, place.study))
-    return draw_documents(rng, world.frame.bucket, table.rateable, prepared.design["documents"])
+    return draw_documents(rng, world.frame.bucket, table.rateable, n_documents)
 
 
 def deal(rng: np.random.Generator, prepared: Prepared, table: Table, documents: Bools) -> Asked:
@@ -81,15 +114,16 @@ def deal(rng: np.random.Generator, prepared: Prepared, table: Table, documents: 
 
 def collected(prepared: Prepared, world: World, documents: Bools, asked: Asked, noise: Any, place: Place) -> Collected:
     """Reveal what a design asks for, and pay for it."""
-    seen = reveal(world, asked, noise)
+    seen, each = reveal(world, asked, noise), asked.slot.shape[2]
+    cost = bill(prepared.prices, answers=len(seen.value), raters=world.frame.n_raters, metric_calls=metric_calls(world))
     return Collected(
         frame=world.frame,
         documents=documents,
         asked=asked,
         seen=seen,
         metric=world.metric,
-        known={},
-        paid={"ratings": len(seen.value), "cost": len(seen.value) * prepared.price_per_rating},
+        known={} if each == prepared.design["ratings_per_item"] else {"ratings_per_item": each},
+        paid={"ratings": len(seen.value), "cost": cost},
         streams=Streams(prepared.seed, place.of_study),
     )
 

@@ -33,8 +33,18 @@ def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
         "cost": np.array(collected.paid["cost"]),
         "load_entropy_reached": np.array(normalized_entropy(loads)),
         "human_count": np.bincount(seen.unit, minlength=frame.n_systems).astype(np.int32),
+        **({"documents_rated": np.array(documents_rated(collected), np.int32)} if prepared.accounted else {}),
         **compare_systems(prepared, collected, collected.streams("test")),
     }
+
+
+def documents_rated(collected: Collected) -> int:
+    """Count the documents of which each segment was rated for every system, at least once."""
+    frame, seen = collected.frame, collected.seen
+    rated = np.zeros((len(frame.document), frame.n_systems), bool)
+    rated[seen.item, seen.unit] = True
+    missing = np.bincount(frame.document, weights=~rated.all(1), minlength=frame.n_documents)
+    return int(np.count_nonzero((missing == 0) & _documents(collected)))
 
 
 def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Generator) -> dict[str, Array]:
@@ -123,7 +133,7 @@ def _totals(prepared: Prepared, collected: Collected, seen: Seen) -> Floats:
     frame = collected.frame
     cell = frame.document[seen.item] * frame.n_systems + seen.unit
     size = frame.n_documents * frame.n_systems
-    per_item = prepared.design["ratings_per_item"]
+    per_item = collected.known.get("ratings_per_item", prepared.design["ratings_per_item"])
     if not prepared.further.uneven and len(seen.value) == _planned(collected, per_item):
         total = np.bincount(cell, weights=seen.value, minlength=size) / per_item
     else:

@@ -13,6 +13,7 @@ from simlab.studies.ratings.appraising import appraise, blank, truth
 from simlab.studies.ratings.checking import check
 from simlab.studies.ratings.collecting import collect, document_set, draw, lay
 from simlab.studies.ratings.concluding import conclude
+from simlab.studies.ratings.covering import covers
 from simlab.studies.ratings.footprint import footprint
 from simlab.studies.ratings.outcomes import OUTCOMES
 from simlab.studies.ratings.preparing import prepare, same_layout
@@ -72,6 +73,7 @@ KIND = Kind(
     blank=blank,
     document_set=document_set,
     same_layout=same_layout,
+    covers=covers,
     footprint=footprint,
     # The noise of one study is large, so that one is carried out after the other.
     batch=1,

@@ -16,7 +16,7 @@ from simlab.analysis.significance import permutation, permuted
 from simlab.design.assignment import one_stream
 from simlab.parts import bind, chosen, data_of
 from simlab.studies.clocked import Clock, clock_of
-from simlab.studies.money import accounted
+from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.types import RATE, Array, Arrived, Claims, Queue, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
@@ -29,6 +29,8 @@ FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
 
 class Prepared(NamedTuple):
     """Hold what a cell asks: its design, the bound parts, and what it costs.
+
+    `cuts`: the design is cut to what the money pays; on a clock the money ends the campaign instead.
 
     The test is handed the ratings if `reads_ratings`, else documents' totals. `family` is what max-T asks; only tests
     by flips have it. `claim` is a decision rule that watches ratings come (None: the test's p-values decide).
@@ -43,12 +45,14 @@ class Prepared(NamedTuple):
     normalise: Callable[[Seen], Seen]
     test: Callable[[np.random.Generator, Any], Array]
     level: float
-    price_per_rating: float
+    prices: Prices
     reads_ratings: bool = False
     family: Callable[[np.random.Generator, Rated], Family] | None = None
     multiplicity: Multiplicity = "none"
     claim: Callable[[Arrived], Claims] | None = None
+    budget: Mapping[str, Any] = {}
     accounted: bool = False
+    cuts: bool = False
     clock: Clock | None = None
     assign: Callable[[np.random.Generator, Queue], int] | None = None
     in_order: bool = True
@@ -100,8 +104,10 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         multiplicity=config["decision"].get("multiplicity", "none"),
         level=config["decision"]["level"],
         claim=bind(config["decision"], plugins) if "_target_" in config["decision"] else None,
-        price_per_rating=config["budget"]["price_per_rating"],
+        prices=prices_of(config["budget"], RATE),
+        budget=config["budget"],
         accounted=accounted(config),
+        cuts=accounted(config) and not on_a_clock(config),
         clock=clock_of(config, RATE),
         assign=None if assignment is None else bind(assignment, plugins),
         in_order=assignment is None or chosen(assignment, one_stream, plugins),
@@ -116,4 +122,7 @@ def _family(section: Mapping[str, Any], plugins: Sequence[str]) -> Callable[...,
 
 def same_layout(prepared: Prepared) -> str:
     """Write down what decides who can be asked about what."""
-    return json.dumps([prepared.design["grouping"], prepared.design["ratings_per_item"]])
+    asked = [prepared.design["grouping"], prepared.design["ratings_per_item"]]
+    # Money may lower the ratings per item, and with fewer documents it lowers them less.
+    cut = [*prepared.prices, dict(prepared.budget), prepared.design.get("min_documents")] if prepared.cuts else []
+    return json.dumps([*asked, *cut])

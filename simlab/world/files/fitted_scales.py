@@ -12,7 +12,8 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 # pydantic takes typing's own only from Python 3.12.
 from typing_extensions import NotRequired, TypedDict  # noqa: UP035
 
-from simlab.types import Floats, InputError
+from simlab.types import Floats, InputError, Speeds
+from simlab.world.files.fitted_speeds import Timing, speeds_of
 from simlab.world.files.plain_document import with_keys
 from simlab.world.laws.scale_effects import Scale, ScaleEffects
 
@@ -107,6 +108,7 @@ class Content(TypedDict):
     seats: Annotated[list[Annotated[list[Annotated[int, Ge(0)]], MinLen(1)]], MinLen(1), MaxLen(100_000)]
     lower_is_better: bool
     speeds: NotRequired[dict[str, dict[str, float]]]
+    timing: NotRequired[Timing]
     scale: Limits
     draws: Parameters
 
@@ -121,6 +123,7 @@ class FittedScales:
     seats: tuple[tuple[int, ...], ...]
     lower_is_better: bool
     effects: tuple[ScaleEffects, ...]
+    timing: tuple[Speeds, ...] = ()
 
 
 def checked(held: Mapping[str, Any], where: str) -> FittedScales:
@@ -135,6 +138,7 @@ def checked(held: Mapping[str, Any], where: str) -> FittedScales:
         tuple(tuple(sorted(set(seats))) for seats in content["seats"]),
         content["lower_is_better"],
         tuple(_effects(content, k, where) for k in range(len(content["draws"]["mean"]))),
+        speeds_of(content.get("timing"), where),
     )
 
 

@@ -19,10 +19,11 @@ from typing_extensions import NotRequired, TypedDict  # noqa: UP035
 
 from simlab import files
 from simlab.messages import legible
-from simlab.types import Floats, InputError
+from simlab.types import Floats, InputError, Speeds
 from simlab.world.files import fitted_scales
 from simlab.world.files.chosen import chosen_file
 from simlab.world.files.fitted_scales import Checks, FittedScales, check_people
+from simlab.world.files.fitted_speeds import Timing, speeds_of
 from simlab.world.files.plain_document import document, with_keys
 from simlab.world.laws.fitted import Effects
 
@@ -97,12 +98,13 @@ class Content(TypedDict):
     document_sizes: Annotated[list[Annotated[int, Ge(1), Le(100_000)]], MinLen(1), MaxLen(100_000)]
     seats: Annotated[list[Annotated[list[Annotated[int, Ge(0)]], MinLen(1)]], MinLen(1), MaxLen(100_000)]
     speeds: NotRequired[dict[str, Speed]]
+    timing: NotRequired[Timing]
     draws: Parameters
 
 
 @dataclass(frozen=True, slots=True)
 class FittedWorld:
-    """Hold a fitted world: who, where they sit, how long documents are, and draws of the parameters."""
+    """Hold a fitted world: who, where they sit, how long documents are, draws of the parameters and of speeds."""
 
     system_names: tuple[str, ...]
     rater_names: tuple[str, ...]
@@ -112,6 +114,7 @@ class FittedWorld:
     leniency_sd: tuple[float, ...]
     severity_sd: tuple[float, ...]
     speeds: Mapping[str, Speed]
+    timing: tuple[Speeds, ...] = ()
 
 
 def read_fitted(path: str | None, sha256: str | None) -> FittedWorld:
@@ -197,6 +200,7 @@ def _fitted(content: Content, where: str) -> FittedWorld:
         tuple(draws["leniency_sd"]),
         tuple(draws["severity_sd"]),
         content.get("speeds", {}),
+        speeds_of(content.get("timing"), where),
     )
 
 

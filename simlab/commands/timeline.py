@@ -1,0 +1,62 @@
+"""Answer with how one campaign of a store went: who worked on what and when, carried out again on its clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.commands.export import carried_out, named
+from simlab.commands.notes import note
+from simlab.commands.plot import Drawn
+from simlab.drawing.figures import files, timeline
+from simlab.files import check_writable
+from simlab.messages import shown
+from simlab.store.folder import last_store
+from simlab.types import InputError, Place
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def refuse_others(measure: str | None, x: str | None, *, convergence: bool) -> None:
+    """Raise InputError for what belongs to other figures."""
+    given = {"--measure": measure, "--x": x, "--convergence": convergence or None}
+    for option in (option for option, value in given.items() if value is not None):
+        raise InputError(f"--timeline shows one campaign, and has no use for {option}; leave one of them out")
+
+
+def answer(
+    folder: Path | None, conditions: Sequence[str], place: Place, out: Path | None, plugins: Sequence[str] = ()
+) -> Drawn:
+    """Draw one campaign of a store; return the name of the figure's file.
+
+    Raises InputError for a study without a clock, a cell that is not one, and a campaign that the folder does not hold
+    or that failed.
+    """
+    files.check_suffix(out)
+    where = last_store() if folder is None else folder
+    file = out or where / "timeline.png"
+    check_writable(file, "--out")
+    figure, doubts = drawn(where, conditions, place, plugins)
+    for line in doubts:
+        note(line)
+    files.write(lambda: figure, file)
+    return Drawn(str(file), RESERVED if doubts else DONE)
+
+
+def drawn(
+    folder: Path, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()
+) -> tuple[Figure, tuple[str, ...]]:
+    """Carry out one campaign again and draw it; return what is to be doubted beside the figure."""
+    from simlab.engine import timelines
+
+    again = carried_out(folder, conditions, place, plugins)
+    line = timelines.timeline(again.config, again.collected)
+    return files.write(lambda: timeline.draw(line, _title(again.cell, place)), None), again.doubts
+
+
+def _title(cell: Mapping[str, Any], place: Place) -> str:
+    """Name a campaign by its cell and place."""
+    return ", ".join([*(f"{name}={shown(value)}" for name, value in cell.items()), named(place)])

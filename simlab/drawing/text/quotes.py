@@ -1,0 +1,61 @@
+"""Write quotes: what a campaign will take, in words that whoever pays for it understands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from simlab.drawing.text.tables import number
+from simlab.messages import shown
+from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, MONEY, NOBODY
+
+if TYPE_CHECKING:
+    from simlab.engine.quoting import Quote, Span
+
+ENDINGS: Mapping[int, str] = {
+    ALL_CAME: "end with all ratings there",
+    DECIDED: "end by their decision rule",
+    MONEY: "end when the money is spent",
+    DEADLINE: "end at the deadline",
+    NOBODY: "end with nobody left to work",
+}
+
+
+def rows(quotes: Sequence[Quote]) -> list[list[str]]:
+    """Write a row for each quote of a forecast, and what the numbers are in the last."""
+    lines = [["quote" if k == 0 else "", said(quote)] for k, quote in enumerate(quotes)]
+    if quotes:
+        counts = sorted({quote.campaigns for quote in quotes})
+        n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        lines.append(["", f"(the middle of {n} campaigns, other people in each; 5 % stay below the range, 5 % above)"])
+    return lines
+
+
+def said(quote: Quote) -> str:
+    """Write what a campaign takes and how it ends.
+
+    A newcomer reads `1,050 EUR (980 to 1,120), 35 h of work (28 to 46), 6.2 days (4.0 to 9.0); .12 of campaigns end at
+    the deadline, .88 end with all ratings there`.
+    """
+    where = ", ".join(f"{name}={shown(value)}" for name, value in quote.at.items())
+    if not quote.campaigns:
+        return f"{where + ': ' if where else ''}none of {quote.failed} campaigns could be carried out"
+    parts = [amount(quote.money, quote.currency or "in money")]
+    parts += [amount(quote.hours, "h of work")] if quote.hours else []
+    parts += [amount(quote.days, "days")] if quote.days else []
+    ended = [f"{number(share, 2)} {ENDINGS[code]}" for code, share in sorted(quote.ended.items()) if share > 0]
+    text = ", ".join(parts) + (f"; of campaigns {', '.join(ended)}" if ended else "")
+    failed = f"; {quote.failed} more campaigns failed" if quote.failed else ""
+    return f"{where + ': ' if where else ''}{text}{failed}"
+
+
+def amount(span: Span, unit: str) -> str:
+    """Write a middle with its range; nothing but the middle where all campaigns take the same."""
+    digits = _digits(span.middle)
+    low, middle, high = (f"{value:,.{digits}f}" for value in span)
+    return f"{middle} {unit}" if low == middle == high else f"{middle} {unit} ({low} to {high})"
+
+
+def _digits(middle: float) -> int:
+    """Show two digits at least: 6.2 days, 35 hours, 1,050 euros."""
+    return 0 if middle >= 10 else 1 if middle >= 1 else 2

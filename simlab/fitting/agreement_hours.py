@@ -1,0 +1,62 @@
+"""Add up how long the raters of a table worked, all together and each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from simlab.fitting.speeds import LEAST_SECONDS
+from simlab.tables.times import CUTS, Times
+from simlab.types import Floats
+
+RULES = {
+    "ends": "Time is that between the ends of two answers in a row within a login, control items and practice included",
+    "durations": "Time is what the table says that answers took",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """Say how long all raters worked together, with gaps between answers cut at `cut` seconds."""
+
+    rule: str
+    cut: float
+    hours: float
+    seconds: float
+    answers: int
+    logins: int
+    people: int
+
+
+def worked(times: Times | None, cut: float) -> Iterator[Worked]:
+    """Add up the hours of a table at the usual cuts, and at one that is asked for; nothing where it has no times."""
+    if times is None:
+        return
+    n = len(times.gap)
+    counts = n, len(times.login_names), len(times.person_names)
+    for one in sorted({*CUTS, cut}):
+        hours = times.hours(one)
+        yield Worked(times.rule, one, hours, 3600 * hours / n, *counts)
+
+
+def rule_of(times: Times, cut: float) -> str:
+    """Say what the hours and seconds of a table are."""
+    return f"{RULES[times.rule]}; raters' seconds are means with gaps cut at {cut:g} s."
+
+
+def of_people(times: Times | None, cut: float) -> Mapping[str, Floats]:
+    """Return the seconds of each person's answers, by name."""
+    if times is None:
+        return {}
+    seconds, person = times.seconds(cut), times.person[times.login]
+    return {name: seconds[person == k] for k, name in enumerate(times.person_names)}
+
+
+def mean_time(seconds: Floats | None) -> tuple[float, int, float]:
+    """Return mean seconds, how many answers were timed, and hours; NaN where answers were sent in at once."""
+    if seconds is None or not len(seconds):
+        return math.nan, 0, math.nan
+    mean = float(seconds.mean())
+    known = mean >= LEAST_SECONDS
+    return (mean if known else math.nan), len(seconds), (float(seconds.sum()) / 3600 if known else math.nan)

@@ -1,0 +1,103 @@
+"""Hold a study of judgements to its money: metric and calibration are paid first, judgements with what is left."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.money import bill, binding, payable, per_system_of, settled
+from simlab.types import InputError
+from simlab.types.collection import ALL_CAME, DECIDED, MONEY
+
+
+class Beside(NamedTuple):
+    """Hold what is paid beside judgements: outputs of a system that the metric rates, calibration ratings in all."""
+
+    systems: int
+    metric: int
+    calibration: int
+
+    def price(self, prepared: Prepared, human: int = 0) -> float:
+        """Add up what all of a study costs that has so many judgements of each system."""
+        return bill(
+            prepared.prices,
+            answers=human * self.systems,
+            metric_calls=self.systems * self.metric,
+            calibration=self.calibration,
+        )
+
+
+def planned_human(prepared: Prepared, beside: Beside) -> int:
+    """Return the judgements of each system that are planned: `human_ratings`, or as many as `per_system` pays.
+
+    Raises InputError where that pays none, or would pay any number of them.
+    """
+    each = per_system_of(prepared.budget)
+    return int(prepared.budget["human_ratings"]) if each is None else _paid(prepared, beside, each * beside.systems)
+
+
+def paid_human(prepared: Prepared, beside: Beside) -> int:
+    """Return the judgements of each system that are asked for: those planned, or as many of them as `total` pays."""
+    planned, total = planned_human(prepared, beside), prepared.budget.get("total")
+    if total is None or not prepared.cuts or beside.price(prepared, planned) <= total * (1 + 1e-12):
+        return planned
+    return min(planned, _paid(prepared, beside, total))
+
+
+def _paid(prepared: Prepared, beside: Beside, amount: float) -> int:
+    """Count the judgements of each system that an amount for all of them pays."""
+    left = (amount - beside.price(prepared)) / beside.systems
+    if prepared.prices.answer == 0:
+        raise InputError(
+            f"{_said(prepared, beside)}: judgements that cost nothing use up no money; set budget.price_per_judgement"
+        )
+    human = payable(prepared.prices, left)
+    if human < 1:
+        refuse(prepared, beside, 1)
+    return int(min(human, math.inf))
+
+
+def refuse(prepared: Prepared, beside: Beside, human: int) -> None:
+    """Raise InputError: the money does not pay so few judgements; say the least that would."""
+    money = binding(prepared.budget, beside.systems)
+    least = "" if money is None else money.least(beside.price(prepared, human))
+    what = "one judgement" if human == 1 else f"the {human} judgements that analysis.estimator needs"
+    raise InputError(
+        f"{_said(prepared, beside)} does not pay {what} of each system once metric and calibration are paid; the least "
+        f"that would is {least}; raise it, or lower budget.metric_ratings or calibration_ratings"
+    )
+
+
+def _said(prepared: Prepared, beside: Beside) -> str:
+    money = binding(prepared.budget, beside.systems)
+    return "" if money is None else money.said
+
+
+def account_of(prepared: Prepared, beside: Beside, asked: int, used: int, *, open_: bool) -> dict[str, float]:
+    """Account for a campaign that asked for so many judgements of each system and used so many of all.
+
+    `open_` says whether some system was judged to the end of what was asked for: no rule had ended it before.
+    """
+    if not prepared.cuts:
+        return {}
+    planned = planned_human(prepared, beside)
+    money = asked < planned or per_system_of(prepared.budget) is not None
+    ended_by = MONEY if money and open_ else DECIDED if used < asked * beside.systems else ALL_CAME
+    in_all = planned * beside.systems + beside.calibration
+    return settled(planned=in_all, used=used + beside.calibration, lost=0, ended_by=ended_by)
+
+
+def cut_said(prepared: Prepared, beside: Beside) -> list[str]:
+    """Say how the money cuts judgements; nothing where it pays all that were planned."""
+    money, planned, paid = (
+        binding(prepared.budget, beside.systems),
+        *(count(prepared, beside) for count in (planned_human, paid_human)),
+    )
+    if money is None or not prepared.cuts:
+        return []
+    if paid < planned:
+        return [f"{money.said} pays {paid:,} of {planned:,} judgements of each system"]
+    if per_system_of(prepared.budget) is not None:
+        return [f"{money.said} pays {paid:,} judgements of each system, whatever budget.human_ratings says"]
+    return []

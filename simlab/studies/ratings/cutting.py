@@ -1,0 +1,139 @@
+"""Cut a design of ratings to what its money pays: documents first, then ratings per item.
+
+The rule, where nobody works on a clock. Documents are cut in the order in which they are drawn, down to
+`design.min_documents`: a campaign has as many as the money pays, so that studies whose documents are longer have fewer.
+Where not even that is enough for the longest documents of a world, `design.ratings_per_item` is lowered until it is,
+and what is left buys documents again, but no more ratings than one rating more of the fewest documents would be: more
+money never buys less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from simlab.design.balance import Table
+from simlab.design.documents import spread_over_buckets
+from simlab.messages import several
+from simlab.studies.money import bill, binding, payable
+from simlab.studies.ratings.preparing import Prepared
+from simlab.types import Bools, Frame, InputError, Ints, World
+
+
+def allowance(prepared: Prepared, world: World) -> float:
+    """Count the ratings that the money pays once raters are taken on and the metric has scored; inf: without end."""
+    frame = world.frame
+    money = binding(prepared.budget, frame.n_systems)
+    if money is None:
+        return math.inf
+    return payable(prepared.prices, money.amount - _beside(prepared, world))
+
+
+def _beside(prepared: Prepared, world: World) -> float:
+    """Price what is paid beside ratings."""
+    return bill(prepared.prices, answers=0, raters=world.frame.n_raters, metric_calls=metric_calls(world))
+
+
+def metric_calls(world: World) -> int:
+    """Count the outputs that a metric scores: every segment of every system."""
+    return world.frame.n_systems * len(world.frame.document) if isinstance(world.metric, np.ndarray) else 0
+
+
+def least_money(prepared: Prepared, world: World, table: Table) -> float:
+    """Return what pays any draw of `design.min_documents`, with one rating of each segment."""
+    answers = ratings_of(world.frame, table, fewest(prepared), longest=True)
+    return bill(prepared.prices, answers=answers, raters=world.frame.n_raters, metric_calls=metric_calls(world))
+
+
+def fewest(prepared: Prepared) -> int:
+    """Return the number of documents to which a design may be cut."""
+    return min(int(prepared.design.get("min_documents", 1)), int(prepared.design["documents"]))
+
+
+def per_item(prepared: Prepared, world: World, table: Table) -> int:
+    """Return the ratings per item that the money pays for the fewest documents, whichever are drawn; at least 1."""
+    wanted, paid = int(prepared.design["ratings_per_item"]), allowance(prepared, world)
+    if not prepared.cuts or paid == math.inf:
+        return wanted
+    once = ratings_of(world.frame, table, fewest(prepared), longest=True)
+    return max(1, min(wanted, int(paid // once)))
+
+
+def most_paid(prepared: Prepared, world: World, table: Table, drawn: Callable[[int], Bools]) -> Bools:
+    """Return the documents that a study has: of those that were drawn for so many, as many as the money pays.
+
+    `drawn(n)` are nested. Where the money does not pay the fewest of this draw, they are returned all the same, for
+    the campaign to say so.
+    """
+    wanted, paid = int(prepared.design["documents"]), allowance(prepared, world)
+    each = int(table.slots.shape[2])
+    size = np.bincount(world.frame.document, minlength=world.frame.n_documents) * world.frame.n_systems
+
+    def ratings(n: int) -> int:
+        return int(size[drawn(n)].sum()) * each
+
+    low = fewest(prepared)
+    if each < prepared.design["ratings_per_item"]:
+        paid = min(paid, ratings(low) // each * (each + 1))
+    if ratings(wanted) <= paid:
+        return drawn(wanted)
+    # The answer lies from low on and below wanted.
+    while wanted - low > 1:
+        middle = (low + wanted) // 2
+        low, wanted = (middle, wanted) if ratings(middle) <= paid else (low, middle)
+    return drawn(low)
+
+
+def ratings_of(frame: Frame, table: Table, documents: int, *, longest: bool) -> int:
+    """Count the ratings of so many documents, the longest or the shortest, with one of each segment of every system.
+
+    Documents are drawn as evenly from buckets as these allow, so that it is the longest of each bucket that count.
+    """
+    size = np.bincount(frame.document, minlength=frame.n_documents)
+    rateable, bucket = table.rateable, frame.bucket
+    n_buckets = int(bucket.max()) + 1
+    held = np.bincount(bucket[rateable], minlength=n_buckets)
+    quotas = [spread_over_buckets(held, documents, np.roll(np.arange(n_buckets), k)) for k in range(n_buckets)]
+    quota = np.min(quotas, axis=0)
+    sign = -1 if longest else 1
+    ordered = [sign * np.sort(sign * size[rateable & (bucket == b)]) for b in range(n_buckets)]
+    sure = sum(int(sizes[:n].sum()) for sizes, n in zip(ordered, quota, strict=True))
+    last = np.array([sizes[n] for sizes, n in zip(ordered, quota, strict=True) if n < len(sizes)], np.int64)
+    return (sure + _first(last, documents - int(quota.sum()), sign)) * frame.n_systems
+
+
+def _first(sizes: Ints, n: int, sign: int) -> int:
+    return int((sign * np.sort(sign * sizes))[:n].sum())
+
+
+def documents_paid(prepared: Prepared, world: World, table: Table) -> tuple[int, int]:
+    """Return the fewest documents, and the most, that campaigns of a world have, by how long theirs are."""
+    wanted, paid = int(prepared.design["documents"]), allowance(prepared, world)
+    each, least = table.slots.shape[2], fewest(prepared)
+    if not prepared.cuts or paid == math.inf:
+        return wanted, wanted
+    counts = []
+    for longest in (True, False):
+        most = paid
+        if each < prepared.design["ratings_per_item"]:
+            most = min(most, ratings_of(world.frame, table, least, longest=longest) * (each + 1))
+        paying = (
+            n for n in range(wanted, least, -1) if ratings_of(world.frame, table, n, longest=longest) * each <= most
+        )
+        counts.append(next(paying, least))
+    return counts[0], counts[1]
+
+
+def refuse_unpaid(prepared: Prepared, world: World, table: Table) -> None:
+    """Raise InputError for money that not every campaign meets, however it is cut; say the least that would do."""
+    money, least = binding(prepared.budget, world.frame.n_systems), least_money(prepared, world, table)
+    if money is None or money.amount >= least * (1 - 1e-12):
+        return
+    n = fewest(prepared)
+    remedy = "lower design.min_documents" if n > 1 else "lower the prices"
+    raise InputError(
+        f"{money.said} does not pay {several(n, 'document')} (design.min_documents) with one rating of each segment of "
+        f"{world.frame.n_systems} systems; the least that would is {money.least(least)}; raise it, or {remedy}"
+    )
