@@ -183,21 +183,24 @@ def _paid_for(prices: Prices, log: Log, money: float | None, calibration: int) -
     if not len(over):
         return log, None
     first = order[over[0]]
-    kept = order[: over[0]] - int(arrived.sum())
-    return _until(log, np.sort(kept[kept >= 0]), float(hour[first])), float(hour[first])
+    paid, n_people = order[: over[0]], int(arrived.sum())
+    taken_on = np.flatnonzero(arrived)[paid[paid < n_people]]
+    kept = np.sort(paid[paid >= n_people]) - n_people
+    return _until(log, kept, taken_on, float(hour[first])), float(hour[first])
 
 
 def _calibrates(log: Log, calibration: int) -> Bools:
     return (log.task >= 0) & (log.task < calibration)
 
 
-def _until(log: Log, kept: Ints, end: float) -> Log:
-    """Keep some entries of a log; who was excluded only later has not been excluded."""
+def _until(log: Log, kept: Ints, taken_on: Ints, end: float) -> Log:
+    """Keep some entries of a log, and people who were taken on; who was excluded only later has not been excluded."""
     fate = np.where((log.fate == EXCLUDED) & (log.left[log.person] > end), HANDED_IN, log.fate)
     gone = log.left <= end
     flat = {name: getattr(log, name)[kept] for name in FLAT if name != "fate"}
     left, why = np.where(gone, log.left, NAN), np.where(gone, log.why, 0)
-    arrived = np.where(log.arrived <= end, log.arrived, NAN)
+    arrived = np.full(len(log.arrived), NAN)
+    arrived[taken_on] = log.arrived[taken_on]
     return replace(log, **flat, fate=fate[kept], left=left, why=why, arrived=arrived)
 
 

@@ -40,7 +40,7 @@ def timed(
     if (short := _too_little(prepared, whole, person >= 0, int((~own).sum()), beside)) is not None:
         return short
     came = _seen(whole, heard.said(carried.task, carried.person), person >= 0, at)
-    known = {**whole.known, "log": carried.log, "person": person[came.unit, came.item]}
+    known = {**whole.known, "outputs": would.shape[1], "log": carried.log, "person": person[came.unit, came.item]}
     held = replace(whole, seen=came, known=known)
     narrow = np.zeros(n_systems, bool)
     if prepared.stops is not None:
