@@ -16,12 +16,14 @@ from simlab.analysis.significance import permutation
 from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
 from simlab.formulas import least_entropy
+from simlab.messages import several
 from simlab.parts import chosen, name_of
+from simlab.studies.deadlines import check_deadline
 from simlab.studies.kind import Shape
 from simlab.studies.ratings.assignment_checks import check_assignment
 from simlab.studies.ratings.collecting import lay
-from simlab.studies.ratings.cutting import documents_paid, refuse_unpaid
-from simlab.studies.ratings.preparing import further_of, prepare
+from simlab.studies.ratings.cutting import documents_paid, fewest, ratings_of, refuse_unpaid
+from simlab.studies.ratings.preparing import Prepared, further_of, prepare
 from simlab.types import RATE, Frame, InputError, Law, Place, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 from simlab.world.laws.scales import ScaledRatings, score_range
@@ -48,8 +50,28 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     _check_normalization(config["analysis"]["normalization"], world, config.get("plugins", ()))
     if "_target_" not in config["decision"]:
         _check_test({**config, "design": {**design, "ratings_per_item": table.slots.shape[2]}}, world.frame)
+    _check_clock(prepared, world, table)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
+
+
+def _check_clock(prepared: Prepared, world: World, table: Table) -> None:
+    """Refuse newcomers of whom nobody knows what they say, and a deadline that leaves no time for a campaign."""
+    if prepared.clock is None:
+        return
+    if prepared.clock.replaces == "newcomers" and world.again is None:
+        raise InputError(
+            "design.collection.replacement=newcomers: of this world nobody can be drawn anew (a recorded table has its "
+            "own raters, once); set it to colleagues or none"
+        )
+    n = fewest(prepared)
+    check_deadline(
+        prepared.clock,
+        world,
+        answers=ratings_of(world.frame, table, n, longest=False),
+        of=f"rated {several(n, 'document')} (design.min_documents)",
+        seats=world.frame.n_raters,
+    )
 
 
 def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:
