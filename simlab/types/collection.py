@@ -55,6 +55,9 @@ class Tasks:
 More = Callable[[Ints, float], "Tasks | None"]
 """Say which tasks are added once some (their numbers, in the order of the log) were handed in, at an hour."""
 
+Hears = Callable[[int, int, bool], None]
+"""Take in that a task of one answer was handed in, by a person, who may not have looked; before `More` is asked."""
+
 Next = Callable[[int, Ints, float], int]
 """Choose for a person (their seat) one of the open tasks (their numbers) at an hour: its place in the list."""
 
@@ -63,6 +66,7 @@ Next = Callable[[int, Ints, float], int]
 class Work:
     """Hold the work of a campaign: its `tasks` at the start, and `more` that follow from what was handed in.
 
+    `more` says what follows from what came; before it is asked, `hears` takes in what that was, in tasks of one answer.
     `choose` says who takes what of the tasks that are dealt to nobody (None: first come, first served); `deadline` is
     the hour after which nobody works. `seats` people work at once (None: as many as the clock has); `strangers` says
     whether somebody new may take the seat of one who has left. A campaign starts on a `weekday` (0: Monday) at so many
@@ -74,6 +78,7 @@ class Work:
     seats: int | None
     deadline: float | None = None
     more: More | None = None
+    hears: Hears | None = None
     choose: Next | None = None
     strangers: bool = True
     weekday: int = 0
@@ -113,3 +118,18 @@ class Log:
     left: Floats
     why: Ints
     stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Hold what a platform sees when somebody is free: the tasks that are open to them, and how systems stand so far.
+
+    `system[k]` is the system whose output the k-th open task shows (-1: it shows several). Systems share one order of
+    documents, and so do their open tasks. `count[system]` outputs were rated so far, with the mean score
+    `mean[system]` (NaN: none was); of two scores the lower may be the better one.
+    """
+
+    system: Ints
+    count: Ints
+    mean: Floats
+    lower_is_better: bool

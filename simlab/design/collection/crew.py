@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Annotated, Literal
 
@@ -97,9 +98,11 @@ def crew(
         return each * _of_screens(rng.work, tasks, screen_sd)
 
     piles = Piles(n_seats, durations, work.choose)
-    floor = Floor(work, seats, piles, rules, rng.work)
+    lapses = rng.work.spawn(1)[0]
+    # Who hears answers as they come draws the lapses that the log draws in the end.
+    floor = Floor(work, seats, piles, rules, rng.work, copy.deepcopy(lapses))
     floor.run()
-    return log_of(rng.work, floor, seats.people, piles, deadline=work.deadline)
+    return log_of(lapses, floor, seats.people, piles, deadline=work.deadline)
 
 
 def _known(key: str, value: float | None, speeds: Speeds | None) -> float:

@@ -68,13 +68,22 @@ class Stint(NamedTuple):
 class Floor:
     """Hold a campaign that is under way."""
 
-    def __init__(self, work: Work, seats: Seats, piles: Piles, rules: Rules, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        work: Work,
+        seats: Seats,
+        piles: Piles,
+        rules: Rules,
+        rng: np.random.Generator,
+        lapses: np.random.Generator,
+    ) -> None:
         self.env = simpy.Environment()
         self.stints: list[Stint] = []
         self.rules, self.stopped = rules, False
         self._work, self._seats, self._piles, self._rng = work, seats, piles, rng
         self._idle: list[simpy.Event] = []
         self._told: set[int] = set()
+        self._lapses, self._lapsed = lapses, dict[int, bool]()
 
     def run(self) -> None:
         """Let everybody work until nothing is left that somebody may do, or the deadline comes."""
@@ -136,7 +145,16 @@ class Floor:
         failed = self._fail(n, until.rested) if n else 0
         person.failed += failed
         self.stints.append(Stint(person.number, job.task, job.first, last, effort, leaves, n, failed))
+        if self._work.hears is not None:
+            self._lapsed[person.number] = self._lapse(self.stints[-1], job)
         return self.stints[-1], until.hour + person.offset
+
+    def _lapse(self, stint: Stint, job: Job) -> bool:
+        """Tell whether somebody who is asked one thing does not look; as the log of the stint will have it."""
+        amid = not math.isnan(stint.quit) and stint.last < job.last
+        entries = self._lapses.random(stint.last - stint.first + stint.controls + amid)
+        rested = moment(self.rules.shifts, stint.effort, ends=False).rested
+        return bool((entries[:1] < self.rules.lapse_rate + self.rules.lapse_per_hour * rested).any())
 
     def _fail(self, n: int, rested: float) -> int:
         """Count the control items that somebody fails: who does not look fails, who does may fail all the same."""
@@ -154,6 +172,8 @@ class Floor:
             self._leave(person, FAILED_CONTROLS, self._void(person.number) + rest)
         elif person.answers >= self.rules.most_answers:
             self._leave(person, DID_THEIRS, rest)
+        if self._work.hears is not None and stint.last > stint.first:
+            self._work.hears(job.task, person.number, self._lapsed[person.number])
         self._hand_in(job.task)
         return person.why != STAYED
 
