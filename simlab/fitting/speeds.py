@@ -143,6 +143,8 @@ def _screens(login: Ints, screen: Ints, seconds: Floats) -> Screens:
     if n <= logins:
         return Screens(0.0, math.nan, float((size**2).sum() / size.sum()))
     ratio = squares.sum() / scale.sum() * n / (n - logins)
+    # The square of a mean of few screens is larger than that of the true one, by the variance of the mean.
+    ratio /= max(1 - ratio * logins / n, 0.5)
     influence = squares - squares.sum() / scale.sum() * scale
     error = math.sqrt(float((influence**2).sum()) * logins / (logins - 1)) / scale.sum() if logins > 1 else math.nan
     cv = math.sqrt(ratio)

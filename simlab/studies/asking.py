@@ -81,4 +81,4 @@ def whole_looks(came: Bools, can: Bools, looks: Ints, end: Ints) -> Ints:
     """
     lacking = np.add.reduceat(can & ~came, looks[:-1], axis=1) > 0
     lacking |= np.arange(1, len(looks)) > end[:, None]
-    return np.where(lacking.any(1), lacking.argmax(1), lacking.shape[1])
+    return np.asarray(np.where(lacking.any(1), lacking.argmax(1), lacking.shape[1]))
