@@ -248,6 +248,10 @@ def compare(
     baseline: Annotated[
         str | None, typer.Option(metavar="VALUE", help="Take differences from it, not from the best.")
     ] = None,
+    at_equal: Annotated[
+        str | None,
+        typer.Option("--at-equal", metavar="NAME", help="Compare where they have the same: cost, hours, days."),
+    ] = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -256,19 +260,24 @@ def compare(
     Designs met the same worlds, so their difference has less error than they have. A design ties with the best
     when the 95 % interval of their difference includes 0. AXIS=VALUE[,VALUE] keeps the cells with these values.
     Several stores are compared cell by cell, whatever kind of studies they hold; leave out --by.
+    With --at-equal cost, designs stand on the line between their cells along the axis on which cost rises.
     """
     from simlab.commands import compare as comparisons
 
     folders, conditions = _stores(where)
     if (by is None) == (len(folders) < 2):
         raise UsageError("name the axis with --by, or several stores without it")
+    if at_equal is not None and by is None:
+        raise UsageError("--at-equal goes with --by AXIS in one store")
     codes = [DONE]
 
     def written(form: Form) -> str:
         if by is None:
             said = comparisons.of_stores(folders, conditions, measure, baseline, form)
         else:
-            said = comparisons.answer(folders[0] if folders else None, conditions, by, measure, baseline, form)
+            said = comparisons.answer(
+                folders[0] if folders else None, conditions, by, measure, baseline, form, at_equal
+            )
         codes.append(said.code)
         return said.text
 

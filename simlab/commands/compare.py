@@ -25,14 +25,20 @@ class Compared(NamedTuple):
 
 
 def answer(
-    folder: Path | None, conditions: Sequence[str], by: str, measure: str | None, baseline: str | None, form: Form
+    folder: Path | None,
+    conditions: Sequence[str],
+    by: str,
+    measure: str | None,
+    baseline: str | None,
+    form: Form,
+    at_equal: str | None = None,
 ) -> Compared:
-    """Write the paired differences between the designs along an axis.
+    """Write the paired differences between the designs along an axis, `at_equal` where these cost the same.
 
     Raises InputError for a store, an axis, a value or a measure that is not there.
     """
     with viewed(folder, conditions) as dataset:
-        said = compared(dataset, by, measure, baseline)
+        said = compared(dataset, by, measure, baseline, at_equal)
         return Compared(_written(said, form), _code(said))
 
 
@@ -51,13 +57,26 @@ def of_stores(
 def _written(said: Comparison, form: Form) -> str:
     listed = labelled.records(said.rows, said.by, said.measure)
     fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
-    listed = [record | fixed for record in listed]
+    listed = [{**record, **cells, **fixed} for record, cells in zip(listed, _cells(said), strict=True)]
     if form != "table":
         return tables.write(labelled.flat(listed) if form == "csv" else listed, form)
     text = comparison.table(
         said.rows, said.by, said.measure, view.cluster_word(said.cluster), paired=said.paired, fixed=said.held_fixed
     )
-    return "\n".join([text, *comparison.unlike(said.differing)]) if said.differing else text
+    more = [comparison.at_equal(said.equal.level, said.equal.along)] if said.equal else []
+    return "\n".join([text, *more, *(comparison.unlike(said.differing) if said.differing else [])])
+
+
+def _cells(said: Comparison) -> list[dict[str, object]]:
+    """Say of each row between which cells it lies, and how near it is to the second; nothing without equal costs."""
+    equal = said.equal
+    if equal is None:
+        return [{} for _ in said.rows]
+    values = equal.values
+    return [
+        {"at_equal": equal.level, "between": [values[k] for k in pair], "weight": weight}
+        for pair, weight in zip(equal.between.reshape(-1, 2).tolist(), equal.weight.ravel().tolist(), strict=True)
+    ]
 
 
 def _code(said: Comparison) -> int:

@@ -150,12 +150,15 @@ def compare(
     by: str | None = None,
     measure: str | None = None,
     baseline: object = None,
+    at_equal: str | None = None,
     **axes: object,
 ) -> xr.Dataset:
     """Compare designs: paired differences with their errors, the best, and ties.
 
     `by` names the axis whose values are compared; differences are taken from `baseline`, else from the best. Several
-    stores (a list) are compared cell by cell, without `by`, along the dimension `design`.
+    stores (a list) are compared cell by cell, without `by`, along the dimension `design`. With `at_equal="cost"` they
+    stand on the line between their cells along the axis on which mean cost rises, and `cost` is an axis of the
+    answer.
 
     Returns, over the axes, the measure as `query` does, then `difference`, `difference_mcse`, `difference_low` and
     `difference_high` (a 95 % t interval), in the unit of the measure and NaN for the baseline itself, `clusters`,
@@ -171,13 +174,15 @@ def compare(
     several = isinstance(store, list | tuple)
     if several != (by is None):
         raise InputError("name the axis with by=, or several stores without it")
+    if several and at_equal is not None:
+        raise InputError("at_equal= goes with by= in one store")
     against = baseline if baseline is None or isinstance(baseline, str) else shown(baseline)
     with mendable(), ExitStack() as stack:
         wanted = stores.apart([*conditions, axes])
         if isinstance(store, list | tuple):
             return _labelled(stores.compared_stores(stores.several(stack, store), wanted, measure, against), None)
         dataset = stack.enter_context(stores.opened(store, wanted))
-        return _labelled(stores.compared(dataset, str(by), measure, against), dataset)
+        return _labelled(stores.compared(dataset, str(by), measure, against, at_equal), dataset)
 
 
 def plot(
@@ -289,6 +294,8 @@ def _labelled(said: Comparison, dataset: xr.Dataset | None) -> xr.Dataset:
         return answer.assign_attrs(about)
     for axis in answer.coords:
         answer[axis].attrs.update(dataset[axis].attrs)
+    if said.equal is not None:
+        about |= {"at_equal": said.equal.level, "along": said.equal.along}
     return answer.assign_attrs(about | {"conditional": bool(dataset.attrs.get("conditional"))})
 
 

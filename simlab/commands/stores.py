@@ -7,7 +7,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,6 +15,8 @@ from simlab.commands.notes import note
 from simlab.comparing import several_stores
 from simlab.comparing.contrasts import Row
 from simlab.comparing.contrasts import compare as contrasts
+from simlab.comparing.equal_cost import Equal, axes_of_doubts, equalised
+from simlab.comparing.promises import doubts
 from simlab.drawing import view
 from simlab.engine.ledger import STORE
 from simlab.files import reason
@@ -31,6 +33,9 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     import xarray as xr
 
+
+EQUAL = ("cost", "money", "hours", "days", "ratings_used")
+"""What designs can be made to have in common."""
 
 Condition: TypeAlias = str | tuple[str, Sequence[object]]
 """`"grouping=ungrouped,system_balanced"` as it is typed, or an axis and its values."""
@@ -54,6 +59,7 @@ class Comparison:
     label: str
     unit: str | None
     held_fixed: str
+    equal: Equal | None = None
 
 
 def measured(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Dataset, list[str]]:
@@ -70,21 +76,33 @@ def measured(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Datas
     return dataset, [*asked, *([found] if found else [])]
 
 
-def compared(dataset: xr.Dataset, by: str, measure: str | None, baseline: str | None) -> Comparison:
-    """Hold the designs along an axis of a store against each other.
+def compared(
+    dataset: xr.Dataset, by: str, measure: str | None, baseline: str | None, at_equal: str | None = None
+) -> Comparison:
+    """Hold the designs along an axis of a store against each other; `at_equal` where they cost, or take, the same.
 
-    Raises InputError for an axis, a measure or a baseline that the store does not hold.
+    Raises InputError for an axis, a measure or a baseline that the store does not hold, and for costs that designs do
+    not have in common.
     """
-    dataset = with_measures(dataset, [measure] if measure else [])
+    if at_equal is not None and at_equal not in EQUAL:
+        raise InputError(f"--at-equal {legible(at_equal)} cannot be made equal; {or_nearest(at_equal, EQUAL)}")
+    dataset = with_measures(dataset, [name for name in (measure, at_equal) if name])
     axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
     if f"{name}_influence" not in dataset:
         raise InputError(f"differences of {name} need {name}_influence, which this dataset lacks; give the whole store")
     against = None if baseline is None else view.value_on(dataset, axis, baseline)
     key, other = str(dataset[axis].attrs.get("key", axis)), _other_systems(dataset, axis)
     paired = not other and key != several_stores.SEED
-    held = dataset if paired else several_stores.alone(dataset, axis, name)
-    rows = contrasts(held, by=axis, measure=name, baseline=against, unlike=other)
-    return _comparison(rows, axis, dataset[name], paired=paired, differing=(key,) if other else ())
+    equal = None
+    if at_equal is not None:
+        against_cells = doubts(dataset, name, axes_of_doubts(dataset, axis, name))
+        equal = equalised(dataset, axis, name, at_equal, against_cells)
+    held = dataset if equal is None else equal.dataset
+    held = held if paired else several_stores.alone(held, axis, name)
+    speaking = None if equal is None else equal.against
+    rows = contrasts(held, by=axis, measure=name, baseline=against, against=speaking, unlike=other)
+    said = _comparison(rows, axis, dataset[name], paired=paired, differing=(key,) if other else ())
+    return replace(said, equal=equal)
 
 
 def compared_stores(

@@ -21,6 +21,7 @@ from simlab.types.collection import (
     Log,
     More,
     Next,
+    Queue,
     Tasks,
     Work,
 )
@@ -137,6 +138,7 @@ __all__ = [
     "Outputs",
     "Parts",
     "Place",
+    "Queue",
     "Rated",
     "RatedWorld",
     "RaterPool",

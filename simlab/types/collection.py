@@ -118,3 +118,18 @@ class Log:
     left: Floats
     why: Ints
     stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Hold what a platform sees when somebody is free: the tasks that are open to them, and how systems stand so far.
+
+    `system[k]` is the system whose output the k-th open task shows (-1: it shows several). Systems share one order of
+    documents, and so do their open tasks. `count[system]` outputs were rated so far, with the mean score
+    `mean[system]` (NaN: none was); of two scores the lower may be the better one.
+    """
+
+    system: Ints
+    count: Ints
+    mean: Floats
+    lower_is_better: bool

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 import yaml
 
+from simlab.cli import answer
 from simlab.rng import stream
 from simlab.types import Anew, InputError, RatedWorld
 from simlab.world.files.fitted_world import BUILT_IN, read_fitted
@@ -105,3 +107,52 @@ def test_what_cannot_be_a_speed_is_refused(tmp_path: Path, key: str, value: obje
     with pytest.raises(InputError) as caught:
         read_fitted(str(written(tmp_path, {**TIMING, key: value})), None)
     assert said in str(caught.value)
+
+
+def test_a_clock_that_wants_the_speeds_of_a_world_without_any_is_refused_before_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["design.collection=fitted", "worlds=1", "studies=1", "--out", "o"]
+    assert answer(["run", *words]) == 2
+    said = capsys.readouterr().err
+    assert "says nothing of how fast people work" in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "o").exists()
+    known = [
+        "design.collection.seconds_per_answer=20",
+        "design.collection.rater_sd=.5",
+        "design.collection.screen_sd=.5",
+    ]
+    assert answer(["run", *words[:-2], *known, "--dry-run"]) == 0
+
+
+def test_campaigns_take_the_hours_that_the_speeds_of_their_worlds_make(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice as slow in the file, and nothing else: twice the hours."""
+    hours = []
+    for name, slower in (("a", 0.0), ("b", float(np.log(2)))):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        draws = {"log_mean": [4.0 + slower], "rater_sd": [0.3], "login_sd": [0.2]}
+        path = written(tmp_path / name, {**TIMING, "draws": draws})
+        words = [f"systems.path={path}", "systems.n_documents=12", "design.documents=12", "worlds=2", "studies=1"]
+        assert (
+            answer(
+                [
+                    "run",
+                    "systems=fitted",
+                    "design.collection=fitted",
+                    "design.collection.drop_out=0",
+                    *words,
+                    "--out",
+                    "o",
+                    "--jobs",
+                    "1",
+                ]
+            )
+            == 0
+        )
+        hours.append(np.asarray(xr.open_zarr(tmp_path / name / "o" / "results.zarr")["work_hours"]))
+    assert hours[1] == pytest.approx(2 * hours[0])

@@ -92,6 +92,11 @@ def unlike(keys: Sequence[str]) -> list[str]:
     return [f"Their systems are not the same ones ({named}): none is called best."]
 
 
+def at_equal(level: str, along: str) -> str:
+    """Say that designs are held against each other between the cells of an axis, where these cost the same."""
+    return f"At equal mean {level}: between the cells along {along}; errors hold that of the {level}, too."
+
+
 def _difference(row: Row, digits: int) -> tuple[str, str]:
     """Write the difference from the baseline and its interval; of the baseline itself nothing."""
     if row.contrast is None:

@@ -20,9 +20,10 @@ from simlab.messages import several
 from simlab.parts import chosen, name_of
 from simlab.studies.deadlines import check_deadline
 from simlab.studies.kind import Shape
+from simlab.studies.ratings.assignment_checks import check_assignment
 from simlab.studies.ratings.collecting import lay
 from simlab.studies.ratings.cutting import documents_paid, fewest, ratings_of, refuse_unpaid
-from simlab.studies.ratings.preparing import Prepared, prepare
+from simlab.studies.ratings.preparing import Prepared, further_of, prepare
 from simlab.types import RATE, Frame, InputError, Law, Place, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 from simlab.world.laws.scales import ScaledRatings, score_range
@@ -39,6 +40,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     if world.truth is None and config["worlds"] > 1:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
     _check_ratings_per_item(config["design"], world.frame)
+    check_assignment(config, world.frame)
     prepared = prepare(config)
     table = lay(prepared, world, Place(0))
     _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
@@ -130,12 +132,11 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
     """Refuse tests that could find nothing, and families that a test cannot judge together."""
     prepared, test, level = prepare(config), config["analysis"]["test"], config["decision"]["level"]
     least = _least_p_value(test, frame, config["design"]["documents"], config.get("plugins", ()))
-    if config["design"]["ratings_per_item"] > 1 and any(
-        chosen(test, part, config.get("plugins", ())) for part in (by_rater, rater_flips)
-    ):
+    several = config["design"]["ratings_per_item"] + further_of(config["design"]).uneven
+    if several > 1 and any(chosen(test, part, config.get("plugins", ())) for part in (by_rater, rater_flips)):
         raise InputError(
-            f"design.ratings_per_item={config['design']['ratings_per_item']}: analysis.test={name_of(test)} takes what "
-            "raters contribute for independent, and raters who rate the same outputs share what these are like; choose "
+            f"design.{_asking_twice(config['design'])}: analysis.test={name_of(test)} takes what raters "
+            "contribute for independent, and raters who rate the same outputs share what these are like; choose "
             "analysis.test=two_way or crossed_flips"
         )
     if _flips_raters(test, config.get("plugins", ())) and least > level:
@@ -158,6 +159,13 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
         )
     if prepared.multiplicity == "holm":
         _check_within_reach(name_of(test), least, frame.n_systems * (frame.n_systems - 1) // 2, level)
+
+
+def _asking_twice(design: Mapping[str, Any]) -> str:
+    """Name the key by which outputs have several ratings."""
+    if design["ratings_per_item"] > 1:
+        return f"ratings_per_item={design['ratings_per_item']}"
+    return f"overlap={further_of(design).overlap:g}"
 
 
 def _check_within_reach(test: str, least: float, n_pairs: int, level: float) -> None:

@@ -16,6 +16,7 @@ from simlab.design.balance import Table
 from simlab.rng import stream
 from simlab.studies.clocked import Carried, Clock, carry_out, lapses
 from simlab.studies.money import bill
+from simlab.studies.ratings.assigning import Platform
 from simlab.studies.ratings.cutting import metric_calls
 from simlab.studies.ratings.preparing import Prepared
 from simlab.types import (
@@ -70,16 +71,20 @@ def collected_on_clock(
     """
     frame = world.frame
     dealt = lay_out(stream(prepared.seed, *place.of_study, "clock", "order"), table, frame, asked)
+    platform = Platform(prepared, world, table, dealt, noise, place)
     carried = carry_out(
         clock,
         place,
-        dealt.tasks,
+        platform.tasks,
         seats=frame.n_raters,
         n_systems=frame.n_systems,
+        more=platform.more if platform.watches else None,
+        choose=platform.choose if platform.watches else None,
         strangers=world.again is not None,
         speeds=world.speeds,
         beside=bill(prepared.prices, answers=0, metric_calls=metric_calls(world)),
     )
+    dealt = platform.dealt
     names, seen = _revealed(prepared, clock, world, dealt, carried, noise, place)
     if len(seen.value) < len(dealt.rating):
         _refuse_unrated(frame, seen, carried)
