@@ -29,7 +29,7 @@ class Hearing:
 
     def hear(self, task: int, person: int, lapsed: bool) -> None:
         """Take in the answer to a task by a person."""
-        unit, at = self._asking.unit[task], self._asking.at[task]
+        unit, at = self._asking.of(task)
         if unit < 0:
             return
         before = self._asked.setdefault(person, [])
@@ -44,12 +44,12 @@ class Hearing:
         if self._lapses:
             for one in zip(task.tolist(), person.tolist(), strict=True):
                 if one in self._lapses:
-                    said[self._asking.unit[one[0]], self._asking.at[one[0]]] = self._lapses[one]
+                    said[self._asking.of(one[0])] = self._lapses[one]
         return said
 
     def _other(self, before: list[int]) -> Array:
         other = before[int(self._rng.integers(len(before)))]
-        value: Array = self._would[self._asking.unit[other], self._asking.at[other]]
+        value: Array = self._would[self._asking.of(other)]
         if self._turned is None:
             return value
         return self._turned(value) if self._rng.random() < 0.5 else value

@@ -17,7 +17,7 @@ JUDGED = ("question=judge", "systems.n_systems=3", "budget.human_ratings=30", "b
 COMPARED = ("question=compare", "systems.n_systems=4", "systems.n_items=30", "metric.n_outputs=60")
 
 
-@pytest.mark.parametrize("budget", [{"deadline": "2h"}, {"total": 40.0}])
+@pytest.mark.parametrize("budget", [{"deadline": "2h"}, {"total": 70.0}])
 @pytest.mark.parametrize(
     "words",
     [

@@ -52,7 +52,7 @@ def _check_further(config: Mapping[str, Any], further: Further, frame: Frame) ->
         )
     if further.overlap > 0 and not on_a_clock(config):
         raise InputError(
-            f"design.overlap={further.overlap:g}: two raters of a document are two tasks of a platform, on a clock; choose "
+            f"design.overlap={further.overlap:g}: second raters are asked on a clock; choose "
             "design.collection=crowd, experts or team, or design.overlap=0"
         )
     if boost is not None and not on_a_clock(config):
