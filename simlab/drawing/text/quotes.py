@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from simlab.drawing.text.tables import number
-from simlab.messages import shown
+from simlab.drawing.text.tables import number, word
 from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, MONEY, NOBODY
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def said(quote: Quote) -> str:
     A newcomer reads `1,050 EUR (980 to 1,120), 35 h of work (28 to 46), 6.2 days (4.0 to 9.0); .12 of campaigns end at
     the deadline, .88 end with all ratings there`.
     """
-    where = ", ".join(f"{name}={shown(value)}" for name, value in quote.at.items())
+    where = ", ".join(f"{name}={word(value)}" for name, value in quote.at.items())
     if not quote.campaigns:
         return f"{where + ': ' if where else ''}none of {quote.failed} campaigns could be carried out"
     parts = [amount(quote.money, quote.currency or "in money")]
