@@ -133,9 +133,8 @@ def _goes(times: Times) -> tuple[Ints, bool]:
 
 def _screens(login: Ints, screen: Ints, seconds: Floats) -> Screens:
     """Compare the screens of a login with its mean; more answers take longer in proportion. Logins are the clusters."""
-    number, of_answer = np.unique(np.stack([login, screen]), axis=1, return_inverse=True)
-    of_answer = of_answer.ravel()
-    took, size, of = np.bincount(of_answer, seconds), np.bincount(of_answer).astype(float), number[0]
+    number, of_answer = np.unique(login * (screen.max() + 1) + screen, return_inverse=True)
+    took, size, of = np.bincount(of_answer, seconds), np.bincount(of_answer).astype(float), number // (screen.max() + 1)
     mean = np.bincount(of, took) / np.maximum(np.bincount(of, size), 1)
     expected = mean[of] * size
     squares, scale = np.bincount(of, (took - expected) ** 2), np.bincount(of, expected**2)
@@ -184,8 +183,7 @@ def by_rater(ratings: Ratings, cut: float = CUT) -> dict[str, dict[str, float | 
     times = ratings.times
     if times is None:
         return {}
-    seconds, of_answer = times.seconds(cut), times.person[times.login]
-    own = {name: seconds[of_answer == person] for person, name in enumerate(times.person_names)}
+    own = times.by_person(cut)
     return {name: _lognormal(own[name]) for name in sorted(own) if len(own[name]) >= FEWEST and own[name].any()}
 
 

@@ -91,6 +91,9 @@ class Floor:
         for person in list(self._seats.people):
             self.env.process(self._works(person))
         self.env.run(self._work.deadline)
+        if self._work.deadline is not None:
+            # SimPy leaves the event at which it stopped to be looked at once more.
+            self.env.step()
         self.stopped = self.env.peek() < math.inf
 
     def _works(self, person: Person) -> Generator[simpy.Event, Any, None]:

@@ -7,6 +7,7 @@ the clock's chance, so that a deadline does not always cost the same systems.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -192,7 +193,23 @@ def _answers(
 
 
 def _newcomers(seed: int, world: World, place: Place, turn: int) -> World:
-    """Draw the people who come after others in the same seats: the same in all studies of a pool."""
+    """Draw the people who come after others in the same seats: the same in all studies of a pool (the last are kept)."""
+    key = (id(world), seed, place[:3], turn)
+    # An id is that of another world once the first is gone, so the world is held with it.
+    if key not in _drawn or _drawn[key][0] is not world:
+        _drawn[key] = world, _draw_newcomers(seed, world, place, turn)
+        if len(_drawn) > KEPT:
+            _drawn.popitem(last=False)
+    return _drawn[key][1]
+
+
+KEPT = 4
+"""Worlds of newcomers that a process keeps."""
+
+_drawn: OrderedDict[tuple[Any, ...], tuple[World, World]] = OrderedDict()
+
+
+def _draw_newcomers(seed: int, world: World, place: Place, turn: int) -> World:
     if world.again is None:
         raise ValueError("newcomers of a world that cannot be drawn anew, which a check refuses")
     return world.again(
