@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from simlab.commands.notebook import compare, plot, query, run, sweep
+    from simlab.commands.notebook_accounts import quote, timeline
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
     from simlab.commands.notebook_campaigns import export
     from simlab.commands.notebook_conclusion import Concluded, conclude
@@ -41,8 +42,10 @@ __all__ = [
     "open_results",
     "plot",
     "query",
+    "quote",
     "run",
     "sweep",
+    "timeline",
 ]
 
 _HOME = {
@@ -50,6 +53,7 @@ _HOME = {
     **dict.fromkeys(("FittedMetrics", "FittedWorld"), "simlab.commands.notebook_answers"),
     **dict.fromkeys(("Concluded", "conclude"), "simlab.commands.notebook_conclusion"),
     **dict.fromkeys(("agreement", "backtest", "detect", "fit", "fit_metric"), "simlab.commands.notebook_tables"),
+    **dict.fromkeys(("quote", "timeline"), "simlab.commands.notebook_accounts"),
     "export": "simlab.commands.notebook_campaigns",
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),
     "InputError": "simlab.types",

@@ -450,6 +450,8 @@ def test_every_verb_says_what_it_gives_raises_and_shows() -> None:
         "conclude",
         "detect",
         "agreement",
+        "quote",
+        "timeline",
     ):
         text = getattr(simlab, name).__doc__
         assert "InputError" in text, name

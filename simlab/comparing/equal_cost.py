@@ -219,7 +219,7 @@ def _between(least: float, most: float) -> Floats:
         return np.array([least])
     unit = 10 ** np.floor(np.log10((most - least) / (POINTS - 1)) - 1)
     ends = np.ceil(least / unit), np.floor(most / unit)
-    return np.asarray(np.round(np.linspace(*ends, POINTS)) * unit, float)
+    return np.asarray(np.round(np.linspace(*ends, POINTS)) * unit)
 
 
 def _interpolated(line: _Line, cost: float) -> _At:

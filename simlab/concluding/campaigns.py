@@ -12,8 +12,8 @@ from simlab.concluding.telling import MOST_VALUES, plain, restored
 from simlab.messages import shown
 from simlab.types import Array, Asked, Bools, Collected, Frame, InputError, Ints, Streams
 
-UNTOLD = ("said",)
-"""What was noted while collecting and follows from the answers: whoever concludes asks the rule again."""
+UNTOLD = ("said", "log", "person")
+"""What was noted while collecting and follows from the answers (who concludes asks the rule anew), or tells nothing."""
 TYPES = ("unit", "item", "rater", "value", "errors", "order", "at")
 _LARGEST_SEED = 2**64
 

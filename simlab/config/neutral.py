@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import yaml
 
 from simlab.config.groups import folder, plugin_folder
+from simlab.config.sections import keys_of
 from simlab.types import InputError
 
 FILE = "neutral.yaml"
@@ -18,6 +21,32 @@ FILE = "neutral.yaml"
 def without_neutral(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a config without the keys that have their neutral value; the config itself stays as it is."""
     return _without(config, neutral(tuple(config.get("plugins", ()))))
+
+
+def with_neutral(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a config that was written down before some keys there were with these, each neutral."""
+    filled = deepcopy(dict(config))
+    for key, value in neutral(tuple(plugins)).items():
+        *sections, name = key.split(".")
+        section = functools.reduce(_inside, sections, filled)
+        if not isinstance(section, dict) or name in section:
+            continue
+        # What is a section itself stands for a group of options.
+        if isinstance(value, Mapping) or name in _keys(section, ".".join(sections), plugins):
+            section[name] = deepcopy(value)
+    return filled
+
+
+def _inside(section: Any, name: str) -> Any:
+    return section.get(name) if isinstance(section, dict) else None
+
+
+def _keys(section: Mapping[str, Any], where: str, plugins: Sequence[str]) -> Collection[str]:
+    """Return the keys that a section may have; what is no part of an option at hand is refused elsewhere."""
+    try:
+        return keys_of({name: value for name, value in section.items() if not isinstance(value, dict)}, where, plugins)
+    except InputError:
+        return ()
 
 
 @cache

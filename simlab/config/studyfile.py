@@ -17,6 +17,7 @@ import yaml
 
 from simlab.config.composing import compose_sweep
 from simlab.config.groups import Options, find_options, section_of
+from simlab.config.neutral import with_neutral
 from simlab.config.overrides import Setting
 from simlab.config.plain_yaml import content_of, value_of
 from simlab.config.sections import check
@@ -62,7 +63,8 @@ def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
     question = study.pop(QUESTION, None)
     # How it was measured and computed changes no number, and may be as an older version had it.
     study = {key: value for key, value in study.items() if key not in ("measure", "engine")}
-    config = check(study | {"plugins": _value("plugins", content.get("plugins", []))}, plugins=plugins)
+    study = with_neutral(study, plugins) | {"plugins": _value("plugins", content.get("plugins", []))}
+    config = check(study, plugins=plugins)
     if question not in (None, implied(config).question):
         config[QUESTION] = question
     # An unknown question is refused here.
@@ -94,7 +96,7 @@ def load_study(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str]
     """
     content = content_of(path)
     try:
-        study = _checked(content, plugins)
+        study = with_neutral(_checked(content, plugins), plugins)
         until = read_until(UNTIL, study.pop(UNTIL)) if UNTIL in study else None
         typed = {text.partition("=")[0] for text in overrides}
         settings = tuple(_settings(study, find_options(plugins), typed))

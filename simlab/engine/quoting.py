@@ -29,12 +29,14 @@ PATIENCE_SECONDS = 3.0
 LONGEST_SECONDS = 8.0
 """Then a first campaign that has not come to its end is cut off, and nothing is quoted."""
 SIZES = (5, 10, 20, 50, 100, 200)
-"""Of a cell so many campaigns are carried out; the same number on all but much slower machines, so the same quote."""
+"""Of a cell so many campaigns are carried out: one of few numbers, by what one takes the processor, so that a quote
+hardly depends on what else a machine does."""
 MOST_CELLS = 4
 """Of a sweep so many cells are quoted: the first, the last, and some between them."""
 LEVELS = (5.0, 50.0, 95.0)
 """Which shares of the campaigns, in percent, stay below the ends and the middle of a quote."""
 TAKEN = ("cost", "work_hours", "campaign_days")
+PACE = "pace"
 
 
 class Span(NamedTuple):
@@ -137,9 +139,8 @@ def _carried_out(
     with suppress(Exception):
         # The first campaign imports and compiles; how long one takes is seen of those that follow.
         parts.append(executor.submit(campaigns, block, config, 0, 1).result(timeout=LONGEST_SECONDS))
-        began = time.monotonic()
         parts.append(executor.submit(campaigns, block, config, 1, SIZES[0]).result(timeout=LONGEST_SECONDS))
-        most = affordable((time.monotonic() - began) / (SIZES[0] - 1), patience)
+        most = affordable(float(parts[-1][PACE].mean()), patience)
         if most > SIZES[0]:
             more = executor.submit(campaigns, block, config, SIZES[0], most)
             parts.append(more.result(timeout=LONGEST_SECONDS))
@@ -157,7 +158,12 @@ def affordable(seconds: float, patience: float) -> int:
 
 
 def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop: int) -> dict[str, Array]:
-    """Carry out a campaign in each of the worlds from the first on; return what they took, and what ended them."""
+    """Carry out a campaign in each of the worlds from the first on; return what they took, and what ended them.
+
+    `PACE` has the seconds of the processor that a campaign took.
+    """
+    began = time.process_time()
     with one_thread(), np.errstate(all="ignore"):
         done = block(config, [Place(world, 0, 0, 0) for world in range(first, stop)])
-    return {name: done.arrays[name] for name in ("status", "ended_by", *TAKEN) if name in done.arrays}
+    pace = np.full(stop - first, (time.process_time() - began) / (stop - first))
+    return {name: done.arrays[name] for name in ("status", "ended_by", *TAKEN) if name in done.arrays} | {PACE: pace}

@@ -20,7 +20,6 @@ TOGETHER = 1 / 60
 """Answers of a task that follow each other within a minute are one stretch, in hours."""
 NIGHT = 4.0
 """Nobody at work for so many hours is a night or a weekend; less is a pause."""
-ROUNDING = 1e-6
 ANSWERS = {RATE: "ratings", COMPARE: "comparisons", JUDGE: "judgements"}
 THINGS = {RATE: "documents", COMPARE: "pairs of systems", JUDGE: "systems"}
 
@@ -136,18 +135,23 @@ def _first_of_stretches(log: Log, whose: Ints, begin: Floats, end: Floats, what:
 
 
 def _about(question: str, collected: Collected, log: Log) -> dict[int, str]:
-    """Say what tasks are about, by the answers of theirs that came: people give one answer at a time."""
+    """Say what tasks are about, by the answers of theirs that count: an answer is known by the hour when it came.
+
+    Where answers say who gave them, by that, too: two people may hand in at the same time.
+    """
     seen, came = collected.seen, np.flatnonzero((log.task != CONTROL) & (log.fate == CAME))
     if seen.at is None:
         return {}
-    by_log, by_seen = came[np.lexsort((log.ended[came], log.person[came]))], np.lexsort((seen.at, seen.rater))
-    if len(by_log) != len(by_seen) or not np.allclose(log.ended[by_log], seen.at[by_seen], atol=ROUNDING):
-        return {}
-    told: dict[int, str] = {}
-    for number, k in zip(log.task[by_log].tolist(), by_seen.tolist(), strict=True):
-        if number not in told:
-            told[number] = _name(question, collected.frame, int(seen.unit[k]), int(seen.item[k]))
-    return told
+    named = len(seen.rater) > 0 and bool((seen.rater >= 0).all())
+    people = log.person[came] if named else np.zeros(len(came), int)
+    tasks = dict(zip(zip(people.tolist(), log.ended[came].tolist(), strict=True), log.task[came].tolist(), strict=True))
+    given = zip((seen.rater if named else np.zeros(len(seen.at), int)).tolist(), seen.at.tolist(), strict=True)
+    found = {tasks.get(answer, CONTROL): k for k, answer in enumerate(given)}
+    return {
+        task: _name(question, collected.frame, int(seen.unit[k]), int(seen.item[k]))
+        for task, k in found.items()
+        if task != CONTROL
+    }
 
 
 def _name(question: str, frame: Frame, unit: int, item: int) -> str:
@@ -156,8 +160,8 @@ def _name(question: str, frame: Frame, unit: int, item: int) -> str:
         return str(int(frame.document[item]))
     if question == COMPARE:
         first, second = np.triu_indices(frame.n_systems, 1)
-        return f"{first[unit]}:{second[unit]}"
-    return str(unit)
+        return f"{frame.system_names[first[unit]]} : {frame.system_names[second[unit]]}"
+    return frame.system_names[unit]
 
 
 def _named(collected: Collected, n: int, rows: Ints) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import betaincinv, stdtrit
 
 from simlab.fitting.agreement_coefficients import Rated, pairable, rated
-from simlab.fitting.agreement_hours import mean_time, of_people
+from simlab.fitting.agreement_hours import mean_time
 from simlab.tables.held import Ratings
 from simlab.tables.times import CUT
 from simlab.types import Bools, Floats, Ints
@@ -53,7 +53,7 @@ def corated(ratings: Ratings, cut: float = CUT) -> tuple[Corated, ...]:
     others = (total[held.output] - held.score) / np.maximum(count[held.output] - 1, 1)
     sign = -1 if ratings.lower_is_better else 1
     there = np.flatnonzero(np.bincount(ratings.rater, minlength=ratings.n_raters)).tolist()
-    times = of_people(ratings.times, cut)
+    times = {} if ratings.times is None else ratings.times.by_person(cut)
     return tuple(_one(ratings, rater, held, others, sign, times) for rater in there)
 
 

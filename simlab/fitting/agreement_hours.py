@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from simlab.fitting.speeds import LEAST_SECONDS
@@ -43,14 +43,6 @@ def worked(times: Times | None, cut: float) -> Iterator[Worked]:
 def rule_of(times: Times, cut: float) -> str:
     """Say what the hours and seconds of a table are."""
     return f"{RULES[times.rule]}; raters' seconds are means with gaps cut at {cut:g} s."
-
-
-def of_people(times: Times | None, cut: float) -> Mapping[str, Floats]:
-    """Return the seconds of each person's answers, by name."""
-    if times is None:
-        return {}
-    seconds, person = times.seconds(cut), times.person[times.login]
-    return {name: seconds[person == k] for k, name in enumerate(times.person_names)}
 
 
 def mean_time(seconds: Floats | None) -> tuple[float, int, float]:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting.speeds import FittedSpeeds
+from simlab.fitting.speed_law import log_score
+from simlab.fitting.speeds import FittedSpeeds, fitted_speeds
 from simlab.rng import stream
 from simlab.tables.times import Times
 from simlab.types import Floats, Speeds
@@ -73,6 +74,38 @@ def campaigns(
     log += np.sqrt(screens) * rng.standard_normal((len(drawn), len(answers))) - screens / 2
     log -= (rater_sd**2 + login_sd**2) / 2
     return np.asarray((mean * answers * np.exp(log)).sum(axis=1) / 3600)
+
+
+class Held(NamedTuple):
+    """Hold a prediction of the hours of other people against what they took.
+
+    `log_score` is the log predictive density of a login's log seconds per answer, `flat` that of one lognormal for
+    everybody, fitted to the same table and predicting in the same way.
+    """
+
+    predicted: Hours
+    happened: float
+    log_score: float
+    flat: float
+
+    @property
+    def inside(self) -> bool:
+        """Tell whether the interval holds what happened."""
+        return self.predicted.low <= self.happened <= self.predicted.high
+
+
+def held_against(known: FittedSpeeds, times: Times) -> Held | None:
+    """Predict the hours of another table's logins from what one table says, under its cut, and look; None: no times.
+
+    Who answered how much is taken from the other table, what they are like from the first: none of them is known.
+    """
+    other = fitted_speeds(times, known.cut)
+    if other is None:
+        return None
+    speeds = known.of_worlds(len(known.draws))
+    predicted = predicted_hours(stream(0, "held against"), speeds, loads(times), known.screens.answers)
+    scores = (log_score(known.worked, other.worked, flat=flat) for flat in (False, True))
+    return Held(predicted, times.hours(known.cut), *scores)
 
 
 def hours_again(fitted: FittedSpeeds) -> Hours:

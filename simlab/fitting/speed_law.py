@@ -14,16 +14,19 @@ RATER_SPREAD, LOGIN_SPREAD = 0.5, 1.0
 tenths between .16 and 1.2, and none at 0, since people always differ and a few of them may look alike by chance (Chung
 et al. 2013, Psychometrika 78). That between the logins of one is half-normal, and may be 0."""
 
-# Narrow steps where spreads are small: twenty people with two hundred logins know theirs to a hundredth.
+# Steps are narrower where spreads are small; where they are known, a second look is nearer.
 _RATER_SD = 3.5 * np.linspace(0, 1, 121) ** 2
 _LOGIN_SD = 2.5 * np.linspace(0.02, 1, 120) ** 2
+_NOTHING = 1e-9
+"""Posterior probability of spreads that a nearer look leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worked:
     """Hold how long people took, one entry per login: `answers[login]` in `seconds[login]`, by `person[login]`.
 
-    `noise[login]` is the variance of the logarithm of the mean of its screens around the login's own speed.
+    People are numbered from 0, each with a login. `noise[login]` is the variance of the logarithm of the mean of its
+    screens around the login's own speed.
     """
 
     person: Ints
@@ -59,6 +62,7 @@ class Posterior:
     mean: Floats
     variance: Floats
     rater_sd: Floats
+    login_sd: Floats
 
     @property
     def log_evidence(self) -> float:
@@ -82,7 +86,7 @@ class Posterior:
         cell = rng.choice(self.weight.size, size=n, p=self.weight.ravel())
         log_mean = self.mean.ravel()[cell] + np.sqrt(self.variance.ravel()[cell]) * rng.standard_normal(n)
         row, column = np.unravel_index(cell, self.weight.shape)
-        return np.stack([log_mean, self.rater_sd[row], _LOGIN_SD[column]], axis=1)
+        return np.stack([log_mean, self.rater_sd[row], self.login_sd[column]], axis=1)
 
 
 def posterior(worked: Worked, *, flat: bool = False) -> Posterior:
@@ -92,17 +96,47 @@ def posterior(worked: Worked, *, flat: bool = False) -> Posterior:
     Sherman and Morrison the person's precision about log_mean is `S / (1 + rater_sd^2 S)` with `S = sum 1 / d`.
     Tails are those of t, since both spreads are integrated over. Source: Gelman et al. 2013, section 5.4.
     """
-    rater_sd = _RATER_SD[:1] if flat else _RATER_SD
-    between = rater_sd[:, None] ** 2
-    precision, mean, within, log_scale = _by_person(worked)
-    total = 1 / (between[..., None] + 1 / precision)
+    far = _on_grid(worked, _RATER_SD[:1] if flat else _RATER_SD, _LOGIN_SD)
+    return _on_grid(worked, _nearer(far.rater_sd, far.weight.sum(1)), _nearer(far.login_sd, far.weight.sum(0)))
+
+
+def _nearer(grid: Floats, weight: Floats) -> Floats:
+    """Spread the points of a grid over the part of it that matters."""
+    if len(grid) == 1:
+        return grid
+    there = np.flatnonzero(weight > _NOTHING)
+    low, high = grid[max(there[0] - 1, 0)], grid[min(there[-1] + 1, len(grid) - 1)]
+    return np.asarray(np.linspace(np.sqrt(low), np.sqrt(high), len(grid)) ** 2)
+
+
+def _on_grid(worked: Worked, rater_sd: Floats, login_sd: Floats) -> Posterior:
+    people, log_scale = _by_person(worked, login_sd)
+    # One spread between people at a time: tables of a crowd have thousands of them.
+    log, mean, variance = (np.array(rows) for rows in zip(*(_given(sd, *people) for sd in rater_sd), strict=True))
+    constant = -0.5 * (log_scale + (len(worked.person) - 1) * np.log(2 * np.pi))
+    own = np.log(_rater_prior(rater_sd)[:, None] * np.exp(-0.5 * (login_sd / LOGIN_SPREAD) ** 2) * _steps(login_sd))
+    return Posterior(log + constant + own, mean, variance, rater_sd, login_sd)
+
+
+def _given(rater_sd: float, precision: Floats, mean: Floats, within: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return for each login_sd the log weight of a spread between people, and the mean and variance of log_mean."""
+    total = precision / (1 + rater_sd**2 * precision)
     variance = 1 / total.sum(-1)
     middle = variance * (total * mean).sum(-1)
-    squares = (total * (mean - middle[..., None]) ** 2).sum(-1) + within
-    log = -0.5 * (squares + log_scale + np.log1p(between[..., None] * precision).sum(-1) - np.log(variance))
-    constant = -0.5 * (len(worked.person) - 1) * np.log(2 * np.pi)
-    own = np.log(_rater_prior(rater_sd)[:, None] * np.exp(-0.5 * (_LOGIN_SD / LOGIN_SPREAD) ** 2) * _steps(_LOGIN_SD))
-    return Posterior(log + constant + own, middle, variance, rater_sd)
+    squares = (total * (mean - middle[:, None]) ** 2).sum(-1) + within
+    return -0.5 * (squares + np.log1p(rater_sd**2 * precision).sum(-1) - np.log(variance)), middle, variance
+
+
+def _by_person(worked: Worked, login_sd: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
+    """Return for each login_sd the precision and mean of each person, the squares within people, and log scales."""
+    order = np.argsort(worked.person, kind="stable")
+    person, log = worked.person[order], worked.log[order]
+    first = np.flatnonzero(np.append(True, np.diff(person) > 0))
+    d = login_sd[:, None] ** 2 + worked.noise[order]
+    precision = np.add.reduceat(1 / d, first, axis=1)
+    mean = np.add.reduceat(log / d, first, axis=1) / precision
+    within = np.asarray(((log - mean[:, person]) ** 2 / d).sum(-1))
+    return (precision, mean, within), np.asarray(np.log(d).sum(-1))
 
 
 def _rater_prior(rater_sd: Floats) -> Floats:
@@ -114,22 +148,10 @@ def _rater_prior(rater_sd: Floats) -> Floats:
     return np.asarray(there * np.exp(-0.5 * (there / RATER_SPREAD) ** 2) * _steps(rater_sd))
 
 
-def _by_person(worked: Worked) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return for each login_sd and person the precision and mean; for each login_sd squares within and log scales."""
-    d = _LOGIN_SD[:, None] ** 2 + worked.noise
-    n, log = int(worked.person.max()) + 1, worked.log
-    belongs = np.zeros((len(log), n))
-    belongs[np.arange(len(log)), worked.person] = 1
-    precision = (1 / d) @ belongs
-    mean = (log / d) @ belongs / precision
-    within = np.asarray(((log - mean[:, worked.person]) ** 2 / d).sum(-1))
-    return precision, mean, within, np.asarray(np.log(d).sum(-1))
-
-
 def _steps(grid: Floats) -> Floats:
-    """Return the width that each point of a grid stands for, of all that the grid spans."""
+    """Return the width that each point of a grid stands for."""
     between = np.diff(grid) / 2
-    return np.asarray((np.append(between, 0) + np.append(0, between)) / (grid[-1] - grid[0]))
+    return np.asarray(np.append(between, 0) + np.append(0, between))
 
 
 def log_score(known: Worked, new: Worked, *, flat: bool = False) -> float:

@@ -133,9 +133,8 @@ def _goes(times: Times) -> tuple[Ints, bool]:
 
 def _screens(login: Ints, screen: Ints, seconds: Floats) -> Screens:
     """Compare the screens of a login with its mean; more answers take longer in proportion. Logins are the clusters."""
-    number, of_answer = np.unique(np.stack([login, screen]), axis=1, return_inverse=True)
-    of_answer = of_answer.ravel()
-    took, size, of = np.bincount(of_answer, seconds), np.bincount(of_answer).astype(float), number[0]
+    number, of_answer = np.unique(login * (screen.max() + 1) + screen, return_inverse=True)
+    took, size, of = np.bincount(of_answer, seconds), np.bincount(of_answer).astype(float), number // (screen.max() + 1)
     mean = np.bincount(of, took) / np.maximum(np.bincount(of, size), 1)
     expected = mean[of] * size
     squares, scale = np.bincount(of, (took - expected) ** 2), np.bincount(of, expected**2)
@@ -143,6 +142,8 @@ def _screens(login: Ints, screen: Ints, seconds: Floats) -> Screens:
     if n <= logins:
         return Screens(0.0, math.nan, float((size**2).sum() / size.sum()))
     ratio = squares.sum() / scale.sum() * n / (n - logins)
+    # The square of a mean of few screens is larger than that of the true one, by the variance of the mean.
+    ratio /= max(1 - ratio * logins / n, 0.5)
     influence = squares - squares.sum() / scale.sum() * scale
     error = math.sqrt(float((influence**2).sum()) * logins / (logins - 1)) / scale.sum() if logins > 1 else math.nan
     cv = math.sqrt(ratio)
@@ -182,8 +183,7 @@ def by_rater(ratings: Ratings, cut: float = CUT) -> dict[str, dict[str, float | 
     times = ratings.times
     if times is None:
         return {}
-    seconds, of_answer = times.seconds(cut), times.person[times.login]
-    own = {name: seconds[of_answer == person] for person, name in enumerate(times.person_names)}
+    own = times.by_person(cut)
     return {name: _lognormal(own[name]) for name in sorted(own) if len(own[name]) >= FEWEST and own[name].any()}
 
 

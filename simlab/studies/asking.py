@@ -16,7 +16,7 @@ from simlab.types.collection import Tasks
 
 
 class Asking:
-    """Hold which answers were asked for: task t is about the `at[t]`-th output of `unit[t]`.
+    """Hold which answers were asked for: task t is about output `at[t]` of `unit[t]`.
 
     `can[unit, k]` says whether there is an answer about the k-th output, `looks[look]` how many outputs a unit is asked
     about until then, `rounds` which batches follow. The first `before` tasks are of something else, and nothing waits
@@ -26,15 +26,28 @@ class Asking:
 
     def __init__(self, can: Bools, looks: Ints, rounds: Rounds, *, before: int = 0, by_output: bool = False) -> None:
         self._can, self._looks, self._rounds, self._by_output = can, looks, rounds, by_output
-        self._lack = np.zeros(len(can), np.int64)
-        self._handed_in = np.zeros(before, bool)
-        self.unit: Ints = np.full(before, -1)
-        self.at: Ints = np.arange(before)
+        self._lack = [0] * len(can)
+        self._handed_in = [False] * before
+        self._unit, self._at = [-1] * before, list(range(before))
+
+    @property
+    def unit(self) -> Ints:
+        """Return the unit of each task."""
+        return np.array(self._unit, np.int64)
+
+    @property
+    def at(self) -> Ints:
+        """Return about which output of its unit each task is."""
+        return np.array(self._at, np.int64)
+
+    def of(self, task: int) -> Batch:
+        """Return the unit of a task, and about which output of it that is."""
+        return self._unit[task], self._at[task]
 
     def begin(self) -> Tasks:
         """Ask for the first batches."""
         self._tasks(self._rounds.begin(), 0.0)
-        return tasks(len(self.unit))
+        return tasks(len(self._unit))
 
     def more(self, numbers: Ints, hour: float) -> Tasks | None:
         """Say which tasks follow once some were handed in; None: none.
@@ -42,12 +55,18 @@ class Asking:
         What was looked at is not looked at again: a task that is handed in once more, since what its rater had said
         turned out to be void, leads nowhere.
         """
-        numbers = np.unique(numbers[~self._handed_in[numbers]])
-        self._handed_in[numbers] = True
-        unit = self.unit[numbers]
-        np.subtract.at(self._lack, unit[unit >= 0], 1)
-        done = [int(k) for k in dict.fromkeys(unit.tolist()) if k >= 0 and self._lack[k] == 0]
-        return self._tasks([batch for k in done for batch in self._rounds.came(k)], hour)
+        done = [unit for task in numbers.tolist() if (unit := self._take(task)) >= 0 and not self._lack[unit]]
+        return self._tasks([batch for unit in done for batch in self._rounds.came(unit)], hour)
+
+    def _take(self, task: int) -> int:
+        """Note that a task was handed in; return its unit, -1 where nothing waits for it."""
+        if self._handed_in[task]:
+            return -1
+        self._handed_in[task] = True
+        unit = self._unit[task]
+        if unit >= 0:
+            self._lack[unit] -= 1
+        return unit
 
     def _tasks(self, batches: Sequence[Batch], hour: float) -> Tasks | None:
         if not batches:
@@ -56,9 +75,11 @@ class Asking:
         if self._by_output:
             order = np.lexsort((unit, at))
             unit, at = unit[order], at[order]
-        np.add.at(self._lack, unit, 1)
-        self.unit, self.at = np.append(self.unit, unit), np.append(self.at, at)
-        self._handed_in = np.append(self._handed_in, np.zeros(len(unit), bool))
+        for one in unit.tolist():
+            self._lack[one] += 1
+        self._unit += unit.tolist()
+        self._at += at.tolist()
+        self._handed_in += [False] * len(unit)
         return tasks(len(unit), hour)
 
     def _outputs(self, batch: Batch) -> tuple[Ints, Ints]:
@@ -81,4 +102,4 @@ def whole_looks(came: Bools, can: Bools, looks: Ints, end: Ints) -> Ints:
     """
     lacking = np.add.reduceat(can & ~came, looks[:-1], axis=1) > 0
     lacking |= np.arange(1, len(looks)) > end[:, None]
-    return np.where(lacking.any(1), lacking.argmax(1), lacking.shape[1])
+    return np.asarray(np.where(lacking.any(1), lacking.argmax(1), lacking.shape[1]))

@@ -11,6 +11,7 @@ from simlab.studies.kind import Shape
 from simlab.studies.money_checks import check_money
 from simlab.studies.questions import kind_of
 from simlab.studies.sealing import writing_noticed
+from simlab.studies.speed_checks import check_speeds
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 
@@ -36,4 +37,5 @@ def check(config: Mapping[str, Any]) -> Shape:
         raise InputError(
             f"question={kind.question}: outputs of this world are there to {offered}; choose other raters or systems"
         )
+    check_speeds(config, world)
     return kind.check(config, world)

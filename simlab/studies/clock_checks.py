@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
-from simlab.types import CONTROL, HANDED_IN, Bools, Floats, InputError, Ints, Log, More, Tasks
+from simlab.types import CONTROL, HANDED_IN, Bools, DesignFailure, Floats, InputError, Ints, Log, More, Tasks
 
 FLAT = ("task", "part", "person", "began", "ended", "seconds", "on_task", "lapsed", "fate")
 """The columns of a log that have one entry per answer."""
 
 MOST_ANSWERS = 5_000_000
 """A campaign that asks for more than this asks for ever."""
+
+MOST_SECONDS = 60
+"""For ever: a campaign of a part takes milliseconds, seconds at most."""
 
 ROUNDING = 1e-6
 """Hours by which the log of a campaign may be off."""
@@ -79,6 +85,43 @@ class Planned:
                 barred[here] = ~tasks.may[task[here] - first, seat[here]]
             first += len(tasks.size)
         return barred
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Name a part of somebody else's that fails, or does not come to an end."""
+    try:
+        with _ended(name):
+            yield
+    except DesignFailure:
+        raise
+    except InputError as error:
+        raise error if name in str(error) else InputError(f"design.collection={name}: {error}") from error
+    except Exception as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"design.collection={name} cannot carry a campaign out ({what}); mend the part") from error
+
+
+@contextmanager
+def _ended(name: str) -> Iterator[None]:
+    """End what takes for ever: seconds of this process are counted, whatever else the machine does."""
+    if not hasattr(signal, "ITIMER_VIRTUAL") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise InputError(
+            f"design.collection={name} has not carried a campaign out in {MOST_SECONDS} seconds of work; "
+            "a part that schedules for ever never does"
+        )
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def refuse_misfit(name: str, log: Log, planned: Planned, deadline: float | None) -> None:

@@ -12,14 +12,16 @@ it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.parts import bind, name_of
+from simlab.formulas import normalized_entropy
+from simlab.parts import bind, is_own, name_of
 from simlab.rng import stream
-from simlab.studies.clock_checks import FLAT, Planned, refuse_misfit
+from simlab.studies.clock_checks import FLAT, Planned, named, refuse_misfit
 from simlab.studies.money import NAN, Prices, bill, deadline_hours, limit, on_a_clock, prices_of, settled, start_of
 from simlab.types import (
     ALL_CAME,
@@ -32,11 +34,13 @@ from simlab.types import (
     Bools,
     Chances,
     Floats,
+    Hears,
     Ints,
     Log,
     More,
     Next,
     Place,
+    Speeds,
     Tasks,
     Work,
 )
@@ -45,13 +49,18 @@ SECONDS = 3600.0
 
 
 class Clock(NamedTuple):
-    """Hold the clock of a cell: the part that knows how people work, prices, and when a campaign has to be done."""
+    """Hold the clock of a cell: the part that knows how people work, prices, and when a campaign has to be done.
+
+    `name` is the part's; `own` says that it is simlab's, which ends; `replaces`, who comes when somebody leaves.
+    """
 
     carry: Callable[[Chances, Work], Log]
     name: str
+    own: bool
     seed: int
     budget: Mapping[str, Any]
     prices: Prices
+    replaces: str
     deadline: float | None
     weekday: int
     of_day: float | None
@@ -102,9 +111,11 @@ def clock_of(config: Mapping[str, Any], question: str) -> Clock | None:
     return Clock(
         carry=bind(section, config.get("plugins", ())),
         name=name_of(section),
+        own=is_own(section),
         seed=config["seed"],
         budget=budget,
         prices=prices_of(budget, question),
+        replaces=str(section.get("replacement", "none")),
         deadline=deadline_hours(budget),
         weekday=0 if start is None else start.weekday(),
         of_day=None if start is None else start.hour + start.minute / 60,
@@ -119,11 +130,16 @@ def carry_out(
     seats: int | None,
     n_systems: int,
     more: More | None = None,
+    hears: Hears | None = None,
     choose: Next | None = None,
     strangers: bool = True,
+    speeds: Speeds | None = None,
+    calibration: int = 0,
+    beside: float = 0.0,
 ) -> Carried:
     """Let people work at tasks until all is done, nobody is left, or the time or the money has run out.
 
+    The first `calibration` tasks are calibration ratings, which have a price of their own; `beside` is paid first.
     Raises InputError where the part's log cannot be, DesignFailure where chance left nobody.
     """
     planned = Planned(tasks, more)
@@ -132,27 +148,33 @@ def carry_out(
         seats=seats,
         deadline=clock.deadline,
         more=None if more is None else planned.more,
+        hears=hears,
         choose=choose,
         strangers=strangers,
         weekday=clock.weekday,
         of_day=clock.of_day,
+        speeds=speeds,
     )
     chances = Chances(
         stream(clock.seed, *place.of_pool, "people"),
         stream(clock.seed, *place.of_study, "clock"),
     )
-    log = clock.carry(chances, work)
+    with nullcontext() if clock.own else named(clock.name):
+        log = clock.carry(chances, work)
     refuse_misfit(clock.name, log, planned, clock.deadline)
-    log, ran_out = _paid_for(clock.prices, log, limit(clock.budget, n_systems))
-    return _carried(clock, log, planned, ran_out)
+    money = limit(clock.budget, n_systems)
+    log, ran_out = _paid_for(clock.prices, log, None if money is None else money - beside, calibration)
+    carried = _carried(clock, log, planned, ran_out, calibration)
+    return carried._replace(paid=carried.paid + beside)
 
 
-def _paid_for(prices: Prices, log: Log, money: float | None) -> tuple[Log, float | None]:
+def _paid_for(prices: Prices, log: Log, money: float | None, calibration: int) -> tuple[Log, float | None]:
     """Cut a log at the first payment that the money does not cover; say when that was (None: it covers all)."""
     if money is None:
         return log, None
     arrived = np.isfinite(log.arrived)
-    entry = np.where(log.fate == DROPPED_OUT, 0.0, prices.answer + prices.hour * log.seconds / SECONDS)
+    answer = np.where(_calibrates(log, calibration), prices.calibration, prices.answer)
+    entry = np.where(log.fate == DROPPED_OUT, 0.0, answer + prices.hour * log.seconds / SECONDS)
     hour = np.concatenate([log.arrived[arrived], log.ended])
     amount = np.concatenate([np.full(int(arrived.sum()), prices.rater), entry]) * (1 + prices.fee)
     order = np.argsort(hour, kind="stable")
@@ -161,21 +183,28 @@ def _paid_for(prices: Prices, log: Log, money: float | None) -> tuple[Log, float
     if not len(over):
         return log, None
     first = order[over[0]]
-    kept = order[: over[0]] - int(arrived.sum())
-    return _until(log, np.sort(kept[kept >= 0]), float(hour[first])), float(hour[first])
+    paid, n_people = order[: over[0]], int(arrived.sum())
+    taken_on = np.flatnonzero(arrived)[paid[paid < n_people]]
+    kept = np.sort(paid[paid >= n_people]) - n_people
+    return _until(log, kept, taken_on, float(hour[first])), float(hour[first])
 
 
-def _until(log: Log, kept: Ints, end: float) -> Log:
-    """Keep some entries of a log; who was excluded only later has not been excluded."""
+def _calibrates(log: Log, calibration: int) -> Bools:
+    return (log.task >= 0) & (log.task < calibration)
+
+
+def _until(log: Log, kept: Ints, taken_on: Ints, end: float) -> Log:
+    """Keep some entries of a log, and people who were taken on; who was excluded only later has not been excluded."""
     fate = np.where((log.fate == EXCLUDED) & (log.left[log.person] > end), HANDED_IN, log.fate)
     gone = log.left <= end
     flat = {name: getattr(log, name)[kept] for name in FLAT if name != "fate"}
     left, why = np.where(gone, log.left, NAN), np.where(gone, log.why, 0)
-    arrived = np.where(log.arrived <= end, log.arrived, NAN)
+    arrived = np.full(len(log.arrived), NAN)
+    arrived[taken_on] = log.arrived[taken_on]
     return replace(log, **flat, fate=fate[kept], left=left, why=why, arrived=arrived)
 
 
-def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None) -> Carried:
+def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None, calibration: int) -> Carried:
     answers = log.task >= 0
     came = answers & (log.fate == HANDED_IN)
     state = np.zeros(planned.n_answers, np.int8)
@@ -184,9 +213,11 @@ def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None) ->
     ended_by, end = _ending(clock, log, ran_out, all_came=bool((state == 2).all()))
     on_board = log.arrived <= end
     handed = log.fate != DROPPED_OUT
+    for_calibration = int((handed & _calibrates(log, calibration)).sum())
     paid = bill(
         clock.prices,
-        answers=int(handed.sum()),
+        answers=int(handed.sum()) - for_calibration,
+        calibration=for_calibration,
         hours=float(log.seconds[handed].sum()) / SECONDS,
         raters=int(on_board.sum()),
     )
@@ -218,6 +249,12 @@ def _ending(clock: Clock, log: Log, ran_out: float | None, *, all_came: bool) ->
     if log.stopped and clock.deadline is not None:
         return DEADLINE, clock.deadline
     return NOBODY, max(last, float(np.nanmax(log.left, initial=0.0, where=~np.isnan(log.left))))
+
+
+def load_entropy(carried: Carried, person: Ints) -> float:
+    """Say how evenly the answers that count were spread over all people who were there; NaN where there are none."""
+    load = np.bincount(person, minlength=len(carried.seat))
+    return normalized_entropy(load) + 0.0 if len(person) else NAN
 
 
 def _turns(seat: Ints) -> Ints:

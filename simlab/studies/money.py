@@ -255,7 +255,9 @@ def account(campaigns: Sequence[Collected]) -> dict[str, Array]:
     paid = [collected.paid for collected in campaigns]
     if not all("planned" in one for one in paid):
         return {}
-    return {
+    people = all("load_entropy" in one for one in paid)
+    load = {"load_entropy_reached": np.array([one["load_entropy"] for one in paid])} if people else {}
+    return load | {
         "ended_by": np.array([one["ended_by"] for one in paid], np.int8),
         "ratings_planned": np.array([one["planned"] for one in paid], np.int32),
         "ratings_lost": np.array([one["lost"] for one in paid], np.int32),

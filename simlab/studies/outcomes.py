@@ -35,7 +35,7 @@ ADJUSTED = {
 
 LOAD = {
     "load_entropy_reached": Outcome(
-        ("replicate",), "float64", NAN, "normalised entropy of the raters' load", low=0, high=1
+        ("replicate",), "float64", NAN, "normalised entropy of the raters' load", low=0, high=1, gap=True
     )
 }
 """Of ratings always; of other answers where people are known, on a clock."""
@@ -79,8 +79,8 @@ def blank(outcomes: Mapping[str, Outcome], names: tuple[str, ...], sizes: Mappin
 
 
 def unaccounted(names: Iterable[str], *, accounted: bool, load: bool = True) -> tuple[str, ...]:
-    """Leave out of outcomes the account where there is none; `load`: raters are known without a clock too."""
-    left_out = {} if accounted else {**ACCOUNT, **RATED} if load else {**ACCOUNT, **LOAD}
+    """Leave out of outcomes the account where there is none, and the load where nobody knows who answered."""
+    left_out = {**({} if accounted else {**ACCOUNT, **RATED}), **({} if load else LOAD)}
     return tuple(name for name in names if name not in left_out)
 
 

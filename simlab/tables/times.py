@@ -50,6 +50,12 @@ class Times:
         """Return what each answer took, gaps cut at so many seconds."""
         return np.minimum(self.gap, cut)
 
+    def by_person(self, cut: float) -> dict[str, Floats]:
+        """Return what each person's answers took, gaps cut at so many seconds."""
+        person, seconds = self.person[self.login], self.seconds(cut)
+        parts = np.split(seconds[np.argsort(person, kind="stable")], np.cumsum(np.bincount(person))[:-1])
+        return dict(zip(self.person_names, parts, strict=True))
+
     def hours(self, cut: float) -> float:
         """Return the hours of all people together, gaps cut at so many seconds."""
         return float(self.seconds(cut).sum()) / 3600

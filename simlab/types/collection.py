@@ -9,13 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.types.arrays import Bools, Floats, Ints
+from simlab.types.speeds import Speeds
 
 HANDED_IN, DROPPED_OUT, EXCLUDED = 0, 1, 2
 """What became of an answer that somebody worked at: it came; its rater left in the midst of it, and it never came; its
 rater failed the control items, and what they had said is void."""
 
-STAYED, LEFT, FAILED_CONTROLS = 0, 1, 2
-"""Why somebody works no longer: they do; they dropped out for good; they failed the control items."""
+STAYED, LEFT, FAILED_CONTROLS, DID_THEIRS = 0, 1, 2, 3
+"""Why somebody works no longer: they do; they dropped out for good; they failed the control items; they gave
+as many answers as one person may."""
 
 ALL_CAME, DECIDED, MONEY, DEADLINE, NOBODY = 0, 1, 2, 3, 4
 """What ended a campaign: all that was asked came; a decision rule; the money; the deadline; nobody is left to work."""
@@ -53,6 +55,9 @@ class Tasks:
 More = Callable[[Ints, float], "Tasks | None"]
 """Say which tasks are added once some (their numbers, in the order of the log) were handed in, at an hour."""
 
+Hears = Callable[[int, int, bool], None]
+"""Take in that a task of one answer was handed in, by a person, who may not have looked; before `More` is asked."""
+
 Next = Callable[[int, Ints, float], int]
 """Choose for a person (their seat) one of the open tasks (their numbers) at an hour: its place in the list."""
 
@@ -61,20 +66,24 @@ Next = Callable[[int, Ints, float], int]
 class Work:
     """Hold the work of a campaign: its `tasks` at the start, and `more` that follow from what was handed in.
 
+    `more` says what follows from what came; before it is asked, `hears` takes in what that was, in tasks of one answer.
     `choose` says who takes what of the tasks that are dealt to nobody (None: first come, first served); `deadline` is
     the hour after which nobody works. `seats` people work at once (None: as many as the clock has); `strangers` says
     whether somebody new may take the seat of one who has left. A campaign starts on a `weekday` (0: Monday) at so many
-    hours after midnight, `of_day` (None: when the first shift of that day begins).
+    hours after midnight, `of_day` (None: when the first shift of that day begins). `speeds` are those that the
+    world was fitted to (None: nobody knows).
     """
 
     tasks: Tasks
     seats: int | None
     deadline: float | None = None
     more: More | None = None
+    hears: Hears | None = None
     choose: Next | None = None
     strangers: bool = True
     weekday: int = 0
     of_day: float | None = None
+    speeds: Speeds | None = None
 
 
 CONTROL = -1
@@ -109,3 +118,18 @@ class Log:
     left: Floats
     why: Ints
     stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Hold what a platform sees when somebody is free: the tasks that are open to them, and how systems stand so far.
+
+    `system[k]` is the system whose output the k-th open task shows (-1: it shows several). Systems share one order of
+    documents, and so do their open tasks. `count[system]` outputs were rated so far, with the mean score
+    `mean[system]` (NaN: none was); of two scores the lower may be the better one.
+    """
+
+    system: Ints
+    count: Ints
+    mean: Floats
+    lower_is_better: bool

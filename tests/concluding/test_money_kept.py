@@ -80,7 +80,11 @@ def accounts_add_up(config: Config, arrays: dict[str, Array], amount: float, pla
 @pytest.mark.parametrize("kind", KINDS)
 def test_money_is_never_overspent_and_more_of_it_never_buys_less(kind: str, tmp_path: Path) -> None:
     @settings(
-        max_examples=30, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+        max_examples=30,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
     )
     @given(KINDS[kind](tmp_path), priced)
     def holds(config: Config, drawn: dict[str, Any]) -> None:
@@ -109,7 +113,11 @@ def test_money_is_never_overspent_and_more_of_it_never_buys_less(kind: str, tmp_
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_limits_nothing_is_accounted_and_bits_are_what_they_were(kind: str, tmp_path: Path) -> None:
     @settings(
-        max_examples=5, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+        max_examples=5,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
     )
     @given(KINDS[kind](tmp_path))
     def holds(config: Config) -> None:

@@ -16,7 +16,12 @@ HOUSE_RULES = Path(__file__).parents[2] / "examples" / "house_rules"
 KINDS = (ratings.KIND, preferences.KIND, judgements.KIND)
 GROUPING = {"_target_": "simlab.design.grouping.ungrouped"}
 ONE = {"pools": 1, "document_draws": 1}
-BUDGET = {"annotations_per_pair": 30, "annotations": None, "batch_size": 10, "price_per_rating": 1}
+MONEY = dict.fromkeys(("total", "per_system", "currency", "deadline", "start"))
+PRICES = dict.fromkeys(("price_per_hour", "price_per_rater", "platform_fee"), 0.0)
+BUDGET = {
+    **{"annotations_per_pair": 30, "annotations": None, "batch_size": 10, "price_per_rating": 1},
+    **{"price_per_comparison": None, **MONEY, **PRICES},
+}
 
 
 def test_sections_are_those_of_all_kinds() -> None:
@@ -35,7 +40,8 @@ def test_a_plug_in_adds_the_sections_of_its_kind(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_section_has_the_keys_of_the_kind_whose_keys_it_has() -> None:
-    assert keys_of({"price_per_rating": 1.0}, "budget").keys() == {"price_per_rating"}
+    of_ratings = {"price_per_rating", "price_per_metric_call", *MONEY, *PRICES}
+    assert keys_of({"price_per_metric_call": 1.0}, "budget").keys() == of_ratings
     assert keys_of(BUDGET, "budget").keys() == BUDGET.keys()
     assert keys_of({"shared_inputs": True}, "design").keys() == {"shared_inputs", "replacement", "calibration"}
     assert keys_of(GROUPING, "design.grouping") == {}

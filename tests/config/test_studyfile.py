@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from simlab.config import canonical, compose, compose_sweep, list_sweeps, load_sweep
-from simlab.config.studyfile import load_study, write
+from simlab.config.neutral import without_neutral
+from simlab.config.studyfile import load_study, taken, write
 from simlab.types import InputError
 
 STUDIES = [
@@ -119,3 +120,13 @@ def test_texts_read_back_as_they_are() -> None:
     texts = ["a b", "null", "1e3", "yes", "", "ä\u2028", "a: b # c", "'\"\\", "~", "0x1", "[1]"]
     content = yaml.safe_load(write({"names": texts}))
     assert content == {"simlab": 1, "question": "rate", "names": texts}
+
+
+@pytest.mark.parametrize("overrides", [[], ["question=judge"], ["question=compare"], ["systems=recorded"]])
+def test_a_study_written_before_some_keys_there_were_is_the_same_study(overrides: list[str]) -> None:
+    config = compose(overrides)
+    before = without_neutral(config)
+    assert "total" not in before["budget"]
+    assert "collection" not in before["design"]
+    assert reread(before) == config
+    assert canonical(taken(yaml.safe_load(write(before)))) == canonical(config)

@@ -87,6 +87,14 @@ def test_of_many_people_those_are_shown_who_worked_most() -> None:
     assert f"the {MOST_PEOPLE} of {n} people who worked most" in figure.get_supxlabel().replace("\n", " ")
 
 
+def test_who_had_not_come_has_no_row() -> None:
+    held = line()
+    late = replace(held, arrived=np.where(held.seat == 2, 99.0, held.arrived), row=np.where(held.row == 3, 0, held.row))
+    figure = timeline.draw(late, "x")
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["ada", "bob", "bob (2)"]
+    assert "who had not come when it ended is left out (1)" in figure.get_supxlabel().replace("\n", " ")
+
+
 def test_campaigns_of_days_are_drawn_in_days() -> None:
     assert timeline.draw(replace(line(), stop=60.0, deadline=None), "x").axes[0].get_xlabel().startswith("days")
 
@@ -95,4 +103,13 @@ def test_campaigns_of_days_are_drawn_in_days() -> None:
 def test_pairs_are_named_by_their_systems(question: str) -> None:
     figure = timeline.draw(line(question), "x")
     assert "comparisons" in figure.axes[0].get_title("left")
-    assert "names in bars are pairs of systems" in figure.get_supxlabel().replace("\n", " ")
+    assert "numbers in bars are pairs of systems" in figure.get_supxlabel().replace("\n", " ")
+
+
+def test_few_systems_have_colours_of_their_own() -> None:
+    held = line(COMPARE)
+    again = [np.concatenate([column] * 4) for column in (held.row, held.begin, held.end, held.what, held.task)]
+    row, begin, end, what, task = again
+    short = replace(held, row=row, begin=begin, end=end, what=what, task=task, about=list(held.about) * 4)
+    assert labels(timeline.draw(short, "x"))[:3] == ["came: A : B", "came: A : C", "came: B : C"]
+    assert "colours are pairs of systems" in timeline.draw(short, "x").get_supxlabel().replace("\n", " ")

@@ -49,7 +49,7 @@ def test_nights_are_when_nobody_works_for_hours() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "names"), [(RATE, ["0", "1", "2"]), (COMPARE, ["0:1", "0:2", "1:2"]), (JUDGE, "012")]
+    ("question", "names"), [(RATE, ["0", "1", "2"]), (COMPARE, ["A : B", "A : C", "B : C"]), (JUDGE, ["A", "B", "C"])]
 )
 def test_tasks_are_named_by_what_came_of_them(question: str, names: list[str]) -> None:
     line = timeline(CONFIGS[question], collected(question))

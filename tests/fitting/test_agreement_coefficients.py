@@ -18,6 +18,7 @@ from simlab.fitting.agreement_coefficients import Level, Rated, alpha, coefficie
 from simlab.fitting.agreement_components import Intraclass, intraclass
 from simlab.fitting.agreement_corated import corated, mean_by_cluster, share_interval, slope_by_cluster
 from simlab.tables.held import Controls, Ratings
+from simlab.tables.times import of_durations
 from simlab.types import Floats
 from tests.commands.test_cli import said
 
@@ -186,8 +187,13 @@ def test_controls_and_seconds_are_those_of_their_rater() -> None:
 @pytest.mark.parametrize(("took", "shown"), [(2.0, 2.0), (0.001, math.nan)])
 def test_what_took_no_time_has_no_usual_time(took: float, shown: float) -> None:
     held = ratings_of(simulated(np.random.default_rng(1), np.zeros(3), 6))
-    found = agreement_of(replace(held, seconds=np.full(len(held.score), took)))
+    names = [held.rater_names[rater] for rater in held.rater]
+    times = of_durations(names, [took] * len(names), names, {})
+    found = agreement_of(replace(held, times=times))
     assert [rater.seconds for rater in found.corated] == pytest.approx([shown] * 3, nan_ok=True)
+    assert [rater.timed for rater in found.corated] == np.bincount(held.rater).tolist()
+    assert [one.cut for one in found.worked] == [30, 300, 1800]
+    assert [one.hours for one in found.worked] == pytest.approx([took * len(names) / 3600] * 3)
 
 
 def test_levels_are_those_that_scores_have() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from shared_data import SHARED
 
@@ -47,14 +48,25 @@ def test_timings_become_speeds(tmp_path: Path) -> None:
     rows.append(("s", "d", 9, "r1", "No-error", "No-error", '{"timing": broken'))
     rows.append(("s", "d", 9, "r2", "No-error", "No-error", '{"timing": {"a": {"timeMS": 5}}}'))
     file = table(tmp_path / "t.tsv", rows, "system doc seg_id rater category severity metadata")
-    assert speeds.speeds(read(file)) == {"r1": {"median_seconds": 20.0, "log_sd": 0.4384, "segments": 6}}
+    times = np.array([10, 20, 40, 20, 20, 20])
+    found = speeds.by_rater(read(file))
+    assert set(found) == {"r1"}
+    # A lognormal with their mean and spread.
+    assert speeds.mean_seconds(found["r1"]) == pytest.approx(times.mean(), rel=1e-3)
+    cv = times.std(ddof=1) / times.mean()
+    assert found["r1"] == {
+        "median_seconds": pytest.approx(times.mean() / np.sqrt(1 + cv**2), rel=1e-3),
+        "log_sd": pytest.approx(np.sqrt(np.log1p(cv**2)), rel=1e-3),
+        "segments": 6,
+    }
 
 
 @pytest.mark.needs_shared(PUBLISHED.name)
 def test_published_timings() -> None:
-    found = speeds.speeds(read(PUBLISHED))
+    """Time between ends, gaps cut at 300 s: what the actions of a rating took spans a screen with all its sides."""
+    found = speeds.by_rater(read(PUBLISHED))
     assert len(found) == 10
-    assert found["rater1"] == {"median_seconds": 105.5, "log_sd": 1.236, "segments": 320}
+    assert found["rater1"] == {"median_seconds": 88.52, "log_sd": 0.7588, "segments": 319}
 
 
 def test_the_command_writes_a_world_that_a_sweep_takes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,10 @@ _KNOWN = frozenset((
 ))  # fmt: skip
 
 
+_OUTPUTS = "outputs"
+"""What is known of campaigns on a clock: how many outputs of each system were to be judged."""
+
+
 def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     """Lay judgements out: system, item, document where outputs come in documents, human, metric where there is one.
 
@@ -34,7 +39,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
             f"decision={name_of(config['decision'])} ends the judging of each system by itself, and such campaigns are "
             "not exported; export one of decision=significance"
         )
-    frame, seen, said = collected.frame, collected.seen, collected.metric
+    frame, seen, said = collected.frame, _asked(collected), collected.metric
     shared, document = config["design"]["shared_inputs"], collected.known.get("document")
     columns = (
         "system",
@@ -42,6 +47,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
         *(("document",) * (document is not None)),
         "human",
         *(("metric",) * (said is not None)),
+        *(("at",) * (seen.at is not None)),
     )
     flat: list[Sequence[Any]] = [
         [frame.system_names[k] for k in seen.unit],
@@ -50,9 +56,29 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     if document is not None:
         of = document[seen.unit, seen.item]
         flat.append([_name(one, frame.system_names[k], shared) for k, one in zip(seen.unit, of, strict=True)])
-    flat.append(seen.value.astype(int).tolist() if collected.known["binary"] else seen.value.tolist())
+    flat.append([_judged(value, binary=collected.known["binary"]) for value in seen.value.tolist()])
     flat += [] if said is None else [said[seen.unit, seen.item].tolist()]
-    return Sheet("judgement", columns, list(zip(*flat, strict=True)), len(seen.value))
+    flat += [] if seen.at is None else [[None if math.isnan(at) else at for at in seen.at.tolist()]]
+    return Sheet("judgement", columns, list(zip(*flat, strict=True)), len(collected.seen.value))
+
+
+def _judged(value: float, *, binary: bool) -> float | None:
+    if math.isnan(value):
+        return None
+    return int(value) if binary else value
+
+
+def _asked(collected: Collected) -> Seen:
+    """List outputs that were to be judged and were not, too (NaN): a metric speaks of them all the same."""
+    seen, n = collected.seen, collected.known.get(_OUTPUTS)
+    if n is None or seen.at is None:
+        return seen
+    unit, item = (index.ravel() for index in np.indices((collected.frame.n_systems, n)))
+    value, at = np.full((2, len(unit)), np.nan)
+    where = seen.unit * n + seen.item
+    value[where], at[where] = seen.value, seen.at
+    none = np.full(len(unit), -1)
+    return Seen(unit, item, none, value, none, at=at)
 
 
 def _name(number: int, system: str, shared: bool) -> str:
@@ -86,6 +112,7 @@ def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
         untold(len(came), told, "rater"),
         in_type(value[at], told, "value"),
         untold(len(came), told, "errors"),
+        at=in_type([number(rows, "at", k) for k in came[at]], told, "at") if "at" in told.types else None,
     )
     paid = less_paid(told.paid, told.answers - len(came), prices_of(config["budget"], JUDGE))
     held = Collected(told.frame, None, None, seen, _metric(rows, told, unit, item), told.known, paid, told.streams)
@@ -96,10 +123,10 @@ def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
 def _check_known(told: Told, config: Mapping[str, Any], where: str) -> int:
     """Count the outputs of a system that were judged; raise InputError for what is told of others."""
     held, systems = told.known, told.frame.n_systems
-    if held.keys() != _KNOWN or not isinstance(held["binary"], bool):
+    if held.keys() - {_OUTPUTS} != _KNOWN or not isinstance(held["binary"], bool):
         refuse(where, "does not say what one knows of judgements")
-    n = told.answers // systems
-    if told.answers != n * systems:
+    n = told.answers // systems if _OUTPUTS not in held else whole(held[_OUTPUTS], where, _OUTPUTS)
+    if told.answers != n * systems and _OUTPUTS not in held:
         refuse(where, f"has answers={told.answers}, not as many of each of {systems} systems")
     for name, width in (("calibration", 4), ("calibration_parts", 4)):
         if held[name] is not None:

@@ -35,8 +35,8 @@ class _Layout(NamedTuple):
 def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     """Lay comparisons out batch by batch, then what a metric says of further outputs.
 
-    `order` counts the comparisons of each two systems as they came, from 0; `document` is there where outputs come in
-    documents.
+    `order` counts the comparisons of each two systems as they were asked for, from 0; `document` is there where outputs
+    come in documents, `at` (hours from the start) where they came on a clock.
     """
     frame, seen, layout = collected.frame, collected.seen, _layout(collected)
     order = np.zeros_like(seen.unit) if seen.order is None else seen.order
@@ -46,7 +46,12 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     columns += ["metric"] if layout.metric is not None else []
     flat = (array[came].tolist() for array in (seen.unit, seen.item, seen.value, order))
     rows = [_row(layout, *one) for one in zip(*flat, strict=True)]
-    return Sheet("comparison", tuple(columns), [*rows, *_of_metric(layout, seen, len(frame.document))], len(rows))
+    alone = list(_of_metric(layout, seen, len(frame.document)))
+    if seen.at is not None:
+        columns.append("at")
+        rows = [[*row, at] for row, at in zip(rows, seen.at[came].tolist(), strict=True)]
+        alone = [[*row, None] for row in alone]
+    return Sheet("comparison", tuple(columns), [*rows, *alone], len(rows))
 
 
 def _layout(collected: Collected) -> _Layout:
@@ -116,6 +121,7 @@ def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
         in_type(said[at], told, "value"),
         untold(n, told, "errors"),
         order=in_type(order[placed], told, "order"),
+        at=in_type([number(rows, "at", k) for k in at], told, "at") if "at" in told.types else None,
     )
     paid = less_paid(told.paid, told.answers - n, prices_of(config["budget"], COMPARE))
     metric = _metric(rows, told, pair, item, _codes(rows, "metric", first, second) if told.metric else said)

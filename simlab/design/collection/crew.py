@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Annotated, Literal
 
@@ -9,7 +10,8 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from simlab.design.collection.people import Habits, Seats, mean_one
-from simlab.types import Chances, Floats, Log, Tasks, Work
+from simlab.types import Chances, Floats, InputError, Log, Speeds, Tasks, Work
+from simlab.types.bounds import Count
 
 Hours = Annotated[float, Ge(0), Le(1e5)]
 Share = Annotated[float, Ge(0), Le(1)]
@@ -26,9 +28,10 @@ def crew(
     hours_a_day: Annotated[float, Gt(0), Le(24)],
     days_a_week: Annotated[int, Ge(1), Le(7)],
     shift_spread: Annotated[float, Ge(0), Le(24)],
-    seconds_per_answer: Annotated[float, Gt(0), Le(1e6)],
-    rater_sd: LogSpread,
-    screen_sd: LogSpread,
+    seconds_per_answer: Annotated[float, Gt(0), Le(1e6)] | None,
+    rater_sd: LogSpread | None,
+    screen_sd: LogSpread | None,
+    most_answers: Count | None,
     fatigue: Share,
     pause_every: Annotated[float, Gt(0), Le(1440)] | None,
     pause: Annotated[float, Ge(0), Le(1440)],
@@ -52,11 +55,12 @@ def crew(
     `lapse_rate + lapse_per_hour * x`.
 
     In an hour of work `drop_out` people of one leave for good, whenever that is: an exponential law. What they leave
-    behind goes to `colleagues` who may do it, each when they have done their own, to `newcomers` who sit down in their
-    seat `replacement_hours` later, or to nobody. `control_share` control items are asked for each answer, at the end of
-    tasks; a lapse fails one, who looks passes one with the chance `control_pass`, and who fails more than
-    `control_failures` is excluded when the task is handed in: all they said is void. `crew_size` people work where no
-    pool of raters says how many.
+    behind, and what is dealt to somebody beyond `most_answers`, goes to `colleagues` who may do it, each when they have
+    done their own, to `newcomers` who sit down in their seat `replacement_hours` later, or to nobody. `control_share`
+    control items are asked for each answer, at the end of tasks; a lapse fails one, who looks passes one with the
+    chance `control_pass`, and who fails more than `control_failures` is excluded when the task is handed in: all they
+    said is void. `crew_size` people work where no pool of raters says how many. Raises InputError where a key that is
+    null asks for the speeds of a world that has none.
     """
     # SimPy is loaded where a clock runs, and nowhere else.
     from simlab.design.collection.floor import Controls, Floor, Rules
@@ -64,6 +68,9 @@ def crew(
     from simlab.design.collection.recording import log_of
     from simlab.design.collection.shifts import shifts_of
 
+    seconds_per_answer = _known("seconds_per_answer", seconds_per_answer, work.speeds)
+    rater_sd = _known("rater_sd", rater_sd, work.speeds)
+    screen_sd = _known("screen_sd", screen_sd, work.speeds)
     each = seconds_per_answer / 3600
     shifts = shifts_of(
         work.weekday,
@@ -80,6 +87,7 @@ def crew(
         lapse_per_hour,
         replacement,
         replacement_hours,
+        math.inf if most_answers is None else most_answers,
     )
     begins = 0.0 if work.of_day is None else day_begins - work.of_day
     habits = Habits(rater_sd, begins, shift_spread, arrival_hours, drop_out)
@@ -90,9 +98,22 @@ def crew(
         return each * _of_screens(rng.work, tasks, screen_sd)
 
     piles = Piles(n_seats, durations, work.choose)
-    floor = Floor(work, seats, piles, rules, rng.work)
+    lapses = rng.work.spawn(1)[0]
+    # Who hears answers as they come draws the lapses that the log draws in the end.
+    floor = Floor(work, seats, piles, rules, rng.work, copy.deepcopy(lapses))
     floor.run()
-    return log_of(rng.work, floor, seats.people, piles, deadline=work.deadline)
+    return log_of(lapses, floor, seats.people, piles, deadline=work.deadline)
+
+
+def _known(key: str, value: float | None, speeds: Speeds | None) -> float:
+    """Return a key's value, or where it is null that of the world's own speeds; refuse a world that has none."""
+    if value is not None:
+        return value
+    if speeds is None:
+        raise InputError(
+            f"design.collection.{key}=null takes the speeds of a fitted world, and this one has none; set it"
+        )
+    return float(getattr(speeds, key))
 
 
 def _of_screens(rng: np.random.Generator, tasks: Tasks, sd: float) -> Floats:

@@ -18,7 +18,7 @@ import simpy
 from simlab.design.collection.people import Person, Seats
 from simlab.design.collection.piles import Job, Piles
 from simlab.design.collection.shifts import Shifts, effort_by, effort_of, moment
-from simlab.types import FAILED_CONTROLS, LEFT, STAYED, Tasks, Work
+from simlab.types import DID_THEIRS, FAILED_CONTROLS, LEFT, STAYED, Tasks, Work
 
 NONE, COLLEAGUES, NEWCOMERS = "none", "colleagues", "newcomers"
 Replacement = Literal["none", "colleagues", "newcomers"]
@@ -45,6 +45,7 @@ class Rules(NamedTuple):
     lapse_per_hour: float
     replacement: Replacement
     replacement_hours: float
+    most_answers: float
 
 
 class Stint(NamedTuple):
@@ -67,13 +68,22 @@ class Stint(NamedTuple):
 class Floor:
     """Hold a campaign that is under way."""
 
-    def __init__(self, work: Work, seats: Seats, piles: Piles, rules: Rules, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        work: Work,
+        seats: Seats,
+        piles: Piles,
+        rules: Rules,
+        rng: np.random.Generator,
+        lapses: np.random.Generator,
+    ) -> None:
         self.env = simpy.Environment()
         self.stints: list[Stint] = []
         self.rules, self.stopped = rules, False
         self._work, self._seats, self._piles, self._rng = work, seats, piles, rng
         self._idle: list[simpy.Event] = []
         self._told: set[int] = set()
+        self._lapses, self._lapsed = lapses, dict[int, bool]()
 
     def run(self) -> None:
         """Let everybody work until nothing is left that somebody may do, or the deadline comes."""
@@ -81,6 +91,9 @@ class Floor:
         for person in list(self._seats.people):
             self.env.process(self._works(person))
         self.env.run(self._work.deadline)
+        if self._work.deadline is not None:
+            # SimPy leaves the event at which it stopped to be looked at once more.
+            self.env.step()
         self.stopped = self.env.peek() < math.inf
 
     def _works(self, person: Person) -> Generator[simpy.Event, Any, None]:
@@ -101,7 +114,7 @@ class Floor:
                 yield self._idle[-1]
                 self._present(person)
             else:
-                stint, until = self._begin(person, job)
+                stint, until = self._begin(person, self._most(person, job))
                 yield env.timeout(max(until - env.now, 0.0))
                 if self._ended(person, job, stint):
                     return
@@ -111,6 +124,11 @@ class Floor:
         effort = effort_by(self.rules.shifts, self.env.now - person.offset)
         if effort > person.effort:
             person.effort, person.work = effort, moment(self.rules.shifts, effort, ends=False).work
+
+    def _most(self, person: Person, job: Job) -> Job:
+        """Give somebody no more of a job than one person may answer in all."""
+        last = min(job.last, job.first + self.rules.most_answers - person.answers)
+        return job if last == job.last else Job(job.task, job.first, int(last))
 
     def _begin(self, person: Person, job: Job) -> tuple[Stint, float]:
         """Begin a job; return what comes of it, and the hour at which it ends, or its person leaves."""
@@ -130,7 +148,16 @@ class Floor:
         failed = self._fail(n, until.rested) if n else 0
         person.failed += failed
         self.stints.append(Stint(person.number, job.task, job.first, last, effort, leaves, n, failed))
+        if self._work.hears is not None:
+            self._lapsed[person.number] = self._lapse(self.stints[-1], job)
         return self.stints[-1], until.hour + person.offset
+
+    def _lapse(self, stint: Stint, job: Job) -> bool:
+        """Tell whether somebody who is asked one thing does not look; as the log of the stint will have it."""
+        amid = not math.isnan(stint.quit) and stint.last < job.last
+        entries = self._lapses.random(stint.last - stint.first + stint.controls + amid)
+        rested = moment(self.rules.shifts, stint.effort, ends=False).rested
+        return bool((entries[:1] < self.rules.lapse_rate + self.rules.lapse_per_hour * rested).any())
 
     def _fail(self, n: int, rested: float) -> int:
         """Count the control items that somebody fails: who does not look fails, who does may fail all the same."""
@@ -141,10 +168,15 @@ class Floor:
         """Take in what was done of a job; tell whether its person works no longer."""
         allowed = self.rules.controls.allowed
         self._piles.missing[job.task] -= stint.last - stint.first
+        rest = [Job(job.task, stint.last, job.last)] if stint.last < job.last else []
         if not math.isnan(stint.quit):
-            self._leave(person, LEFT, [Job(job.task, stint.last, job.last)] if stint.last < job.last else [])
+            self._leave(person, LEFT, rest)
         elif allowed is not None and person.failed > allowed:
-            self._leave(person, FAILED_CONTROLS, self._void(person.number))
+            self._leave(person, FAILED_CONTROLS, self._void(person.number) + rest)
+        elif person.answers >= self.rules.most_answers:
+            self._leave(person, DID_THEIRS, rest)
+        if self._work.hears is not None and stint.last > stint.first:
+            self._work.hears(job.task, person.number, self._lapsed[person.number])
         self._hand_in(job.task)
         return person.why != STAYED
 

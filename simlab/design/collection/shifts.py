@@ -57,6 +57,11 @@ def shifts_of(
     return Shifts(days, block, rest_after, full, last, drift, full * of_block + of_last, full * block + last, of_block)
 
 
+def week_of(weekday: int, hours_a_day: float, days_a_week: int) -> Shifts:
+    """Lay out a week of people who need no pause and do not tire."""
+    return shifts_of(weekday, hours_a_day=hours_a_day, days_a_week=days_a_week, pause_every=None, pause=0.0, drift=0.0)
+
+
 class Moment(NamedTuple):
     """Hold where an effort stands: hours on the calendar, hours of work before, hours since the last rest."""
 

@@ -11,6 +11,8 @@ from simlab.types import Bools
 from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, FAILED_CONTROLS, LEFT, MONEY, NOBODY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -24,6 +26,9 @@ STRETCHES = (
     ("control items", "#000000", "", "#000000"),
 )
 """What work came to: its name, its colour (Okabe and Ito) and pattern, and the colour of every other task."""
+THINGS = ("#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#F0E442")
+"""Colours of what work was about, where that is few systems or pairs; up to `MOST_THINGS` are shades of a scale."""
+MOST_THINGS = 12
 LEAVING = {LEFT: ("dropped out", "X", "#E69F00"), FAILED_CONTROLS: ("excluded: failed control items", "P", "#D55E00")}
 ENDED = {
     ALL_CAME: "all that was asked came",
@@ -85,35 +90,64 @@ def summary(line: Timeline) -> str:
 
 def caption(line: Timeline, shown: int) -> str:
     """Say what rows, shades and numbers are."""
-    parts = ["A row is a person; a new shade of blue is the next task", f"names in bars are {line.things}"]
+    parts = ["A row is a person"]
+    if _things(line):
+        parts.append(f"colours are {line.things}")
+    else:
+        parts.append(f"a new shade of blue is the next task, numbers in bars are {line.things}")
     if len(np.unique(line.seat)) < len(line.people):
         parts.append("who came in place of somebody stands below them")
     if line.deadline is not None and line.deadline > _reach(line):
         parts.append(f"the deadline, {line.deadline / DAY:,.3g} days after the start, is beyond what is shown")
     parts += ["grey: nobody is at work (nights, weekends)"] if line.nights else []
-    if shown < len(line.people):
+    if shown == MOST_PEOPLE < len(line.people):
         parts.append(f"shown are the {shown} of {len(line.people)} people who worked most")
+    elif shown < len(line.people):
+        parts.append(f"who had not come when it ended is left out ({len(line.people) - shown})")
     return "; ".join(parts) + "."
 
 
 def _rows(line: Timeline) -> list[int]:
-    """Choose the people who have rows: all, or those who worked most."""
-    if len(line.people) <= MOST_PEOPLE:
-        return list(range(len(line.people)))
+    """Choose the people who have rows: those who came, or of too many those who worked most."""
     worked = np.bincount(line.row, weights=line.end - line.begin, minlength=len(line.people))
-    return sorted(np.argsort(-worked, kind="stable")[:MOST_PEOPLE].tolist())
+    came = np.flatnonzero((worked > 0) | (line.arrived <= line.stop))
+    if len(came) > MOST_PEOPLE:
+        came = np.sort(came[np.argsort(-worked[came], kind="stable")[:MOST_PEOPLE]])
+    return [int(k) for k in came]
 
 
 def _stretches(axes: Axes, line: Timeline, rows: list[int], unit: float) -> None:
     place = {person: k for k, person in enumerate(rows)}
-    even = _alternating(line)
-    for what, (_, dark, pattern, light) in enumerate(STRETCHES):
-        for shade, colour in enumerate((dark, light)):
-            chosen = np.flatnonzero((line.what == what) & (even == bool(shade)))
-            held = [k for k in chosen.tolist() if int(line.row[k]) in place]
-            if held:
-                _bars(axes, line, held, place, unit, facecolor=colour, hatch=pattern)
-    _names(axes, line, place, unit, even)
+    even, things = _alternating(line), _things(line)
+    styles = [_style(line, k, bool(even[k]), things) for k in range(len(line.row))]
+    for style in dict.fromkeys(styles):
+        held = [k for k, own in enumerate(styles) if own == style and int(line.row[k]) in place]
+        if held:
+            _bars(axes, line, held, place, unit, facecolor=style[0], hatch=style[1])
+    if not things:
+        _names(axes, line, place, unit, even)
+
+
+def _style(line: Timeline, k: int, even: bool, things: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return the colour and the pattern of a stretch: what it was about, else another shade for the next task."""
+    _, dark, pattern, light = STRETCHES[int(line.what[k])]
+    if line.what[k] == CAME and line.about[k] in things:
+        return things[line.about[k]], ""
+    return (light if even else dark), pattern
+
+
+def _things(line: Timeline) -> dict[str, Any]:
+    """Give what the work was about its colours, where there is little of it and tasks are short; else nothing."""
+    import matplotlib as mpl
+
+    names = sorted({name for name in line.about if name}, key=lambda name: (len(name), name))
+    short = len(line.about) > 4 * len(names)
+    if not (short and len(names) <= MOST_THINGS):
+        return {}
+    if len(names) <= len(THINGS):
+        return dict(zip(names, THINGS, strict=False))
+    shades = mpl.colormaps["viridis"](np.linspace(0, 0.95, len(names)))
+    return {name: mpl.colors.to_hex(shade) for name, shade in zip(names, shades, strict=True)}
 
 
 def _bars(axes: Axes, line: Timeline, held: list[int], place: dict[int, int], unit: float, **style: Any) -> None:
@@ -175,8 +209,9 @@ def _legend(figure: Figure, axes: Axes, line: Timeline, rows: list[int]) -> None
     handles: list[Any] = [
         Patch(facecolor=colour, hatch=pattern, edgecolor="white" if pattern else colour, label=name)
         for what, (name, colour, pattern, _) in enumerate(STRETCHES)
-        if (line.what == what).any()
+        if (line.what == what).any() and not (what == CAME and _things(line))
     ]
+    handles = [Patch(facecolor=colour, label=f"came: {name}") for name, colour in _things(line).items()] + handles
     style: Any = {"linestyle": "", "markersize": 6}
     handles.append(Line2D([], [], marker="|", color="#333333", label="there from here on", **style))
     for why, (name, marker, colour) in LEAVING.items():

@@ -43,10 +43,17 @@ def said(quote: Quote) -> str:
     parts = [amount(quote.money, quote.currency or "in money")]
     parts += [amount(quote.hours, "h of work")] if quote.hours else []
     parts += [amount(quote.days, "days")] if quote.days else []
-    ended = [f"{number(share, 2)} {ENDINGS[code]}" for code, share in sorted(quote.ended.items()) if share > 0]
-    text = ", ".join(parts) + (f"; of campaigns {', '.join(ended)}" if ended else "")
+    text = "; ".join([", ".join(parts), *_ended(quote.ended)])
     failed = f"; {quote.failed} more campaigns failed" if quote.failed else ""
     return f"{where + ': ' if where else ''}{text}{failed}"
+
+
+def _ended(shares: Mapping[int, float]) -> list[str]:
+    """Say how campaigns end; nothing where their study does not tell."""
+    if len(shares) == 1:
+        return [f"all campaigns {ENDINGS[code]}" for code in shares]
+    told = [f"{number(share, 2)} {ENDINGS[code]}" for code, share in sorted(shares.items())]
+    return [f"of campaigns {', '.join(told)}"] if told else []
 
 
 def amount(span: Span, unit: str) -> str:

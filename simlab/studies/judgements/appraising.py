@@ -73,5 +73,5 @@ def blank(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
     elif not prepared.tests:
         lacking = (*lacking, *P_VALUE)
     names = tuple(name for name in of_campaigns(OUTCOMES) if name not in lacking)
-    names = unaccounted(names, accounted=prepared.accounted, load=False)
+    names = unaccounted(names, accounted=prepared.accounted, load=prepared.clock is not None)
     return filled(OUTCOMES, names, {"system": n, "pair": n * (n - 1) // 2})

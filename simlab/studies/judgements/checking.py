@@ -85,6 +85,8 @@ def _refuse_made_up(config: Mapping[str, Any], world: World, law: Judgements) ->
 
 
 def _try(config: Mapping[str, Any], world: World) -> None:
+    # What the parts cannot work with does not depend on who comes when.
+    config = {**config, "design": {**config["design"], "collection": {}}}
     prepared, place = prepare(config), Place(0)
     laid = lay(prepared, world, place)
     noise = iter([draw(prepared, world, laid, place)])

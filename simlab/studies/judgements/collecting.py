@@ -12,6 +12,7 @@ from simlab.rng import remembered, stream
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.judgements.spending import Beside, account_of, paid_human
 from simlab.studies.judgements.stopping import stopped
+from simlab.studies.judgements.timing import timed
 from simlab.studies.judgements.told import scale_of, stopping_facts
 from simlab.studies.money import bill
 from simlab.types import (
@@ -93,10 +94,11 @@ def collect(
 ) -> list[Campaign | DesignFailure]:
     """Reveal judgements, what the metric says, and what an analyst is told beforehand."""
     common = _common(prepared, world, laid)
-    return [
-        Campaign(_collected(prepared, world, laid, common, potential, place), None)
+    each = (
+        _collected(prepared, world, laid, common, potential, place)
         for potential, place in zip(noise, places, strict=True)
-    ]
+    )
+    return [one if isinstance(one, DesignFailure) else Campaign(one, None) for one in each]
 
 
 class _Common(NamedTuple):
@@ -129,7 +131,7 @@ def _common(prepared: Prepared, world: World, laid: Laid) -> _Common:
 
 def _collected(
     prepared: Prepared, world: World, laid: Laid, common: _Common, potential: Potential, place: Place
-) -> Collected:
+) -> Collected | DesignFailure:
     g = potential.said
     if g is not None and common.scale is not None:
         mean, spread = common.scale
@@ -145,6 +147,10 @@ def _collected(
         paid=common.paid,
         streams=Streams(prepared.seed, place.of_study),
     )
+    if prepared.clock is not None:
+        facts = {} if prepared.stops is None else stopping_facts(laid.needs, potential, g, scale_of(world))
+        whole = replace(collected, known={**collected.known, **facts})
+        return timed(prepared, prepared.clock, whole, beside(laid.needs, world.frame.n_systems), place)
     return collected if prepared.stops is None else _stopped(prepared, world, laid, potential, collected)
 
 

@@ -12,6 +12,7 @@ from simlab.analysis.means.intervals import RESAMPLED, Kind
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
 from simlab.parts import bind, chosen
+from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.types import JUDGE, Estimates, Followed, Judged, Stops
 
@@ -32,6 +33,8 @@ class Prepared(NamedTuple):
     wants to know what the metric says of outputs that it alone has rated, one by one. `tests`: differences are judged
     by a test of means; else a rule says which systems differ. `by_row`: what is said of a system follows from its own
     judgements and from no random number, so that systems of many campaigns can be estimated at once.
+
+    On a `clock` (None: nothing takes time) a rule that ends judging looks once a `batch` has come.
     """
 
     seed: int
@@ -54,6 +57,8 @@ class Prepared(NamedTuple):
     prices: Prices = Prices(0.0)
     accounted: bool = False
     cuts: bool = False
+    batch: int | None = None
+    clock: Clock | None = None
 
     def estimate_at(self, level: float) -> Callable[[np.random.Generator, Judged], Estimates]:
         """Bind the estimator with intervals of another level."""
@@ -85,6 +90,8 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         prices=prices_of(config["budget"], JUDGE),
         accounted=accounted(config),
         cuts=accounted(config) and not on_a_clock(config),
+        batch=decision.get("batch_size", 1) if "_target_" in decision else None,
+        clock=clock_of(config, JUDGE),
     )
 
 

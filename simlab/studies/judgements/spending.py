@@ -31,10 +31,23 @@ class Beside(NamedTuple):
 def planned_human(prepared: Prepared, beside: Beside) -> int:
     """Return the judgements of each system that are planned: `human_ratings`, or as many as `per_system` pays.
 
+    On a clock nobody knows beforehand how many hours they take, so `human_ratings` are planned and money ends them.
     Raises InputError where that pays none, or would pay any number of them.
     """
+    if prepared.clock is not None:
+        _refuse_metric(prepared, beside)
+        return int(prepared.budget["human_ratings"])
     each = per_system_of(prepared.budget)
     return int(prepared.budget["human_ratings"]) if each is None else _paid(prepared, beside, each * beside.systems)
+
+
+def _refuse_metric(prepared: Prepared, beside: Beside) -> None:
+    """Raise InputError for money that is gone once the metric is paid, before anybody works."""
+    money = binding(prepared.budget, beside.systems)
+    if money is not None and money.amount <= bill(
+        prepared.prices, answers=0, metric_calls=beside.systems * beside.metric
+    ):
+        refuse(prepared, beside, 1)
 
 
 def paid_human(prepared: Prepared, beside: Beside) -> int:

@@ -27,12 +27,13 @@ class Ended(NamedTuple):
     looks: int
 
 
-def stopped(prepared: Prepared, collected: Collected) -> Ended:
-    """Ask the rule of each system when judging it ends, and what is known of its mean then."""
+def stopped(prepared: Prepared, collected: Collected, systems: Ints | None = None) -> Ended:
+    """Ask the rule of systems (None: of all) when judging them ends, and what is known of their means then."""
     if prepared.stops is None:
         raise ValueError("only a rule ends judging")
     y, g = laid_out(collected.seen, collected.metric, collected.frame.n_systems)
-    ends = [prepared.stops(sealed(_followed(prepared, collected, y, g, k))) for k in range(len(y))]
+    which = range(len(y)) if systems is None else systems.tolist()
+    ends = [prepared.stops(sealed(_followed(prepared, collected, y, g, k))) for k in which]
     nothing = float("nan")
     return Ended(
         np.array([one.n for one in ends]),

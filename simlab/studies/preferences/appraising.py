@@ -67,5 +67,5 @@ def blank(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str,
     """Fill in the outcomes of a campaign that gave, or was given, what cannot be: the protocol itself never fails."""
     n = world.frame.n_systems
     sizes = {"system": n, "pair": n * (n - 1) // 2, "preference": 3, "round": prepared.rounds}
-    names = unaccounted(of_campaigns(OUTCOMES), accounted=prepared.accounted, load=False)
+    names = unaccounted(of_campaigns(OUTCOMES), accounted=prepared.accounted, load=prepared.clock is not None)
     return filled(OUTCOMES, names, sizes)

@@ -11,11 +11,14 @@ import numpy as np
 from simlab.design.following import Places, places_of
 from simlab.design.protocol import gather, last_looks, looks, order_items
 from simlab.rng import stream
+from simlab.studies.clocked import Clock
 from simlab.studies.money import bill
 from simlab.studies.possible import NO_NUMBER, are_codes
 from simlab.studies.preferences.evidence import Said, decided, decided_in_the_end, joined
 from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.preferences.rule import Rule, heard
 from simlab.studies.preferences.spending import accounts, most_annotations
+from simlab.studies.preferences.timing import Order, account, timed
 from simlab.types import (
     COMPARE,
     Array,
@@ -100,6 +103,13 @@ def collect(
     where = [_where(world, b.test_set) for b in backstage]
     evidence = joined([gather(b.test_set, b.order, annotations, at) for b, at in zip(backstage, where, strict=True)])
     verdicts = decided(prepared, evidence)
+    if prepared.clock is not None:
+        rule = Rule(prepared, evidence, verdicts, *backstage[0], where[0], in_step=_in_step(prepared))
+        rules = [rule.of(k, len(places), *b, at) for k, (b, at) in enumerate(zip(backstage, where, strict=True))]
+        return [
+            Campaign(_on_a_clock(prepared, prepared.clock, world, b, of, place), b)
+            for b, of, place in zip(backstage, rules, places, strict=True)
+        ]
     end = _play(prepared, world, places, verdicts, evidence).reshape(len(places), -1)
     said = decided_in_the_end(prepared, evidence, verdicts, end.ravel())
     stop = np.take_along_axis(verdicts.stop, end.reshape(-1, 1), axis=1).reshape(end.shape)
@@ -138,13 +148,46 @@ def _order(prepared: Prepared, world: World, test_set: TestSet, place: Place) ->
 def _play(prepared: Prepared, world: World, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence) -> Ints:
     """Find the last look of each row under the budget."""
     n_pairs = len(evidence.human) // len(places)
-    order = np.tile(np.arange(n_pairs), (len(places), 1))
-    if prepared.design["pair_order"] == "random":
-        for row, place in zip(order, places, strict=True):
-            stream(prepared.seed, *place.of_study, "pairs").shuffle(row)
+    order = np.stack([_pair_order(prepared, place, n_pairs) for place in places])
     cost = np.diff(evidence.human.sum(-1), axis=1, prepend=0).reshape(len(places), n_pairs, -1)
     stop = verdicts.stop.reshape(cost.shape)
     return last_looks(stop, cost, most_annotations(prepared, world.frame.n_systems), order)
+
+
+def _pair_order(prepared: Prepared, place: Place, n_pairs: int) -> Ints:
+    """Say which pairs come first where a budget runs out."""
+    order = np.arange(n_pairs)
+    if prepared.design["pair_order"] == "random":
+        stream(prepared.seed, *place.of_study, "pairs").shuffle(order)
+    return order
+
+
+def _in_step(prepared: Prepared) -> bool:
+    return bool(prepared.design.get("wait", "round") == "round")
+
+
+def _on_a_clock(
+    prepared: Prepared, clock: Clock, world: World, backstage: Backstage, rule: Rule, place: Place
+) -> Collected:
+    """Reveal what came in time, of each pair up to the last look for which all of it came."""
+    annotations = rule.evidence.annotations
+    would = np.take_along_axis(backstage.test_set.human, backstage.order[:, : annotations[-1]], axis=1)
+    order = Order(would, annotations, _pair_order(prepared, place, len(would)))
+    came = timed(prepared, clock, order, rule.stops, place, world.frame.n_systems)
+    said = rule.in_the_end(came.said, came.end)
+    as_said = backstage._replace(test_set=heard(backstage.test_set, backstage.order, came.said))
+    collected = _collected(prepared, world, as_said, annotations, came.end, said, place)
+    seen = collected.seen
+    where = seen.unit, seen.order
+    person, can = came.person[where], int((would >= 0).sum())
+    asked = prepared.budget["annotations"]
+    planned = can if asked is None else min(asked, can)
+    return replace(
+        collected,
+        seen=replace(seen, at=came.at[where]),
+        known={**collected.known, "log": came.carried.log, "person": person},
+        paid=account(came.carried, planned, len(person), said.stop, person),
+    )
 
 
 def _collected(

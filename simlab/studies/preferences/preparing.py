@@ -6,13 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from simlab.parts import bind
+from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.studies.preferences.outcomes import n_rounds
 from simlab.types import COMPARE, Array, Evidence, Floats, Verdicts
 
 
 class Prepared(NamedTuple):
-    """Hold what a cell asks: its protocol and budget, the bound rules, and whether they ask about the test set."""
+    """Hold what a cell asks: its protocol and budget, the bound rules, and whether they ask about the test set.
+
+    `clock` says how people work (None: nothing takes time).
+    """
 
     seed: int
     design: Mapping[str, Any]
@@ -24,6 +28,7 @@ class Prepared(NamedTuple):
     on_test_set: bool
     prices: Prices = Prices(0.0)
     accounted: bool = False
+    clock: Clock | None = None
     cuts: bool = False
 
 
@@ -41,6 +46,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         on_test_set=config["decision"].get("estimand") == "test_set",
         prices=prices_of(config["budget"], COMPARE),
         accounted=accounted(config),
+        clock=clock_of(config, COMPARE),
         cuts=accounted(config) and not on_a_clock(config),
     )
 

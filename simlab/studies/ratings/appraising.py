@@ -13,6 +13,7 @@ from simlab.studies.outcomes import blank as filled
 from simlab.studies.possible import refuse_impossible
 from simlab.studies.ratings.collecting import collected, deal
 from simlab.studies.ratings.concluding import compare_systems
+from simlab.studies.ratings.on_clock import as_dealt
 from simlab.studies.ratings.outcomes import OUTCOMES
 from simlab.studies.ratings.preparing import Prepared
 from simlab.studies.sealing import sealed
@@ -39,6 +40,9 @@ def twins_possible(world: World, table: Table) -> bool:
 
 def _twin(prepared: Prepared, world: World, table: Table, campaign: Campaign) -> dict[str, Array]:
     first, rng = campaign.collected, campaign.backstage.deal
+    if not as_dealt(first):
+        # What somebody else rated, or nobody, is no repetition of what was dealt.
+        return _no_twin(world)
     try:
         asked = _other_deal(rng, prepared, table, first)
     except DesignFailure:

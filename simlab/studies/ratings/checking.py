@@ -16,11 +16,14 @@ from simlab.analysis.significance import permutation
 from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
 from simlab.formulas import least_entropy
+from simlab.messages import several
 from simlab.parts import chosen, name_of
+from simlab.studies.deadlines import check_deadline
 from simlab.studies.kind import Shape
+from simlab.studies.ratings.assignment_checks import check_assignment
 from simlab.studies.ratings.collecting import lay
-from simlab.studies.ratings.cutting import documents_paid, refuse_unpaid
-from simlab.studies.ratings.preparing import prepare
+from simlab.studies.ratings.cutting import documents_paid, fewest, ratings_of, refuse_unpaid
+from simlab.studies.ratings.preparing import Prepared, further_of, prepare
 from simlab.types import RATE, Frame, InputError, Law, Place, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 from simlab.world.laws.scales import ScaledRatings, score_range
@@ -37,6 +40,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     if world.truth is None and config["worlds"] > 1:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
     _check_ratings_per_item(config["design"], world.frame)
+    check_assignment(config, world.frame)
     prepared = prepare(config)
     table = lay(prepared, world, Place(0))
     _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
@@ -46,8 +50,28 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     _check_normalization(config["analysis"]["normalization"], world, config.get("plugins", ()))
     if "_target_" not in config["decision"]:
         _check_test({**config, "design": {**design, "ratings_per_item": table.slots.shape[2]}}, world.frame)
+    _check_clock(prepared, world, table)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
+
+
+def _check_clock(prepared: Prepared, world: World, table: Table) -> None:
+    """Refuse newcomers of whom nobody knows what they say, and a deadline that leaves no time for a campaign."""
+    if prepared.clock is None:
+        return
+    if prepared.clock.replaces == "newcomers" and world.again is None:
+        raise InputError(
+            "design.collection.replacement=newcomers: of this world nobody can be drawn anew (a recorded table has its "
+            "own raters, once); set it to colleagues or none"
+        )
+    n = fewest(prepared)
+    check_deadline(
+        prepared.clock,
+        world,
+        answers=ratings_of(world.frame, table, n, longest=False),
+        of=f"rated {several(n, 'document')} (design.min_documents)",
+        seats=world.frame.n_raters,
+    )
 
 
 def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:
@@ -108,12 +132,11 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
     """Refuse tests that could find nothing, and families that a test cannot judge together."""
     prepared, test, level = prepare(config), config["analysis"]["test"], config["decision"]["level"]
     least = _least_p_value(test, frame, config["design"]["documents"], config.get("plugins", ()))
-    if config["design"]["ratings_per_item"] > 1 and any(
-        chosen(test, part, config.get("plugins", ())) for part in (by_rater, rater_flips)
-    ):
+    several = config["design"]["ratings_per_item"] + further_of(config["design"]).uneven
+    if several > 1 and any(chosen(test, part, config.get("plugins", ())) for part in (by_rater, rater_flips)):
         raise InputError(
-            f"design.ratings_per_item={config['design']['ratings_per_item']}: analysis.test={name_of(test)} takes what "
-            "raters contribute for independent, and raters who rate the same outputs share what these are like; choose "
+            f"design.{_asking_twice(config['design'])}: analysis.test={name_of(test)} takes what raters "
+            "contribute for independent, and raters who rate the same outputs share what these are like; choose "
             "analysis.test=two_way or crossed_flips"
         )
     if _flips_raters(test, config.get("plugins", ())) and least > level:
@@ -136,6 +159,13 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
         )
     if prepared.multiplicity == "holm":
         _check_within_reach(name_of(test), least, frame.n_systems * (frame.n_systems - 1) // 2, level)
+
+
+def _asking_twice(design: Mapping[str, Any]) -> str:
+    """Name the key by which outputs have several ratings."""
+    if design["ratings_per_item"] > 1:
+        return f"ratings_per_item={design['ratings_per_item']}"
+    return f"overlap={further_of(design).overlap:g}"
 
 
 def _check_within_reach(test: str, least: float, n_pairs: int, level: float) -> None:

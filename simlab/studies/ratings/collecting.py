@@ -13,6 +13,7 @@ from simlab.design.balance import Table, deal_evenly, deal_to_entropy, lay_table
 from simlab.design.documents import draw_documents
 from simlab.rng import stream
 from simlab.studies.money import bill, binding, settled
+from simlab.studies.ratings.assigning import overlapped
 from simlab.studies.ratings.cutting import allowance, metric_calls, most_paid, per_item
 from simlab.studies.ratings.on_clock import collected_on_clock
 from simlab.studies.ratings.preparing import Prepared
@@ -56,7 +57,7 @@ def _campaign(prepared: Prepared, world: World, table: Table, noise: Any, place:
     documents = chosen_documents(prepared, world, table, place)
     rng = stream(prepared.seed, *place.of_study, "deal")
     try:
-        asked = deal(rng, prepared, table, documents)
+        asked = overlapped(prepared, table, documents, deal(rng, prepared, table, documents), place)
         if prepared.clock is not None:
             came = collected_on_clock(prepared, prepared.clock, world, table, documents, asked, noise, place)
             return Campaign(came, Backstage(rng))

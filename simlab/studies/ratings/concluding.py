@@ -134,7 +134,7 @@ def _totals(prepared: Prepared, collected: Collected, seen: Seen) -> Floats:
     cell = frame.document[seen.item] * frame.n_systems + seen.unit
     size = frame.n_documents * frame.n_systems
     per_item = collected.known.get("ratings_per_item", prepared.design["ratings_per_item"])
-    if len(seen.value) == _planned(collected, per_item):
+    if not prepared.further.uneven and len(seen.value) == _planned(collected, per_item):
         total = np.bincount(cell, weights=seen.value, minlength=size) / per_item
     else:
         total = _of_what_came(seen, cell, size, collected)

@@ -26,6 +26,8 @@ class Design(TypedDict):
 
     documents: Count
     ratings_per_item: Count
+    overlap: Annotated[float, Ge(0), Le(1)]
+    boost_margin: Annotated[float, Ge(0), Le(1e6)] | None
     load_entropy: Annotated[float, Ge(0), Le(1)] | None
     load_tolerance: Annotated[float, Gt(0), Le(1)]
     load_tries: Annotated[int, Ge(1), Le(10**6)]
@@ -39,6 +41,10 @@ class Budget(Money):
     price_per_metric_call: Price | None
 
 
+class Assignment(TypedDict):
+    """No keys: tasks are dealt beforehand."""
+
+
 class Decision(TypedDict):
     """Keys of when a difference counts as found."""
 
@@ -49,8 +55,8 @@ class Decision(TypedDict):
 KIND = Kind(
     name="ratings",
     question=RATE,
-    groups=frozenset({"design.grouping", "analysis.normalization", "analysis.test"}),
-    sections={"design": Design, "budget": Budget, "decision": Decision},
+    groups=frozenset({"design.grouping", "design.assignment", "analysis.normalization", "analysis.test"}),
+    sections={"design": Design, "design.assignment": Assignment, "budget": Budget, "decision": Decision},
     parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": (Claims,)},
     brings={"recorded": "recorded", "fitted": "fitted"},
     # On a scale raters speak of its unit.

@@ -7,6 +7,7 @@ the clock's chance, so that a deadline does not always cost the same systems.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,8 +16,14 @@ import numpy as np
 from simlab.design.balance import Table
 from simlab.rng import stream
 from simlab.studies.clocked import Carried, Clock, carry_out, lapses
+from simlab.studies.money import bill
+from simlab.studies.ratings.assigning import Platform
+from simlab.studies.ratings.cutting import metric_calls
 from simlab.studies.ratings.preparing import Prepared
 from simlab.types import (
+    DEADLINE,
+    MONEY,
+    NOBODY,
     RATE,
     Anew,
     Array,
@@ -24,7 +31,6 @@ from simlab.types import (
     Bools,
     Collected,
     DesignFailure,
-    Floats,
     Frame,
     Ints,
     Place,
@@ -66,15 +72,23 @@ def collected_on_clock(
     """
     frame = world.frame
     dealt = lay_out(stream(prepared.seed, *place.of_study, "clock", "order"), table, frame, asked)
+    platform = Platform(prepared, world, table, dealt, noise, place)
     carried = carry_out(
         clock,
         place,
-        dealt.tasks,
+        platform.tasks,
         seats=frame.n_raters,
         n_systems=frame.n_systems,
+        more=platform.more if platform.watches else None,
+        choose=platform.choose if platform.watches else None,
         strangers=world.again is not None,
+        speeds=world.speeds,
+        beside=bill(prepared.prices, answers=0, metric_calls=metric_calls(world)),
     )
+    dealt = platform.dealt
     names, seen = _revealed(prepared, clock, world, dealt, carried, noise, place)
+    if len(seen.value) < len(dealt.rating):
+        _refuse_unrated(frame, seen, carried)
     return Collected(
         frame=frame if len(names) == frame.n_raters else replace(frame, rater_names=names),
         documents=documents,
@@ -179,7 +193,23 @@ def _answers(
 
 
 def _newcomers(seed: int, world: World, place: Place, turn: int) -> World:
-    """Draw the people who come after others in the same seats: the same in all studies of a pool."""
+    """Draw the people who come after others in the same seats: the same in all studies of a pool (the last are kept)."""
+    key = (id(world), seed, place[:3], turn)
+    # An id is that of another world once the first is gone, so the world is held with it.
+    if key not in _drawn or _drawn[key][0] is not world:
+        _drawn[key] = world, _draw_newcomers(seed, world, place, turn)
+        if len(_drawn) > KEPT:
+            _drawn.popitem(last=False)
+    return _drawn[key][1]
+
+
+KEPT = 4
+"""Worlds of newcomers that a process keeps."""
+
+_drawn: OrderedDict[tuple[Any, ...], tuple[World, World]] = OrderedDict()
+
+
+def _draw_newcomers(seed: int, world: World, place: Place, turn: int) -> World:
     if world.again is None:
         raise ValueError("newcomers of a world that cannot be drawn anew, which a check refuses")
     return world.again(
@@ -202,9 +232,31 @@ def _order(unit: Ints, came: Ints) -> Ints:
     return place[came]
 
 
-def refuse_nothing(collected: Collected, totals: Floats, ended_by: str) -> None:
-    """Raise DesignFailure where a system has no document that was rated in whole."""
-    missing = np.flatnonzero(np.isnan(totals).all(axis=0))
-    if len(missing):
-        name = collected.frame.system_names[missing[0]]
-        raise DesignFailure(f"{ended_by} before a document of {name} was rated in whole")
+def _refuse_unrated(frame: Frame, seen: Seen, carried: Carried) -> None:
+    """Raise DesignFailure where a system has no document of which every segment was rated."""
+    rated = np.zeros((frame.n_systems, len(frame.document)), bool)
+    rated[seen.unit, seen.item] = True
+    n = np.add.reduceat(rated, np.flatnonzero(np.diff(frame.document, prepend=-1)), axis=1)
+    whole = (n == np.bincount(frame.document)).any(1)
+    if not whole.all():
+        name = frame.system_names[int(np.argmin(whole))]
+        raise DesignFailure(
+            f"{WORDS[carried.ended_by]} after {len(seen.value)} of {carried.planned} ratings, and of {name} no "
+            "document was rated in whole"
+        )
+
+
+WORDS = {MONEY: "the money ran out", DEADLINE: "the deadline came", NOBODY: "nobody was left to work"}
+"""What ended a campaign that was not finished."""
+
+
+def as_dealt(campaign: Collected) -> bool:
+    """Tell whether each rating that was dealt came, and from whom it was dealt to."""
+    if campaign.asked is None or "log" not in campaign.known:
+        return True
+    frame, seen = campaign.frame, campaign.seen
+    slot = campaign.asked.slot[:, frame.document, :]
+    asked = np.nonzero(slot >= 0)
+    if len(seen.rater) < len(asked[0]):
+        return False
+    return bool((frame.rater[asked[0], asked[1], slot[asked]] == seen.rater).all())

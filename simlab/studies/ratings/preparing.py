@@ -13,10 +13,11 @@ from simlab.analysis.multiplicity import Family, Multiplicity
 from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
 from simlab.analysis.significance import permutation, permuted
+from simlab.design.assignment import one_stream
 from simlab.parts import bind, chosen, data_of
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
-from simlab.types import RATE, Array, Arrived, Claims, Rated, Seen
+from simlab.types import RATE, Array, Arrived, Claims, Queue, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
     permutation: permuted,
@@ -33,6 +34,9 @@ class Prepared(NamedTuple):
 
     The test is handed the ratings if `reads_ratings`, else documents' totals. `family` is what max-T asks; only tests
     by flips have it. `claim` is a decision rule that watches ratings come (None: the test's p-values decide).
+
+    `assign` is a rule for who takes which task (None: tasks are dealt beforehand), `in_order`: it takes them as they
+    come; `further` says who else is asked.
     """
 
     seed: int
@@ -50,12 +54,45 @@ class Prepared(NamedTuple):
     accounted: bool = False
     cuts: bool = False
     clock: Clock | None = None
+    assign: Callable[[np.random.Generator, Queue], int] | None = None
+    in_order: bool = True
+
+    @property
+    def further(self) -> Further:
+        """Say who else is asked."""
+        return further_of(self.design)
+
+
+class Further(NamedTuple):
+    """Say who is asked beside the raters of a design: second ones on a share of the documents, one more on a boost.
+
+    Studies that were declared before there were such keys have neither.
+    """
+
+    overlap: float
+    boost_margin: float | None
+
+    @property
+    def uneven(self) -> bool:
+        """Tell whether outputs may have different numbers of ratings."""
+        return self.overlap > 0 or self.boost_margin is not None
+
+
+def further_of(design: Mapping[str, Any]) -> Further:
+    """Read from the keys of a design who else is asked."""
+    return Further(design.get("overlap", 0.0), design.get("boost_margin"))
+
+
+def assignment_of(design: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the section of the rule that says who takes which task; None where tasks are dealt beforehand."""
+    section: Mapping[str, Any] = design.get("assignment", {})
+    return section if "_target_" in section else None
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
     """Bind grouping, normalisation and test."""
     plugins = config.get("plugins", ())
-    test = bind(config["analysis"]["test"], plugins)
+    test, assignment = bind(config["analysis"]["test"], plugins), assignment_of(config["design"])
     return Prepared(
         seed=config["seed"],
         design=config["design"],
@@ -72,6 +109,8 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         accounted=accounted(config),
         cuts=accounted(config) and not on_a_clock(config),
         clock=clock_of(config, RATE),
+        assign=None if assignment is None else bind(assignment, plugins),
+        in_order=assignment is None or chosen(assignment, one_stream, plugins),
     )
 
 
