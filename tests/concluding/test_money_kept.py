@@ -71,6 +71,8 @@ def accounts_add_up(config: Config, arrays: dict[str, Array], amount: float, pla
     beside = arrays["cost"] - used * prices.answer * (1 + prices.fee)
     world = draw_world(config, 0)
     calls = np.zeros(len(used)) if world.metric is None else arrays.get("metric_used", np.zeros(len(used)))
+    if world.metric is not None and kind_of(config).question == RATE:
+        calls = np.full(len(used), world.frame.n_systems * len(world.frame.document))
     raters = world.frame.n_raters if kind_of(config).question == RATE else 0
     others = [bill(prices, answers=0, raters=raters, metric_calls=count) for count in calls]
     # To the cent, with what nobody rated left aside.
