@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exported_designs import Config, composed, judgements, patched, preferences, ratings
+from exported_designs import Config, composed, judgements, option, patched, preferences, ratings
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from places import places
@@ -43,6 +43,12 @@ def with_money(config: Config, drawn: Mapping[str, Any], **limits: float | None)
     """Give a study prices, and limits to what it may cost."""
     own = {"price_per_rating": drawn["price_per_rating"], "platform_fee": drawn["platform_fee"]}
     question = kind_of(config).question
+    if question == RATE:
+        # As many documents as there are, so that there is something to cut, and parts that go with any number.
+        config = {**config, "design": {**config["design"], "documents": 12}}
+        normalization = option("analysis/normalization", "none")
+        test = option("analysis/test", "permutation", permutations=60)
+        config["analysis"] = {**config["analysis"], "normalization": normalization, "test": test}
     own |= {"price_per_rater": drawn["rater"]} if question == RATE else {}
     own |= {} if question == "compare" else {"price_per_metric_call": drawn["call"]}
     return {**config, "studies": STUDIES, "worlds": 1, "budget": {**config["budget"], **own, **limits}}
