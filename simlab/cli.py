@@ -469,6 +469,9 @@ def agreement(
     scale: Scale = None,
     people: People = None,
     cut: Cut = 300.0,
+    speeds: Annotated[
+        Path | None, typer.Option(metavar="TABLE", help="Predict the hours from the speeds of another table.")
+    ] = None,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
     save: Save = None,
@@ -480,7 +483,7 @@ def agreement(
     from simlab.commands import agreement as raters
 
     told = _told(columns, better, scale, people)
-    _say(lambda form: raters.answer(file, form, plot, told, cut), form, save)
+    _say(lambda form: raters.answer(file, form, plot, told, cut, speeds), form, save)
 
 
 @app.command(epilog="Example: simlab fit pilot.csv --out pilot.yaml --report pilot.png")

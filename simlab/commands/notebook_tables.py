@@ -206,6 +206,7 @@ def agreement(
     scale: tuple[float, float] | None = None,
     people: File | None = None,
     cut: float = 300.0,
+    speeds: File | None = None,
     plot: File | None = None,
 ) -> Agreement:
     """Tell how far the raters of a table agree (None: of the built-in one).
@@ -213,14 +214,15 @@ def agreement(
     Returns mean Kendall tau-b over single documents and over all shared ones (`single`, `shared`), over `pairs` of
     raters, and profiles of `raters`, scores in points; `.tables()` gives records for data frames, `.notes()` what the
     numbers leave out. `columns`, `better`, `scale`, `people` and `cut` are those of `fit`. `plot` names the file of a
-    figure. Raises InputError for a table that cannot be read.
+    figure; from `speeds`, another table with times, hours are predicted. Raises InputError for a table that cannot be
+    read.
 
     >>> simlab.agreement("ratings.tsv").single.kendall  # doctest: +SKIP
     """
     from simlab.commands.agreement import measured_on
 
     with mendable():
-        return measured_on(path_of(table), path_of(plot), told_of(columns, better, scale, people), cut)
+        return measured_on(path_of(table), path_of(plot), told_of(columns, better, scale, people), cut, path_of(speeds))
 
 
 def _detect_words(settings: Sequence[str | Mapping[str, object]]) -> list[str]:

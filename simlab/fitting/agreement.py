@@ -12,7 +12,7 @@ import numpy as np
 
 from simlab.fitting.agreement_coefficients import Coefficient, coefficients
 from simlab.fitting.agreement_corated import Corated, corated
-from simlab.fitting.agreement_hours import Worked, rule_of, worked
+from simlab.fitting.agreement_hours import Predicted, Worked, rule_of, worked
 from simlab.fitting.agreement_profiles import Given, RaterProfile, band_edges, profile, profile_row
 from simlab.tables.held import Ratings
 from simlab.tables.times import CUT
@@ -78,6 +78,7 @@ class Agreement:
     coefficients: tuple[Coefficient, ...] = ()
     corated: tuple[Corated, ...] = ()
     worked: tuple[Worked, ...] = ()
+    predicted: tuple[Predicted, ...] = ()
     rule: str = ""
     controls: str = ""
     named: bool = True
@@ -91,6 +92,7 @@ class Agreement:
             "raters": [profile_row(rater) for rater in self.raters],
             "corated": [asdict(rater) for rater in self.corated],
             "hours": [asdict(one) for one in self.worked],
+            "predicted": [asdict(one) for one in self.predicted],
         }
 
     def bands(self) -> tuple[Floats, Floats]:

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from simlab.fitting.speeds import LEAST_SECONDS
+from simlab.fitting.hours import held_against
+from simlab.fitting.speeds import LEAST_SECONDS, fitted_speeds
 from simlab.tables.times import CUTS, Times
-from simlab.types import Floats
+from simlab.types import Floats, InputError
 
 RULES = {
     "ends": "Time is that between the ends of two answers in a row within a login, control items and practice included",
@@ -38,6 +39,41 @@ def worked(times: Times | None, cut: float) -> Iterator[Worked]:
     for one in sorted({*CUTS, cut}):
         hours = times.hours(one)
         yield Worked(times.rule, one, hours, 3600 * hours / n, *counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """Say what the speeds of another table predict of this one's hours, cut at `cut` seconds, and whether it was so.
+
+    The 90 % interval is of other people than those `people` whose speeds were learnt, who answer as much as each did
+    here. `log_score` is the log predictive density a login, `flat_log_score` that of one lognormal for everybody.
+    """
+
+    cut: float
+    people: int
+    low: float
+    median: float
+    high: float
+    happened: float
+    inside: bool
+    log_score: float
+    flat_log_score: float
+
+
+def predicted(known: Times | None, times: Times | None, cut: float, named: str) -> Predicted:
+    """Predict the hours of a table from the times of another.
+
+    Raises InputError, beginning with `named`, where either has none.
+    """
+    learnt = fitted_speeds(known, cut)
+    if learnt is None:
+        raise InputError(f"{named}: holds no times to learn speeds from; give a table that says when answers ended")
+    held = None if times is None else held_against(learnt, times)
+    if held is None:
+        raise InputError(f"{named}: the ratings themselves have no times to hold the prediction against; leave it out")
+    people = len(set(learnt.worked.person.tolist()))
+    scores = held.log_score, held.flat
+    return Predicted(cut, people, *held.predicted, held.happened, held.inside, *scores)
 
 
 def rule_of(times: Times, cut: float) -> str:

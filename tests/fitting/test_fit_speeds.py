@@ -65,6 +65,28 @@ def test_agreement_shows_hours_at_three_cuts(tmp_path: Path, capsys: pytest.Capt
     assert "--cut 0: gaps are cut at 1 second or more" in capsys.readouterr().err
 
 
+def test_hours_are_predicted_from_the_speeds_of_another_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "untimed").mkdir()
+    path, other = str(table(tmp_path)), str(table(tmp_path / "other"))
+    words = ["agreement", path, "--people", str(tmp_path / "people.csv"), "--speeds", other]
+    assert answer([*words, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (held,) = told["predicted"]
+    assert held["happened"] == told["hours"][1]["hours"]
+    assert held["inside"] is (held["low"] <= held["happened"] <= held["high"])
+    assert (held["people"], held["cut"]) == (2, 300)
+    assert answer(words) == 0
+    assert "speeds of other people" in capsys.readouterr().out
+    untimed = str(table(tmp_path / "untimed", timed=False))
+    assert answer(["agreement", path, "--speeds", untimed]) == 2
+    assert "holds no times to learn speeds from" in capsys.readouterr().err
+    assert answer(["agreement", untimed, "--speeds", path]) == 2
+    assert "the ratings themselves have no times" in capsys.readouterr().err
+
+
 def test_a_table_without_times_says_nothing_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(table(tmp_path, timed=False))
     assert answer(["agreement", path]) == 0

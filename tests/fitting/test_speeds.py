@@ -90,7 +90,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
 
 @pytest.mark.long
 def test_intervals_hold_the_truth_as_often_as_they_say_in_many_campaigns() -> None:
-    check_coverage(2000, 2)
+    check_coverage(800, 2)
 
 
 def test_who_takes_people_for_alike_is_surprised_too_often() -> None:

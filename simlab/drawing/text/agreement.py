@@ -34,6 +34,11 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "rule": "time between answers", "cut": "cut at, s", "hours": "hours", "seconds": "seconds an answer",
         "answers": "answers", "logins": "logins", "people": "people",
     },
+    "predicted": {
+        "people": "speeds of other people", "cut": "cut at, s", "median": "predicted hours", "low": "90 % interval",
+        "happened": "happened", "inside": "inside", "log_score": "log score a login",
+        "flat_log_score": "of one flat speed",
+    },
 }  # fmt: skip
 
 
@@ -94,6 +99,8 @@ def _shown(row: Record, key: str) -> str:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return tables.number(value, 2) if math.isfinite(value) else "-"
     return str(value)

@@ -7,8 +7,11 @@ from typing import Any
 
 from simlab.studies.extent import Size, extent_of
 from simlab.studies.footprint import Footprint, need
-from simlab.studies.money import payable, per_system_of, prices_of
+from simlab.studies.money import on_a_clock, payable, per_system_of, prices_of
 from simlab.types import JUDGE
+
+_LOG_BYTES = 160
+"""What is kept of each answer on a clock, that it was asked for and that it came."""
 
 PARTIAL = 6_000_000
 """Bytes of a system's evidence at all hyperparameters of partial pooling, with few calibration outputs."""
@@ -31,6 +34,7 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
     campaigns = [
         need(44, studies, size.systems, human),
         need(60, size.systems, human),
+        need(_LOG_BYTES if on_a_clock(config) else 0, studies, size.systems, human),
         need(16 if own else 0, size.systems, size.systems, human),
         need(40, size.systems, metric),
         need(40, size.systems, calibration),

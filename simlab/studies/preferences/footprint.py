@@ -8,6 +8,7 @@ from typing import Any
 from simlab.parts import name_of
 from simlab.studies.extent import Size, extent_of
 from simlab.studies.footprint import Footprint, Need, need
+from simlab.studies.money import on_a_clock
 from simlab.studies.preferences.outcomes import n_rounds
 
 _LOOK_BYTES = {"bayes": 600, "equivalence": 2800}
@@ -18,6 +19,10 @@ _USUAL_LOOK_BYTES = 350
 
 _STEP_BYTES, _USUAL_STEP_BYTES = {"betting": 240}, 60
 """What is kept of each output that is asked about, and what a rule that goes through them takes beside it."""
+
+
+_LOG_BYTES = 160
+"""What is kept of each answer on a clock, that it was asked for and that it came."""
 
 
 def footprint(config: Mapping[str, Any]) -> Footprint:
@@ -40,6 +45,7 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
         need(60, studies, pairs, asked),
         need(_step_bytes(config), studies, pairs, asked),
         need(_look_bytes(config), studies, pairs, looks),
+        need(_LOG_BYTES if on_a_clock(config) else 0, studies, pairs, asked),
     ]
     return Footprint(world, [need(14, size.table), need(400, pairs)], campaigns)
 

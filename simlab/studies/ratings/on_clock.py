@@ -193,7 +193,7 @@ def _answers(
 
 
 def _newcomers(seed: int, world: World, place: Place, turn: int) -> World:
-    """Draw the people who come after others in the same seats: the same in all studies of a pool (the last are kept)."""
+    """Draw the people who come after others in the same seats: the same in all studies of a pool; the last are kept."""
     key = (id(world), seed, place[:3], turn)
     # An id is that of another world once the first is gone, so the world is held with it.
     if key not in _drawn or _drawn[key][0] is not world:

@@ -60,7 +60,8 @@ def errors_on_a_clock(worlds: int) -> Iterator[Row]:
     for name, words in PAIRS.items():
         arrays = carried((*COMPARED, *PAIR, *words), worlds)
         yield _share(f"error on a clock, {name}", arrays["significant"][:, 0], ended(arrays))
-    peeking = carried((*COMPARED, *PAIR, "decision=human_only", "budget.batch_size=5"), worlds)
+    often = ("systems.n_systems=2", "budget.deadline=26h", "decision=human_only", "budget.batch_size=4")
+    peeking = carried((*COMPARED, *often), worlds)
     yield _share("error on a clock, human_only", peeking["significant"][:, 0], ended(peeking), "control above")
     for name, words in {"significance": ("decision=significance",), **WIDTHS}.items():
         arrays = carried((*JUDGED, *words), worlds)
@@ -68,9 +69,9 @@ def errors_on_a_clock(worlds: int) -> Iterator[Row]:
 
 
 def families_on_a_clock(worlds: int) -> Iterator[Row]:
-    """Count campaigns with any wrong claim among six pairs of four equal systems."""
+    """Count campaigns with any wrong claim among the three pairs of three equal systems."""
     for name, words in FAMILIES.items():
-        arrays = carried((*COMPARED, "systems.n_systems=4", "budget.deadline=26h", *words), worlds)
+        arrays = carried((*COMPARED, "systems.n_systems=3", "budget.deadline=4h", *words), worlds)
         yield _share(f"any error on a clock, {name}", arrays["significant"].any(1), ended(arrays))
 
 

@@ -19,8 +19,10 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[2] / "docs" / "promises.md"
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
+import clock_promises as clock  # noqa: E402
 import judge_promises as judge  # noqa: E402
 import mean_promises as mean  # noqa: E402
+import platform_promises as platform  # noqa: E402
 import precision_promises as precision  # noqa: E402
 import preference_promises as preference  # noqa: E402
 import rater_promises as rater  # noqa: E402
@@ -60,6 +62,12 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(of_table.many_to_one, 1000),
         Part(of_table.within_a_margin, 1000),
         Part(of_table.segment_t_tests, 1000),
+    ),
+    "Ratings on a clock: who rates what": (Part(platform.platforms, 1000),),
+    "Preferences and judgements on a clock": (
+        Part(clock.errors_on_a_clock, 1000),
+        Part(clock.families_on_a_clock, 1000),
+        Part(clock.coverage_on_a_clock, 1000),
     ),
     "Judgements: intervals and differences at few judgements": (
         Part(partial(mean.independent_shares)),

@@ -7,12 +7,12 @@ import pytest
 
 
 def test_rules_keep_their_error_where_campaigns_end_before_their_time() -> None:
-    for row in promises.errors_on_a_clock(150):
+    for row in promises.errors_on_a_clock(60):
         assert row.holds(5 if not row.control else 1), row
 
 
 def test_intervals_hold_what_they_say_where_campaigns_end_before_their_time() -> None:
-    for row in promises.coverage_on_a_clock(60):
+    for row in promises.coverage_on_a_clock(30):
         assert row.holds(5), row
 
 
