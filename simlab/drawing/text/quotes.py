@@ -11,6 +11,9 @@ from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, MONEY, NOBODY
 if TYPE_CHECKING:
     from simlab.engine.quoting import Quote, Span
 
+FEW = 20
+"""Of fewer campaigns a quote holds the least and the most, as `simlab.engine.quoting` has it."""
+
 ENDINGS: Mapping[int, str] = {
     ALL_CAME: "end with all ratings there",
     DECIDED: "end by their decision rule",
@@ -23,10 +26,13 @@ ENDINGS: Mapping[int, str] = {
 def rows(quotes: Sequence[Quote]) -> list[list[str]]:
     """Write a row for each quote of a forecast, and what the numbers are in the last."""
     lines = [["quote" if k == 0 else "", said(quote)] for k, quote in enumerate(quotes)]
-    if quotes:
-        counts = sorted({quote.campaigns for quote in quotes})
+    counts = sorted({quote.campaigns for quote in quotes if quote.campaigns})
+    if counts:
         n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        lines.append(["", f"(the middle of {n} campaigns, other people in each; 5 % stay below the range, 5 % above)"])
+        ends = (
+            "5 % stay below the range, 5 % above" if counts[0] >= FEW else "the range is the least and the most of them"
+        )
+        lines.append(["", f"(the middle of {n} campaigns, other people in each; {ends})"])
     return lines
 
 
@@ -38,12 +44,14 @@ def said(quote: Quote) -> str:
     """
     where = ", ".join(f"{name}={word(value)}" for name, value in quote.at.items())
     if not quote.campaigns:
-        return f"{where + ': ' if where else ''}none of {quote.failed} campaigns could be carried out"
+        tried = f"none of {quote.failed} campaigns could be carried out: " if quote.failed else "none: "
+        return f"{where + ': ' if where else ''}{tried}{quote.why}"
     parts = [amount(quote.money, quote.currency or "in money")]
     parts += [amount(quote.hours, "h of work")] if quote.hours else []
     parts += [amount(quote.days, "days")] if quote.days else []
     text = "; ".join([", ".join(parts), *_ended(quote.ended)])
-    failed = f"; {quote.failed} more campaigns failed" if quote.failed else ""
+    why = f" ({quote.why})" if quote.why else ""
+    failed = f"; {quote.failed} more campaigns failed{why}" if quote.failed else ""
     return f"{where + ': ' if where else ''}{text}{failed}"
 
 
