@@ -28,6 +28,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     """Carry out one small campaign, so that the parts say what they cannot work with; return the world's shape."""
     law = judgements_of(world)
     _refuse_made_up(config, world, law)
+    _refuse_unpaid(config, world)
     needs = plan(prepare(config), world)
     if "_target_" in config["decision"]:
         check_stopping(config, law)
@@ -47,31 +48,31 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         "calibration_ratings": min(needs.calibration, ENOUGH),
         **dict.fromkeys(LIMITS),
     }
-    _check_paid(config, world, small)
+    _try({**config, "budget": {**config["budget"], **small}}, world)
     frame, n_items = world.frame, law.contest.n_items
     return Shape(frame.n_systems, n_items, n_items, len(law.judges.leniency), frame.system_names)
 
 
-def _check_paid(config: Mapping[str, Any], world: World, small: Mapping[str, Any]) -> None:
-    """Try a small campaign; where it fails for want of money, say the least that would do."""
-    prepared = prepare(config)
-    needs = plan(prepared, world)
-
-    def fails(human: int) -> InputError | None:
-        try:
-            _try({**config, "budget": {**config["budget"], **small, "human_ratings": human}}, world)
-        except InputError as error:
-            return error
-        return None
-
-    failed = fails(small["human_ratings"])
-    if failed is None:
+def _refuse_unpaid(config: Mapping[str, Any], world: World) -> None:
+    """Raise InputError for money that pays fewer judgements than the parts can work with; say the least that would."""
+    prepared, money = prepare(config), binding(config["budget"], world.frame.n_systems)
+    if money is None:
         return
-    more = range(needs.human + 1, ENOUGH) if binding(config["budget"], world.frame.n_systems) else ()
-    enough = next((human for human in more if fails(human) is None), None)
-    if enough is not None:
-        refuse(prepared, beside(needs, world.frame.n_systems), enough)
-    raise failed
+    free = {**config, "budget": {**config["budget"], **dict.fromkeys(LIMITS)}}
+    others = beside(plan(prepare(free), world), world.frame.n_systems)
+    if others.price(prepared, ENOUGH) <= money.amount:
+        return
+
+    def work(human: int) -> bool:
+        try:
+            _try({**free, "budget": {**free["budget"], "human_ratings": human}}, world)
+        except InputError:
+            return False
+        return True
+
+    least = next((human for human in range(1, ENOUGH) if work(human)), 1)
+    if others.price(prepared, least) > money.amount * (1 + 1e-12):
+        refuse(prepared, others, least)
 
 
 def _refuse_made_up(config: Mapping[str, Any], world: World, law: Judgements) -> None:
