@@ -32,6 +32,7 @@ def accounted(seed: int = 1, worlds: int = 4, studies: int = 12, spread: float =
         "cost": PRICE * (used + lost),
         "work_hours": seconds * (used + lost) / 3600,
         "campaign_days": 1.0 + seconds * (used + lost) / 3600 / 4,
+        "documents_rated": used // 10,
         "load_entropy_reached": rng.uniform(0.8, 1, n),
     }
 

@@ -52,9 +52,11 @@ def quote(
         found = quotes(study_block(), placed(declared, prepare(declared).cells)) if isinstance(declared, Sweep) else ()
         if not found:
             raise InputError(
-                "there is nothing to quote: the study has no clock, no budget and no name for its money, or takes too "
-                "long to try; set budget.currency, budget.total or design.collection"
+                "there is nothing to quote: the study has no clock, no budget and no name for its money; set "
+                "budget.currency, budget.total or design.collection"
             )
+        if not any(quote.campaigns for quote in found):
+            raise InputError(f"there is no quote, since no campaign could be carried out: {found[0].why}")
     axes = list(found[0].at)
     answer = listed("cell", [_row(one) for one in found], axes)
     for field, unit in UNITS.items():

@@ -11,8 +11,8 @@ from simlab.commands.export import carried_out, named
 from simlab.commands.notes import note
 from simlab.commands.plot import Drawn
 from simlab.drawing.figures import files, timeline
+from simlab.drawing.text.tables import word
 from simlab.files import check_writable
-from simlab.messages import shown
 from simlab.store.folder import last_store
 from simlab.types import InputError, Place
 
@@ -59,4 +59,4 @@ def drawn(
 
 def _title(cell: Mapping[str, Any], place: Place) -> str:
     """Name a campaign by its cell and place."""
-    return ", ".join([*(f"{name}={shown(value)}" for name, value in cell.items()), named(place)])
+    return ", ".join([*(f"{name}={word(value)}" for name, value in cell.items()), named(place)])

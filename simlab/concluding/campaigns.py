@@ -13,7 +13,7 @@ from simlab.messages import shown
 from simlab.types import Array, Asked, Bools, Collected, Frame, InputError, Ints, Streams
 
 UNTOLD = ("said", "log", "person")
-"""What was noted while collecting and follows from the answers (one asks the rule again), or tells nothing."""
+"""What was noted while collecting and follows from the answers (who concludes asks the rule anew), or tells nothing."""
 TYPES = ("unit", "item", "rater", "value", "errors", "order", "at")
 _LARGEST_SEED = 2**64
 

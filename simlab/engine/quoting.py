@@ -26,8 +26,10 @@ from simlab.types import OK, Array, Floats, Place
 
 PATIENCE_SECONDS = 3.0
 """The campaigns of all quotes together take about so long, once a process is at its pace."""
-LONGEST_SECONDS = 8.0
-"""Then a first campaign that has not come to its end is cut off, and nothing is quoted."""
+FIRST_SECONDS = 60.0
+"""Then a first campaign, which imports and compiles, is cut off, and nothing is quoted."""
+LONGEST_SECONDS = 15.0
+"""So long those that follow may take, a machine that is busy included."""
 SIZES = (5, 10, 20, 50, 100, 200)
 """Of a cell so many campaigns are carried out: one of few numbers, by what one takes the processor, so that a quote
 hardly depends on what else a machine does."""
@@ -35,12 +37,14 @@ MOST_CELLS = 4
 """Of a sweep so many cells are quoted: the first, the last, and some between them."""
 LEVELS = (5.0, 50.0, 95.0)
 """Which shares of the campaigns, in percent, stay below the ends and the middle of a quote."""
+FEW = 20
+"""Of fewer campaigns the ends are the least and the most: nobody knows what 5 % stay below."""
 TAKEN = ("cost", "work_hours", "campaign_days")
 PACE = "pace"
 
 
 class Span(NamedTuple):
-    """Hold what 5, 50 and 95 % of the campaigns stay below."""
+    """Hold what 5, 50 and 95 % of the campaigns stay below; of few campaigns the least and the most they took."""
 
     low: float
     middle: float
@@ -53,7 +57,7 @@ class Quote:
 
     `at` are the values of the cell on the axes; `hours` and `days` are None without a clock. `ended[code]` is the share
     of campaigns by what ended them (`simlab.types.collection`), empty where a study does not tell. `currency` is the
-    name of the money, if it has one.
+    name of the money, if it has one. `why` says why nothing is quoted, or why some campaigns failed.
     """
 
     at: Mapping[str, Any]
@@ -64,6 +68,14 @@ class Quote:
     days: Span | None
     ended: Mapping[int, float]
     currency: str | None
+    why: str = ""
+
+
+class Taken(NamedTuple):
+    """Hold what campaigns took, array by array, and why the first of those failed that did."""
+
+    arrays: Mapping[str, Array]
+    why: str = ""
 
 
 def quotable(config: Mapping[str, Any]) -> bool:
@@ -90,8 +102,7 @@ def quotes(block: BlockFunction, cells: Sequence[tuple[Mapping[str, Any], Mappin
     found = []
     try:
         for at, config in wanted:
-            taken = _carried_out(executor, block, config, PATIENCE_SECONDS / len(wanted))
-            found += [quote(at, config, taken)] if taken else []
+            found.append(quote(at, config, _carried_out(executor, block, config, PATIENCE_SECONDS / len(wanted))))
     finally:
         with suppress(Exception):
             executor.shutdown(wait=True, kill_workers=True)
@@ -110,11 +121,12 @@ def spread(cells: Sequence[Any], most: int) -> list[Any]:
     return [cells[k] for k in chosen]
 
 
-def quote(at: Mapping[str, Any], config: Mapping[str, Any], taken: Mapping[str, Array]) -> Quote:
+def quote(at: Mapping[str, Any], config: Mapping[str, Any], taken: Taken) -> Quote:
     """Sum up what campaigns took, those that failed left out."""
-    ok = taken["status"] == OK
-    ended = taken["ended_by"][ok] if "ended_by" in taken else np.empty(0, int)
-    spans = {name: _span(taken[name][ok]) if name in taken else None for name in TAKEN}
+    arrays = taken.arrays
+    ok = arrays["status"] == OK if "status" in arrays else np.empty(0, bool)
+    ended = arrays["ended_by"][ok] if "ended_by" in arrays else np.empty(0, int)
+    spans = {name: _span(arrays[name][ok]) if name in arrays else None for name in TAKEN}
     return Quote(
         at=at,
         campaigns=int(ok.sum()),
@@ -124,28 +136,37 @@ def quote(at: Mapping[str, Any], config: Mapping[str, Any], taken: Mapping[str, 
         days=spans["campaign_days"],
         ended={int(code): float(np.mean(ended == code)) for code in np.unique(ended)},
         currency=config.get("budget", {}).get("currency"),
+        why=taken.why,
     )
 
 
 def _span(values: Floats) -> Span | None:
-    return Span(*np.percentile(values, LEVELS).tolist()) if values.size and np.isfinite(values).all() else None
+    levels = LEVELS if values.size >= FEW else (0.0, 50.0, 100.0)
+    return Span(*np.percentile(values, levels).tolist()) if values.size and np.isfinite(values).all() else None
 
 
-def _carried_out(
-    executor: Any, block: BlockFunction, config: Mapping[str, Any], patience: float
-) -> dict[str, Array] | None:
-    """Carry out as many campaigns as patience allows; None where not even the first came to its end in time."""
-    parts = []
-    with suppress(Exception):
-        # The first campaign imports and compiles; how long one takes is seen of those that follow.
-        parts.append(executor.submit(campaigns, block, config, 0, 1).result(timeout=LONGEST_SECONDS))
-        parts.append(executor.submit(campaigns, block, config, 1, SIZES[0]).result(timeout=LONGEST_SECONDS))
-        most = affordable(float(parts[-1][PACE].mean()), patience)
+def _carried_out(executor: Any, block: BlockFunction, config: Mapping[str, Any], patience: float) -> Taken:
+    """Carry out as many campaigns as patience allows; say why, where not even the first came to its end in time."""
+    parts: list[Taken] = []
+
+    def carry_out(first: int, stop: int, longest: float) -> None:
+        parts.append(executor.submit(campaigns, block, config, first, stop).result(timeout=longest))
+
+    why = ""
+    try:
+        # How long a campaign takes is seen of those after the first.
+        carry_out(0, 1, FIRST_SECONDS)
+        carry_out(1, SIZES[0], LONGEST_SECONDS)
+        most = affordable(float(parts[-1].arrays[PACE].mean()), patience)
         if most > SIZES[0]:
-            more = executor.submit(campaigns, block, config, SIZES[0], most)
-            parts.append(more.result(timeout=LONGEST_SECONDS))
-    held = [name for name in (parts[0] if parts else ()) if all(name in part for part in parts)]
-    return {name: np.concatenate([part[name] for part in parts]) for name in held} or None
+            carry_out(SIZES[0], most, LONGEST_SECONDS)
+    except TimeoutError:
+        why = f"no campaign came to its end within {FIRST_SECONDS:g} s" if not parts else ""
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+    held = [name for name in (parts[0].arrays if parts else ()) if all(name in part.arrays for part in parts)]
+    arrays = {name: np.concatenate([part.arrays[name] for part in parts]) for name in held}
+    return Taken(arrays, next((part.why for part in parts if part.why), why))
 
 
 def affordable(seconds: float, patience: float) -> int:
@@ -157,7 +178,7 @@ def affordable(seconds: float, patience: float) -> int:
     return max(size for size in SIZES if size == SIZES[0] or (size - SIZES[0]) * seconds <= patience)
 
 
-def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop: int) -> dict[str, Array]:
+def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop: int) -> Taken:
     """Carry out a campaign in each of the worlds from the first on; return what they took, and what ended them.
 
     `PACE` has the seconds of the processor that a campaign took.
@@ -166,4 +187,5 @@ def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop:
     with one_thread(), np.errstate(all="ignore"):
         done = block(config, [Place(world, 0, 0, 0) for world in range(first, stop)])
     pace = np.full(stop - first, (time.process_time() - began) / (stop - first))
-    return {name: done.arrays[name] for name in ("status", "ended_by", *TAKEN) if name in done.arrays} | {PACE: pace}
+    held = {name: done.arrays[name] for name in ("status", "ended_by", *TAKEN) if name in done.arrays}
+    return Taken(held | {PACE: pace}, next((reason for _, reason in done.failures), ""))

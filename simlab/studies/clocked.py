@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,16 +20,12 @@ import numpy as np
 from simlab.formulas import normalized_entropy
 from simlab.parts import bind, is_own, name_of
 from simlab.rng import stream
-from simlab.studies.clock_checks import FLAT, Planned, named, refuse_misfit
+from simlab.studies.clock_checks import Planned, named, refuse_misfit
+from simlab.studies.clock_ends import SECONDS, calibrates, ending, paid_for, turns
 from simlab.studies.money import NAN, Prices, bill, deadline_hours, limit, on_a_clock, prices_of, settled, start_of
 from simlab.types import (
-    ALL_CAME,
-    DEADLINE,
     DROPPED_OUT,
-    EXCLUDED,
     HANDED_IN,
-    MONEY,
-    NOBODY,
     Bools,
     Chances,
     Floats,
@@ -44,8 +39,6 @@ from simlab.types import (
     Tasks,
     Work,
 )
-
-SECONDS = 3600.0
 
 
 class Clock(NamedTuple):
@@ -163,45 +156,9 @@ def carry_out(
         log = clock.carry(chances, work)
     refuse_misfit(clock.name, log, planned, clock.deadline)
     money = limit(clock.budget, n_systems)
-    log, ran_out = _paid_for(clock.prices, log, None if money is None else money - beside, calibration)
+    log, ran_out = paid_for(clock.prices, log, None if money is None else money - beside, calibration)
     carried = _carried(clock, log, planned, ran_out, calibration)
     return carried._replace(paid=carried.paid + beside)
-
-
-def _paid_for(prices: Prices, log: Log, money: float | None, calibration: int) -> tuple[Log, float | None]:
-    """Cut a log at the first payment that the money does not cover; say when that was (None: it covers all)."""
-    if money is None:
-        return log, None
-    arrived = np.isfinite(log.arrived)
-    answer = np.where(_calibrates(log, calibration), prices.calibration, prices.answer)
-    entry = np.where(log.fate == DROPPED_OUT, 0.0, answer + prices.hour * log.seconds / SECONDS)
-    hour = np.concatenate([log.arrived[arrived], log.ended])
-    amount = np.concatenate([np.full(int(arrived.sum()), prices.rater), entry]) * (1 + prices.fee)
-    order = np.argsort(hour, kind="stable")
-    spent = np.cumsum(amount[order])
-    over = np.flatnonzero(spent > money * (1 + 1e-12))
-    if not len(over):
-        return log, None
-    first = order[over[0]]
-    paid, n_people = order[: over[0]], int(arrived.sum())
-    taken_on = np.flatnonzero(arrived)[paid[paid < n_people]]
-    kept = np.sort(paid[paid >= n_people]) - n_people
-    return _until(log, kept, taken_on, float(hour[first])), float(hour[first])
-
-
-def _calibrates(log: Log, calibration: int) -> Bools:
-    return (log.task >= 0) & (log.task < calibration)
-
-
-def _until(log: Log, kept: Ints, taken_on: Ints, end: float) -> Log:
-    """Keep some entries of a log, and people who were taken on; who was excluded only later has not been excluded."""
-    fate = np.where((log.fate == EXCLUDED) & (log.left[log.person] > end), HANDED_IN, log.fate)
-    gone = log.left <= end
-    flat = {name: getattr(log, name)[kept] for name in FLAT if name != "fate"}
-    left, why = np.where(gone, log.left, NAN), np.where(gone, log.why, 0)
-    arrived = np.full(len(log.arrived), NAN)
-    arrived[taken_on] = log.arrived[taken_on]
-    return replace(log, **flat, fate=fate[kept], left=left, why=why, arrived=arrived)
 
 
 def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None, calibration: int) -> Carried:
@@ -210,10 +167,10 @@ def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None, ca
     state = np.zeros(planned.n_answers, np.int8)
     state[planned.number(log, answers & ~came)] = 1
     state[planned.number(log, came)] = 2
-    ended_by, end = _ending(clock, log, ran_out, all_came=bool((state == 2).all()))
+    ended_by, end = ending(clock.deadline, log, ran_out, all_came=bool((state == 2).all()))
     on_board = log.arrived <= end
     handed = log.fate != DROPPED_OUT
-    for_calibration = int((handed & _calibrates(log, calibration)).sum())
+    for_calibration = int((handed & calibrates(log, calibration)).sum())
     paid = bill(
         clock.prices,
         answers=int(handed.sum()) - for_calibration,
@@ -228,7 +185,7 @@ def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None, ca
         at=log.ended[came],
         lapsed=log.lapsed[came],
         seat=log.seat,
-        turn=_turns(log.seat),
+        turn=turns(log.seat),
         log=log,
         ended_by=ended_by,
         end=end,
@@ -239,30 +196,10 @@ def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None, ca
     )
 
 
-def _ending(clock: Clock, log: Log, ran_out: float | None, *, all_came: bool) -> tuple[int, float]:
-    """Say what ended a campaign, and at which hour."""
-    last = float(log.ended[-1]) if len(log.ended) else 0.0
-    if all_came:
-        return ALL_CAME, last
-    if ran_out is not None:
-        return MONEY, ran_out
-    if log.stopped and clock.deadline is not None:
-        return DEADLINE, clock.deadline
-    return NOBODY, max(last, float(np.nanmax(log.left, initial=0.0, where=~np.isnan(log.left))))
-
-
 def load_entropy(carried: Carried, person: Ints) -> float:
     """Say how evenly the answers that count were spread over all people who were there; NaN where there are none."""
     load = np.bincount(person, minlength=len(carried.seat))
     return normalized_entropy(load) + 0.0 if len(person) else NAN
-
-
-def _turns(seat: Ints) -> Ints:
-    """Count for each person who sat in their seat before them."""
-    order = np.argsort(seat, kind="stable")
-    turn = np.empty(len(seat), np.int64)
-    turn[order] = np.arange(len(seat)) - np.searchsorted(seat[order], seat[order])
-    return turn
 
 
 def lapses(clock: Clock, place: Place, person: Ints, lapsed: Bools) -> Ints:

@@ -65,6 +65,8 @@ def test_a_forecast_says_how_long_and_how_large() -> None:
         memory_of="scores",
         purchases=(),
         quotes=(),
+        covered=(),
+        currency=None,
     )
     lines = forecast.foreseen(ahead, Path("out")).splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["cells", "campaigns", "time", "memory", "size", "store"]

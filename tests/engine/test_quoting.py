@@ -78,12 +78,27 @@ def test_campaigns_that_fail_are_said_and_left_out() -> None:
     assert f"7.0 EUR; {quote.failed} more campaigns failed" in pages.said(quote)
 
 
-@pytest.mark.parametrize("block", [slow, broken])
-def test_what_takes_too_long_or_fails_is_not_quoted(block: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quoting, "LONGEST_SECONDS", 0.5)
+@pytest.mark.parametrize(
+    ("block", "why"),
+    [(slow, "no campaign came to its end within 0.5 s"), (broken, "RuntimeError: a part of this study")],
+)
+def test_what_takes_too_long_or_fails_is_not_quoted_and_says_why(
+    block: Any, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quoting, "FIRST_SECONDS", 0.5 if block is slow else 30.0)
     began = time.monotonic()
-    assert quotes(block, [({}, CLOCK)]) == ()
-    assert time.monotonic() - began < 20
+    (quote,) = quotes(block, [({}, CLOCK)])
+    assert quote.campaigns == 0
+    assert why in pages.said(quote)
+    assert len(pages.rows([quote])) == 1
+    assert time.monotonic() - began < 40
+
+
+def test_of_few_campaigns_the_range_is_the_least_and_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quoting, "SIZES", (5,))
+    (quote,) = quotes(without_a_clock, [({}, {"budget": {"total": 10}})])
+    assert (quote.campaigns, quote.money) == (5, (100.0, 102.0, 104.0))
+    assert "the range is the least and the most of them" in pages.rows([quote])[-1][1]
 
 
 def test_studies_without_a_price_that_matters_are_not_quoted() -> None:

@@ -27,6 +27,7 @@ MEANS = {
     accounts.received: "ratings_used",
     accounts.lost: "ratings_lost",
     accounts.left_open: "ratings_open",
+    accounts.documents_finished: "documents_rated",
     accounts.load_evenness: "load_entropy_reached",
 }
 ENDINGS = {accounts.ended_by_money: MONEY, accounts.ended_by_deadline: DEADLINE, accounts.ended_by_nobody: NOBODY}

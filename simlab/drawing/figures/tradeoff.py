@@ -59,6 +59,8 @@ def _name(axes: Axes, names: Sequence[str], x: Floats, y: Floats, colour: str) -
 
 def _hide_repeated(axes: Axes) -> None:
     """Hide a name that is written over the same name of a point of another line: points lie together there."""
+    # Limits are settled when somebody asks for them; before, all names would seem to lie together.
+    axes.get_xlim(), axes.get_ylim()
     shown: list[tuple[str, Any]] = []
     for text in axes.texts:
         place = text.get_window_extent()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from simlab.drawing.text.tables import number
-from simlab.messages import shown
+from simlab.drawing.text.tables import number, word
 from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, MONEY, NOBODY
 
 if TYPE_CHECKING:
     from simlab.engine.quoting import Quote, Span
+
+FEW = 20
+"""Of fewer campaigns a quote holds the least and the most, as `simlab.engine.quoting` has it."""
 
 ENDINGS: Mapping[int, str] = {
     ALL_CAME: "end with all ratings there",
@@ -24,10 +26,13 @@ ENDINGS: Mapping[int, str] = {
 def rows(quotes: Sequence[Quote]) -> list[list[str]]:
     """Write a row for each quote of a forecast, and what the numbers are in the last."""
     lines = [["quote" if k == 0 else "", said(quote)] for k, quote in enumerate(quotes)]
-    if quotes:
-        counts = sorted({quote.campaigns for quote in quotes})
+    counts = sorted({quote.campaigns for quote in quotes if quote.campaigns})
+    if counts:
         n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        lines.append(["", f"(the middle of {n} campaigns, other people in each; 5 % stay below the range, 5 % above)"])
+        ends = (
+            "5 % stay below the range, 5 % above" if counts[0] >= FEW else "the range is the least and the most of them"
+        )
+        lines.append(["", f"(the middle of {n} campaigns, other people in each; {ends})"])
     return lines
 
 
@@ -37,14 +42,16 @@ def said(quote: Quote) -> str:
     A newcomer reads `1,050 EUR (980 to 1,120), 35 h of work (28 to 46), 6.2 days (4.0 to 9.0); .12 of campaigns end at
     the deadline, .88 end with all ratings there`.
     """
-    where = ", ".join(f"{name}={shown(value)}" for name, value in quote.at.items())
+    where = ", ".join(f"{name}={word(value)}" for name, value in quote.at.items())
     if not quote.campaigns:
-        return f"{where + ': ' if where else ''}none of {quote.failed} campaigns could be carried out"
+        tried = f"none of {quote.failed} campaigns could be carried out: " if quote.failed else "none: "
+        return f"{where + ': ' if where else ''}{tried}{quote.why}"
     parts = [amount(quote.money, quote.currency or "in money")]
     parts += [amount(quote.hours, "h of work")] if quote.hours else []
     parts += [amount(quote.days, "days")] if quote.days else []
     text = "; ".join([", ".join(parts), *_ended(quote.ended)])
-    failed = f"; {quote.failed} more campaigns failed" if quote.failed else ""
+    why = f" ({quote.why})" if quote.why else ""
+    failed = f"; {quote.failed} more campaigns failed{why}" if quote.failed else ""
     return f"{where + ': ' if where else ''}{text}{failed}"
 
 

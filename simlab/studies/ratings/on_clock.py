@@ -7,7 +7,6 @@ the clock's chance, so that a deadline does not always cost the same systems.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,13 +18,13 @@ from simlab.studies.clocked import Carried, Clock, carry_out, lapses
 from simlab.studies.money import bill
 from simlab.studies.ratings.assigning import Platform
 from simlab.studies.ratings.cutting import metric_calls
+from simlab.studies.ratings.newcomers import newcomers
 from simlab.studies.ratings.preparing import Prepared
 from simlab.types import (
     DEADLINE,
     MONEY,
     NOBODY,
     RATE,
-    Anew,
     Array,
     Asked,
     Bools,
@@ -185,40 +184,11 @@ def _answers(
     errors = np.full(len(value), UNMARKED) if errors is None else errors
     for k in range(1, int(turn.max(initial=0)) + 1):
         theirs = turn == k
-        law = _newcomers(prepared.seed, world, place, k).answers[RATE]
+        law = newcomers(prepared.seed, world, place, k).answers[RATE]
         noise = law.draw(stream(prepared.seed, *place.of_study, "noise", "newcomers", k), None)
         value[theirs], marked = law.answer(noise, *(column[theirs] for column in asked))
         errors[theirs] = UNMARKED if marked is None else marked
     return value, errors
-
-
-def _newcomers(seed: int, world: World, place: Place, turn: int) -> World:
-    """Draw the people who come after others in the same seats: the same in all studies of a pool; the last are kept."""
-    key = (id(world), seed, place[:3], turn)
-    # An id is that of another world once the first is gone, so the world is held with it.
-    if key not in _drawn or _drawn[key][0] is not world:
-        _drawn[key] = world, _draw_newcomers(seed, world, place, turn)
-        if len(_drawn) > KEPT:
-            _drawn.popitem(last=False)
-    return _drawn[key][1]
-
-
-KEPT = 4
-"""Worlds of newcomers that a process keeps."""
-
-_drawn: OrderedDict[tuple[Any, ...], tuple[World, World]] = OrderedDict()
-
-
-def _draw_newcomers(seed: int, world: World, place: Place, turn: int) -> World:
-    if world.again is None:
-        raise ValueError("newcomers of a world that cannot be drawn anew, which a check refuses")
-    return world.again(
-        Anew(
-            stream(seed, *place.of_pool, "raters", "newcomers", turn),
-            None,
-            stream(seed, *place.of_world, "both", "newcomers", turn),
-        )
-    )
 
 
 def _order(unit: Ints, came: Ints) -> Ints:

@@ -37,8 +37,8 @@ SINGLE = ("rater_flips max_t", "by_rater holm")
 TWICE = ("crossed_flips max_t", "two_way holm")
 PLATFORMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "queues, all comes": ((SIDE,), SINGLE),
-    "queues, deadline": ((SIDE, "budget.deadline=10h"), SINGLE),
-    "one stream, deadline": ((SIDE, "design.assignment=one_stream", "budget.deadline=10h"), SINGLE),
+    "queues, deadline": ((SIDE, "budget.deadline=26h"), SINGLE),
+    "one stream, deadline": ((SIDE, "design.assignment=one_stream", "budget.deadline=26h"), SINGLE),
     "one stream, ungrouped": ((FREE, "design.assignment=one_stream"), SINGLE),
     "dynamic, money for half": ((FREE, "design.assignment=dynamic", "budget.total=500"), SINGLE),
     "overlap .3": ((SIDE, "design.overlap=.3"), TWICE),
