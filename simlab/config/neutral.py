@@ -32,9 +32,23 @@ def with_neutral(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict
         if not isinstance(section, dict) or name in section:
             continue
         # What is a section itself stands for a group of options.
-        if isinstance(value, Mapping) or name in _keys(section, ".".join(sections), plugins):
+        known = (
+            _has_group(filled, key, plugins)
+            if isinstance(value, Mapping)
+            else name in _keys(section, ".".join(sections), plugins)
+        )
+        if known:
             section[name] = deepcopy(value)
     return filled
+
+
+def _has_group(config: Mapping[str, Any], group: str, plugins: Sequence[str]) -> bool:
+    """Tell whether a study may have a group of options: one that only some kinds have goes with others of theirs."""
+    from simlab.studies.kinds import kinds
+
+    owners = [kind for kind in kinds(tuple(plugins)) if group in kind.groups]
+    theirs = {other for kind in owners for other in kind.groups} - {group}
+    return not owners or any(functools.reduce(_inside, other.split("."), config) is not None for other in theirs)
 
 
 def _inside(section: Any, name: str) -> Any:
