@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from simlab.config.groups import folder, plugin_folder
-from simlab.config.sections import keys_of
+from simlab.config.sections import SECTIONS, keys_of
 from simlab.types import InputError
 
 FILE = "neutral.yaml"
@@ -31,23 +31,20 @@ def with_neutral(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict
         section = functools.reduce(_inside, sections, filled)
         if not isinstance(section, dict) or name in section:
             continue
-        # What is a section itself stands for a group of options, which not all kinds of studies have.
-        has = (
-            _has_group(config, key, plugins)
-            if isinstance(value, Mapping)
-            else name in _keys(section, sections, plugins)
-        )
-        if has:
+        # What is a section itself stands for a group of options.
+        own = _is_group_of(config, key, plugins) if isinstance(value, Mapping) else None
+        if own or (own is None and name in _keys(section, ".".join(sections), plugins)):
             section[name] = deepcopy(value)
     return filled
 
 
-def _has_group(config: Mapping[str, Any], group: str, plugins: Sequence[str]) -> bool:
-    from simlab.studies.questions import kind_of, kinds_with
+def _is_group_of(config: Mapping[str, Any], group: str, plugins: Sequence[str]) -> bool:
+    """Tell whether the kind of a study has a group of options; what is no study is refused elsewhere."""
+    from simlab.studies.questions import kind_of
 
     try:
-        return kind_of({**config, "plugins": list(plugins)}) in kinds_with(group, {}, plugins)
-    except InputError:
+        return group in SECTIONS or group in kind_of({**config, "plugins": list(plugins)}).groups
+    except (InputError, LookupError, AttributeError, TypeError):
         return False
 
 
@@ -55,11 +52,10 @@ def _inside(section: Any, name: str) -> Any:
     return section.get(name) if isinstance(section, dict) else None
 
 
-def _keys(section: Mapping[str, Any], sections: Sequence[str], plugins: Sequence[str]) -> Collection[str]:
+def _keys(section: Mapping[str, Any], where: str, plugins: Sequence[str]) -> Collection[str]:
     """Return the keys that a section may have; what is no part of an option at hand is refused elsewhere."""
-    own = {name: value for name, value in section.items() if not isinstance(value, dict)}
     try:
-        return keys_of(own, ".".join(sections), plugins)
+        return keys_of({name: value for name, value in section.items() if not isinstance(value, dict)}, where, plugins)
     except InputError:
         return ()
 

@@ -53,6 +53,9 @@ KEYS: Mapping[str, str] = {
     "systems.n_systems": "systems",
     **dict.fromkeys(("n_human", "n_metric", "n_calibration"), "outputs"),
     **dict.fromkeys(("accuracy", "rho", "eta", "alpha", "level", "power"), "1"),
+    **dict.fromkeys(("design.overlap", "design.assignment.decay"), "1"),
+    "design.assignment.warm_up": "outputs",
+    "design.boost_margin": "points",
     **dict.fromkeys(("design.load_entropy", "metric.correlation", "raters.gamma"), "1"),
 }
 """Units of keys that are axes."""

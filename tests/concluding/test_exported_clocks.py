@@ -29,7 +29,7 @@ COMPARED = ("question=compare", "systems.n_systems=4", "systems.n_items=30", "me
 def test_an_unfinished_campaign_is_concluded_as_in_the_store(
     words: tuple[str, ...], budget: dict[str, Any], tmp_path: Path
 ) -> None:
-    config: Any = copy.deepcopy(dict(compose(words)))
+    config: Any = copy.deepcopy(dict(compose((*words, "design.collection=crowd"))))
     config["design"]["collection"] = TROUBLE | {"arrival_hours": 0.1}
     config["budget"] |= budget
     place = Place(0, study=1)
