@@ -164,7 +164,7 @@ def _refuse_idle_crew(settings: Settings, cells: Sequence[tuple[Kind, Config]]) 
         section = config["design"].get("collection", {})
         if is_own(section) and any(value != section.get("crew_size") for value in setting.values):
             raise InputError(
-                f"design.collection.crew_size={','.join(map(str, setting.values))} says who compares and judges; raters "
+                f"design.collection.crew_size={','.join(map(str, setting.values))} says who compares or judges; raters "
                 "of a study of ratings are those of its pool; set raters.pool_size"
             )
 
