@@ -26,8 +26,9 @@ from simlab.config.sweep import Axis, Config, Sweep, put, shared
 from simlab.config.sweepfile import RUN, Declared
 from simlab.config.until import Until, refuse_untold, words
 from simlab.messages import nearest, or_nearest, shown
+from simlab.parts import is_own
 from simlab.studies.kind import QUESTION
-from simlab.types import InputError
+from simlab.types import RATE, InputError
 
 if TYPE_CHECKING:
     from simlab.studies.kind import Kind
@@ -138,6 +139,7 @@ def _composed(
         chosen = fixed | dict(zip((setting.key for setting in swept), combination, strict=True))
         kind = next((kind for kind in kinds if kind.question == chosen.get(QUESTION)), kinds[0])
         cells[combination] = kind, _plain(recorded.for_systems(chosen, kind), options, plugins, kind)
+    _refuse_idle_crew(settings, list(cells.values()))
     left = _keys_left_out(declared, settings, fixed, options, plugins)
     for setting in settings.values():
         if setting.key not in options and not setting.swept and (setting.typed or setting.key not in left):
@@ -151,6 +153,20 @@ def _composed(
     composed = {combination: config for combination, (_, config) in cells.items()}
     _refuse_other_sizes(list(composed.values()))
     return composed
+
+
+def _refuse_idle_crew(settings: Settings, cells: Sequence[tuple[Kind, Config]]) -> None:
+    """Refuse to set how many people work where all cells ask for ratings: raters are those of their pool."""
+    setting = settings.get("design.collection.crew_size")
+    if setting is None or any(kind.question != RATE for kind, _ in cells):
+        return
+    for _, config in cells:
+        section = config["design"].get("collection", {})
+        if is_own(section) and any(value != section.get("crew_size") for value in setting.values):
+            raise InputError(
+                f"design.collection.crew_size={','.join(map(str, setting.values))} says who compares or judges; raters "
+                "of a study of ratings are those of its pool; set raters.pool_size"
+            )
 
 
 def _plain(choices: Mapping[str, Any], options: Options, plugins: Sequence[str], kind: Kind) -> Config:

@@ -27,8 +27,8 @@ class Rounds:
 
     `cost[pair, look]` answers lead from one look to the next, and `stops(end)` says of each pair whether the decision
     rule ends it at its look. Open pairs are served in the `order[pair]` as long as the budget (a number of answers)
-    pays for whole batches; with the first one that it cannot pay, nothing more is asked for. Batches of no answers, of
-    outputs that nobody can compare, come at once.
+    pays for whole batches; with the first one that it cannot pay it has `ran_out`, and nothing more is asked for.
+    Batches of no answers, of outputs that nobody can compare, come at once.
     """
 
     def __init__(self, cost: Ints, order: Ints, budget: int | None, wait: Wait, stops: Callable[[Ints], Bools]) -> None:
@@ -37,6 +37,7 @@ class Rounds:
         self._left = float("inf") if budget is None else float(budget)
         self._wait, self._out = wait, set[int]()
         self._open = np.ones(n_pairs, bool)
+        self.ran_out = False
         self.end: Ints = np.zeros(n_pairs, np.int64)
 
     def begin(self) -> list[Batch]:
@@ -75,7 +76,7 @@ class Rounds:
         for pair in pairs:
             look = int(self.end[pair]) + 1
             if self._cost[pair][look] > self._left:
-                self._left = -1.0
+                self._left, self.ran_out = -1.0, True
                 # What was asked for comes yet, and then it is over.
                 self._open[:] = False
                 break

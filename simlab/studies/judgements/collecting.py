@@ -161,8 +161,7 @@ def _stopped(prepared: Prepared, world: World, laid: Laid, potential: Potential,
     seen = whole.seen
     came = seen.item < ended.n[seen.unit]
     kept = Seen(seen.unit[came], seen.item[came], seen.rater[came], seen.value[came], seen.errors[came])
-    to_the_end = bool((ended.n >= laid.needs.human).any())
-    paid = _prices(prepared, laid.needs, int(came.sum()), world.frame.n_systems, open_=to_the_end)
+    paid = _prices(prepared, laid.needs, int(came.sum()), world.frame.n_systems, open_=not ended.narrow.all())
     return replace(whole, seen=kept, known=known | {"ended": ended}, paid=paid)
 
 
@@ -203,7 +202,7 @@ def beside(needs: Needs, n_systems: int) -> Beside:
 
 
 def _prices(prepared: Prepared, needs: Needs, human: int, n_systems: int, *, open_: bool = True) -> dict[str, float]:
-    """Pay for so many judgements of all systems; `open_`: some system was judged to the end."""
+    """Pay for so many judgements of all systems; `open_`: there is one that no rule had ended."""
     others, price = beside(needs, n_systems), prepared.prices
     calls = n_systems * needs.metric
     return {

@@ -51,10 +51,8 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
 def _human(budget: Mapping[str, Any]) -> float:
     """Count the judgements of a system at most; what pays all systems pays one of them."""
     each = per_system_of(budget)
-    if each is None:
-        return float(budget["human_ratings"])
     prices = prices_of(budget, JUDGE)
-    return float(payable(prices, each)) if prices.answer else 0.0
+    return float(budget["human_ratings"]) if each is None or not prices.answer else float(payable(prices, each))
 
 
 def _human_key(budget: Mapping[str, Any]) -> str:

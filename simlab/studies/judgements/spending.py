@@ -31,14 +31,16 @@ class Beside(NamedTuple):
 def planned_human(prepared: Prepared, beside: Beside) -> int:
     """Return the judgements of each system that are planned: `human_ratings`, or as many as `per_system` pays.
 
-    On a clock nobody knows beforehand how many hours they take, so `human_ratings` are planned and money ends them.
+    On a clock nobody knows beforehand who comes and how many hours they take: `per_system` asks for as many as prices
+    per answer alone would let it pay, and money ends them. Where only hours are paid, `human_ratings` are planned.
     Raises InputError where that pays none, or would pay any number of them.
     """
-    if prepared.clock is not None:
+    each, timed = per_system_of(prepared.budget), prepared.clock is not None
+    if timed:
         _refuse_metric(prepared, beside)
+    if each is None or (timed and prepared.prices.answer == 0):
         return int(prepared.budget["human_ratings"])
-    each = per_system_of(prepared.budget)
-    return int(prepared.budget["human_ratings"]) if each is None else _paid(prepared, beside, each * beside.systems)
+    return _paid(prepared, beside, each * beside.systems)
 
 
 def _refuse_metric(prepared: Prepared, beside: Beside) -> None:
@@ -90,13 +92,14 @@ def _said(prepared: Prepared, beside: Beside) -> str:
 def account_of(prepared: Prepared, beside: Beside, asked: int, used: int, *, open_: bool) -> dict[str, float]:
     """Account for a campaign that asked for so many judgements of each system and used so many of all.
 
-    `open_` says whether some system was judged to the end of what was asked for: no rule had ended it before.
+    Money ended it where `total` pays fewer than were planned: what `per_system` pays is what is planned. `open_` says
+    whether there is a system that no rule had ended.
     """
     if not prepared.cuts:
         return {}
     planned = planned_human(prepared, beside)
-    money = asked < planned or per_system_of(prepared.budget) is not None
-    ended_by = MONEY if money and open_ else DECIDED if used < asked * beside.systems else ALL_CAME
+    short = used < planned * beside.systems
+    ended_by = ALL_CAME if not short else MONEY if open_ and asked < planned else DECIDED
     in_all = planned * beside.systems + beside.calibration
     return settled(planned=in_all, used=used + beside.calibration, lost=0, ended_by=ended_by)
 

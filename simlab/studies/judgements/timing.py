@@ -152,7 +152,8 @@ def _paid(
     calls = beside.systems * beside.metric
     planned, used = asked + beside.calibration, len(held.seen.value) + beside.calibration
     ended_by = carried.ended_by
-    if narrow.all() or ended_by == ALL_CAME:
+    complete = np.bincount(held.seen.unit, minlength=beside.systems) * beside.systems == asked
+    if (narrow | complete).all() or ended_by == ALL_CAME:
         ended_by = DECIDED if used < planned else ALL_CAME
     price, own = prepared.prices, len(held.seen.value)
     # What is paid beside the answers that count is shared with calibration, by the number of ratings.

@@ -22,6 +22,7 @@ from simlab.studies.preferences.timing import Order, account, timed
 from simlab.types import (
     COMPARE,
     Array,
+    Bools,
     Campaign,
     Collected,
     DesignFailure,
@@ -110,10 +111,10 @@ def collect(
             _timed(prepared, prepared.clock, world, b, of, place)
             for b, of, place in zip(backstage, rules, places, strict=True)
         ]
-    end = _play(prepared, world, places, verdicts, evidence).reshape(len(places), -1)
+    stop, cost, order = _protocol(prepared, places, verdicts, evidence)
+    end = last_looks(stop, cost, most_annotations(prepared, world.frame.n_systems), order)
     said = decided_in_the_end(prepared, evidence, verdicts, end.ravel())
-    stop = np.take_along_axis(verdicts.stop, end.reshape(-1, 1), axis=1).reshape(end.shape)
-    paid = accounts(prepared, world.frame.n_systems, evidence, stop, end)
+    paid = accounts(prepared, stop, cost, order, end)
     return [
         Campaign(_paid(_collected(prepared, world, b, annotations, end[k], said.of(k, len(places)), place), paid[k]), b)
         for k, (b, place) in enumerate(zip(backstage, places, strict=True))
@@ -145,13 +146,14 @@ def _order(prepared: Prepared, world: World, test_set: TestSet, place: Place) ->
     return order_items(rng, test_set.human, shared=prepared.design["shared_order"], document=document)
 
 
-def _play(prepared: Prepared, world: World, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence) -> Ints:
-    """Find the last look of each row under the budget."""
+def _protocol(
+    prepared: Prepared, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence
+) -> tuple[Bools, Ints, Ints]:
+    """Say where a rule ends pairs, what looks take, and which pairs come first; see `last_looks`."""
     n_pairs = len(evidence.human) // len(places)
     order = np.stack([_pair_order(prepared, place, n_pairs) for place in places])
     cost = np.diff(evidence.human.sum(-1), axis=1, prepend=0).reshape(len(places), n_pairs, -1)
-    stop = verdicts.stop.reshape(cost.shape)
-    return last_looks(stop, cost, most_annotations(prepared, world.frame.n_systems), order)
+    return verdicts.stop.reshape(cost.shape), cost, order
 
 
 def _pair_order(prepared: Prepared, place: Place, n_pairs: int) -> Ints:
@@ -188,14 +190,12 @@ def _on_a_clock(
     collected = _collected(prepared, world, as_said, annotations, came.end, said, place)
     seen = collected.seen
     where = seen.unit, seen.order
-    person, can = came.person[where], int((would >= 0).sum())
-    asked = prepared.budget["annotations"]
-    planned = can if asked is None else min(asked, can)
+    person = came.person[where]
     return replace(
         collected,
         seen=replace(seen, at=came.at[where]),
         known={**collected.known, "log": came.carried.log, "person": person},
-        paid=account(came.carried, planned, len(person), said.stop, person),
+        paid=account(came, said.stop, person),
     )
 
 

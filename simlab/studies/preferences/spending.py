@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from simlab.design.protocol import last_looks
 from simlab.studies.money import bill, binding, payable, settled
 from simlab.studies.preferences.preparing import Prepared
-from simlab.types import Bools, Evidence, InputError, Ints
+from simlab.types import Bools, InputError, Ints
 from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
 
@@ -24,27 +25,40 @@ def affordable(prepared: Prepared, n_systems: int) -> float:
     return math.inf if money is None else payable(prepared.prices, money.amount)
 
 
-def accounts(prepared: Prepared, n_systems: int, evidence: Evidence, stop: Bools, end: Ints) -> list[dict[str, float]]:
+def accounts(prepared: Prepared, stop: Bools, cost: Ints, order: Ints, end: Ints) -> list[dict[str, float]]:
     """Account for campaigns whose pairs were collected up to the looks `end[campaign, pair]`; nothing without limits.
 
-    `stop[campaign, pair]` says whether a rule ended a pair there.
+    See `last_looks` for `stop`, `cost` and `order`. Planned is what a protocol asks for without money: all that
+    `annotations` allow in whole batches.
     """
     if not prepared.cuts:
         return [{} for _ in end]
-    total = evidence.human.sum(-1).reshape(*end.shape, -1)
-    used = np.take_along_axis(total, end[:, :, None], axis=2)[:, :, 0].sum(1)
-    asked = prepared.budget["annotations"]
-    planned = np.minimum(total[:, :, -1].sum(1), math.inf if asked is None else asked).astype(int)
-    money_first = affordable(prepared, n_systems) < (math.inf if asked is None else asked)
-    open_ = np.any(~stop & (end < total.shape[2] - 1), axis=1)
+    used, asked = _sum_to(cost, end), prepared.budget["annotations"]
+    without_money = last_looks(stop, cost, asked, order)
+    # Where annotations ran out, rules that ended some pairs had left these batches for the others.
+    ran_out, came = np.any(_open(stop, without_money), axis=1), _sum_to(cost, without_money)
+    planned = np.where(ran_out, came, np.maximum(came, asked_for(cost, asked, order)))
+    money: Bools = np.any(_open(stop, end), axis=1)
     return [
-        settled(planned=int(p), used=int(u), lost=0, ended_by=_ended_by(bool(o) and money_first, short=u < p))
-        for p, u, o in zip(planned, used, open_, strict=True)
+        settled(planned=int(p), used=int(u), lost=0, ended_by=ALL_CAME if u == p else MONEY if m else DECIDED)
+        for p, u, m in zip(planned, used, money, strict=True)
     ]
 
 
-def _ended_by(money: bool, *, short: bool) -> int:
-    return MONEY if money else DECIDED if short else ALL_CAME
+def asked_for(cost: Ints, annotations: int | None, order: Ints) -> Ints:
+    """Count what a protocol asks for that no rule ends, `[campaign]`: whole batches, until annotations run out."""
+    return _sum_to(cost, last_looks(np.zeros(cost.shape, bool), cost, annotations, order))
+
+
+def _sum_to(cost: Ints, end: Ints) -> Ints:
+    """Count the comparisons of all pairs up to their looks, `[campaign]`."""
+    return np.asarray(np.take_along_axis(np.cumsum(cost, axis=2), end[:, :, None], axis=2)[:, :, 0].sum(1))
+
+
+def _open(stop: Bools, end: Ints) -> Bools:
+    """Tell which pairs neither a rule nor the last look had ended, `[campaign, pair]`."""
+    ended = np.take_along_axis(stop, end[:, :, None], axis=2)[:, :, 0]
+    return np.asarray(~ended & (end < stop.shape[2] - 1))
 
 
 def refuse_unpaid(prepared: Prepared, n_systems: int) -> None:

@@ -14,6 +14,7 @@ from simlab.studies.clocked import Carried, Clock, carry_out, load_entropy
 from simlab.studies.hearing import Hearing
 from simlab.studies.money import settled
 from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.preferences.spending import asked_for
 from simlab.types import ALL_CAME, DECIDED, Array, Bools, Floats, Ints, Place
 
 Stops = Callable[[Array, Ints], Bools]
@@ -35,7 +36,8 @@ class Order(NamedTuple):
 class Timed(NamedTuple):
     """Hold a campaign that was carried out: what was said, `[pair, k]`, and the last look of each pair.
 
-    By whom, and at which hour: -1 and NaN where nothing came in time.
+    By whom, and at which hour: -1 and NaN where nothing came in time. `planned` is what the protocol may ask for, and
+    `last` its last look.
     """
 
     said: Array
@@ -43,6 +45,8 @@ class Timed(NamedTuple):
     at: Floats
     end: Ints
     carried: Carried
+    planned: int
+    last: int
 
 
 def timed(prepared: Prepared, clock: Clock, order: Order, stops: Stops, place: Place, n_systems: int) -> Timed:
@@ -69,20 +73,25 @@ def timed(prepared: Prepared, clock: Clock, order: Order, stops: Stops, place: P
     person[where], at[where] = carried.person, carried.at
     end = whole_looks(person >= 0, can, order.looks, rounds.end)
     said = hearing.said(carried.task, carried.person)
-    return Timed(said, person, at, end, carried)
+    planned = carried.planned
+    if not rounds.ran_out:
+        # Rules may leave batches that others could not have been asked for.
+        planned = max(planned, int(asked_for(cost[None], prepared.budget["annotations"], order.pairs[None])[0]))
+    return Timed(said, person, at, end, carried, planned, cost.shape[1] - 1)
 
 
-def account(carried: Carried, planned: int, used: int, stop: Bools, person: Ints) -> dict[str, float]:
+def account(came: Timed, stop: Bools, person: Ints) -> dict[str, float]:
     """Say what was planned, used, lost and left open, and what ended the campaign; see `Collected.paid`.
 
-    What came of a batch that was not completed is lost, for nobody looks at it. A campaign of which every pair was
-    ended by its rule (`stop[pair]`) is decided, as is one in which rules saved something and nothing ran out; `person`
-    gave each answer that was used.
+    What came of a batch that was not completed is lost, for nobody looks at it. A campaign is decided where its rule
+    ended every pair (`stop[pair]`) that lacks something; `person` gave each answer that was used.
     """
-    unread = len(carried.task) - used
-    ended_by = carried.ended_by
-    if stop.all() or ended_by == ALL_CAME:
-        ended_by = DECIDED if used < planned else ALL_CAME
+    carried, planned, used = came.carried, came.planned, len(person)
+    unread, ended_by = len(carried.task) - used, carried.ended_by
+    if (stop | (came.end == came.last)).all() or ended_by == ALL_CAME:
+        ended_by = DECIDED
+    if used == planned:
+        ended_by = ALL_CAME
     ledger = settled(
         planned=planned,
         used=used,
