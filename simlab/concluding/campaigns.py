@@ -48,7 +48,7 @@ def told(collected: Collected, metric: Any) -> dict[str, Any]:
         "asked": None if collected.asked is None else plain(collected.asked.slot),
         "metric": plain(metric),
         "known": plain(known),
-        "paid": plain(dict(collected.paid)),
+        "paid": plain({name: None if np.isnan(paid) else paid for name, paid in collected.paid.items()}),
         "streams": {"seed": collected.streams.seed, "path": list(collected.streams.path)},
         "types": types,
         "answers": len(seen.value),
@@ -92,6 +92,8 @@ def taken(held: Any, where: str) -> Told:
     known, paid = restored(held["known"], f"{where}: known"), restored(held["paid"], f"{where}: paid")
     if not isinstance(known, dict) or not isinstance(paid, dict) or not {"ratings", "cost"} <= paid.keys():
         refuse(where, "does not say what was paid")
+    # Hours and days that nobody knows are written as null: JSON has no word for what is no number.
+    paid = {name: float("nan") if price is None else price for name, price in paid.items()}
     if not all(isinstance(price, int | float | np.generic) for price in paid.values()):
         refuse(where, "says something else than numbers of what was paid")
     return Told(

@@ -107,4 +107,4 @@ def same(first: Any, second: Any) -> bool:
         return len(first) == len(second) and all(map(same, first, second))
     if hasattr(first, "__dataclass_fields__"):
         return all(same(getattr(first, field.name), getattr(second, field.name)) for field in fields(first))
-    return bool(first == second)
+    return bool(first == second) or (isinstance(first, float) and first != first and second != second)

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from simlab.config.groups import folder, plugin_folder
-from simlab.config.sections import keys_of
+from simlab.config.sections import SECTIONS, keys_of
 from simlab.types import InputError
 
 FILE = "neutral.yaml"
@@ -32,9 +32,20 @@ def with_neutral(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict
         if not isinstance(section, dict) or name in section:
             continue
         # What is a section itself stands for a group of options.
-        if isinstance(value, Mapping) or name in _keys(section, ".".join(sections), plugins):
+        own = _is_group_of(config, key, plugins) if isinstance(value, Mapping) else None
+        if own or (own is None and name in _keys(section, ".".join(sections), plugins)):
             section[name] = deepcopy(value)
     return filled
+
+
+def _is_group_of(config: Mapping[str, Any], group: str, plugins: Sequence[str]) -> bool:
+    """Tell whether the kind of a study has a group of options; what is no study is refused elsewhere."""
+    from simlab.studies.questions import kind_of
+
+    try:
+        return group in SECTIONS or group in kind_of({**config, "plugins": list(plugins)}).groups
+    except (InputError, LookupError, AttributeError, TypeError):
+        return False
 
 
 def _inside(section: Any, name: str) -> Any:

@@ -74,11 +74,18 @@ def _asked(collected: Collected) -> Seen:
     if n is None or seen.at is None:
         return seen
     unit, item = (index.ravel() for index in np.indices((collected.frame.n_systems, n)))
-    value, at = np.full((2, len(unit)), np.nan)
-    where = seen.unit * n + seen.item
-    value[where], at[where] = seen.value, seen.at
-    none = np.full(len(unit), -1)
-    return Seen(unit, item, none, value, none, at=at)
+    came = np.zeros(len(unit), bool)
+    came[seen.unit * n + seen.item] = True
+    none, unknown = np.full(len(unit), -1), np.full(np.count_nonzero(~came), np.nan)
+    # What was judged stands first, as a table has its answers before what a metric alone says.
+    return Seen(
+        np.concatenate([seen.unit, unit[~came]]),
+        np.concatenate([seen.item, item[~came]]),
+        none,
+        np.concatenate([seen.value, unknown]),
+        none,
+        at=np.concatenate([seen.at, unknown]),
+    )
 
 
 def _name(number: int, system: str, shared: bool) -> str:

@@ -24,14 +24,20 @@ from simlab.types import RATE, Asked, Collected, Frame, InputError, Ints, Seen
 
 USUAL: Mapping[str, Sequence[str]] = {}
 FORM = "ratings (system, document, segment, rater, score)"
+CLOCK = ("order", "at")
+"""What is known of ratings that came on a clock: in which order, and when."""
 
 
 def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
-    """Lay ratings out: system, document, segment (numbered in its document), rater, score, and errors where marked."""
+    """Lay ratings out: system, document, segment (numbered in its document), rater, score, and errors where marked.
+
+    Of a campaign on a clock `order` counts the ratings of a system as they came, `at` is the hour from the start.
+    """
     frame, seen = collected.frame, collected.seen
     documents, segments = names_of_items(frame)
-    marked, timed = bool((seen.errors >= 0).any()), seen.at is not None
-    columns = ("system", "document", "segment", "rater", "score", *(("errors",) * marked), *(("at",) * timed))
+    marked = bool((seen.errors >= 0).any())
+    clock = [(name, held.tolist()) for name in CLOCK if (held := getattr(seen, name)) is not None]
+    columns = ("system", "document", "segment", "rater", "score", *(("errors",) * marked), *(name for name, _ in clock))
     flat: list[Sequence[Any]] = [
         [frame.system_names[k] for k in seen.unit],
         [documents[k] for k in seen.item],
@@ -40,7 +46,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
         seen.value.tolist(),
     ]
     flat += [seen.errors.tolist()] if marked else []
-    flat += [seen.at.tolist()] if seen.at is not None else []
+    flat += [held for _, held in clock]
     return Sheet("rating", columns, list(zip(*flat, strict=True)), len(seen.value))
 
 
@@ -70,13 +76,19 @@ def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
     frame, came = _with_raters(told.frame, rows), _came(rows)
     seen = _seen(frame, told, rows, came)
     position, n_asked = _positions(frame, told.asked, seen)
-    _refuse_unasked(rows, came, seen, n_asked, frame)
-    at = np.lexsort((position, seen.item, seen.unit)) if seen.at is None else np.argsort(seen.at, kind="stable")
+    timed, n = "at" in told.types, len(came)
+    _refuse_unasked(rows, came, seen, n_asked + _further(config, timed=timed), frame)
+    # On a clock others may rate what was dealt to one, and more may be asked: rows stand as the ratings were dealt.
+    at = np.arange(n) if timed else np.lexsort((position, seen.item, seen.unit))
     ordered = replace(seen, **{name: getattr(seen, name)[at] for name in told.types})
-    n = len(came)
     paid = less_paid(told.paid, told.answers - n, prices_of(config["budget"], RATE))
     held = Collected(frame, told.documents, told.asked, ordered, told.metric, told.known, paid, told.streams)
     return Read(held, told.answers, _deviations(told, frame, position, n))
+
+
+def _further(config: Mapping[str, Any], *, timed: bool) -> int:
+    """Count the ratings of an output that a platform may ask for once the others came."""
+    return int(timed and config["design"].get("boost_margin") is not None)
 
 
 def _came(rows: Rows) -> Ints:
@@ -103,7 +115,7 @@ def _seen(frame: Frame, told: Told, rows: Rows, came: Ints) -> Seen:
         in_type(known(rows, "rater", frame.rater_names, came), told, "rater"),
         in_type(values, told, "value"),
         in_type(errors, told, "errors"),
-        at=in_type([number(rows, "at", k) for k in came], told, "at") if "at" in told.types else None,
+        **{name: in_type([number(rows, name, k) for k in came], told, name) for name in CLOCK if name in told.types},
     )
 
 
@@ -146,8 +158,10 @@ def _deviations(told: Told, frame: Frame, position: Ints, n: int) -> list[str]:
     said = []
     if n < told.answers:
         said.append(f"{told.answers - n:,} of {told.answers:,} planned ratings are missing")
-    if told.asked is not None and (others := int((position == told.asked.slot.shape[2]).sum())):
-        new = frame.n_raters - told.frame.n_raters
+    new = frame.n_raters - told.frame.n_raters
+    # On a clock others of the pool take over what somebody leaves.
+    dealt = "at" not in told.types or new
+    if told.asked is not None and dealt and (others := int((position == told.asked.slot.shape[2]).sum())):
         who = f", of which {several(new, 'rater')} that the plan does not have" if new else ""
         said.append(f"{several(others, 'rating')} by other raters than planned{who}")
     return said
