@@ -7,8 +7,8 @@ from platform_promises import QUICK, platforms
 
 
 def test_hardly_any_claim_is_wrong_under_a_deadline_and_by_rank() -> None:
-    for row in platforms(15, QUICK):
-        assert row.holds(4 if row.control else 5), row
+    for row in platforms(40, QUICK):
+        assert row.holds(1 if row.control else 5), row
 
 
 @pytest.mark.long
