@@ -1,4 +1,4 @@
-"""Accounted campaigns, on a clock or held to their money, are exported as they are, and concluded as the store has it."""
+"""Accounted campaigns, on a clock or held to their money, are exported as they are; the store concludes the same."""
 
 from __future__ import annotations
 
