@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from simlab.config.groups import folder, plugin_folder
-from simlab.config.sections import keys_of
+from simlab.config.sections import SECTIONS, keys_of
 from simlab.types import InputError
 
 FILE = "neutral.yaml"
@@ -32,23 +32,20 @@ def with_neutral(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict
         if not isinstance(section, dict) or name in section:
             continue
         # What is a section itself stands for a group of options.
-        known = (
-            _has_group(filled, key, plugins)
-            if isinstance(value, Mapping)
-            else name in _keys(section, ".".join(sections), plugins)
-        )
-        if known:
+        own = _is_group_of(config, key, plugins) if isinstance(value, Mapping) else None
+        if own or (own is None and name in _keys(section, ".".join(sections), plugins)):
             section[name] = deepcopy(value)
     return filled
 
 
-def _has_group(config: Mapping[str, Any], group: str, plugins: Sequence[str]) -> bool:
-    """Tell whether a study may have a group of options: one that only some kinds have goes with others of theirs."""
-    from simlab.studies.kinds import kinds
+def _is_group_of(config: Mapping[str, Any], group: str, plugins: Sequence[str]) -> bool:
+    """Tell whether the kind of a study has a group of options; what is no study is refused elsewhere."""
+    from simlab.studies.questions import kind_of
 
-    owners = [kind for kind in kinds(tuple(plugins)) if group in kind.groups]
-    theirs = {other for kind in owners for other in kind.groups} - {group}
-    return not owners or any(functools.reduce(_inside, other.split("."), config) is not None for other in theirs)
+    try:
+        return group in SECTIONS or group in kind_of({**config, "plugins": list(plugins)}).groups
+    except (InputError, LookupError, AttributeError, TypeError):
+        return False
 
 
 def _inside(section: Any, name: str) -> Any:

@@ -16,6 +16,8 @@ from simlab.store.measures import SUFFIXES, Variables
 UNITS: Mapping[str, str] = {
     "cost": "currency",
     "human_cost": "currency",
+    "work_hours": "hours",
+    "campaign_days": "days",
     "money": "currency",
     "hours": "hours",
     "days": "days",
@@ -47,25 +49,46 @@ KEYS: Mapping[str, str] = {
     "budget.metric_ratings": "outputs",
     "budget.calibration_ratings": "outputs",
     "budget.cost": "currency",
+    **dict.fromkeys(("budget.total", "budget.per_system", "budget.price_per_rating"), "currency"),
     "systems.n_systems": "systems",
     **dict.fromkeys(("n_human", "n_metric", "n_calibration"), "outputs"),
     **dict.fromkeys(("accuracy", "rho", "eta", "alpha", "level", "power"), "1"),
+    **dict.fromkeys(("design.overlap", "design.assignment.decay"), "1"),
+    "design.assignment.warm_up": "outputs",
+    "design.boost_margin": "points",
     **dict.fromkeys(("design.load_entropy", "metric.correlation", "raters.gamma"), "1"),
 }
 """Units of keys that are axes."""
 
 SCOPES: Mapping[str, str] = {
     **dict.fromkeys(
-        ("cost", "human_cost", "ratings_used", "ratings_possible", "metric_used", "judgements_planned"), "in all"
+        (
+            "cost",
+            "human_cost",
+            "budget_total",
+            "ratings_planned",
+            "ratings_lost",
+            "ratings_open",
+            "ratings_used",
+            "ratings_possible",
+            "metric_used",
+            "judgements_planned",
+        ),
+        "in all",
     ),
     **dict.fromkeys(("item_ratings_used", "item_ratings_possible"), "in all"),
     **dict.fromkeys(("money", "planned", "received", "lost", "open"), "in all"),
-    **dict.fromkeys(("budget_cost", "human_count", "human_ratings", "metric_ratings", "judged"), "per system"),
+    **dict.fromkeys(
+        ("budget_cost", "budget_per_system", "human_count", "human_ratings", "metric_ratings", "judged"), "per system"
+    ),
     **dict.fromkeys(("used", "rounds"), "per pair"),
 }
 """Whether numbers and prices (outcomes, axes) are those of one system, of one pair, or of a whole campaign."""
 
-ANSWERS = frozenset(["ratings_used", "ratings_possible", "human_count", "used", "collected"])
+ANSWERS = frozenset([
+    *("ratings_used", "ratings_possible", "human_count", "used", "collected"),
+    *("ratings_planned", "ratings_lost", "ratings_open"),
+])  # fmt: skip
 QUALITY = frozenset([
     *("estimate", "true_value", "low", "high", "standard_error"),
     *("baseline", "baseline_width", "difference_se", "difference_low", "difference_high"),

@@ -111,7 +111,7 @@ def clock_of(config: Mapping[str, Any], question: str) -> Clock | None:
         replaces=str(section.get("replacement", "none")),
         deadline=deadline_hours(budget),
         weekday=0 if start is None else start.weekday(),
-        of_day=None if start is None else start.hour + start.minute / 60,
+        of_day=None if start is None else start.hour + start.minute / 60 + start.second / 3600,
     )
 
 

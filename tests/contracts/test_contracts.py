@@ -43,6 +43,7 @@ from simlab.types import (
     JudgedWorld,
     KnownRates,
     Outputs,
+    Queue,
     Rated,
     RatedWorld,
     Seen,
@@ -418,6 +419,19 @@ def test_rater_models(section: dict[str, Any]) -> None:
     np.testing.assert_array_equal(first.value, second.value)
     assert np.isfinite(first.value).all()
     assert (first.errors == UNMARKED if "law" in section else first.errors >= 0).all()
+
+
+@pytest.mark.parametrize("section", options("design/assignment"))
+def test_assignment_rules(section: dict[str, Any]) -> None:
+    part = parts.bind(section)
+    for seed in range(20):
+        rng = stream(seed, "queue")
+        system = rng.integers(0, 4, 1 + seed)
+        mean = np.where(rng.random(4) < 0.2, np.nan, rng.normal(size=4))
+        queue = Queue(system, rng.integers(0, 20, 4), mean, bool(seed % 2))
+        first, again = (part(stream(seed), queue) for _ in range(2))
+        assert first == again
+        assert 0 <= first < len(system)
 
 
 @pytest.mark.parametrize("section", options("design/grouping"))

@@ -141,7 +141,7 @@ def in_order(config: Mapping[str, Any], collected: Collected) -> None:
 def test_campaigns_add_up_whatever_goes_wrong(config: dict[str, Any]) -> None:
     kind, prepared, collected = campaign(config)
     if isinstance(collected, DesignFailure):
-        assert "the campaign ended" in str(collected)
+        assert "the campaign ended" in str(collected) or "left the same seat" in str(collected)
         return
     add_up(config, collected)
     in_order(config, collected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,11 @@ from simlab.types import (
     ALL_CAME,
     CONTROL,
     DEADLINE,
+    DESIGN_FAILED,
     DROPPED_OUT,
     HANDED_IN,
     MONEY,
+    NO_TWIN,
     NOBODY,
     Array,
     Campaign,
@@ -286,3 +289,34 @@ def conserved(world: World, held: Collected, drawn: dict[str, Any]) -> None:
 def test_deadlines_that_leave_no_time_are_refused(budget: dict[str, Any], keys: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         check(config(budget=budget, **keys))
+
+
+def test_a_campaign_to_which_nobody_comes_fails_and_says_why() -> None:
+    asked = config(budget={"deadline": "9h"}, arrival_hours=1e5, seconds_per_answer=1.0)
+    carried_out = run_block(asked, places(0, 3))
+    assert (carried_out.arrays["status"] == DESIGN_FAILED).all()
+    assert "the deadline came after 0 of" in carried_out.failures[0][1]
+
+
+def test_newcomers_of_a_recorded_table_are_refused(tmp_path: Path) -> None:
+    table = tmp_path / "ratings.csv"
+    rows = [
+        f"{system},d{document},1,{rater},{(document + len(system) + len(rater)) % 5}"
+        for system in ("a", "bb")
+        for document in range(8)
+        for rater in ("x", "yy")
+    ]
+    table.write_text("\n".join(["system,document,segment,rater,score", *rows]) + "\n")
+    words = ["design.documents=8", "worlds=1", "design.collection=crowd", "systems=recorded", f"systems.path={table}"]
+    with pytest.raises(InputError, match="replacement=newcomers: of this world nobody can be drawn anew"):
+        check(compose(words))
+    held = run_block(compose([*words, "design.collection.replacement=colleagues"]), places(0, 2)).arrays
+    assert (held["ended_by"] >= ALL_CAME).all()
+
+
+def test_other_raters_are_asked_again_only_where_all_came_as_it_was_dealt() -> None:
+    whole = block("raters.noise=potential")
+    short = block("raters.noise=potential", budget={"deadline": "30h"})
+    assert (whole["twin_direction"] != NO_TWIN).all()
+    assert (short["ended_by"] == DEADLINE).all()
+    assert (short["twin_direction"] == NO_TWIN).all()

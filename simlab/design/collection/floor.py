@@ -102,10 +102,13 @@ class Floor:
             yield env.timeout(person.arrives - env.now)
         self._present(person)
         while True:
+            n_open = piles.n_open
             job = piles.take(person.number, person.seat, env.now)
+            if piles.n_open > n_open:
+                self._wake()
             if job is None:
                 begins = moment(shifts, person.effort, ends=False).hour + person.offset
-                if begins > env.now + MOMENT and piles.open:
+                if begins > env.now + MOMENT and piles.n_open:
                     # Who is not at work takes nothing that others might do before.
                     yield env.timeout(begins - env.now)
                 job = piles.take_open(person.number, person.seat, env.now)
@@ -203,7 +206,7 @@ class Floor:
         own.clear()
         person.left, person.why = self.env.now, why
         if self.rules.replacement == COLLEAGUES:
-            self._piles.open += jobs
+            self._piles.put(jobs)
             self._wake()
         elif self.rules.replacement == NEWCOMERS:
             own.extend(jobs)

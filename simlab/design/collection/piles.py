@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,9 @@ class Piles:
 
     def __init__(self, seats: int, durations: Callable[[Tasks], Floats], choose: Next | None) -> None:
         self.own: list[deque[Job]] = [deque() for _ in range(seats)]
-        self.open: list[Job] = []
+        self.n_open = 0
+        self._open: list[Job | None] = []
+        self._looked: dict[int, int] = {}
         self.begins = [0]
         self.missing: list[int] = []
         self._durations, self._choose = durations, choose
@@ -60,7 +62,7 @@ class Piles:
             if seat >= 0:
                 self.own[seat].append(self.whole(task))
             elif self._ready[task] <= hour:
-                self.open.append(self.whole(task))
+                self.put([self.whole(task)])
             else:
                 self._waiting.add(task)
         return [(when, task) for task, when in enumerate(ready, first) if when > hour]
@@ -69,7 +71,7 @@ class Piles:
         """Open a task that had to wait, unless it is dealt to a seat."""
         if task in self._waiting:
             self._waiting.remove(task)
-            self.open.append(self.whole(task))
+            self.put([self.whole(task)])
 
     def whole(self, task: int) -> Job:
         """Return all of a task."""
@@ -91,30 +93,56 @@ class Piles:
         return self._efforts[0]
 
     def take(self, person: int, seat: int, hour: float) -> Job | None:
-        """Give somebody what they do next: of their own pile first, then of what is open to them; None: nothing."""
+        """Give somebody what they do next of their own pile; None: nothing. What is not for them is open to others."""
         own = self.own[seat]
         while own and self._ready[own[0].task] <= hour:
             job = own.popleft()
             if self._apart[job.task] < 0 or person not in self._did.get(self._apart[job.task], ()):
                 return self._given(person, job)
-            self.open.append(job)
+            self.put([job])
         return None
 
     def take_open(self, person: int, seat: int, hour: float) -> Job | None:
         """Give somebody something of what is open to them; None where that is nothing."""
-        if self._choose is None:
-            places = (k for k, job in enumerate(self.open) if self._suits(person, seat, job, hour))
-            place = next(places, None)
-        else:
-            suiting = [k for k, job in enumerate(self.open) if self._suits(person, seat, job, hour)]
-            tasks = np.array([self.open[k].task for k in suiting], np.int64)
-            place = suiting[self._choose(seat, tasks, hour)] if suiting else None
-        return None if place is None else self._given(person, self.open.pop(place))
+        place = self._first(person, seat, hour) if self._choose is None else self._chosen(person, seat, hour)
+        job = None if place is None else self._open[place]
+        if place is None or job is None:
+            return None
+        self._open[place] = None
+        self.n_open -= 1
+        return self._given(person, job)
 
-    def _suits(self, person: int, seat: int, job: Job, hour: float) -> bool:
+    def put(self, jobs: Iterable[Job]) -> None:
+        """Open jobs to whoever may do them."""
+        before = len(self._open)
+        self._open += jobs
+        self.n_open += len(self._open) - before
+
+    def _first(self, person: int, seat: int, hour: float) -> int | None:
+        """Find what was opened first of all that suits somebody; what never will is not looked at again."""
+        looked = self._looked.get(person, 0)
+        for place in range(looked, len(self._open)):
+            job = self._open[place]
+            gone = job is None or not self._may_do(person, seat, job)
+            if job is not None and not gone and self._ready[job.task] <= hour:
+                return place
+            if gone and place == looked:
+                looked = self._looked[person] = place + 1
+        return None
+
+    def _chosen(self, person: int, seat: int, hour: float) -> int | None:
+        suiting = [
+            place
+            for place, job in enumerate(self._open)
+            if job is not None and self._ready[job.task] <= hour and self._may_do(person, seat, job)
+        ]
+        if self._choose is None or not suiting:
+            return None
+        tasks = np.array([job.task for place in suiting if (job := self._open[place]) is not None], np.int64)
+        return suiting[self._choose(seat, tasks, hour)]
+
+    def _may_do(self, person: int, seat: int, job: Job) -> bool:
         may, apart = self._may[job.task], self._apart[job.task]
-        if self._ready[job.task] > hour:
-            return False
         return (may is None or bool(may[seat])) and (apart < 0 or person not in self._did.get(apart, ()))
 
     def _given(self, person: int, job: Job) -> Job:

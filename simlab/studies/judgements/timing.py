@@ -32,7 +32,10 @@ def timed(
     """Reveal of a `whole` campaign what came in time; fail where that is too little to be analysed."""
     n_systems = whole.frame.n_systems
     would = whole.seen.value.reshape(n_systems, -1)
-    carried, heard, asking = _carried(prepared, clock, whole, would, beside, place)
+    try:
+        carried, heard, asking = _carried(prepared, clock, whole, would, beside, place)
+    except DesignFailure as failure:
+        return failure
     own = asking.unit[carried.task] >= 0
     person, at = np.full(would.shape, -1), np.full(would.shape, np.nan)
     where = asking.unit[carried.task[own]], asking.at[carried.task[own]]

@@ -107,7 +107,7 @@ def collect(
         rule = Rule(prepared, evidence, verdicts, *backstage[0], where[0], in_step=_in_step(prepared))
         rules = [rule.of(k, len(places), *b, at) for k, (b, at) in enumerate(zip(backstage, where, strict=True))]
         return [
-            Campaign(_on_a_clock(prepared, prepared.clock, world, b, of, place), b)
+            _timed(prepared, prepared.clock, world, b, of, place)
             for b, of, place in zip(backstage, rules, places, strict=True)
         ]
     end = _play(prepared, world, places, verdicts, evidence).reshape(len(places), -1)
@@ -164,6 +164,15 @@ def _pair_order(prepared: Prepared, place: Place, n_pairs: int) -> Ints:
 
 def _in_step(prepared: Prepared) -> bool:
     return bool(prepared.design.get("wait", "round") == "round")
+
+
+def _timed(
+    prepared: Prepared, clock: Clock, world: World, backstage: Backstage, rule: Rule, place: Place
+) -> Campaign | DesignFailure:
+    try:
+        return Campaign(_on_a_clock(prepared, clock, world, backstage, rule, place), backstage)
+    except DesignFailure as failure:
+        return failure
 
 
 def _on_a_clock(

@@ -55,10 +55,10 @@ class Platform:
         document = frame.document[dealt.item[first]]
         unit = table.groups.unit[dealt.system[first], document]
         several = np.bincount(table.groups.unit.ravel(), minlength=len(table.groups.pile)) > 1
-        # Of each task; lists, to which those that are added are appended.
-        self._unit, self._seat = unit.tolist(), dealt.tasks.seat.tolist()
-        self._rank = rng.permutation(frame.n_documents)[document].tolist()
-        self._system = np.where(several[unit], -1, dealt.system[first]).tolist()
+        # Of each task; those that are added are appended.
+        self._unit, self._seat = unit, dealt.tasks.seat.copy()
+        self._rank = rng.permutation(frame.n_documents)[document]
+        self._system = np.where(several[unit], -1, dealt.system[first])
         self._added: list[int] = []
         self._told: set[int] = set()
         self._scores: dict[int, list[Floats]] = {}
@@ -69,7 +69,7 @@ class Platform:
         """Say which of the open tasks somebody takes: its place in the list."""
         place = 0
         if self._prepared.assign is not None:
-            order = np.argsort([self._rank[task] for task in tasks.tolist()], kind="stable")
+            order = np.argsort(self._rank[tasks], kind="stable")
             place = int(order[self._prepared.assign(self._rng, self._queue(tasks[order]))])
         task = int(tasks[place])
         self._seat[task] = seat
@@ -83,8 +83,7 @@ class Platform:
 
     def _queue(self, tasks: Ints) -> Queue:
         mean = np.divide(self._total, self._rated, out=np.full(len(self._total), np.nan), where=self._rated > 0)
-        system = np.array([self._system[task] for task in tasks.tolist()])
-        return Queue(system, self._taken.copy(), mean, self._frame.lower_is_better)
+        return Queue(self._system[tasks], self._taken.copy(), mean, self._frame.lower_is_better)
 
     def _outputs(self, task: int) -> Ints:
         """List the outputs of a task, system and document."""
@@ -103,7 +102,7 @@ class Platform:
         scores = self._said[system, document, slot]
         self._total[system] += scores
         self._rated[system] += 1
-        others = self._scores.setdefault(self._unit[task], [])
+        others = self._scores.setdefault(int(self._unit[task]), [])
         # Of several raters the first two decide, once.
         others.append(scores)
         apart = len(others) == 2 and self._margin is not None
@@ -112,12 +111,9 @@ class Platform:
     def _once_more(self, tasks: list[int]) -> Tasks:
         """Add a task to be done by somebody else for each of these."""
         base = self._dealt.tasks
-        of = [min(k for k in range(len(base.size)) if self._unit[k] == self._unit[task]) for task in tasks]
-        for task in of:
-            self._unit.append(self._unit[task])
-            self._seat.append(-1)
-            self._rank.append(self._rank[task])
-            self._system.append(self._system[task])
+        of = [int(np.flatnonzero(self._unit == self._unit[task])[0]) for task in tasks]
+        self._unit, self._rank, self._system = (np.append(x, x[of]) for x in (self._unit, self._rank, self._system))
+        self._seat = np.append(self._seat, np.full(len(of), -1))
         self._added += of
         if base.may is None or base.screen is None:
             raise ValueError("tasks of ratings say who may do them, and their screens")
@@ -128,7 +124,7 @@ class Platform:
             size=base.size[of],
             seat=np.full(len(of), -1),
             may=base.may[of],
-            apart=np.array([self._unit[task] for task in of]),
+            apart=self._unit[of],
             screen=np.unique(np.concatenate(screens), return_inverse=True)[1],
         )
 
