@@ -147,3 +147,25 @@ def test_a_folder_of_an_earlier_version_is_exported(
     assert answer(["conclude", "a.csv", "--plan", "a.csv.study.yaml"]) in (0, 3)
     assert "no deviations; first look" in capsys.readouterr().out
     assert answer(["run", "a.csv.study.yaml", "--dry-run"]) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["question=compare", "systems.n_systems=3", "budget.annotations_per_pair=20"],
+        ["question=compare", "systems.n_systems=3", "budget.annotations_per_pair=20", "design.collection=crowd"],
+        ["question=judge", "systems.n_systems=3", "budget.human_ratings=30", "design.collection=crowd"],
+        [*SMALL[:3], "design.documents=20", "design.collection=crowd", "budget.total=150"],
+    ],
+)
+def test_a_run_is_exported_concluded_and_carried_out_again(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answer(["run", *words, "worlds=1", "studies=2", "--out", "s", "--jobs", "1"]) == 0
+    assert answer(["export", "s", "--study", "1", "--out", "a.csv"]) == 0
+    capsys.readouterr()
+    assert answer(["conclude", "a.csv", "--plan", "a.csv.study.yaml", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["plan"]["deviations"] == []
+    assert answer(["replay", "s", "0.0.1", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["same"] is True
+    assert answer(["verify", "s"]) == 0

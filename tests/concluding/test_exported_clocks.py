@@ -27,9 +27,16 @@ RATED = (
 )
 JUDGED = ("question=judge", "systems.n_systems=3", "budget.human_ratings=30", "budget.metric_ratings=60")
 ALONE = (*JUDGED[:3], "metric=none", "analysis.estimator=sample_mean")
-COMPARED = ("question=compare", "systems.n_systems=4", "systems.n_items=30", "metric.n_outputs=60")
-COMPARED = (*COMPARED, "budget.annotations_per_pair=30", "decision=anytime")
-STUDIES = {"rated": RATED, "judged": (*JUDGED, "analysis.estimator=ppi"), "alone": ALONE, "compared": COMPARED}
+COMPARED = (
+    *("question=compare", "systems.n_systems=4", "systems.n_items=30", "metric.n_outputs=60"),
+    *("budget.annotations_per_pair=30", "decision=anytime"),
+)
+STUDIES: dict[str, tuple[str, ...]] = {
+    "rated": RATED,
+    "judged": (*JUDGED, "analysis.estimator=ppi"),
+    "alone": ALONE,
+    "compared": COMPARED,
+}
 TIGHT = {"rated": 110.0, "judged": 70.0, "alone": 70.0, "compared": 70.0}
 """Money that ends each of these before all has come."""
 
