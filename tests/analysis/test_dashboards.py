@@ -15,6 +15,8 @@ from simlab.types import Arrived, Bools, Claims
 
 KNOWN = {5: 0.87, 10: 0.98}
 """Campaigns of so many equal systems with some false line, if one looks after every screen."""
+SEGMENTS = 600
+"""How many segments are behind what is known is not told: 600 come to it (300 to .82 and .98)."""
 
 
 def messy(seed: int, n_systems: int = 4) -> Arrived:
@@ -140,12 +142,12 @@ def error(found: Bools, share: float) -> float:
     return float(np.sqrt(share * (1 - share) / len(found)))
 
 
-@pytest.mark.parametrize("n", [60, pytest.param(600, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [40, pytest.param(600, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n_systems", [5, 10])
 def test_some_line_is_false_in_most_campaigns_of_equal_systems(n_systems: int, n: int) -> None:
-    found = wrong(n, n_systems, 300)
-    # What is known is rounded to .01, and the segments behind it are not told: 300 come closest.
-    assert abs(found.mean() - KNOWN[n_systems]) < 0.015 + 3 * error(found, KNOWN[n_systems])
+    found = wrong(n, n_systems, SEGMENTS)
+    # What is known is rounded to .01.
+    assert abs(found.mean() - KNOWN[n_systems]) < 0.005 + 3 * error(found, KNOWN[n_systems])
 
 
 @pytest.mark.parametrize("n", [300, pytest.param(4000, marks=pytest.mark.long)])
