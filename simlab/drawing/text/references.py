@@ -116,6 +116,9 @@ METHODS = {
         "each pair was compared by a posterior of human preferences; nothing corrects for looking often",
         ("Deriu et al. 2023",),
     ),
+    "dashboard": Method(
+        "neighbours of the ranking were compared by t tests over segments as ratings came, which promises nothing"
+    ),
     "naive": Method("a metric's preferences were taken at their word", ("Deriu et al. 2023",)),
     "equivalence": Method("each pair was called better, worse or equivalent by a stated margin"),
     "davidson": Method(
