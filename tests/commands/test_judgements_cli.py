@@ -114,7 +114,7 @@ MISTAKES = {
     "run metric=correlated": "choose metric=rho_eta",
     "run metric=rho_eta systems.test_set=fixed": "budget.metric_ratings",
     "run metric=rho_eta budget.metric_ratings=null": "systems.test_set=fixed",
-    "run metric=rho_eta budget.cost=3 budget.price_per_metric_rating=1": "leaves nothing for human ratings",
+    "run metric=rho_eta budget.cost=3 budget.price_per_metric_rating=1": "does not pay one judgement of each system",
     "run metric=rho_eta systems=recorded": "choose metric=recorded",
     "run decision=betting_width": "choose analysis.estimator=sample_mean",
     "run decision=betting_width analysis.estimator=sample_mean raters.scale=score": "have none",

@@ -18,7 +18,7 @@ ANSWERS = {
     ],
     "leniency_sd": ["raters.leniency_sd", "0.9 in raters=crowd_pool"],
     "srp": ["measure=srp", "Stable ranking probability", "0 to 1", "Riley et al. 2024, section 5"],
-    "budget.price_per_rating": ["default  1.0", "budget=annotations, default, judgements"],
+    "budget.price_per_rating": ["default  1.0", "budget=annotations, judgements", "budget=default"],
     "worlds": ["5 in conf/study.yaml", "50 in conf/judgements.yaml, conf/preferences.yaml"],
     "raters": ["raters=OPTION", "crowd_pool", "raters.scale", "binary or score or skewed_score"],
     "raters=crowd_pool": ["Thirty workers", "leniency_sd = 0.9"],

@@ -30,6 +30,7 @@ def report(*, failed: bool = False, held: Components = HELD) -> Any:
     grid, many = np.linspace(0, 100, 9), np.tile(np.linspace(1, 0, 9), (20, 1))
     means = np.tile(np.arange(3.0), (20, 1))
     return SimpleNamespace(
+        speed_record=None,
         law=SimpleNamespace(name="gaussian"),
         asked=False,
         ratings=SimpleNamespace(score=np.zeros(640), system_names="abc", rater_names="xyz", n_systems=8),

@@ -118,7 +118,7 @@ def test_pairs_that_go_ahead_are_refused_where_that_says_nothing(
 
 def test_waiting_for_the_last_of_a_round_takes_longer_than_waiting_for_nobody() -> None:
     """Pairs that do not wait get as far on the same answers, in fewer days: the latency of rounds is paid."""
-    slow = IDEAL | {"crew_size": 12, "arrival_hours": 0.0}
+    slow = IDEAL | {"crew_size": 12, "arrival_hours": 0.0, "hours_a_day": 24.0, "shift_spread": 0.0, "screen_sd": 1.0}
     days = {
         wait: run_block(study("decision=human_only", design__collection=slow, design__wait=wait), PLACES)
         for wait in ("round", "pair")
