@@ -14,6 +14,7 @@ from simlab.commands import saving
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note, program
 from simlab.config.recorded import understood, understood_metrics
+from simlab.config.sweep import WHERE
 from simlab.types import OK, UNRUN, InputError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 OUTPUTS = Path("outputs")
 MOST_REASONS = 3
 """Lines that say why campaigns, or blocks, failed."""
+ELSEWHERE = tuple(f"engine.{key}" for key in WHERE)
 MOST_TOLD = 64
 """Cells of which it is said what is understood of their files."""
 
@@ -235,12 +237,14 @@ def default_folder(
 ) -> Path:
     """Name the folder of a sweep; what was changed by overrides goes to another one, in whatever order it was given.
 
-    So does what is run to a precision, whichever: its worlds have other numbers of studies.
+    So does what is run to a precision, whichever: its worlds have other numbers of studies. Where blocks are carried out
+    changes nothing.
 
     >>> default_folder("item_grouping", [], quick=False, plugins=[]).as_posix()
     'outputs/item_grouping'
     """
-    changes = sorted([*overrides, *(["--quick"] if quick else []), *(f"--plugins={plugin}" for plugin in plugins)])
+    typed = [text for text in overrides if text.partition("=")[0] not in ELSEWHERE]
+    changes = sorted([*typed, *(["--quick"] if quick else []), *(f"--plugins={plugin}" for plugin in plugins)])
     stem = (Path(name).stem if name else "run") + ("-precise" if precise else "")
     if name and not changes:
         return OUTPUTS / stem

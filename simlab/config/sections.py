@@ -51,6 +51,9 @@ class Engine(TypedDict):
     outcomes: bool
     block_seconds: Annotated[float, Ge(1), Le(10_000_000)] | None
     worker_memory: Size | None
+    backend: Literal["loky", "dask"]
+    scheduler: str | None
+    scheduler_seconds: Annotated[float, Ge(1), Le(10_000_000)]
 
 
 class Bare(TypedDict):

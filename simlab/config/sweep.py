@@ -20,6 +20,8 @@ Config = dict[str, Any]
 NO_NUMBER = ("worlds", "pools", "document_draws", "studies", "measure", "engine", "plugins")
 """Keys that change no outcome of a replicate: how many there are, how they are judged, how they are computed."""
 
+WHERE = ("backend", "scheduler", "scheduler_seconds")
+"""Keys of the engine that say where blocks are carried out; a cell is the same wherever that is."""
 
 _FILES = ("systems.path", "systems.columns", "metric.path", "metric.column")
 """Keys that say which file a study is read from, and how: what is written down of it is another in each cell."""
@@ -139,6 +141,12 @@ def canonical(config: Mapping[str, Any]) -> str:
     """
     kept = {key: value for key, value in without_neutral(config).items() if key not in NO_NUMBER}
     return json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def anywhere(config: Mapping[str, Any]) -> Config:
+    """Leave out of a cell's config where its blocks are carried out."""
+    engine = {key: value for key, value in config.get("engine", {}).items() if key not in WHERE}
+    return {**config, **({"engine": engine} if "engine" in config else {})}
 
 
 def shared(configs: list[Config], left_out: frozenset[str], where: str = "") -> Config:
