@@ -47,6 +47,7 @@ from simlab.commands.flags import (
     Quick,
     Save,
     Scale,
+    Shard,
     Where,
 )
 from simlab.commands.halting import halted
@@ -128,6 +129,7 @@ def run(
     at_most: AtMost = None,
     allow_version: AllowVersion = False,
     force: Force = False,
+    shard: Shard = None,
 ) -> None:
     """Run one design and print its measures.
 
@@ -159,6 +161,7 @@ def run(
                 keep=_keeping(save),
                 allow_version=allow_version,
                 force=force,
+                shard=shard,
             )
         )
 
@@ -181,6 +184,7 @@ def sweep(
     at_most: AtMost = None,
     allow_version: AllowVersion = False,
     force: Force = False,
+    shard: Shard = None,
 ) -> None:
     """Run a grid of designs, or continue it; print the finding.
 
@@ -216,6 +220,7 @@ def sweep(
                 keep=_keeping(save),
                 allow_version=allow_version,
                 force=force,
+                shard=shard,
             )
         )
 

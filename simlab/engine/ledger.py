@@ -458,6 +458,27 @@ class Ledger:
         kept = None if self.is_damaged("provenance") else self._get("provenance")
         return kept or ([dict(LOST)] if self.n_blocks() else [])
 
+    def note_code(self, *digests: str) -> None:
+        """Keep by which code of simlab blocks were computed, named by its digest."""
+        kept = self.codes()
+        if new := [digest for digest in digests if digest not in kept]:
+            with self._transaction():
+                self._put("code", [*kept, *new])
+
+    def codes(self) -> list[str]:
+        """List the digests of the code that computed the blocks; none where that is not known."""
+        return list(self._kept("code") or [])
+
+    def note_shards(self, shards: Sequence[Mapping[str, Any]]) -> None:
+        """Keep which shards of its sweep the folder holds; none where it is to hold all."""
+        if self.shards() != list(shards):
+            with self._transaction():
+                self._put("shards", shards)
+
+    def shards(self) -> list[dict[str, Any]]:
+        """List the shards that were asked for; none where the folder is to hold all of its sweep."""
+        return list(self._kept("shards") or [])
+
     def complaints(self) -> list[str]:
         """Ask SQLite whether its file is whole."""
         return complaints(self._database)
