@@ -734,6 +734,29 @@ def verify(
     raise typer.Exit(DONE if found.sound else RESERVED)
 
 
+@app.command(epilog="Example: simlab merge outputs/all outputs/item_grouping-shard-*-of-16")
+def merge(
+    out: Annotated[Path, typer.Argument(metavar="OUT", hidden=True)],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", hidden=True)],
+    allow_version: Annotated[
+        bool, typer.Option("--allow-version", help="Merge what was filled by different code of simlab.")
+    ] = False,
+    plugins: Plugins = None,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
+    """Merge folders of one sweep into one; print the finding.
+
+    OUT is a new folder, or one that holds some of the sweep; DIR are others, as `--shard I/N` fills them on any
+    machines. All of them are checked before anything is written; what is in several of them is kept once.
+    """
+    from simlab.commands import merge as merging
+
+    _end(
+        merging.answer(out, folders, plugins=plugins or [], form=form, keep=_keeping(save), allow_version=allow_version)
+    )
+
+
 @app.command(epilog="Example: simlab replay outputs/item_grouping 4.3.0")
 def replay(
     folder: Annotated[Path, typer.Argument(metavar="DIR", hidden=True)],

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from simlab.config.sweepfile import Declared
     from simlab.drawing.text.tables import Form
     from simlab.engine.failures import Failure
+    from simlab.engine.merging import Merged
     from simlab.engine.run import Summary
     from simlab.engine.shards import Shard
 
@@ -161,8 +162,8 @@ def soundness(dataset: xr.Dataset) -> int:
     return DONE if (ran == OK).all() and undivided.ATTRIBUTE not in dataset.attrs and not short else RESERVED
 
 
-def told(summary: Summary) -> list[str]:
-    """Say what went wrong in a run: torn blocks run again, blocks that failed, campaigns that failed."""
+def told(summary: Summary | Merged) -> list[str]:
+    """Say what went wrong in a run, or before a merge: torn blocks run again, blocks and campaigns that failed."""
     failed = _of_blocks(summary.failures)
     designs = _grouped(summary.failed_designs)
     torn = [f"{summary.torn} blocks of an earlier run were damaged and ran again"] if summary.torn else []

@@ -35,6 +35,4 @@ def answer(
     sweep = accepted(compose_sweep(declared, overrides, quick=quick, plugins=plugins), force=force)
     name = None if declared.command in (RUN.command, MULTIRUN.command) else declared.name
     folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins, precise=declared.precise, shard=part)
-    return launch.simulate(
-        sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version, shard=part
-    )
+    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version, shard=part)

@@ -52,7 +52,14 @@ def carried_out(
     with ledger.reading(folder) as book:
         blocks, campaigns = book.n_blocks(), sum(book.campaigns().values())
     did = drawn.Did(
-        str(shard), sweep.name, summary.blocks, blocks, len(summary.failures), campaigns, str(folder), _next(folder, shard)
+        str(shard),
+        sweep.name,
+        summary.blocks,
+        blocks,
+        len(summary.failures),
+        campaigns,
+        str(folder),
+        _next(folder, shard),
     )
     return launch.told(summary), did
 

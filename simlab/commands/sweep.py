@@ -39,9 +39,7 @@ def answer(
     sweep = accepted(compose_sweep(declared, overrides, quick=quick, plugins=plugins), force=force)
     changed = [*overrides, *([f"--preset={declared.preset}"] if declared.preset else [])]
     folder = launch.folder_of(name, changed, out, quick=quick, plugins=plugins, precise=declared.precise, shard=part)
-    return launch.simulate(
-        sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version, shard=part
-    )
+    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version, shard=part)
 
 
 def _calculate(

@@ -209,6 +209,19 @@ class Ledger:
             self._put("store", BEHIND)
             self._insert("OR IGNORE", "asked", ((cell, *size) for cell, size in sizes.items()))
 
+    def adopt(
+        self, grown: Mapping[str, Any], cells: Iterable[tuple[Any, ...]], asked: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Take in what the folder will declare, and rows of cells and of what was asked that other ledgers hold.
+
+        From now on the store is behind. Rows that are there stay as they are.
+        """
+        with self._transaction():
+            self._put("sweep", grown)
+            self._put("store", BEHIND)
+            self._insert("OR IGNORE", "cells", cells)
+            self._insert("OR IGNORE", "asked", asked)
+
     def note_goal(self, goal: Mapping[str, Any]) -> None:
         """Keep to which worlds and studies a run to a precision is on its way."""
         with self._transaction():
@@ -257,16 +270,19 @@ class Ledger:
         rows = self._database.execute(f"SELECT checksum FROM blocks UNION ALL {seals if self._sealed else 'SELECT 0'}")  # noqa: S608
         return blake2b(json.dumps(sorted(map(str, rows))).encode(), digest_size=16).hexdigest()
 
+    def checked(self, by: str) -> frozenset[str]:
+        """Return the keys of the cells that a simlab has checked."""
+        kept = self._kept("checked")
+        return frozenset(kept[1]) if kept is not None and kept[0] == by else frozenset()
+
     def known(self, by: str) -> Known:
         """Return the cells that a simlab has checked."""
-        kept = self._kept("checked")
-        if kept is None or kept[0] != by:
-            return Known()
-        return Known(frozenset(kept[1]), {entry.cell: entry.systems for entry in self.entries()})
+        keys = self.checked(by)
+        return Known(keys, {entry.cell: entry.systems for entry in self.entries()}) if keys else Known()
 
     def note_known(self, by: str, keys: frozenset[str]) -> None:
         """Note that a simlab has checked cells."""
-        known = self.known(by).keys
+        known = self.checked(by)
         if not keys <= known:
             with self._transaction():
                 self._put("checked", [by, sorted(keys | known)])

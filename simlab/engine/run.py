@@ -118,9 +118,7 @@ def sample_again(
     book.mark_sampled({entry.cell for entry in book.entries()} <= {entry.cell for entry in entries})
 
 
-def take_in(
-    sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None
-) -> Taken:
+def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None) -> Taken:
     """Let a ledger take in what is asked, and give up what of it cannot be used; return what is then to be done.
 
     Raises InputError, before anything is written, where the folder holds another sweep or other numbers.
@@ -177,9 +175,7 @@ def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
     return grown, entries
 
 
-def missing(
-    sweep: Sweep, book: Ledger | None, entries: Sequence[Entry], shard: Shard | None = None
-) -> list[Task]:
+def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry], shard: Shard | None = None) -> list[Task]:
     """Cut what is not finished into blocks, world by world, the same studies of all cells in a row.
 
     Of a shard those that are its own, cut as the blocks of the whole sweep are.

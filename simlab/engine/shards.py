@@ -51,11 +51,16 @@ class Whole:
         """Cut a gap where the blocks of the whole sweep are cut; keep what is the shard's, as (first, count)."""
         first, end = gap[0], sum(gap)
         for k in range(first // self.block, -(-end // self.block)):
-            if self._owner(place, k, cell, shard.of) == shard.number:
+            if self.owner(place, k, cell, shard.of) == shard.number:
                 begin = max(first, k * self.block)
                 yield begin, min(end, (k + 1) * self.block) - begin
 
-    def _owner(self, place: int, k: int, cell: int, of: int) -> int:
+    def owners(self, gap: tuple[int, int], of: int, place: int, cell: int) -> set[int]:
+        """Number the shards whose blocks lie in a gap."""
+        first, end = gap[0], sum(gap)
+        return {self.owner(place, k, cell, of) for k in range(first // self.block, -(-end // self.block))}
+
+    def owner(self, place: int, k: int, cell: int, of: int) -> int:
         """Number the shard of the k-th block of a cell's place.
 
         What cells share of a study is worked out once, so the same studies of all cells stay together where that leaves
@@ -103,20 +108,12 @@ def named(shards: Iterable[Mapping[str, Any]]) -> list[Shard]:
     return sorted({Shard(one["number"], one["of"]) for one in shards}, key=lambda one: (one.of, one.number))
 
 
-def others(shards: Sequence[Shard]) -> str:
-    """Say which shards are lacking beside those that are there; nothing where none is, or nobody can tell.
+def listed(shards: Sequence[Shard], most: int = 8) -> str:
+    """Name shards in a line, the first ones where they are many.
 
-    >>> others([Shard(1, 4), Shard(4, 4)]), others([Shard(1, 1)])
+    >>> listed([Shard(2, 4), Shard(3, 4)]), listed([])
     ('shards 2/4 and 3/4', '')
     """
-    if len({shard.of for shard in shards}) != 1:
-        return ""
-    there, of = {shard.number for shard in shards}, shards[0].of
-    return listed([Shard(k, of) for k in range(1, of + 1) if k not in there])
-
-
-def listed(shards: Sequence[Shard], most: int = 8) -> str:
-    """Name shards in a line, the first ones where they are many."""
     if not shards:
         return ""
     shown_ones = [str(shard) for shard in shards[:most]]

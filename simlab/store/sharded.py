@@ -30,6 +30,24 @@ def missing(book: Ledger) -> Iterator[Address]:
     return lacking(whole, cells, known, partial(_gaps, book, whole.studies))
 
 
+def incomplete(book: Ledger) -> list[Shard]:
+    """List the shards of whose blocks a folder lacks some; nothing where nobody can tell."""
+    whole, shards = _whole(book), named(book.shards())
+    cells = list(dict.fromkeys(entry.cell for entry in book.entries()))
+    seals = {one["seal"] for one in book.shards()}
+    if whole is None or len({shard.of for shard in shards}) != 1 or seals != {whole.seal(cells)}:
+        return []
+    of = shards[0].of
+    numbers = {
+        number
+        for place, at in enumerate(whole.places())
+        for k, cell in enumerate(cells)
+        for gap in _gaps(book, whole.studies, cell, Place(*at))
+        for number in whole.owners(gap, of, place, k)
+    }
+    return [Shard(number, of) for number in sorted(numbers)]
+
+
 def _gaps(book: Ledger, studies: int, cell: str, at: Place) -> list[tuple[int, int]]:
     return book.missing(cell, at, studies, failed=False)
 
