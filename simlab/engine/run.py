@@ -94,6 +94,7 @@ def run(
         if taken.tasks:
             carry_out(taken.tasks, book, fitting, backend, engine_of(sweep), quiet)
         sample_again(taken.unsampled, book, taken.entries, fitting, backend, engine_of(sweep))
+        book.note_seen(installation())
         notes = taken.notes
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
@@ -124,11 +125,13 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
 
     Raises InputError, before anything is written, where the folder holds another sweep or other numbers.
     """
-    held, before = [entry.config for entry in book.entries()], book.provenance()
-    refuse_other_numbers(before, revised(provenance(), held), str(book.folder), allowed=allow_version)
-    now = revised(provenance(), [*held, *(cell.config for cell in job.cells)])
+    before, held = book.provenance(), {entry.cell: entry.config for entry in book.entries()}
+    now = revised(provenance(), held.values())
+    refuse_other_numbers(before, now, str(book.folder), allowed=allow_version)
+    if new := [cell.config for cell in job.cells if cell.cell not in held]:
+        now = revised(provenance(), [*held.values(), *new])
     grown, entries = fit_in(job, book)
-    mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=_all_seen(book))]
+    mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=book.seen(installation()))]
     if torn:
         book.discard(torn)
     if shard is None or not held or book.shards():
@@ -148,12 +151,6 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     mixed = mixture(before, now) if tasks else None
     notes += [f"{book.folder} {mixed}"] if mixed else []
     return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
-
-
-def _all_seen(book: Ledger) -> bool:
-    """Tell whether this simlab has looked at all blocks, as they are, when it last laid the store."""
-    laid = book.laid_as()
-    return laid is not None and (laid.by, laid.state) == (installation(), book.state())
 
 
 def _unsampled(tasks: list[Task], entries: Sequence[Entry], book: Ledger) -> list[Task]:
