@@ -214,6 +214,19 @@ class Ledger:
             self._put("store", BEHIND)
             self._insert("OR IGNORE", "asked", ((cell, *size) for cell, size in sizes.items()))
 
+    def adopt(
+        self, grown: Mapping[str, Any], cells: Iterable[tuple[Any, ...]], asked: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Take in what the folder will declare, and rows of cells and of what was asked that other ledgers hold.
+
+        From now on the store is behind. Rows that are there stay as they are.
+        """
+        with self._transaction():
+            self._put("sweep", grown)
+            self._put("store", BEHIND)
+            self._insert("OR IGNORE", "cells", cells)
+            self._insert("OR IGNORE", "asked", asked)
+
     def note_goal(self, goal: Mapping[str, Any]) -> None:
         """Keep to which worlds and studies a run to a precision is on its way."""
         with self._transaction():
@@ -273,20 +286,23 @@ class Ledger:
         rows = self._database.execute(f"SELECT checksum FROM blocks UNION ALL {seals if self._sealed else 'SELECT 0'}")  # noqa: S608
         return blake2b(json.dumps(sorted(map(str, rows))).encode(), digest_size=16).hexdigest()
 
+    def checked(self, by: str) -> frozenset[str]:
+        """Return the keys of the cells that a simlab has checked."""
+        kept = self._kept("checked")
+        return frozenset(kept[1]) if kept is not None and kept[0] == by else frozenset()
+
     def known(self, by: str) -> Known:
         """Return the cells that a simlab has checked."""
-        kept = self._kept("checked")
-        if kept is None or kept[0] != by:
+        if not (keys := self.checked(by)):
             return Known()
         wrong = {record.at for record in self._damaged_in("cells")}
         rows = self._database.execute("SELECT rowid, cell, systems FROM cells")
         with self._readable():
-            return Known(frozenset(kept[1]), {cell: names(systems) for at, cell, systems in rows if at not in wrong})
+            return Known(keys, {cell: names(systems) for at, cell, systems in rows if at not in wrong})
 
     def note_known(self, by: str, keys: frozenset[str]) -> None:
         """Note that a simlab has checked cells."""
-        kept = self._kept("checked")
-        known = frozenset(kept[1] if kept and kept[0] == by else ())
+        known = self.checked(by)
         if not keys <= known:
             with self._transaction():
                 self._put("checked", [by, sorted(keys | known)])
@@ -482,6 +498,27 @@ class Ledger:
         """List the versions under which blocks were computed, the latest last; unknown ones where they are lost."""
         kept = None if self.is_damaged("provenance") else self._get("provenance")
         return kept or ([dict(LOST)] if self.n_blocks() else [])
+
+    def note_code(self, *digests: str) -> None:
+        """Keep by which code of simlab blocks were computed, named by its digest."""
+        kept = self.codes()
+        if new := [digest for digest in digests if digest not in kept]:
+            with self._transaction():
+                self._put("code", [*kept, *new])
+
+    def codes(self) -> list[str]:
+        """List the digests of the code that computed the blocks; none where that is not known."""
+        return list(self._kept("code") or [])
+
+    def note_shards(self, shards: Sequence[Mapping[str, Any]]) -> None:
+        """Keep which shards of its sweep the folder holds; none where it is to hold all."""
+        if self.shards() != list(shards):
+            with self._transaction():
+                self._put("shards", shards)
+
+    def shards(self) -> list[dict[str, Any]]:
+        """List the shards that were asked for; none where the folder is to hold all of its sweep."""
+        return list(self._kept("shards") or [])
 
     def complaints(self) -> list[str]:
         """Ask SQLite whether its file is whole."""
