@@ -15,7 +15,7 @@ from simlab.engine.addresses import Address, Finished, cut
 from simlab.engine.backends import Backend, backend_of
 from simlab.engine.block_checks import Fitting, refused, unusable
 from simlab.engine.checking import CheckFunction
-from simlab.engine.continuation import position
+from simlab.engine.continuation import positions
 from simlab.engine.dispatch import dispatch
 from simlab.engine.failures import Failure, failures
 from simlab.engine.ledger import Entry, Ledger, Record
@@ -168,7 +168,8 @@ def _mended(records: Sequence[Record]) -> str:
 def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
     """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
     grown = book.grown(job.asked)
-    entries = [cell.at(position(grown, job.asked, cell.values)) for cell in job.cells]
+    place = positions(grown, job.asked)
+    entries = [cell.at(place(cell.values)) for cell in job.cells]
     book.check(grown["axes"], entries)
     return grown, entries
 
