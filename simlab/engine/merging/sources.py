@@ -40,7 +40,9 @@ class Source:
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Read rows one by one."""
         with self.reading():
-            yield from self.database.execute(query, values)
+            # Not `yield from`, which would close the cursor of a generator that is left after its database.
+            for row in self.database.execute(query, values):  # noqa: UP028
+                yield row
 
     def look_through(self, declared: Mapping[str, Declared]) -> list[Row]:
         """Find the blocks that cannot be used: torn ones, and those that are unlike what their cell declares.
@@ -100,20 +102,20 @@ def _checked(source: Source) -> Source:
 
 def _refuse_twice(out: Path, folders: Sequence[Path]) -> None:
     """Raise InputError where a folder would be merged with itself; links are followed."""
-    seen: dict[tuple[int, int], Path] = {}
-    for folder in (out, *folders):
+    named, seen = [out, *folders], dict[tuple[int, int], int]()
+    for number, folder in enumerate(named):
         for path in (folder, folder / FILE):
             if not path.exists():
                 continue
             found = path.stat()
-            known = seen.setdefault((found.st_dev, found.st_ino), folder)
-            if known is not folder:
-                raise InputError(_twice(folder, known, out))
+            known = seen.setdefault((found.st_dev, found.st_ino), number)
+            if known != number:
+                raise InputError(_twice(folder, named[known], out if known == 0 else None))
 
 
-def _twice(folder: Path, known: Path, out: Path) -> str:
+def _twice(folder: Path, known: Path, out: Path | None) -> str:
     same = "" if folder == known else f": {legible(folder)} and {legible(known)} are one folder"
-    if known is out:
+    if out is not None:
         return (
             f"merge {legible(out)} with itself{same}; name in front the folder to merge into, then those to be merged"
         )
