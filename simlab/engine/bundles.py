@@ -25,7 +25,7 @@ class Bundles:
     """
 
     def __init__(self, tasks: Sequence[Task], shares: int, limits: Limits) -> None:
-        self._groups = [list(group) for _, group in groupby(tasks, key=lambda task: task.address.places)][::-1]
+        self._groups = [list(group) for _, group in groupby(tasks, key=lambda task: task.address.order)][::-1]
         self._left = sum(task.address.count for task in tasks)
         self._shares = shares
         self._longest = min(LONGEST_SECONDS, (limits.seconds or math.inf) / 4)
