@@ -49,7 +49,8 @@ for k in range(int(array[1]), int(array[2]) + 1) if array else [None]:
     own = {{}} if k is None else {{variable: str(k)}}
     own |= {{}} if slurm else {{"PBS_O_WORKDIR": os.getcwd()}}
     cwd = os.getcwd() if slurm else str(state)
-    ran = subprocess.run(["bash", "-s"], input=script, text=True, env={{**os.environ, **own}}, cwd=cwd, capture_output=True)
+    own = {{**os.environ, **own}}
+    ran = subprocess.run(["bash", "-s"], input=script, text=True, env=own, cwd=cwd, capture_output=True)
     (state / f"{{number}}.{{k}}.log").write_text(ran.stdout + ran.stderr)
     codes.append(ran.returncode)
 (state / f"{{number}}.code").write_text(str(max(codes)))

@@ -15,6 +15,7 @@ from typing import Any
 from simlab.engine.block_checks import Declared, unusable
 from simlab.engine.ledger import FILE, Ledger, Row
 from simlab.engine.ledger_file import SCHEMA, complaints, damage, opened_alone, opened_to_read, plain_errors
+from simlab.engine.provenance import installation
 from simlab.messages import legible
 from simlab.types import InputError
 
@@ -50,7 +51,7 @@ class Source:
         Raises InputError where the folder has blocks of cells that it does not know.
         """
         with self.reading():
-            found = list(unusable(self.book, declared=declared))
+            found = list(unusable(self.book, seen=self.book.seen(installation()), declared=declared))
             torn = Counter(row.block.address.cell for row, _ in found)
             lost = [cell for cell, count in self.book.without_cell().items() if count > torn.get(cell, 0)]
         if lost:
