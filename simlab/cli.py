@@ -757,6 +757,58 @@ def merge(
     )
 
 
+@app.command(
+    "cluster-script", epilog="Example: simlab cluster-script slurm item_grouping --shards 16 --out outputs/all > job.sh"
+)
+def cluster_script(
+    system: Annotated[
+        Literal["slurm", "pbs", "dask-jobqueue"], typer.Argument(metavar="slurm|pbs|dask-jobqueue", hidden=True)
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", hidden=True)],
+    shards: Annotated[int, typer.Option(metavar="N", help="Cut the sweep into N jobs.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Merge here; shards and logs go to folders in it.")],
+    overrides: Overrides = None,
+    time: Annotated[str, typer.Option(metavar="T", help="Ask for so long a job: 90m, 4h, 2d.")] = "4h",
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="Ask for so much memory a job: 500M, 4G.")] = "4G",
+    cpus: Annotated[int, typer.Option(metavar="N", help="Ask for so many cores a job.", min=1, max=1024)] = 1,
+    queue: Annotated[
+        str | None, typer.Option("--queue", "--partition", metavar="NAME", help="Submit to this queue, or partition.")
+    ] = None,
+    account: Annotated[str | None, typer.Option(metavar="NAME", help="Charge this account.")] = None,
+    activate: Annotated[
+        str | None, typer.Option(metavar="LINE", help="Make simlab known by this line of shell; else as it is here.")
+    ] = None,
+    quick: Quick = False,
+    preset: Preset = None,
+    plugins: Plugins = None,
+) -> None:
+    """Print the script that runs a sweep on a cluster.
+
+    slurm and pbs: a script for bash that submits one job per shard, and one that merges them when all have ended well.
+    dask-jobqueue: a script for Python that starts workers of Dask as jobs. Nothing is run or submitted.
+    """
+    from simlab.commands import cluster_script as scripts
+
+    _end(
+        scripts.answer(
+            system,
+            name,
+            overrides or [],
+            shards=shards,
+            out=out,
+            cpus=cpus,
+            memory=memory,
+            time=time,
+            queue=queue,
+            account=account,
+            activate=activate,
+            quick=quick,
+            preset=preset,
+            plugins=plugins or [],
+        )
+    )
+
+
 @app.command(epilog="Example: simlab replay outputs/item_grouping 4.3.0")
 def replay(
     folder: Annotated[Path, typer.Argument(metavar="DIR", hidden=True)],
