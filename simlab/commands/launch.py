@@ -237,8 +237,8 @@ def default_folder(
 ) -> Path:
     """Name the folder of a sweep; what was changed by overrides goes to another one, in whatever order it was given.
 
-    So does what is run to a precision, whichever: its worlds have other numbers of studies. Where blocks are carried out
-    changes nothing.
+    So does what is run to a precision, whichever: its worlds have other numbers of studies. Where blocks are carried
+    out changes nothing.
 
     >>> default_folder("item_grouping", [], quick=False, plugins=[]).as_posix()
     'outputs/item_grouping'

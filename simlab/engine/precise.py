@@ -111,7 +111,7 @@ def run(
     first = sized(sweep, 1, 1 if alone else first_studies(sweep, sets))
     job = prepare(first, check, processes, known_in(folder))
     refuse_too_few(first, sweep.until)
-    with ledger.writing(folder) as book, backend_of(engine_of(sweep), processes) as backend:
+    with ledger.writing(folder) as book, backend_of(engine_of(sweep), processes, quiet=quiet) as backend:
         taken = take_in(first, job, book, allow_version=allow_version)
         fitting = fitting_of(block, taken.entries)
         shared = (first, sweep.until, job, book, taken.entries, fitting, backend, look, quiet, began, alone, sets)

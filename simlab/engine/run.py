@@ -86,7 +86,7 @@ def run(
     processes = jobs_of(sweep, jobs)
     job = prepare(sweep, check, processes, known_in(folder))
     refuse_too_large(sweep, job)
-    with ledger.writing(folder) as book, backend_of(engine_of(sweep), processes) as backend:
+    with ledger.writing(folder) as book, backend_of(engine_of(sweep), processes, quiet=quiet) as backend:
         taken = take_in(sweep, job, book, allow_version=allow_version)
         entering("running blocks")
         fitting = fitting_of(block, taken.entries)

@@ -43,7 +43,7 @@ class Backend(Protocol):
 
 
 @contextmanager
-def backend_of(engine: Mapping[str, Any], jobs: int) -> Iterator[Backend]:
+def backend_of(engine: Mapping[str, Any], jobs: int, *, quiet: bool = False) -> Iterator[Backend]:
     """Hold the backend that an engine's settings name, for the length of a run.
 
     Raises InputError where it cannot be had.
@@ -51,7 +51,7 @@ def backend_of(engine: Mapping[str, Any], jobs: int) -> Iterator[Backend]:
     if engine.get("backend", "loky") == "dask":
         from simlab.engine.backends.cluster import Cluster
 
-        with Cluster(engine, jobs) as cluster:
+        with Cluster(engine, jobs, quiet=quiet) as cluster:
             yield cluster
     else:
         from simlab.engine.backends.local import Local
