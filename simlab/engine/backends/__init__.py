@@ -6,13 +6,13 @@ is changes no bit.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.limits import Limits
-from simlab.engine.workers import BlockFunction, Task
+from simlab.engine.workers import BlockFunction, Config, Task
 
 
 class Died(NamedTuple):
@@ -32,6 +32,12 @@ class Backend(Protocol):
     @property
     def workers(self) -> int:
         """Count the blocks that are computed at a time."""
+
+    def begin(self, configs: Iterable[Config]) -> None:
+        """Be ready to carry out blocks of cells; raise InputError where that cannot be.
+
+        It need not be called: then it is tried when blocks are there.
+        """
 
     def results(
         self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False

@@ -19,7 +19,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from simlab.engine.addresses import Finished
 from simlab.engine.backends import Died
@@ -30,12 +30,13 @@ from simlab.engine.backends.quiet import quiet
 from simlab.engine.backends.reaching import Place, Waiting, place_of
 from simlab.engine.backends.same import Needs, needs_of
 from simlab.engine.limits import Limits
-from simlab.engine.workers import BlockFunction, Task
+from simlab.engine.workers import BlockFunction, Config, Task
 from simlab.types import InputError
 
 if TYPE_CHECKING:
     from simlab.engine.backends.sessions import Session
 
+Value = TypeVar("Value")
 LOOK_SECONDS = 0.5
 """So often it is looked which workers there are, seldom where they are many."""
 WORKERS_A_SECOND = 200
@@ -93,6 +94,14 @@ class Cluster:
         self._thread.join(ENDING_SECONDS)
         self._quiet.close()
 
+    def begin(self, configs: Iterable[Config]) -> None:
+        """Find the scheduler and its workers, and what they have; raise InputError where that will not do."""
+        beginning = self._do(self._entered(needs_of(configs)))
+        try:
+            beginning.result()
+        finally:
+            beginning.cancel()
+
     def results(
         self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False
     ) -> Generator[tuple[Finished, ...] | Died, None, None]:
@@ -115,14 +124,14 @@ class Cluster:
         finally:
             self._loop.call_soon_threadsafe(dealing.cancel)
 
-    def _do(self, coroutine: Coroutine[Any, Any, None]) -> Future[None]:
+    def _do(self, coroutine: Coroutine[Any, Any, Value]) -> Future[Value]:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     async def _deal(self, pile: Pile) -> None:
         """Have all blocks carried out, also where the scheduler is another one in the meantime."""
         from simlab.engine.backends.sessions import Gone
 
-        needs = needs_of(pile.tasks)
+        needs = needs_of(task.config for task in pile.tasks)
         while not pile.done:
             try:
                 session = await self._entered(needs)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from simlab import files
 from simlab.engine.backends import about
-from simlab.engine.workers import Task
+from simlab.engine.workers import Config
 
 CODE, FILE = "the code of ", "the file "
 ON_SCHEDULER = ("Python", "simlab", "distributed", "the code of simlab")
@@ -41,9 +41,9 @@ class Needs:
         return f"(lambda names: exec({module!r}, names) or names['about'](*{self.words!r}))({{'__name__': 'about'}})"
 
 
-def needs_of(tasks: Iterable[Task]) -> Needs:
-    """Gather what the cells of blocks need."""
-    configs = {id(task.config): task.config for task in tasks}.values()
+def needs_of(configs: Iterable[Config]) -> Needs:
+    """Gather what cells need; one that comes again and again is looked at once."""
+    configs = {id(config): config for config in configs}.values()
     plugins = {package for config in configs for package in config.get("plugins", ())}
     sections = (section for config in configs for section in config.values() if isinstance(section, Mapping))
     paths = {path for section in sections if isinstance(path := section.get("path"), str) and not _built_in(path)}
