@@ -47,6 +47,7 @@ from simlab.commands.flags import (
     Quick,
     Save,
     Scale,
+    Shard,
     Where,
 )
 from simlab.commands.halting import halted
@@ -128,6 +129,7 @@ def run(
     at_most: AtMost = None,
     allow_version: AllowVersion = False,
     force: Force = False,
+    shard: Shard = None,
 ) -> None:
     """Run one design and print its measures.
 
@@ -159,6 +161,7 @@ def run(
                 keep=_keeping(save),
                 allow_version=allow_version,
                 force=force,
+                shard=shard,
             )
         )
 
@@ -181,6 +184,7 @@ def sweep(
     at_most: AtMost = None,
     allow_version: AllowVersion = False,
     force: Force = False,
+    shard: Shard = None,
 ) -> None:
     """Run a grid of designs, or continue it; print the finding.
 
@@ -216,6 +220,7 @@ def sweep(
                 keep=_keeping(save),
                 allow_version=allow_version,
                 force=force,
+                shard=shard,
             )
         )
 
@@ -727,6 +732,29 @@ def verify(
     found = checks.answer(*_store(where), repair=repair)
     _say(_with_csv(lambda form: found.text if form == "table" else saving.soundness(*found[1:])), form, save)
     raise typer.Exit(DONE if found.sound else RESERVED)
+
+
+@app.command(epilog="Example: simlab merge outputs/all outputs/item_grouping-shard-*-of-16")
+def merge(
+    out: Annotated[Path, typer.Argument(metavar="OUT", hidden=True)],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", hidden=True)],
+    allow_version: Annotated[
+        bool, typer.Option("--allow-version", help="Merge what was filled by different code of simlab.")
+    ] = False,
+    plugins: Plugins = None,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
+    """Merge folders of one sweep into one; print the finding.
+
+    OUT is a new folder, or one that holds some of the sweep; DIR are others, as `--shard I/N` fills them on any
+    machines. All of them are checked before anything is written; what is in several of them is kept once.
+    """
+    from simlab.commands import merge as merging
+
+    _end(
+        merging.answer(out, folders, plugins=plugins or [], form=form, keep=_keeping(save), allow_version=allow_version)
+    )
 
 
 @app.command(epilog="Example: simlab replay outputs/item_grouping 4.3.0")

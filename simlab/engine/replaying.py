@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from simlab.engine.addresses import Address, Finished, unpack
+from simlab.engine.backends import Backend
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Ledger
 from simlab.engine.limits import Limits
@@ -30,7 +31,7 @@ CAUSE = "a part draws from a generator of its own, or keeps state"
 
 
 def withdraw_what_does_not_come_again(
-    tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: int, limits: Limits
+    tasks: Sequence[Task], book: Ledger, block: BlockFunction, backend: Backend, limits: Limits
 ) -> None:
     """Carry out a sample of the studies of finished blocks again; a block whose study differs has failed."""
     kept = {task.address: task for task in sample(tasks, book)}
@@ -46,7 +47,7 @@ def withdraw_what_does_not_come_again(
 
     again = [Task(study, kept[at].config) for study, at in owners.items()]
     if again:
-        dispatch(partial(afresh, block), again, jobs, limits, compare)
+        dispatch(partial(afresh, block), again, backend, limits, compare)
 
 
 def replayed(block: BlockFunction, config: Mapping[str, Any], address: Address) -> Finished:
@@ -106,7 +107,7 @@ def difference(held: Finished, alone: Finished) -> str | None:
 
 def differing(block: Mapping[str, Array], k: int, again: Mapping[str, Array], j: int) -> list[str]:
     """Name the outcomes in which the k-th study of a block is not the j-th of another, or that one of them lacks."""
-    return [name for name in {**block, **again} if not _same(_row(block, name, k), _row(again, name, j))]
+    return [name for name in {**block, **again} if not same(_row(block, name, k), _row(again, name, j))]
 
 
 def _row(arrays: Mapping[str, Array], name: str, k: int) -> Array | None:
@@ -116,7 +117,8 @@ def _row(arrays: Mapping[str, Array], name: str, k: int) -> Array | None:
     return row
 
 
-def _same(first: Array | None, second: Array | None) -> bool:
+def same(first: Array | None, second: Array | None) -> bool:
+    """Tell whether two arrays hold the same bits; all numbers that are no number are one."""
     if first is None or second is None:
         return first is second
     # Which of the numbers that are no number a processor gives depends on how many it works on at a time.

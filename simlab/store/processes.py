@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from simlab.engine.limits import Limits
-from simlab.engine.pool import ONE_THREAD
+from simlab.engine.threads import ONE_THREAD
 from simlab.engine.workers import guard
 
 

@@ -20,6 +20,7 @@ from simlab.engine.failures import cell_names, failures
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import DamagedLedger, EmptyLedger, damage
 from simlab.engine.provenance import LOST
+from simlab.engine.shards import listed
 from simlab.files import reason
 from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
 from simlab.store.folder import store_in, valid_store
@@ -28,6 +29,7 @@ from simlab.store.kept import refuse_strange_declaration
 from simlab.store.layout import Grid, Run, cut, grid, widest
 from simlab.store.measures import Measures, summaries
 from simlab.store.opening import refuse_newer
+from simlab.store.sharded import missing, shards_in
 from simlab.store.tally import Tally
 from simlab.store.undivided import ATTRIBUTE as UNDIVIDED
 from simlab.store.wholeness import SEAL, examine, remedy, seal_of_attributes
@@ -37,12 +39,13 @@ from simlab.types import Array, InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Hold what was checked, and what is wrong: one line each."""
+    """Hold what was checked, and what is wrong: one line each; `shards` names the part of its sweep that it holds."""
 
     cells: int
     blocks: int
     arrays: int
     problems: tuple[str, ...]
+    shards: str = ""
 
 
 def verify(folder: Path, measures: Measures | None = None, jobs: int | None = None) -> Report:
@@ -77,8 +80,11 @@ def _verify(book: Ledger, measures: Measures, jobs: int) -> Report:
     ]
     problems += _missing(book)
     # What a damaged block or record, or one that is lost, held is not known, so the store cannot be held against it.
-    arrays, wrong = (0, []) if torn or records or lost else _check_store(book, measures, jobs)
-    return Report(len(book.entries()), blocks, arrays, tuple(dict.fromkeys(problems + wrong)))
+    shards = shards_in(book)
+    # A folder of shards has no store, and one that holds no longer all of the ledger is none to hold against it.
+    unknown = torn or records or lost or (shards and not book.laid())
+    arrays, wrong = (0, []) if unknown else _check_store(book, measures, jobs)
+    return Report(len(book.entries()), blocks, arrays, tuple(dict.fromkeys(problems + wrong)), listed(shards))
 
 
 def without_ledger(folder: Path, *, lost: str = "only blocks are lost that --repair cannot read") -> list[str]:
@@ -135,7 +141,10 @@ def _unasked(book: Ledger) -> list[str]:
 
 
 def _missing(book: Ledger) -> list[str]:
+    """List what is missing of the whole sweep, or of the shards that the folder is to hold."""
     names, wanted = cell_names(book), book.wanted()
+    if shards_in(book):
+        return [f"missing: {names[at.cell]}{at}" for at in missing(book)]
     return [
         f"missing: {names[cell]}{Address(cell, world, first, count, pool, draw)}"
         for cell in names
