@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 CHUNK = 2**20
 """Bytes of a compressed chunk of the file: HDF5 holds one at a time in memory, so that a slice is read fast."""
 
+TAKEN = {"bounds": "bounds_of_measure"}
+"""Attributes that mean something else in the conventions of NetCDF: there `bounds` names a variable."""
+
 
 def write(dataset: xr.Dataset, file: Path) -> None:
     """Write variables, coordinates and attributes; raises OSError (of HDF5) where the disk does not take them.
@@ -53,7 +56,7 @@ def attributes(about: Mapping[Any, Any]) -> dict[str, Any]:
     >>> attributes({"seed": 1, "dirty": False, "bounds": [0, 1], "absent": [[0, 1]], "none": None})
     {'seed': 1, 'dirty': np.int8(0), 'bounds': [0, 1], 'absent': '[[0, 1]]', 'none': 'null'}
     """
-    return {str(name): _attribute(value) for name, value in about.items()}
+    return {TAKEN.get(str(name), str(name)): _attribute(value) for name, value in about.items()}
 
 
 def _attribute(value: Any) -> Any:
