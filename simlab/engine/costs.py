@@ -12,6 +12,7 @@ from statistics import median
 import numpy as np
 
 from simlab.engine.addresses import Address, Finished, unpack
+from simlab.engine.backends import Backend
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Entry
 from simlab.engine.limits import Limits
@@ -51,7 +52,7 @@ class Stopwatch:
         return _Seconds({"took": np.array(took)})
 
 
-def world_in_studies(block: BlockFunction, entries: Sequence[Entry], jobs: int, limits: Limits) -> float:
+def world_in_studies(block: BlockFunction, entries: Sequence[Entry], backend: Backend, limits: Limits) -> float:
     """Return how many studies of a cell a world, shared by the cells that meet it, costs as much as.
 
     A power of 4, so that it hardly depends on the machine. 1 where no study could be carried out.
@@ -69,7 +70,7 @@ def world_in_studies(block: BlockFunction, entries: Sequence[Entry], jobs: int, 
                 world = max(whole - study, 0.0) / shared[one.address.cell]
                 ratios.append((world + BLOCK_SECONDS) / max(study, 1e-4))
 
-    dispatch(Stopwatch(block), tasks, jobs, limits, note)
+    dispatch(Stopwatch(block), tasks, backend, limits, note)
     return coarse(median(ratios)) if ratios else 1.0
 
 

@@ -6,46 +6,56 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from simlab.engine.addresses import Address, Finished
-from simlab.engine.limits import Limits, manner_of_death
-from simlab.engine.pool import results
+from simlab.engine.backends import Backend, Died
+from simlab.engine.limits import Limits
 from simlab.engine.workers import BlockFunction, Task
 
 WORKER_DIED = "worker died"
 
 
 def dispatch(
-    block: BlockFunction, tasks: Sequence[Task], jobs: int, limits: Limits, accept: Callable[[Sequence[Finished]], None]
+    block: BlockFunction,
+    tasks: Sequence[Task],
+    backend: Backend,
+    limits: Limits,
+    accept: Callable[[Sequence[Finished]], None],
 ) -> None:
-    """Carry out blocks in worker processes and pass them on as they are finished, several at a time.
+    """Carry out blocks by a backend and pass them on as they are finished, several at a time, each once.
 
-    A worker that dies, or is ended since it took too long or too much, takes the whole call down with it. Then the
-    blocks that were under way are suspects: when all others are done, each is run again alone, at most `retries` times,
-    and is accepted as failed if its worker dies every time.
+    Where a worker dies, or is ended since it took too long or too much, the blocks that were under way in it are
+    suspects: when all others are done, each is run again alone, at most `retries` times, and is accepted as failed if
+    its worker dies every time.
     """
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
     waiting = {task.address: task for task in tasks}
     deaths: dict[Address, int] = {}
     while waiting:
-        unsuspected = [task for address, task in waiting.items() if address not in deaths]
-        group = unsuspected or [waiting[next(iter(deaths))]]
-        started: list[Address] = []
-        try:
-            with closing(results(block, group, jobs, limits, started)) as finished:
-                for several in finished:
+        group = [task for address, task in waiting.items() if address not in deaths]
+        if alone := not group:
+            group = [waiting[address] for address in deaths][: None if backend.isolates else 1]
+        with closing(backend.results(block, group, limits, alone=alone)) as came:
+            for one in came:
+                if isinstance(one, Died):
+                    several = _given_up(one, waiting, deaths, limits.retries if alone else None)
+                else:
+                    # Where blocks were handed out twice the first result counts.
+                    several = [finished for finished in one if finished.address in waiting]
+                if several:
                     accept(several)
-                    for one in several:
-                        del waiting[one.address]
-                        deaths.pop(one.address, None)
-        except TerminatedWorkerError as error:
-            for address in started:
-                if address in waiting:
-                    deaths[address] = deaths.get(address, 0) + 1
-            if not unsuspected and deaths[group[0].address] > limits.retries:
-                accept([_given_up(group[0].address, deaths.pop(group[0].address), manner_of_death(str(error), limits))])
-                del waiting[group[0].address]
+                for finished in several:
+                    del waiting[finished.address]
+                    deaths.pop(finished.address, None)
 
 
-def _given_up(address: Address, deaths: int, manner: str) -> Finished:
-    how = f", {manner}" if manner else ""
-    return Finished(address, reason=f"{WORKER_DIED} ({deaths} times{how})")
+def _given_up(
+    died: Died, waiting: dict[Address, Task], deaths: dict[Address, int], retries: int | None
+) -> list[Finished]:
+    """Count a death for each block that was under way; return those that were alone and have died too often."""
+    for address in died.addresses:
+        if address in waiting:
+            deaths[address] = deaths.get(address, 0) + 1
+    how = f", {died.manner}" if died.manner else ""
+    return [
+        Finished(address, reason=f"{WORKER_DIED} ({deaths[address]} times{how})")
+        for address in died.addresses
+        if retries is not None and deaths.get(address, 0) > retries
+    ]

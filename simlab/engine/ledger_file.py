@@ -140,7 +140,10 @@ def reading_leniently(path: Path) -> sqlite3.Connection:
 
 def seal_of_row(table: str, *values: object) -> str:
     """Seal a row of a table: its checksum."""
-    return blake2b(json.dumps([table, *values], default=repr).encode(), digest_size=16).hexdigest()
+    return blake2b(_SEALED.encode([table, *values]).encode(), digest_size=16).hexdigest()
+
+
+_SEALED = json.JSONEncoder(default=repr)
 
 
 def complaints(database: sqlite3.Connection) -> list[str]:

@@ -67,9 +67,15 @@ def manner_of_death(said: str, limits: Limits) -> str:
     'killed by SIGKILL'
     """
     codes = [int(code) for code in _CODE.findall(said.rpartition("exit codes")[2])]
-    if not codes:
-        return ""
-    code = codes[0]
+    return manner_of_exit(codes[0], limits) if codes else ""
+
+
+def manner_of_exit(code: int, limits: Limits) -> str:
+    """Say how a worker ended, given its exit code: that of a signal is negative.
+
+    >>> manner_of_exit(-9, Limits()), manner_of_exit(3, Limits())
+    ('killed by SIGKILL', 'exit code 3')
+    """
     if code == OUT_OF_MEMORY:
         return f"needs more than engine.worker_memory={limits.memory}"
     if code == -getattr(signal, "SIGALRM", 0):

@@ -27,6 +27,7 @@ from simlab.engine.allocation import (
     questions,
     with_studies,
 )
+from simlab.engine.backends import Backend, backend_of
 from simlab.engine.block_checks import Fitting
 from simlab.engine.bounds import refuse_many_blocks
 from simlab.engine.checking import CheckFunction
@@ -64,7 +65,7 @@ class _Rounds:
     book: Ledger
     entries: Sequence[Entry]
     fitting: Fitting
-    jobs: int
+    backend: Backend
     look: Look
     quiet: bool
     began: float
@@ -110,15 +111,15 @@ def run(
     first = sized(sweep, 1, 1 if alone else first_studies(sweep, sets))
     job = prepare(first, check, processes, known_in(folder))
     refuse_too_few(first, sweep.until)
-    with ledger.writing(folder) as book:
+    with ledger.writing(folder) as book, backend_of(engine_of(sweep), processes) as backend:
         taken = take_in(first, job, book, allow_version=allow_version)
         fitting = fitting_of(block, taken.entries)
-        shared = (first, sweep.until, job, book, taken.entries, fitting, processes, look, quiet, began, alone, sets)
+        shared = (first, sweep.until, job, book, taken.entries, fitting, backend, look, quiet, began, alone, sets)
         rounds = _Rounds(*shared)
         entering("running blocks")
         notes = (*taken.notes, *_to_the_end(rounds))
         unsampled = [*rounds.done, *taken.unsampled[len(taken.tasks) :]]
-        sample_again(unsampled, book, taken.entries, fitting, processes, engine_of(sweep))
+        sample_again(unsampled, book, taken.entries, fitting, backend, engine_of(sweep))
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
             notes += tuple(finish(book))
@@ -159,7 +160,7 @@ def _begun(rounds: _Rounds) -> Goal:
     begun = Goal(goal, studies, chosen)
     if not chosen:
         limits = limits_of(engine_of(sweep))
-        begun = replace(begun, ratio=world_in_studies(rounds.fitting.block, rounds.entries, rounds.jobs, limits))
+        begun = replace(begun, ratio=world_in_studies(rounds.fitting.block, rounds.entries, rounds.backend, limits))
     rounds.book.note_goal(begun.written())
     return begun
 
@@ -245,7 +246,7 @@ def _carry_out(rounds: _Rounds, tasks: Sequence[Task]) -> None:
     if not rounds.done:
         rounds.book.mark_sampled(False)
     began = time.monotonic()
-    carry_out(tasks, rounds.book, rounds.fitting, rounds.jobs, engine_of(rounds.sweep), rounds.quiet)
+    carry_out(tasks, rounds.book, rounds.fitting, rounds.backend, engine_of(rounds.sweep), rounds.quiet)
     rounds.pace = (time.monotonic() - began) / sum(task.address.count for task in tasks)
     rounds.done += tasks
 

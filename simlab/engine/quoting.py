@@ -17,7 +17,7 @@ import numpy as np
 
 from simlab.config.sweep import Sweep
 from simlab.engine.limits import Limits
-from simlab.engine.pool import ONE_THREAD
+from simlab.engine.threads import ONE_THREAD
 from simlab.engine.preparing import Checked
 from simlab.engine.threads import one_thread
 from simlab.engine.workers import BlockFunction, guard

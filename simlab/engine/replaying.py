@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from simlab.engine.addresses import Address, Finished, unpack
+from simlab.engine.backends import Backend
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Ledger
 from simlab.engine.limits import Limits
@@ -30,7 +31,7 @@ CAUSE = "a part draws from a generator of its own, or keeps state"
 
 
 def withdraw_what_does_not_come_again(
-    tasks: Sequence[Task], book: Ledger, block: BlockFunction, jobs: int, limits: Limits
+    tasks: Sequence[Task], book: Ledger, block: BlockFunction, backend: Backend, limits: Limits
 ) -> None:
     """Carry out a sample of the studies of finished blocks again; a block whose study differs has failed."""
     kept = {task.address: task for task in sample(tasks, book)}
@@ -46,7 +47,7 @@ def withdraw_what_does_not_come_again(
 
     again = [Task(study, kept[at].config) for study, at in owners.items()]
     if again:
-        dispatch(partial(afresh, block), again, jobs, limits, compare)
+        dispatch(partial(afresh, block), again, backend, limits, compare)
 
 
 def replayed(block: BlockFunction, config: Mapping[str, Any], address: Address) -> Finished:

@@ -12,6 +12,7 @@ from typing import Any
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, cut
+from simlab.engine.backends import Backend, backend_of
 from simlab.engine.block_checks import Fitting, refused, unusable
 from simlab.engine.checking import CheckFunction
 from simlab.engine.continuation import position
@@ -86,13 +87,14 @@ def run(
     processes = jobs_of(sweep, jobs)
     job = prepare(sweep, check, processes, known_in(folder))
     refuse_too_large(sweep, job)
-    with ledger.writing(folder) as book:
+    with ledger.writing(folder) as book, backend_of(engine_of(sweep), processes) as backend:
         taken = take_in(sweep, job, book, allow_version=allow_version, shard=shard)
         entering("running blocks")
         fitting = fitting_of(block, taken.entries)
         if taken.tasks:
-            carry_out(taken.tasks, book, fitting, processes, engine_of(sweep), quiet)
-        sample_again(taken.unsampled, book, taken.entries, fitting, processes, engine_of(sweep))
+            carry_out(taken.tasks, book, fitting, backend, engine_of(sweep), quiet)
+        sample_again(taken.unsampled, book, taken.entries, fitting, backend, engine_of(sweep))
+        book.note_seen(installation())
         notes = taken.notes
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
@@ -107,13 +109,13 @@ def sample_again(
     book: Ledger,
     entries: Sequence[Entry],
     fitting: Fitting,
-    jobs: int,
+    backend: Backend,
     engine: Mapping[str, Any],
 ) -> None:
     """Carry out some of these blocks again, and withdraw those that do not come out the same."""
     if not unsampled:
         return
-    withdraw_what_does_not_come_again(unsampled, book, fitting, jobs, limits_of(engine))
+    withdraw_what_does_not_come_again(unsampled, book, fitting, backend, limits_of(engine))
     # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
     book.mark_sampled({entry.cell for entry in book.entries()} <= {entry.cell for entry in entries})
 
@@ -123,11 +125,13 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
 
     Raises InputError, before anything is written, where the folder holds another sweep or other numbers.
     """
-    held, before = [entry.config for entry in book.entries()], book.provenance()
-    refuse_other_numbers(before, revised(provenance(), held), str(book.folder), allowed=allow_version)
-    now = revised(provenance(), [*held, *(cell.config for cell in job.cells)])
+    before, held = book.provenance(), {entry.cell: entry.config for entry in book.entries()}
+    now = revised(provenance(), held.values())
+    refuse_other_numbers(before, now, str(book.folder), allowed=allow_version)
+    if new := [cell.config for cell in job.cells if cell.cell not in held]:
+        now = revised(provenance(), [*held.values(), *new])
     grown, entries = fit_in(job, book)
-    mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=_all_seen(book))]
+    mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=book.seen(installation()))]
     if torn:
         book.discard(torn)
     if shard is None or not held or book.shards():
@@ -147,12 +151,6 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     mixed = mixture(before, now) if tasks else None
     notes += [f"{book.folder} {mixed}"] if mixed else []
     return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
-
-
-def _all_seen(book: Ledger) -> bool:
-    """Tell whether this simlab has looked at all blocks, as they are, when it last laid the store."""
-    laid = book.laid_as()
-    return laid is not None and (laid.by, laid.state) == (installation(), book.state())
 
 
 def _unsampled(tasks: list[Task], entries: Sequence[Entry], book: Ledger) -> list[Task]:
@@ -228,7 +226,7 @@ def _systems(entries: Sequence[Entry]) -> int | None:
 
 
 def carry_out(
-    tasks: Sequence[Task], book: Ledger, block: Fitting, jobs: int, engine: Mapping[str, Any], quiet: bool
+    tasks: Sequence[Task], book: Ledger, block: Fitting, backend: Backend, engine: Mapping[str, Any], quiet: bool
 ) -> None:
     """Carry out blocks in worker processes, and keep each as it is finished."""
     total = sum(task.address.count for task in tasks)
@@ -237,7 +235,7 @@ def carry_out(
     todo = Counter[str]()
     for task in tasks:
         todo[task.address.cell] += task.address.count
-    remaining = Remaining(todo, min(jobs, len(tasks)))
+    remaining = Remaining(todo, min(backend.workers, len(tasks)))
     with progress(total, quiet=quiet, left=remaining.seconds) as advance:
 
         def accept(finished: Sequence[Finished]) -> None:
@@ -245,4 +243,4 @@ def carry_out(
             remaining.came(finished)
             advance(sum(one.address.count for one in finished))
 
-        dispatch(block, tasks, jobs, limits_of(engine), accept)
+        dispatch(block, tasks, backend, limits_of(engine), accept)

@@ -10,6 +10,20 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+    ),
+    "1",
+)
+"""What tells a new process so, in its environment."""
+
 
 @contextmanager
 def one_thread() -> Iterator[None]:

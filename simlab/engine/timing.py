@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from simlab.engine.addresses import Finished
 from simlab.engine.limits import Limits
-from simlab.engine.pool import ONE_THREAD
+from simlab.engine.threads import ONE_THREAD
 from simlab.engine.workers import BlockFunction, Task, guard, work
 from simlab.messages import duration
 

@@ -84,7 +84,7 @@ def plain(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(engine, "dispatch", one_by_one)
     patch.setattr(engine, "known_in", lambda folder: Known())
-    patch.setattr(engine, "_all_seen", lambda book: False)
+    patch.setattr(Ledger, "seen", lambda book, by: False)
     patch.setattr(Ledger, "laid_as", lambda book: None)
     for module in (addresses, block_checks, layout):
         patch.setattr(module, "unpack", by_numpy)

@@ -16,7 +16,7 @@ from simlab.comparing.contrasts import compare
 from simlab.config.until import asked
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
-from simlab.engine.pool import results
+from simlab.engine.backends.local import Local
 from simlab.store import filling
 from simlab.store.opening import measures_of, open_filled
 from simlab.store.query import records, select
@@ -92,17 +92,17 @@ def test_two_jobs_and_an_end_on_the_way_come_to_the_same_campaigns(tmp_path: Pat
 
 def test_ctrl_c_on_the_way_changes_no_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(sweep(studies=5), tmp_path / "one")
-    seen = []
+    seen, results = [], Local.results
 
-    def interrupted(*arguments: Any) -> Any:
-        for finished in results(*arguments):
+    def interrupted(*arguments: Any, **more: Any) -> Any:
+        for finished in results(*arguments, **more):
             seen.append(finished)
             if len(seen) == 3:
                 raise KeyboardInterrupt
             yield finished
 
     with monkeypatch.context() as patched:
-        patched.setattr("simlab.engine.dispatch.results", interrupted)
+        patched.setattr(Local, "results", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fill(sweep(studies=5), tmp_path / "two")
     with ledger.reading(tmp_path / "two") as book:

@@ -8,15 +8,18 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simlab.engine.addresses import Address, Finished
+from simlab.engine.backends import Died
+from simlab.engine.backends.interrupts import interrupts_told, interrupts_wait
 from simlab.engine.bundles import Bundles
-from simlab.engine.limits import Limits
+from simlab.engine.limits import Limits, manner_of_death
+from simlab.engine.threads import ONE_THREAD
 from simlab.engine.workers import BlockFunction, Carried, Task, guard, work_within
 from simlab.processes import descendants
 
@@ -26,46 +29,60 @@ if TYPE_CHECKING:
 AHEAD = 2
 """Bundles of blocks that are handed out, by worker: one is computed while the next lies ready."""
 IDLE_SECONDS = 300
-ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMBA_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-    ),
-    "1",
-)
 Surroundings: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
 """Path of modules, and the modules of plug-ins with the time when each was written."""
 
 TRACKER_IS_SILENT = "ignore:resource_tracker:UserWarning"
 
 
-def results(
-    block: BlockFunction, group: Sequence[Task], jobs: int, limits: Limits, started: list[Address]
-) -> Generator[tuple[Finished, ...], None, None]:
-    """Yield blocks as they are finished by worker processes, by bundles; `started` is told which were handed out.
+class Local:
+    """Carry out blocks in so many processes of this machine."""
 
-    Raises loky's TerminatedWorkerError where a worker died. Whoever leaves early, by an exception or Ctrl-C, which is
-    heard between blocks, leaves no worker behind.
-    """
+    isolates = False
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    def results(
+        self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False
+    ) -> Generator[tuple[Finished, ...] | Died, None, None]:
+        """Yield blocks as they are finished by worker processes, by bundles.
+
+        A worker that dies takes the whole call down with it: then all that were handed out are yielded, as dead, and
+        that is the end. Whoever leaves early, by an exception or Ctrl-C, which is heard between blocks, leaves no
+        worker behind.
+        """
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        started: dict[Address, None] = {}
+        try:
+            with closing(_results(block, tasks, self.workers, limits, started)) as came:
+                for several in came:
+                    for one in several:
+                        del started[one.address]
+                    yield several
+        except TerminatedWorkerError as error:
+            yield Died(tuple(started), manner_of_death(str(error), limits))
+
+
+def _results(
+    block: BlockFunction, group: Sequence[Task], jobs: int, limits: Limits, started: dict[Address, None]
+) -> Generator[tuple[Finished, ...], None, None]:
+    """Yield blocks as they are finished; `started` is told which were handed out."""
     done: SimpleQueue[Future[Carried] | None] = SimpleQueue()
     with warnings.catch_warnings():
         # A worker that stops, or is stopped, is reported by whoever notices.
         warnings.simplefilter("ignore", UserWarning)
         plugins = {package for task in group for package in task.config.get("plugins", ())}
         with (
-            _interrupts_told(lambda: done.put(None)),
+            interrupts_told(lambda: done.put(None)),
             _ended_early(_executor(jobs, len(group), limits, _surroundings(plugins))) as executor,
         ):
             bundles, out, here = Bundles(group, AHEAD * jobs, limits), 0, os.getcwd()
             while True:
                 while out < AHEAD * jobs and (bundle := bundles.next()):
-                    started += [task.address for task in bundle]
-                    with _interrupts_wait():
+                    started.update((task.address, None) for task in bundle)
+                    with interrupts_wait():
                         future = executor.submit(work_within, limits, here, block, bundle)
                     future.add_done_callback(done.put)
                     out += 1
@@ -208,42 +225,3 @@ def _kill(worker: Any, use_psutil: bool = True) -> None:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
     worker.join()
-
-
-@contextmanager
-def _interrupts_told(tell: Callable[[], None]) -> Iterator[None]:
-    """Take Ctrl-C as a message: raised anywhere, within loky or a transaction, it would leave locks behind.
-
-    One that comes too late to be taken is raised at the end. Where Ctrl-C has another meaning already, it keeps it.
-    """
-    if threading.current_thread() is not threading.main_thread() or (
-        signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
-        yield
-        return
-    heard: list[int] = []
-
-    def hear(number: int, _: object) -> None:
-        heard.append(number)
-        tell()
-
-    signal.signal(signal.SIGINT, hear)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if heard:
-        raise KeyboardInterrupt
-
-
-@contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Hold Ctrl-C back: what is started meanwhile is deaf to it until it can say itself that it ignores it."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,59 @@
+"""Choose where blocks are carried out: in processes of this machine, or by the workers of a Dask scheduler.
+
+A backend computes nothing itself and writes nothing: it is handed blocks and yields what became of them. Which one it
+is changes no bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+from simlab.engine.addresses import Address, Finished
+from simlab.engine.limits import Limits
+from simlab.engine.workers import BlockFunction, Task
+
+
+class Died(NamedTuple):
+    """Hold the blocks that were under way in a process that died, one of them by its fault, and how it died."""
+
+    addresses: tuple[Address, ...]
+    manner: str
+
+
+class Backend(Protocol):
+    """Carry out blocks somewhere."""
+
+    @property
+    def isolates(self) -> bool:
+        """Tell whether a block that kills its process takes no other along than those of its own bundle."""
+
+    @property
+    def workers(self) -> int:
+        """Count the blocks that are computed at a time."""
+
+    def results(
+        self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False
+    ) -> Generator[tuple[Finished, ...] | Died, None, None]:
+        """Yield blocks as they are finished, by bundles (`alone`: of one block each), and those that died.
+
+        A backend may end early, after some have died. Whoever leaves early leaves nothing behind that computes on.
+        """
+
+
+@contextmanager
+def backend_of(engine: Mapping[str, Any], jobs: int) -> Iterator[Backend]:
+    """Hold the backend that an engine's settings name, for the length of a run.
+
+    Raises InputError where it cannot be had.
+    """
+    if engine.get("backend", "loky") == "dask":
+        from simlab.engine.backends.cluster import Cluster
+
+        with Cluster(engine, jobs) as cluster:
+            yield cluster
+    else:
+        from simlab.engine.backends.local import Local
+
+        yield Local(jobs)

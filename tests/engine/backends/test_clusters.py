@@ -1,0 +1,57 @@
+"""Blocks carried out by Dask are those that are carried out by processes of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import clusters
+import fake_studies
+import pytest
+
+from simlab.engine import ledger
+from simlab.engine.run import Summary
+from simlab.store import filling
+
+
+def fill(folder: Path, block: str = "block", jobs: int = 2, **engine: object) -> Summary:
+    return filling.fill(
+        fake_studies.sweep(limits=engine),
+        folder,
+        fake_studies.MEASURES,
+        jobs,
+        labels=fake_studies.LABELS,
+        block=getattr(fake_studies, block),
+        check=fake_studies.check,
+        quiet=True,
+    )
+
+
+def held(folder: Path) -> dict[str, tuple[object, ...]]:
+    with ledger.reading(folder) as book:
+        rows = (row.block for row in book.blocks())
+        return {f"{one.address.cell} {one.address}": (one.payload, one.reason, one.failures) for one in rows}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[clusters.Cluster]:
+    with clusters.cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+def test_a_local_cluster_gives_the_same_bits(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    fill(tmp_path / "loky")
+    fill(tmp_path / "dask", backend="dask")
+    assert capfd.readouterr() == ("", "")
+    assert held(tmp_path / "dask") == held(tmp_path / "loky")
+    assert fake_studies.digest(tmp_path / "dask") == fake_studies.digest(tmp_path / "loky")
+
+
+def test_workers_of_a_scheduler_give_the_same_bits(
+    tmp_path: Path, cluster: clusters.Cluster, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fill(tmp_path / "loky")
+    fill(tmp_path / "dask", backend="dask", scheduler=cluster.address)
+    assert capfd.readouterr() == ("", "")
+    assert held(tmp_path / "dask") == held(tmp_path / "loky")
+    assert fake_studies.digest(tmp_path / "dask") == fake_studies.digest(tmp_path / "loky")
