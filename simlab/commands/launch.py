@@ -94,19 +94,28 @@ def _say_tables(sweep: Sweep) -> None:
 
 
 def carry_out(
-    sweep: Sweep | Calculation, folder: Path, jobs: int | None, *, quiet: bool = False, allow_version: bool = False
+    sweep: Sweep | Calculation,
+    folder: Path,
+    jobs: int | None,
+    *,
+    quiet: bool = False,
+    allow_version: bool = False,
+    shard: Shard | None = None,
 ) -> list[str]:
     """Run what is missing of a sweep, or a calculation; return a line for each thing that went wrong.
 
-    The store is remembered as the last one. Raises InputError where the folder holds something else, or another run is
-    at it.
+    The store is remembered as the last one; of a shard there is none. Raises InputError where the folder holds
+    something else, or another run is at it.
     """
+    from simlab.commands import shards
     from simlab.config import Sweep
     from simlab.measures.labels import LABELS
     from simlab.store import calculations, filling
     from simlab.store.folder import remember_last
     from simlab.store.measures import measures_of
 
+    if shard is not None and isinstance(sweep, Sweep):
+        return shards.carried_out(sweep, folder, jobs, shard, quiet=quiet, allow_version=allow_version)[0]
     # Stdout holds one answer: what parts print in this process, in a check or a measure, is not it.
     with redirect_stdout(sys.stderr):
         if isinstance(sweep, Sweep):
@@ -276,8 +285,8 @@ def default_folder(
 ) -> Path:
     """Name the folder of a sweep; what was changed by overrides goes to another one, in whatever order it was given.
 
-    So does what is run to a precision, whichever: its worlds have other numbers of studies. Where blocks are carried out
-    changes nothing. Each shard has a folder of its own, whose name ends in `-shard-3-of-16`.
+    So does what is run to a precision, whichever: its worlds have other numbers of studies. Where blocks are carried
+    out changes nothing. Each shard has a folder of its own, whose name ends in `-shard-3-of-16`.
 
     >>> default_folder("item_grouping", [], quick=False, plugins=[]).as_posix()
     'outputs/item_grouping'

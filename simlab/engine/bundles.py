@@ -28,7 +28,7 @@ class Bundles:
         # Last come first, so that blocks are taken from an end, and the others stay where they are.
         self._groups = [list(group)[::-1] for _, group in groupby(tasks, key=lambda task: task.address.order)][::-1]
         self._left = sum(task.address.count for task in tasks)
-        self._shares = shares
+        self.shares = shares
         self._longest = min(LONGEST_SECONDS, (limits.seconds or math.inf) / 4)
         self._seconds, self._campaigns = 0.0, 0.0
 
@@ -55,7 +55,7 @@ class Bundles:
         if not self._campaigns:
             return 0.0
         each = max(self._seconds / self._campaigns, 1e-6)
-        return max(SHORTEST_SECONDS, min(self._longest, self._left * each / self._shares)) / each
+        return max(SHORTEST_SECONDS, min(self._longest, self._left * each / self.shares)) / each
 
     def _cut(self, most: float) -> list[Task]:
         """Take as much of the next place as the bundle may have, at least a block."""

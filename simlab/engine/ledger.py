@@ -221,7 +221,7 @@ class Ledger:
 
         From now on the store is behind. Rows that are there stay as they are.
         """
-        with self._transaction():
+        with self._transaction("cells", "asked"):
             self._put("sweep", grown)
             self._put("store", BEHIND)
             self._insert("OR IGNORE", "cells", cells)

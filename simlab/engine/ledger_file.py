@@ -177,7 +177,7 @@ def _refuse_emptied(path: Path) -> None:
 
 
 def draft() -> sqlite3.Connection:
-    """Start a ledger that nobody else sees, and that is gone when it is closed; what memory does not hold is on disk."""
+    """Start a ledger that nobody else sees, in memory as far as it goes; it is gone when it is closed."""
     database = sqlite3.connect("", isolation_level=None)
     database.create_function("seal", -1, seal_of_row, deterministic=True)
     _start(database)

@@ -31,7 +31,7 @@ class Held(NamedTuple):
     pool: int
     draw: int
     first: int
-    count: int
+    n_studies: int
     source: int
     ok: bool
     checksum: str
@@ -45,12 +45,12 @@ class Held(NamedTuple):
     @property
     def end(self) -> int:
         """Number the study behind the last one."""
-        return self.first + self.count
+        return self.first + self.n_studies
 
     @property
     def address(self) -> Address:
         """Name the block."""
-        return Address(self.cell, self.world, self.first, self.count, self.pool, self.draw)
+        return Address(self.cell, self.world, self.first, self.n_studies, self.pool, self.draw)
 
 
 def refuse_contradictions(sources: Sequence[Source], names: Mapping[str, str]) -> None:
@@ -74,7 +74,7 @@ def refuse_contradictions(sources: Sequence[Source], names: Mapping[str, str]) -
 def _held(number: int, source: Source) -> Iterator[Held]:
     for *at, status, checksum, row in source.rows(_ADDRESSES):
         if row not in source.left_out:
-            yield Held(*at, number, status == "ok", checksum, row)
+            yield Held._make((*at, number, status == "ok", checksum, row))
 
 
 def _overlapping(blocks: Iterable[Held]) -> Iterator[list[Held]]:
@@ -120,7 +120,7 @@ def _cut_differently(one: Held, other: Held, sources: Sequence[Source], names: M
     first, second = (sources[held.source].folder for held in (one, other))
     return (
         f"{names.get(one.cell, '')}{one.address}: {legible(first)} and {legible(second)} cut the same studies into "
-        f"different blocks (of {one.count} and of {other.count}, see engine.block); leave one of these folders out"
+        f"different blocks (of {one.n_studies} and of {other.n_studies}, see engine.block); leave one of them out"
     )
 
 

@@ -49,7 +49,7 @@ def _add(union: Source, source: Source) -> None:
 
 
 def _same_cells(union: Source, source: Source) -> bool:
-    """Tell whether two ledgers have the same cells at the same places; a cell's key says what determines its numbers."""
+    """Tell whether two ledgers have the same cells at the same places; keys say what determines their numbers."""
     pairs = zip_longest(union.rows(CELLS), source.rows(CELLS))
     return all(one and other and (one[:2], one[3]) == (other[:2], other[3]) for one, other in pairs)
 

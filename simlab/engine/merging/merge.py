@@ -16,7 +16,7 @@ from simlab.engine.ledger_file import opened_alone
 from simlab.engine.merging import blocks, declared, versions
 from simlab.engine.merging.sources import Source, opened
 from simlab.engine.progress import progress
-from simlab.messages import legible
+from simlab.messages import legible, several
 from simlab.supervision import entering
 from simlab.types import InputError
 
@@ -133,17 +133,14 @@ def _shards(into: Source, sources: Sequence[Source]) -> list[dict[str, Any]]:
 
 def _torn(torn: Sequence[tuple[Source, Sequence[Row]]]) -> list[str]:
     """Say which folders have blocks that were left out."""
-    lines = []
-    for source, rows in torn:
-        if rows:
-            why = source.left_out[rows[0].at]
-            count = f"{len(rows)} block{'s' if len(rows) > 1 else ''}"
-            lines.append(
-                f"left out: {count} of {legible(source.folder)} (at {rows[0].block.address}: {why}); the command of the "
-                "sweep computes them again"
-            )
+    lines = [_left_out(source, rows) for source, rows in torn if rows]
+    more = len(lines) - MOST_SAID
+    return lines if more <= 0 else [*lines[:MOST_SAID], f"left out: blocks of {more} more folders"]
+
+
+def _left_out(source: Source, rows: Sequence[Row]) -> str:
+    first = rows[0]
     return (
-        lines
-        if len(lines) <= MOST_SAID
-        else [*lines[:MOST_SAID], f"left out: more, of {len(lines) - MOST_SAID} folders"]
+        f"left out: {several(len(rows), 'block')} of {legible(source.folder)} ({first.block.address}: "
+        f"{source.left_out[first.at]}); the command of the sweep computes them again"
     )

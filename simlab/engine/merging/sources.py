@@ -15,6 +15,7 @@ from typing import Any
 from simlab.engine.block_checks import Declared, unusable
 from simlab.engine.ledger import FILE, Ledger, Row
 from simlab.engine.ledger_file import SCHEMA, complaints, damage, opened_alone, opened_to_read, plain_errors
+from simlab.engine.provenance import installation
 from simlab.messages import legible
 from simlab.types import InputError
 
@@ -40,7 +41,9 @@ class Source:
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Read rows one by one."""
         with self.reading():
-            yield from self.database.execute(query, values)
+            # Not `yield from`, which would close the cursor of a generator that is left after its database.
+            for row in self.database.execute(query, values):  # noqa: UP028
+                yield row
 
     def look_through(self, declared: Mapping[str, Declared]) -> list[Row]:
         """Find the blocks that cannot be used: torn ones, and those that are unlike what their cell declares.
@@ -48,7 +51,7 @@ class Source:
         Raises InputError where the folder has blocks of cells that it does not know.
         """
         with self.reading():
-            found = list(unusable(self.book, declared=declared))
+            found = list(unusable(self.book, seen=self.book.seen(installation()), declared=declared))
             torn = Counter(row.block.address.cell for row, _ in found)
             lost = [cell for cell, count in self.book.without_cell().items() if count > torn.get(cell, 0)]
         if lost:
@@ -100,20 +103,20 @@ def _checked(source: Source) -> Source:
 
 def _refuse_twice(out: Path, folders: Sequence[Path]) -> None:
     """Raise InputError where a folder would be merged with itself; links are followed."""
-    seen: dict[tuple[int, int], Path] = {}
-    for folder in (out, *folders):
+    named, seen = [out, *folders], dict[tuple[int, int], int]()
+    for number, folder in enumerate(named):
         for path in (folder, folder / FILE):
             if not path.exists():
                 continue
             found = path.stat()
-            known = seen.setdefault((found.st_dev, found.st_ino), folder)
-            if known is not folder:
-                raise InputError(_twice(folder, known, out))
+            known = seen.setdefault((found.st_dev, found.st_ino), number)
+            if known != number:
+                raise InputError(_twice(folder, named[known], out if known == 0 else None))
 
 
-def _twice(folder: Path, known: Path, out: Path) -> str:
+def _twice(folder: Path, known: Path, out: Path | None) -> str:
     same = "" if folder == known else f": {legible(folder)} and {legible(known)} are one folder"
-    if known is out:
+    if out is not None:
         return (
             f"merge {legible(out)} with itself{same}; name in front the folder to merge into, then those to be merged"
         )
