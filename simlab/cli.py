@@ -352,28 +352,39 @@ def order(
 @app.command(epilog="Example: simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")
 def export(
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Write .csv, with --as events .jsonl, and FILE.study.yaml.")
+        Path,
+        typer.Option(
+            metavar="FILE", help="Write .csv (events: .jsonl) and FILE.study.yaml; of a whole store .nc or .parquet."
+        ),
     ],
     where: Where = None,
-    world: Annotated[int, typer.Option(metavar="N", help="Index of the world.", min=0)] = 0,
-    pool: Annotated[int, typer.Option(metavar="N", help="Index of the pool of raters.", min=0)] = 0,
-    draw: Annotated[int, typer.Option(metavar="N", help="Index of the draw of documents.", min=0)] = 0,
-    study: Annotated[int, typer.Option(metavar="N", help="Index of the study in its world.", min=0)] = 0,
+    world: Annotated[int | None, typer.Option(metavar="N", help="Index of the world; 0 if left out.", min=0)] = None,
+    pool: Annotated[int | None, typer.Option(metavar="N", help="Index of the pool of raters; 0.", min=0)] = None,
+    draw: Annotated[int | None, typer.Option(metavar="N", help="Index of the draw of documents; 0.", min=0)] = None,
+    study: Annotated[int | None, typer.Option(metavar="N", help="Index of the study in its world; 0.", min=0)] = None,
     form: Annotated[
-        Literal["table", "events"], typer.Option("--as", help="One row, or one event, for each answer.")
+        Literal["table", "events", "netcdf", "parquet"],
+        typer.Option("--as", help="Of one campaign, a row or an event for each answer; or the whole store."),
     ] = "table",
     plugins: Plugins = None,
 ) -> None:
-    """Export one campaign of a store as a table like anyone's.
+    """Export one campaign of a store as a table like anyone's, or the whole store.
 
-    AXIS=VALUE names its cell. FILE.study.yaml, beside the table, holds the study and what an analyst is told:
-    `simlab conclude FILE --plan FILE.study.yaml` concludes what the store does.
+    AXIS=VALUE names the campaign's cell. FILE.study.yaml, beside the table, holds the study and what an analyst is
+    told: `simlab conclude FILE --plan FILE.study.yaml` concludes what the store does.
+
+    --as netcdf or parquet writes measures and all campaigns for other programs; AXIS=VALUE[,VALUE] keeps these cells.
     """
     from simlab.commands import export as exports
     from simlab.commands.launch import Launched
     from simlab.types import Place
 
-    _end(Launched(*exports.answer(*_store(where), Place(world, pool, draw, study), out, form, plugins or [])))
+    given = {"world": world, "pool": pool, "draw": draw, "study": study}
+    if form == "netcdf" or form == "parquet":
+        _end(Launched(*exports.whole_store(*_store(where), given, out, form)))
+    else:
+        place = Place(**{name: number or 0 for name, number in given.items()})
+        _end(Launched(*exports.answer(*_store(where), place, out, form, plugins or [])))
 
 
 @app.command(epilog="Example: simlab conclude ratings.csv --against baseline --figure order.png")

@@ -16,7 +16,10 @@ from pathlib import Path
 from simlab.processes import descendants
 
 STARTS_WITHIN_SECONDS = 60.0
+MODULE = (sys.executable, "-m")
+"""Carries out a module; its name and words follow."""
 _SCHEDULER_AT = re.compile(r"Scheduler at:\s+(\S+)")
+WORKER_AT = re.compile(r"Start worker at:\s+(\S+)")
 _REGISTERED = re.compile(r"Starting established connection")
 
 
@@ -60,25 +63,20 @@ class Cluster:
     """Hold a scheduler and its workers."""
 
     folder: Path
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=lambda: {"PYTHONPATH": str(Path(__file__).parent)})
+    """What processes find in their environment beside what is in this one's."""
     address: str = ""
     scheduler: Started | None = None
     workers: list[Started] = field(default_factory=list)
 
-    def start_scheduler(self, *words: str, port: int = 0, python: Sequence[str] = (sys.executable,)) -> Started:
+    def start_scheduler(
+        self, *words: str, port: int = 0, host: str = "tcp://127.0.0.1", python: Sequence[str] = MODULE
+    ) -> Started:
         """Start a scheduler, at the port of the last one if there was one, and wait until it listens."""
         if self.address and not port:
             port = int(self.address.rpartition(":")[2])
-        more = (
-            "--host",
-            "tcp://127.0.0.1",
-            "--port",
-            str(port),
-            "--no-dashboard",
-            "--dashboard-address",
-            "127.0.0.1:0",
-        )
-        self.scheduler = self._started([*python, "-m", "distributed.cli.dask_scheduler", *more, *words], "scheduler")
+        more = ("--host", host, "--port", str(port), "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+        self.scheduler = self._started([*python, "distributed.cli.dask_scheduler", *more, *words], "scheduler")
         self.address = awaited(self.scheduler, _SCHEDULER_AT)
         return self.scheduler
 
@@ -88,14 +86,14 @@ class Cluster:
         nanny: bool = False,
         threads: int = 1,
         env: Mapping[str, str] | None = None,
-        python: Sequence[str] = (sys.executable,),
+        python: Sequence[str] = MODULE,
         wait: bool = True,
     ) -> Started:
         """Start a worker, and wait until its scheduler knows it; `env` is added to what this process has."""
         name = f"worker-{len(self.workers)}"
         more = ("--nthreads", str(threads), "--name", name, "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
         room = ("--local-directory", str(self.folder / name), "--nanny" if nanny else "--no-nanny")
-        command = [*python, "-m", "distributed.cli.dask_worker", self.address, "--host", "127.0.0.1", *more, *room]
+        command = [*python, "distributed.cli.dask_worker", self.address, "--host", "127.0.0.1", *more, *room]
         worker = self._started([*command, *words], name, env)
         self.workers.append(worker)
         if wait:
@@ -128,15 +126,20 @@ def awaited(started: Started, wanted: re.Pattern[str]) -> str:
 
 @contextmanager
 def cluster(
-    folder: Path, workers: int = 2, *, nanny: bool = False, env: Mapping[str, str] | None = None
+    folder: Path,
+    workers: int = 2,
+    *,
+    nanny: bool = False,
+    env: Mapping[str, str] | None = None,
+    python: Sequence[str] = MODULE,
 ) -> Iterator[Cluster]:
     """Hold a scheduler and so many workers of one thread; they find the stand-ins for studies that tests use."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    held = Cluster(folder, {"PYTHONPATH": path, **(env or {})})
+    held = Cluster(folder)
+    held.env = {**held.env, **(env or {})}
     with ExitStack() as stack:
         stack.callback(held.end)
-        held.start_scheduler()
+        held.start_scheduler(python=python)
         started = [held.start_worker(nanny=nanny, wait=False) for _ in range(workers)]
         for worker in started:
             awaited(worker, _REGISTERED)

@@ -17,9 +17,8 @@ import numpy as np
 
 from simlab.config.sweep import Sweep
 from simlab.engine.limits import Limits
-from simlab.engine.threads import ONE_THREAD
 from simlab.engine.preparing import Checked
-from simlab.engine.threads import one_thread
+from simlab.engine.threads import ONE_THREAD, one_thread
 from simlab.engine.workers import BlockFunction, guard
 from simlab.studies.money import accounted
 from simlab.types import OK, Array, Floats, Place

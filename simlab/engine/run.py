@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ def run(
     processes = jobs_of(sweep, jobs)
     job = prepare(sweep, check, processes, known_in(folder))
     refuse_too_large(sweep, job)
-    with ledger.writing(folder) as book, backend_of(engine_of(sweep), processes) as backend:
+    with backend_for(job, sweep, folder, processes, quiet=quiet) as backend, ledger.writing(folder) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version, shard=shard)
         entering("running blocks")
         fitting = fitting_of(block, taken.entries)
@@ -102,6 +103,15 @@ def run(
         campaigns = sum(task.address.count for task in taken.tasks)
         did = (len(taken.entries), len(taken.tasks), campaigns, time.monotonic() - began, taken.torn)
         return Summary(*did, failures(book), book.failed_designs(), notes)
+
+
+@contextmanager
+def backend_for(job: Job, sweep: Sweep, folder: Path, jobs: int, *, quiet: bool) -> Iterator[Backend]:
+    """Hold what carries out blocks; for a new folder it must be ready before anything is written."""
+    with backend_of(engine_of(sweep), jobs, quiet=quiet) as backend:
+        if not (folder / ledger.FILE).exists():
+            backend.begin(cell.config for cell in job.cells)
+        yield backend
 
 
 def sample_again(

@@ -64,17 +64,21 @@ def _possible(signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], pl
 
 def _signature(config: Mapping[str, Any]) -> Iterator[tuple[str, str | None, tuple[str, ...]]]:
     for name, section in config.items():
-        if name in _OPEN or not _is_section(section):
+        if type(section) in _VALUES or name in _OPEN or not isinstance(section, Mapping):
             continue
-        below = {key: value for key, value in section.items() if _is_section(value)}
-        yield name, section.get("_target_"), tuple(key for key in section if key not in below and key != "_target_")
+        # Most sections hold values only, and to ask each whether it is a mapping takes ten times as long.
+        plain = _VALUES.issuperset(map(type, section.values()))
+        below = {} if plain else {key: value for key, value in section.items() if isinstance(value, Mapping)}
+        yield _signed(name, section, below)
         for inner, of in below.items():
-            yield f"{name}.{inner}", of.get("_target_"), tuple(key for key in of if key != "_target_")
+            yield _signed(f"{name}.{inner}", of, {})
 
 
-def _is_section(value: Any) -> bool:
-    """Tell a section from a value; almost all are values, and to ask whether one is a mapping takes ten times as long."""
-    return type(value) not in _VALUES and isinstance(value, Mapping)
+def _signed(name: str, section: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[str, str | None, tuple[str, ...]]:
+    """Write down a section: the part that it names, else its keys."""
+    target = section.get("_target_")
+    keys = () if target is not None else tuple(key for key in section if key not in below and key != "_target_")
+    return name, target, keys
 
 
 @cache

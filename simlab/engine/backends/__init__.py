@@ -6,13 +6,13 @@ is changes no bit.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.limits import Limits
-from simlab.engine.workers import BlockFunction, Task
+from simlab.engine.workers import BlockFunction, Config, Task
 
 
 class Died(NamedTuple):
@@ -33,6 +33,12 @@ class Backend(Protocol):
     def workers(self) -> int:
         """Count the blocks that are computed at a time."""
 
+    def begin(self, configs: Iterable[Config]) -> None:
+        """Be ready to carry out blocks of cells; raise InputError where that cannot be.
+
+        It need not be called: then it is tried when blocks are there.
+        """
+
     def results(
         self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False
     ) -> Generator[tuple[Finished, ...] | Died, None, None]:
@@ -43,7 +49,7 @@ class Backend(Protocol):
 
 
 @contextmanager
-def backend_of(engine: Mapping[str, Any], jobs: int) -> Iterator[Backend]:
+def backend_of(engine: Mapping[str, Any], jobs: int, *, quiet: bool = False) -> Iterator[Backend]:
     """Hold the backend that an engine's settings name, for the length of a run.
 
     Raises InputError where it cannot be had.
@@ -51,7 +57,7 @@ def backend_of(engine: Mapping[str, Any], jobs: int) -> Iterator[Backend]:
     if engine.get("backend", "loky") == "dask":
         from simlab.engine.backends.cluster import Cluster
 
-        with Cluster(engine, jobs) as cluster:
+        with Cluster(engine, jobs, quiet=quiet) as cluster:
             yield cluster
     else:
         from simlab.engine.backends.local import Local

@@ -1,7 +1,7 @@
 """Carry out bundles in a process of their own, for a Dask worker, which a block that dies must not take along.
 
-`python -m simlab.engine.backends.child SOCKET PARENT`: bundles come in by a socket that is inherited, and what became of
-them goes out by it.
+`python -m simlab.engine.backends.child SOCKET PARENT`: bundles come in by a socket that is inherited, and what became
+of them goes out by it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ IDLE = 78
 def main(socket: int, parent: int) -> None:
     """Carry out bundles until nobody asks for any more."""
     connection = Connection(socket)
-    guard(parent, pickle.loads(connection.recv_bytes()), None)  # noqa: S301 (who connects may run code here anyway)
+    # What else it is started for, of which code, only tells it from others.
+    limits, _ = pickle.loads(connection.recv_bytes())  # noqa: S301 (who connects may run code here anyway)
+    guard(parent, limits, None)
     while connection.poll(IDLE_SECONDS):
         try:
             asked = connection.recv_bytes()

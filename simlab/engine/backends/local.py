@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -20,7 +20,7 @@ from simlab.engine.backends.interrupts import interrupts_told, interrupts_wait
 from simlab.engine.bundles import Bundles
 from simlab.engine.limits import Limits, manner_of_death
 from simlab.engine.threads import ONE_THREAD
-from simlab.engine.workers import BlockFunction, Carried, Task, guard, work_within
+from simlab.engine.workers import BlockFunction, Carried, Config, Task, guard, work_within
 from simlab.processes import descendants
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ class Local:
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
+
+    def begin(self, configs: Iterable[Config]) -> None:
+        """Do nothing: processes are started for blocks."""
 
     def results(
         self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False

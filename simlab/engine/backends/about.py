@@ -1,0 +1,56 @@
+"""Say which code computes here; this file is also sent as text to schedulers and workers, simlab there or not.
+
+As text: code compiled by another Python would not run there, and what is to be imported there may be missing. So it
+uses the standard library only.
+"""
+
+import platform
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+VERSIONS = ("simlab", "distributed", "numpy", "scipy")
+
+
+def about(packages: Iterable[str], files: Iterable[str]) -> Mapping[str, str | None]:
+    """Return versions by name, digests of the code of packages and of files; None for what is not there."""
+    found: dict[str, str | None] = {"Python": platform.python_version()}
+    found |= {name: _version(name) for name in VERSIONS}
+    found |= {f"the code of {package}": _code(package) for package in packages}
+    return found | {f"the file {file}": _content(file) for file in files}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _code(package: str) -> str | None:
+    """Digest the modules of a package by their names and contents, without importing it."""
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None:
+        return None
+    if not spec.submodule_search_locations:
+        return _content(spec.origin or "")
+    digest = blake2b(digest_size=6)
+    for root in map(Path, spec.submodule_search_locations):
+        for file in sorted(root.rglob("*.py")):
+            content = file.read_bytes()
+            digest.update(f"{file.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _content(file: str) -> str | None:
+    """Digest a file; of a folder it only matters that it is there."""
+    path = Path(file)
+    try:
+        return "a folder" if path.is_dir() else blake2b(path.read_bytes(), digest_size=6).hexdigest()
+    except OSError:
+        return None
