@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
     from simlab.commands.notebook_campaigns import export
     from simlab.commands.notebook_conclusion import Concluded, conclude
+    from simlab.commands.notebook_merging import merge
     from simlab.commands.notebook_tables import agreement, backtest, detect, fit, fit_metric
     from simlab.store.opening import config_of, open_results
     from simlab.types import InputError
@@ -39,6 +40,7 @@ __all__ = [
     "export",
     "fit",
     "fit_metric",
+    "merge",
     "open_results",
     "plot",
     "query",
@@ -55,6 +57,7 @@ _HOME = {
     **dict.fromkeys(("agreement", "backtest", "detect", "fit", "fit_metric"), "simlab.commands.notebook_tables"),
     **dict.fromkeys(("quote", "timeline"), "simlab.commands.notebook_accounts"),
     "export": "simlab.commands.notebook_campaigns",
+    "merge": "simlab.commands.notebook_merging",
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),
     "InputError": "simlab.types",
 }

@@ -47,6 +47,7 @@ from simlab.commands.flags import (
     Quick,
     Save,
     Scale,
+    Shard,
     Where,
 )
 from simlab.commands.halting import halted
@@ -128,6 +129,7 @@ def run(
     at_most: AtMost = None,
     allow_version: AllowVersion = False,
     force: Force = False,
+    shard: Shard = None,
 ) -> None:
     """Run one design and print its measures.
 
@@ -159,6 +161,7 @@ def run(
                 keep=_keeping(save),
                 allow_version=allow_version,
                 force=force,
+                shard=shard,
             )
         )
 
@@ -181,6 +184,7 @@ def sweep(
     at_most: AtMost = None,
     allow_version: AllowVersion = False,
     force: Force = False,
+    shard: Shard = None,
 ) -> None:
     """Run a grid of designs, or continue it; print the finding.
 
@@ -216,6 +220,7 @@ def sweep(
                 keep=_keeping(save),
                 allow_version=allow_version,
                 force=force,
+                shard=shard,
             )
         )
 
@@ -347,28 +352,39 @@ def order(
 @app.command(epilog="Example: simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")
 def export(
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Write .csv, with --as events .jsonl, and FILE.study.yaml.")
+        Path,
+        typer.Option(
+            metavar="FILE", help="Write .csv (events: .jsonl) and FILE.study.yaml; of a whole store .nc or .parquet."
+        ),
     ],
     where: Where = None,
-    world: Annotated[int, typer.Option(metavar="N", help="Index of the world.", min=0)] = 0,
-    pool: Annotated[int, typer.Option(metavar="N", help="Index of the pool of raters.", min=0)] = 0,
-    draw: Annotated[int, typer.Option(metavar="N", help="Index of the draw of documents.", min=0)] = 0,
-    study: Annotated[int, typer.Option(metavar="N", help="Index of the study in its world.", min=0)] = 0,
+    world: Annotated[int | None, typer.Option(metavar="N", help="Index of the world; 0 if left out.", min=0)] = None,
+    pool: Annotated[int | None, typer.Option(metavar="N", help="Index of the pool of raters; 0.", min=0)] = None,
+    draw: Annotated[int | None, typer.Option(metavar="N", help="Index of the draw of documents; 0.", min=0)] = None,
+    study: Annotated[int | None, typer.Option(metavar="N", help="Index of the study in its world; 0.", min=0)] = None,
     form: Annotated[
-        Literal["table", "events"], typer.Option("--as", help="One row, or one event, for each answer.")
+        Literal["table", "events", "netcdf", "parquet"],
+        typer.Option("--as", help="Of one campaign, a row or an event for each answer; or the whole store."),
     ] = "table",
     plugins: Plugins = None,
 ) -> None:
-    """Export one campaign of a store as a table like anyone's.
+    """Export one campaign of a store as a table like anyone's, or the whole store.
 
-    AXIS=VALUE names its cell. FILE.study.yaml, beside the table, holds the study and what an analyst is told:
-    `simlab conclude FILE --plan FILE.study.yaml` concludes what the store does.
+    AXIS=VALUE names the campaign's cell. FILE.study.yaml, beside the table, holds the study and what an analyst is
+    told: `simlab conclude FILE --plan FILE.study.yaml` concludes what the store does.
+
+    --as netcdf or parquet writes measures and all campaigns for other programs; AXIS=VALUE[,VALUE] keeps these cells.
     """
     from simlab.commands import export as exports
     from simlab.commands.launch import Launched
     from simlab.types import Place
 
-    _end(Launched(*exports.answer(*_store(where), Place(world, pool, draw, study), out, form, plugins or [])))
+    given = {"world": world, "pool": pool, "draw": draw, "study": study}
+    if form == "netcdf" or form == "parquet":
+        _end(Launched(*exports.whole_store(*_store(where), given, out, form)))
+    else:
+        place = Place(**{name: number or 0 for name, number in given.items()})
+        _end(Launched(*exports.answer(*_store(where), place, out, form, plugins or [])))
 
 
 @app.command(epilog="Example: simlab conclude ratings.csv --against baseline --figure order.png")
@@ -727,6 +743,81 @@ def verify(
     found = checks.answer(*_store(where), repair=repair)
     _say(_with_csv(lambda form: found.text if form == "table" else saving.soundness(*found[1:])), form, save)
     raise typer.Exit(DONE if found.sound else RESERVED)
+
+
+@app.command(epilog="Example: simlab merge outputs/all outputs/item_grouping-shard-*-of-16")
+def merge(
+    out: Annotated[Path, typer.Argument(metavar="OUT", hidden=True)],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", hidden=True)],
+    allow_version: Annotated[
+        bool, typer.Option("--allow-version", help="Merge what was filled by different code of simlab.")
+    ] = False,
+    plugins: Plugins = None,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
+    """Merge folders of one sweep into one; print the finding.
+
+    OUT is a new folder, or one that holds some of the sweep; DIR are others, as `--shard I/N` fills them on any
+    machines. All of them are checked before anything is written; what is in several of them is kept once.
+    """
+    from simlab.commands import merge as merging
+
+    _end(
+        merging.answer(out, folders, plugins=plugins or [], form=form, keep=_keeping(save), allow_version=allow_version)
+    )
+
+
+@app.command(
+    "cluster-script", epilog="Example: simlab cluster-script slurm item_grouping --shards 16 --out outputs/all > job.sh"
+)
+def cluster_script(
+    system: Annotated[
+        Literal["slurm", "pbs", "dask-jobqueue"], typer.Argument(metavar="slurm|pbs|dask-jobqueue", hidden=True)
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", hidden=True)],
+    shards: Annotated[int, typer.Option(metavar="N", help="Cut the sweep into N jobs.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Merge here; shards and logs go to folders in it.")],
+    overrides: Overrides = None,
+    time: Annotated[str, typer.Option(metavar="T", help="Ask for so long a job: 90m, 4h, 2d.")] = "4h",
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="Ask for so much memory a job: 500M, 4G.")] = "4G",
+    cpus: Annotated[int, typer.Option(metavar="N", help="Ask for so many cores a job.", min=1, max=1024)] = 1,
+    queue: Annotated[
+        str | None, typer.Option("--queue", "--partition", metavar="NAME", help="Submit to this queue, or partition.")
+    ] = None,
+    account: Annotated[str | None, typer.Option(metavar="NAME", help="Charge this account.")] = None,
+    activate: Annotated[
+        str | None, typer.Option(metavar="LINE", help="Make simlab known by this line of shell; else as it is here.")
+    ] = None,
+    quick: Quick = False,
+    preset: Preset = None,
+    plugins: Plugins = None,
+) -> None:
+    """Print the script that runs a sweep on a cluster.
+
+    slurm and pbs: a script for bash that submits one job per shard, and one that merges them when all have ended well.
+    dask-jobqueue: a script for Python that starts workers of Dask as jobs. Nothing is run or submitted.
+    """
+    from simlab.commands import cluster_script as scripts
+
+    _end(
+        scripts.answer(
+            system,
+            name,
+            overrides or [],
+            shards=shards,
+            out=out,
+            cpus=cpus,
+            memory=memory,
+            time=time,
+            queue=queue,
+            account=account,
+            activate=activate,
+            quick=quick,
+            preset=preset,
+            plugins=plugins or [],
+        )
+    )
 
 
 @app.command(epilog="Example: simlab replay outputs/item_grouping 4.3.0")

@@ -84,6 +84,7 @@ def parameters(target: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
     return {parameter.name: hints[parameter.name] for parameter in keywords}
 
 
+@functools.lru_cache(maxsize=256)
 def data_of(part: Callable[..., Any]) -> Any:
     """Return what a part says its data is, the annotation of its second parameter; None where it says nothing.
 
@@ -126,6 +127,8 @@ def _within(module_name: str, packages: Sequence[str]) -> bool:
 
 
 def _module(name: str, target: str) -> ModuleType:
+    if (loaded := sys.modules.get(name)) is not None:
+        return loaded
     try:
         # What a module prints on the way is not the answer that stdout holds.
         with redirect_stdout(sys.stderr):

@@ -73,12 +73,14 @@ def _arguments(command: str, before: Sequence[str], word: str) -> list[str]:
     extra = [Path(folder) for flag, folder in pairwise(before) if flag == "--config-dir"]
     settings = Settings(extra)
     names = [w for w in before[before.index(command) + 1 :] if not w.startswith("-")]
-    if command == "sweep" and not names:
+    if command == "cluster-script" and not names:
+        return _starting(word, ["slurm", "pbs", "dask-jobqueue"])
+    if len(names) == {"sweep": 0, "cluster-script": 1}.get(command):
         return _starting(word, sweeps())
     if command == "show" and not names:
         options = [option for options in settings.groups.values() for option in options] if word else []
         return [*_starting(word, [*sweeps(), *options]), *_segments(word, settings.names())]
-    return settings.complete(word) if command in ("run", "sweep", "show") else []
+    return settings.complete(word) if command in ("run", "sweep", "cluster-script", "show") else []
 
 
 class Settings:

@@ -1,4 +1,4 @@
-"""Export a campaign of a store: what was collected, as a table like anyone's, and what an analyst is told."""
+"""Export a campaign of a store, as a table like anyone's with what an analyst is told, or the whole store."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from simlab.messages import legible
 from simlab.types import Collected, InputError, Place
 
 if TYPE_CHECKING:
+    from simlab.commands.stores import Condition
     from simlab.concluding.sheets import As
     from simlab.engine.ledger import Entry
+    from simlab.store.exporting import Whole
 
 
 class Again(NamedTuple):
@@ -45,6 +47,36 @@ def answer(
     files = exported.export(again.collected, again.study, again.cell, place, out, form)
     written = "\n".join(legible(file, 200) for file in files)
     return written, again.doubts, RESERVED if again.doubts else DONE
+
+
+def whole_store(
+    folder: Path | None, conditions: Sequence[str], given: Mapping[str, int | None], out: Path, form: Whole
+) -> tuple[str, tuple[str, ...], int]:
+    """Write a whole store, as `whole`; return what to print, what to note, and the exit code."""
+    files, code = whole(folder, conditions, given, out, form)
+    return "\n".join(legible(file, 200) for file in files), (), code
+
+
+def whole(
+    folder: Path | None, conditions: Sequence[Condition], given: Mapping[str, int | None], out: Path, form: Whole
+) -> tuple[list[Path], int]:
+    """Write a store, or the cells of it that meet conditions, to files; return these, and the exit code.
+
+    Raises InputError, before anything is written, for files that cannot be, where the place of one campaign is `given`
+    with it, and for a store that is not there or that is damaged.
+    """
+    from simlab.commands import launch
+    from simlab.commands.stores import named, opened
+    from simlab.store import exporting
+
+    if one := [f"--{name}" for name, number in given.items() if number is not None]:
+        raise InputError(
+            f"--as {form} exports all campaigns of its cells; leave {', '.join(one)} out, or export one campaign with "
+            "--as table"
+        )
+    exporting.check(out, form)
+    with opened(named(folder), conditions) as dataset:
+        return exporting.export(dataset, out, form), launch.soundness(dataset)
 
 
 def carried_out(folder: Path | None, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()) -> Again:

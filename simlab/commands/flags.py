@@ -37,6 +37,9 @@ Precision = Annotated[
 AtMost = Annotated[
     str | None, typer.Option("--at-most", metavar="T|N", help="End that after 90s, 10m or 2h, or at N campaigns.")
 ]
+Shard = Annotated[
+    str | None, typer.Option("--shard", metavar="I/N", help="Carry out the I-th of N parts only, for simlab merge.")
+]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answer as .json, for reports.")]
 Columns = Annotated[
     str | None,

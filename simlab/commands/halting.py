@@ -11,6 +11,6 @@ def halted(how: str, words: Sequence[str]) -> str:
     >>> halted("interrupted", ["query"])
     'interrupted; there is no answer yet, give the same command again'
     """
-    if words and words[0] in ("run", "sweep"):
+    if words and words[0] in ("run", "sweep", "merge"):
         return f"{how}; blocks that were finished are kept, the same command continues"
     return f"{how}; there is no answer yet, give the same command again"

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from simlab.config import Calculation, Sweep
+    from simlab.config.sweepfile import Declared
     from simlab.drawing.text.tables import Form
     from simlab.engine.failures import Failure
+    from simlab.engine.merging import Merged
     from simlab.engine.run import Summary
+    from simlab.engine.shards import Shard
 
 OUTPUTS = Path("outputs")
 MOST_REASONS = 3
@@ -54,16 +57,25 @@ def simulate(
     form: Form = "table",
     keep: Keep | None = None,
     allow_version: bool = False,
+    shard: Shard | None = None,
 ) -> Launched:
-    """Run what is missing of a sweep and return its finding; dry, run nothing and return what it would take."""
+    """Run what is missing of a sweep and return its finding; dry, run nothing and return what it would take.
+
+    Of a `shard` what it came to is said instead: what all of the sweep finds is known where shards are merged.
+    """
     if dry:
         from simlab.drawing.text.forecast import foreseen
         from simlab.engine.forecast import forecast
 
         with redirect_stdout(sys.stderr):
-            foretold = forecast(sweep, folder, jobs, allow_version=allow_version)
+            foretold = forecast(sweep, folder, jobs, allow_version=allow_version, shard=shard)
         _say_tables(sweep)
-        return Launched(foreseen(foretold, folder))
+        return Launched(foreseen(foretold, folder, None if shard is None else str(shard)))
+    if shard is not None:
+        from simlab.commands import shards
+
+        _say_tables(sweep)
+        return shards.carry_out(sweep, folder, jobs, shard, form=form, keep=keep, allow_version=allow_version)
     for line in carry_out(sweep, folder, jobs, allow_version=allow_version):
         note(line)
     _say_tables(sweep)
@@ -82,19 +94,28 @@ def _say_tables(sweep: Sweep) -> None:
 
 
 def carry_out(
-    sweep: Sweep | Calculation, folder: Path, jobs: int | None, *, quiet: bool = False, allow_version: bool = False
+    sweep: Sweep | Calculation,
+    folder: Path,
+    jobs: int | None,
+    *,
+    quiet: bool = False,
+    allow_version: bool = False,
+    shard: Shard | None = None,
 ) -> list[str]:
     """Run what is missing of a sweep, or a calculation; return a line for each thing that went wrong.
 
-    The store is remembered as the last one. Raises InputError where the folder holds something else, or another run is
-    at it.
+    The store is remembered as the last one; of a shard there is none. Raises InputError where the folder holds
+    something else, or another run is at it.
     """
+    from simlab.commands import shards
     from simlab.config import Sweep
     from simlab.measures.labels import LABELS
     from simlab.store import calculations, filling
     from simlab.store.folder import remember_last
     from simlab.store.measures import measures_of
 
+    if shard is not None and isinstance(sweep, Sweep):
+        return shards.carried_out(sweep, folder, jobs, shard, quiet=quiet, allow_version=allow_version)[0]
     # Stdout holds one answer: what parts print in this process, in a check or a measure, is not it.
     with redirect_stdout(sys.stderr):
         if isinstance(sweep, Sweep):
@@ -150,8 +171,8 @@ def soundness(dataset: xr.Dataset) -> int:
     return DONE if (ran == OK).all() and undivided.ATTRIBUTE not in dataset.attrs and not short else RESERVED
 
 
-def told(summary: Summary) -> list[str]:
-    """Say what went wrong in a run: torn blocks run again, blocks that failed, campaigns that failed."""
+def told(summary: Summary | Merged) -> list[str]:
+    """Say what went wrong in a run, or before a merge: torn blocks run again, blocks and campaigns that failed."""
     failed = _of_blocks(summary.failures)
     designs = _grouped(summary.failed_designs)
     torn = [f"{summary.torn} blocks of an earlier run were damaged and ran again"] if summary.torn else []
@@ -196,10 +217,11 @@ def declared(
     plugins: Sequence[str],
     force: bool = False,
     until: tuple[str | None, str | None] = (None, None),
-) -> tuple[Sweep | Calculation, Path]:
+    shard: str | None = None,
+) -> tuple[Sweep | Calculation, Path, Shard | None]:
     """Compose a sweep (without a name: a run), and say which folder it goes to; nothing is run or written.
 
-    `until` is what was typed of a precision, and of an end to patience.
+    `until` is what was typed of a precision, and of an end to patience, `shard` which part of the sweep is wanted.
 
     Raises InputError for everything that a user can mend.
     """
@@ -207,13 +229,32 @@ def declared(
     from simlab.config.sweepfile import RUN, with_until
 
     file = with_until(RUN if name is None else load_sweep(name), *until)
+    part = part_of(shard, file)
     if file.calculation:
         # A calculation has no parts of plug-in packages.
         sweep: Sweep | Calculation = compose_calculation(file, overrides, quick=quick)
         plugins = []
     else:
         sweep = accepted(compose_sweep(file, overrides, quick=quick, plugins=plugins), force=force)
-    return sweep, folder_of(name, overrides, out, quick=quick, plugins=plugins, precise=file.precise)
+    folder = folder_of(name, overrides, out, quick=quick, plugins=plugins, precise=file.precise, shard=part)
+    return sweep, folder, part
+
+
+def part_of(text: str | None, declared: Declared) -> Shard | None:
+    """Read which shard is wanted, if one is; raise InputError for none, and for what has no shards."""
+    if text is None:
+        return None
+    from simlab.engine.shards import read
+
+    shard = read(text)
+    if declared.calculation:
+        raise InputError(f"{declared.name} is calculated, in one go; leave --shard out")
+    if declared.until is not None:
+        raise InputError(
+            f"--shard {shard} and a precision do not go together: when it is reached is known from all worlds; give "
+            "worlds and studies in place of --precision"
+        )
+    return shard
 
 
 def folder_of(
@@ -224,21 +265,28 @@ def folder_of(
     quick: bool,
     plugins: Sequence[str],
     precise: bool = False,
+    shard: Shard | None = None,
 ) -> Path:
     """Return the folder that was named, or else the default one; raise InputError where a file is in its way."""
-    folder = out or default_folder(name, overrides, quick=quick, plugins=plugins, precise=precise)
+    folder = out or default_folder(name, overrides, quick=quick, plugins=plugins, precise=precise, shard=shard)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} cannot be made a folder (File exists); give another --out")
     return folder
 
 
 def default_folder(
-    name: str | None, overrides: Sequence[str], *, quick: bool, plugins: Sequence[str], precise: bool = False
+    name: str | None,
+    overrides: Sequence[str],
+    *,
+    quick: bool,
+    plugins: Sequence[str],
+    precise: bool = False,
+    shard: Shard | None = None,
 ) -> Path:
     """Name the folder of a sweep; what was changed by overrides goes to another one, in whatever order it was given.
 
     So does what is run to a precision, whichever: its worlds have other numbers of studies. Where blocks are carried
-    out changes nothing.
+    out changes nothing. Each shard has a folder of its own, whose name ends in `-shard-3-of-16`.
 
     >>> default_folder("item_grouping", [], quick=False, plugins=[]).as_posix()
     'outputs/item_grouping'
@@ -246,6 +294,7 @@ def default_folder(
     typed = [text for text in overrides if text.partition("=")[0] not in ELSEWHERE]
     changes = sorted([*typed, *(["--quick"] if quick else []), *(f"--plugins={plugin}" for plugin in plugins)])
     stem = (Path(name).stem if name else "run") + ("-precise" if precise else "")
+    ending = f"-shard-{shard.number}-of-{shard.of}" if shard else ""
     if name and not changes:
-        return OUTPUTS / stem
-    return OUTPUTS / f"{stem}-{sha256(chr(10).join(changes).encode()).hexdigest()[:8]}"
+        return OUTPUTS / f"{stem}{ending}"
+    return OUTPUTS / f"{stem}-{sha256(chr(10).join(changes).encode()).hexdigest()[:8]}{ending}"

@@ -40,6 +40,7 @@ def run(
     at_most: str | int | None = None,
     allow_version: bool = False,
     force: bool = False,
+    shard: str | None = None,
     **more: object,
 ) -> xr.Dataset:
     """Run one design, or what is missing of it; return its store.
@@ -48,7 +49,8 @@ def run(
     store goes to `out`, by default a folder below `outputs/` that is named after the settings, as `simlab run` does.
 
     With `precision` (`{"srp": 0.01}`, or `"srp=.01,srp:difference=.02"`) worlds are carried out until the errors are so
-    small, `at_most` so long (`"10m"`) or so many campaigns; see docs/precision.md.
+    small, `at_most` so long (`"10m"`) or so many campaigns; see docs/precision.md. With `shard="3/16"` the third of 16
+    parts is carried out, and what is returned holds no more; see `merge`.
 
     Returns a dataset of measures (`srp[]`, beside it `srp_mcse`, `srp_n`, `srp_influence[cluster]`), in memory, and of
     outcomes (`estimate[replicate, system]`, `significant[replicate, pair]`, ...), which are read when they are used.
@@ -70,6 +72,7 @@ def run(
             until=_typed(precision, at_most),
             allow_version=allow_version,
             force=force,
+            shard=shard,
         )
 
 
@@ -85,13 +88,14 @@ def sweep(
     at_most: str | int | None = None,
     allow_version: bool = False,
     force: bool = False,
+    shard: str | None = None,
     **more: object,
 ) -> xr.Dataset:
     """Run a grid of designs, or what is missing of it; return its store.
 
     `name` is one of `simlab list`, or a YAML file like those. In `settings` a list is an axis:
     `{"design.documents": [10, 20]}` is `"design.documents=10,20"`. The same call again continues an interrupted sweep;
-    more worlds, studies or values on an axis run what is missing. `precision` and `at_most` are those of `run`.
+    more worlds, studies or values on an axis run what is missing. `precision`, `at_most`, `shard` are those of `run`.
 
     Returns a dataset as `run` does, with the axes of the sweep as its first dimensions (of a calculation: measures
     only). A dataset reads outcomes from the folder: open the folder anew after it has grown. Raises InputError, before
@@ -113,6 +117,7 @@ def sweep(
             until=_typed(precision, at_most),
             allow_version=allow_version,
             force=force,
+            shard=shard,
         )
 
 
@@ -244,12 +249,11 @@ def _carried_out(
     until: tuple[str | None, str | None],
     allow_version: bool,
     force: bool,
+    shard: str | None,
 ) -> xr.Dataset:
     from simlab.commands import launch
-    from simlab.store import skewness
-    from simlab.store.opening import open_filled
 
-    declared, folder = launch.declared(
+    declared, folder, part = launch.declared(
         name,
         overrides,
         None if out is None else Path(out),
@@ -257,12 +261,28 @@ def _carried_out(
         plugins=list(plugins),
         force=force,
         until=until,
+        shard=shard,
     )
-    for line in launch.carry_out(declared, folder, checked_jobs(jobs), quiet=not progress, allow_version=allow_version):
-        warnings.warn(line, stacklevel=3)
-    dataset = open_filled(folder)
+    lines = launch.carry_out(
+        declared, folder, checked_jobs(jobs), quiet=not progress, allow_version=allow_version, shard=part
+    )
+    return found(folder, lines, whole=part is None, level=4)
+
+
+def found(folder: Path, lines: Sequence[str], *, whole: bool, level: int) -> xr.Dataset:
+    """Open what was just carried out, with measures in memory; warn of what went wrong, and what is in doubt.
+
+    Of what is not the `whole` a warning says what is missing. `level` counts the calls up to the user's own.
+    """
+    from simlab.commands import launch
+    from simlab.store import skewness
+    from simlab.store.opening import open_filled, open_results
+
+    for line in lines:
+        warnings.warn(line, stacklevel=level)
+    dataset = open_filled(folder) if whole else open_results(folder)
     for line in [*launch.doubted(dataset), *filter(None, [skewness.warning(dataset)])]:
-        warnings.warn(line, stacklevel=3)
+        warnings.warn(line, stacklevel=level)
     # Else measures would be read when they are used, and by then the folder may hold others.
     for variable in dataset.variables.values():
         if not {"replicate", "of_world"} & set(variable.dims):

@@ -48,7 +48,7 @@ def quote(
     with mendable():
         overrides = words([*settings, more], axes=sweep is not None)
         name = None if sweep is None else os.fspath(sweep)
-        declared, _ = launch.declared(name, overrides, None, quick=False, plugins=list(plugins))
+        declared, *_ = launch.declared(name, overrides, None, quick=False, plugins=list(plugins))
         found = quotes(study_block(), placed(declared, prepare(declared).cells)) if isinstance(declared, Sweep) else ()
         if not found:
             raise InputError(

@@ -28,9 +28,11 @@ def answer(
     keep: launch.Keep | None = None,
     allow_version: bool = False,
     force: bool = False,
+    shard: str | None = None,
 ) -> launch.Launched:
-    """Run what is missing of the cells that are declared, and return their measures."""
+    """Run what is missing of the cells that are declared, and return their measures; of a shard what it came to."""
+    part = launch.part_of(shard, declared)
     sweep = accepted(compose_sweep(declared, overrides, quick=quick, plugins=plugins), force=force)
     name = None if declared.command in (RUN.command, MULTIRUN.command) else declared.name
-    folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins, precise=declared.precise)
-    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version)
+    folder = launch.folder_of(name, overrides, out, quick=quick, plugins=plugins, precise=declared.precise, shard=part)
+    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version, shard=part)

@@ -30,14 +30,16 @@ def answer(
     keep: launch.Keep | None = None,
     allow_version: bool = False,
     force: bool = False,
+    shard: str | None = None,
 ) -> launch.Launched:
-    """Run what is missing of a sweep, and return its finding."""
+    """Run what is missing of a sweep, and return its finding; of a shard what it came to."""
+    part = launch.part_of(shard, declared)
     if declared.calculation:
         return _calculate(name, declared, overrides, out, quick=quick, dry=dry, form=form, keep=keep)
     sweep = accepted(compose_sweep(declared, overrides, quick=quick, plugins=plugins), force=force)
     changed = [*overrides, *([f"--preset={declared.preset}"] if declared.preset else [])]
-    folder = launch.folder_of(name, changed, out, quick=quick, plugins=plugins, precise=declared.precise)
-    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version)
+    folder = launch.folder_of(name, changed, out, quick=quick, plugins=plugins, precise=declared.precise, shard=part)
+    return launch.simulate(sweep, folder, jobs, dry=dry, form=form, keep=keep, allow_version=allow_version, shard=part)
 
 
 def _calculate(

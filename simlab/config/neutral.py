@@ -18,9 +18,12 @@ from simlab.types import InputError
 FILE = "neutral.yaml"
 
 
-def without_neutral(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a config without the keys that have their neutral value; the config itself stays as it is."""
-    return _without(config, neutral(tuple(config.get("plugins", ()))))
+def without_neutral(config: Mapping[str, Any], plugins: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return a config without the keys that have their neutral value; the config itself stays as it is.
+
+    `plugins` may have keys of their own (None: those that the config names).
+    """
+    return _without(config, neutral(tuple(config.get("plugins", ()) if plugins is None else plugins)))
 
 
 def with_neutral(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict[str, Any]:

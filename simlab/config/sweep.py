@@ -17,7 +17,7 @@ from simlab.config.until import Until
 Config = dict[str, Any]
 """What one study declares: nested dicts of scalars and lists, resolved and checked."""
 
-NO_NUMBER = ("worlds", "pools", "document_draws", "studies", "measure", "engine", "plugins")
+NO_NUMBER = frozenset(("worlds", "pools", "document_draws", "studies", "measure", "engine", "plugins"))
 """Keys that change no outcome of a replicate: how many there are, how they are judged, how they are computed."""
 
 WHERE = ("backend", "scheduler", "scheduler_seconds")
@@ -94,24 +94,36 @@ class Sweep:
         return math.prod(len(axis.values) for axis in self.axes)
 
     def cells(self) -> Iterator[Cell]:
-        """Go through the grid, the last axis fastest; configs are made as they are asked for."""
+        """Go through the grid, the last axis fastest; configs are made as they are asked for.
+
+        Cells share the sections in which they are alike: nobody writes into one.
+        """
+        varied, held = self._varied(), dict[tuple[Any, ...], Config]()
         for index in itertools.product(*(range(len(axis.values)) for axis in self.axes)):
             values = tuple(axis.values[i] for axis, i in zip(self.axes, index, strict=True))
-            yield Cell(index, values, self._config(values))
+            base = self.composed[tuple(value for axis, value in zip(self.axes, values, strict=True) if axis.of_options)]
+            config = dict(base)
+            for section, axes in varied.items():
+                # A hundred thousand copies of a section would take gigabytes: each that differs is made once.
+                where = section, id(base), *(index[k] for k in axes)
+                if where not in held:
+                    own = base if section is None else {section: base[section]}
+                    held[where] = _patched(own, {self.axes[k].key: values[k] for k in axes})
+                config |= held[where]
+            yield Cell(index, values, self._identified(config))
 
-    def _config(self, values: tuple[Any, ...]) -> Config:
-        placed = list(zip(self.axes, values, strict=True))
-        config = dict(self.composed[tuple(value for axis, value in placed if axis.of_options)])
-        files = any(axis.key in _FILES for axis in self.axes)
-        # Cells share the sections that no axis changes: a hundred thousand copies would take gigabytes.
-        keys = [*(axis.key for axis in self.axes if not axis.of_options), *(("systems._", "metric._") if files else ())]
-        for section in dict.fromkeys(key.partition(".")[0] for key in keys if "." in key):
-            if section in config:
-                config[section] = copy.deepcopy(config[section])
-        for axis, value in placed:
+    def _varied(self) -> dict[str | None, list[int]]:
+        """List the axes of values by the section that their keys are in; None stands for keys of no section."""
+        varied: dict[str | None, list[int]] = {}
+        for k, axis in enumerate(self.axes):
             if not axis.of_options:
-                put(config, axis.key, value)
-        if files:
+                varied.setdefault(axis.key.partition(".")[0] if "." in axis.key else None, []).append(k)
+        return varied
+
+    def _identified(self, config: Config) -> Config:
+        """Write down anew what is said of files where cells are read from different ones."""
+        if any(axis.key in _FILES for axis in self.axes):
+            config |= {name: copy.deepcopy(config[name]) for name in ("systems", "metric") if name in config}
             _forget_digest(config, self.axes)
             identify(config)
         return config
@@ -133,14 +145,43 @@ def put(config: Config, key: str, value: Any) -> None:
     config[last] = value
 
 
-def canonical(config: Mapping[str, Any]) -> str:
+def _patched(config: Config, values: Mapping[str, Any]) -> Config:
+    """Return a config with other values of some keys; what is not on the way to one of them is shared with it."""
+    patched = dict(config)
+    for key in values:
+        inner = patched
+        for part in key.split(".")[:-1]:
+            inner[part] = dict(inner[part])
+            inner = inner[part]
+    for key, value in values.items():
+        put(patched, key, value)
+    return patched
+
+
+Written = dict[tuple[str, int, tuple[str, ...]], str]
+"""What was written of sections, by their names, where they are in memory, and plug-ins."""
+
+
+def canonical(config: Mapping[str, Any], held: Written | None = None) -> str:
     """Write down what determines a cell's numbers, always in the same letters.
+
+    Of cells that share sections, and stay in memory meanwhile, each section is written once where they share `held`.
 
     >>> canonical({"studies": 9, "seed": 1, "design": {"documents": 5}})
     '{"design":{"documents":5},"seed":1}'
     """
-    kept = {key: value for key, value in without_neutral(config).items() if key not in NO_NUMBER}
-    return json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    held, plugins = {} if held is None else held, tuple(config.get("plugins", ()))
+    written = []
+    for key in sorted(config.keys() - NO_NUMBER):
+        value = config[key]
+        text = held.get(where := (key, id(value), plugins))
+        if text is None:
+            kept = without_neutral({key: value}, plugins)
+            text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)[1:-1]
+            if isinstance(value, dict):
+                held[where] = text
+        written += [text] if text else []
+    return f"{{{','.join(written)}}}"
 
 
 def anywhere(config: Mapping[str, Any]) -> Config:

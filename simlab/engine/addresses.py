@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -104,7 +106,25 @@ def unpack(payload: bytes) -> dict[str, Array]:
         size = sum(member.file_size for member in members)
         if size > MOST_BYTES:
             raise ValueError(f"its arrays take {size / 2**30:.3g} GiB")
-        return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+        return {one.filename.removesuffix(".npy"): _array(_content(archive, one, payload)) for one in members}
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, payload: bytes) -> bytes:
+    """Read a member of an archive; for a few hundred bytes `ZipFile.read` takes five times as long."""
+    if member.compress_type != zipfile.ZIP_DEFLATED or member.flag_bits:
+        return archive.read(member)
+    names = struct.unpack_from("<HH", payload, member.header_offset + _LENGTHS)
+    begin = member.header_offset + _HEADER + sum(names)
+    packed = payload[begin : begin + member.compress_size]
+    # No more is unpacked than was announced, whatever there is.
+    content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, max(member.file_size, 1))
+    if zlib.crc32(content) != member.CRC:
+        raise zipfile.BadZipFile(f"the checksum of {member.filename} does not hold")
+    return content
+
+
+_HEADER, _LENGTHS = 30, 26
+"""How long the header before a member is, and where it says how long the name is, and what follows that."""
 
 
 @lru_cache(maxsize=1024)

@@ -105,17 +105,18 @@ def refused(finished: Finished, n_systems: Mapping[str, int]) -> Finished:
     return Finished(finished.address, reason=f"the block has {estimate.shape[-1]} systems, its cell {wanted}")
 
 
-def unusable(book: Ledger, *, seen: bool = False) -> Iterator[tuple[Row, str]]:
+def unusable(
+    book: Ledger, *, seen: bool = False, declared: Mapping[str, Declared] | None = None
+) -> Iterator[tuple[Row, str]]:
     """Go through all blocks of a ledger; yield those that cannot be used, and why.
 
-    Where they were all `seen` before, as they are, they are only held against their checksums.
+    Where they were all `seen` before, as they are, they are only held against their checksums. `declared` is what
+    the blocks of each cell can hold, where that is known.
     """
     if seen:
         yield from ((row, _TORN) for row in book.blocks() if not row.sound)
         return
-    cells = {entry.cell: entry for entry in book.entries()}
-    stored = None if book.is_damaged("sweep") else book.declaration()
-    declared = {} if stored is None else _declared(stored, cells)
+    declared = declared_in(book) if declared is None else declared
     before, reached = None, 0
     for row in book.blocks():
         at = row.block.address
@@ -125,6 +126,12 @@ def unusable(book: Ledger, *, seen: bool = False) -> Iterator[tuple[Row, str]]:
             yield row, why
         else:
             reached = at.first + at.count
+
+
+def declared_in(book: Ledger) -> dict[str, Declared]:
+    """Return what the blocks of each cell of a ledger can hold; nothing where its declaration is lost."""
+    stored = None if book.is_damaged("sweep") else book.declaration()
+    return {} if stored is None else _declared(stored, {entry.cell: entry for entry in book.entries()})
 
 
 def _unusable(row: Row, declared: Declared | None, reached: int) -> str | None:

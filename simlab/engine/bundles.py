@@ -25,7 +25,8 @@ class Bundles:
     """
 
     def __init__(self, tasks: Sequence[Task], shares: int, limits: Limits) -> None:
-        self._groups = [list(group) for _, group in groupby(tasks, key=lambda task: task.address.places)][::-1]
+        # Last come first, so that blocks are taken from an end, and the others stay where they are.
+        self._groups = [list(group)[::-1] for _, group in groupby(tasks, key=lambda task: task.address.order)][::-1]
         self._left = sum(task.address.count for task in tasks)
         self.shares = shares
         self._longest = min(LONGEST_SECONDS, (limits.seconds or math.inf) / 4)
@@ -37,9 +38,11 @@ class Bundles:
             return []
         most = self._most()
         bundle = self._cut(most)
-        while self._groups and _campaigns(bundle) + _campaigns(self._groups[-1]) <= most:
-            bundle += self._groups.pop()
-        self._left -= _campaigns(bundle)
+        campaigns = _campaigns(bundle)
+        while self._groups and campaigns + _campaigns(self._groups[-1]) <= most:
+            campaigns += _campaigns(self._groups[-1])
+            bundle += reversed(self._groups.pop())
+        self._left -= campaigns
         return bundle
 
     def took(self, carried: Carried) -> None:
@@ -56,13 +59,16 @@ class Bundles:
 
     def _cut(self, most: float) -> list[Task]:
         """Take as much of the next place as the bundle may have, at least a block."""
-        group = self._groups.pop()
+        group = self._groups[-1]
         pieces = min(len(group), -(-_campaigns(group) // max(int(most), 1)))
         n = len(group) // pieces
-        if group[n:]:
-            self._groups.append(group[n:])
-        return group[:n]
+        taken = group[-n:][::-1]
+        del group[-n:]
+        if not group:
+            self._groups.pop()
+        return taken
 
 
 def _campaigns(tasks: Sequence[Task]) -> int:
-    return sum(task.address.count for task in tasks)
+    """Count the campaigns of blocks of one place, which have as many each."""
+    return len(tasks) * tasks[0].address.count

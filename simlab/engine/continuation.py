@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from simlab.config.sweep import Sweep, canonical
+from simlab.config.sweep import Sweep, Written, canonical
 from simlab.config.until import written
 from simlab.engine.conclusions import joined
 from simlab.messages import flat, shown
@@ -63,9 +63,9 @@ def determining(config: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def cell_key(config: Mapping[str, Any]) -> str:
-    """Name a cell by what determines its numbers."""
-    return sha256(canonical(config).encode()).hexdigest()
+def cell_key(config: Mapping[str, Any], held: Written | None = None) -> str:
+    """Name a cell by what determines its numbers; see `canonical` for `held`."""
+    return sha256(canonical(config, held).encode()).hexdigest()
 
 
 def grow(stored: Declaration, asked: Declaration, where: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simlab.engine.addresses import Finished
 from simlab.engine.ledger import Ledger
 from simlab.messages import shown
 
@@ -19,12 +20,13 @@ class Failure:
 
 def failures(book: Ledger) -> tuple[Failure, ...]:
     """List the blocks that failed, cell by cell, with addresses as the user knows them."""
-    failed = book.failed()
+    failed: dict[str, list[Finished]] = {}
+    for block in book.failed():
+        failed.setdefault(block.address.cell, []).append(block)
     return tuple(
         Failure(f"{name}{block.address}", block.reason, block.address.campaign(number))
-        for number, (cell, name) in enumerate(cell_names(book).items())
-        for block in failed
-        if block.address.cell == cell
+        for number, (cell, name) in enumerate(cell_names(book).items() if failed else ())
+        for block in failed.get(cell, ())
     )
 
 

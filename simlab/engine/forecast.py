@@ -14,6 +14,7 @@ from simlab.engine.provenance import provenance, refuse_other_numbers, revised
 from simlab.engine.purchases import Purchase, purchase
 from simlab.engine.quoting import Quote, placed, quotes
 from simlab.engine.run import fit_in, missing, study_block
+from simlab.engine.shards import Shard
 from simlab.engine.sizing import first_round
 from simlab.engine.timing import seconds_of
 from simlab.engine.workers import BlockFunction
@@ -55,6 +56,7 @@ def forecast(
     block: BlockFunction | None = None,
     check: CheckFunction | None = None,
     allow_version: bool = False,
+    shard: Shard | None = None,
 ) -> Forecast:
     """Say what `engine.run` would do with the same arguments; raises what it would raise.
 
@@ -68,9 +70,9 @@ def forecast(
         with ledger.reading(folder) as book:
             held = revised(provenance(), (entry.config for entry in book.entries()))
             refuse_other_numbers(book.provenance(), held, str(folder), allowed=allow_version)
-            tasks = missing(sweep, book, fit_in(job, book)[1])
+            tasks = missing(sweep, book, fit_in(job, book)[1], shard)
     else:
-        tasks = missing(sweep, None, [cell.at(()) for cell in job.cells])
+        tasks = missing(sweep, None, [cell.at(()) for cell in job.cells], shard)
     timed = seconds_of(block or study_block(), tasks, processes)
     memory = job.memory or Memory(PROCESS_BYTES, 0.0, "", ())
     return Forecast(

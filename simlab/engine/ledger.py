@@ -17,6 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from simlab.config.alike import Alike
 from simlab.engine.addresses import Address, Finished, gaps
 from simlab.engine.asked import Asked, asked_of, crossed_in, size_of
 from simlab.engine.continuation import CROSSED, crossed, determining, grow, refuse_difference, refuse_mixture
@@ -36,7 +37,7 @@ from simlab.engine.ledger_file import (
     seal_of_row,
     sealed,
 )
-from simlab.engine.ledger_rows import Entry, Record, Row, block_row, cell_row, read_block
+from simlab.engine.ledger_rows import Entry, Record, Row, block_row, cell_row, names, read_block
 from simlab.engine.provenance import LOST
 from simlab.types import InputError, Place
 
@@ -94,7 +95,7 @@ class Ledger:
         self._database = database
         self.folder = folder
         self._left_out: frozenset[int] = frozenset()
-        self._read: dict[str, Any] = {}
+        self._read: dict[str, dict[str, Any]] = {}
         self._look()
 
     def declaration(self) -> dict[str, Any] | None:
@@ -139,19 +140,18 @@ class Ledger:
 
     def is_damaged(self, key: str) -> bool:
         """Tell whether a record of the folder as a whole is damaged."""
-        return any(record.table == "meta" and record.key == key for record in self.damaged())
+        return any(record.key == key for record in self._damaged_in("meta"))
 
     def damaged(self) -> list[Record]:
         """List the rows beside the blocks whose checksum does not hold; those of older schemas have none."""
-        return self._once("damaged", self._damaged) if self._sealed else []
+        return [record for table in SEALED for record in self._damaged_in(table)]
 
-    def _damaged(self) -> list[Record]:
-        return [
-            Record(table, at, str(values[0]))
-            for table, columns in SEALED.items()
-            for at, kept, *values in self._database.execute(f"SELECT rowid, seal, {columns} FROM {table}")  # noqa: S608
-            if kept != seal_of_row(table, *values)
-        ]
+    def _damaged_in(self, table: str) -> list[Record]:
+        return self._once(table, "damaged", partial(self._damaged, table)) if self._sealed else []
+
+    def _damaged(self, table: str) -> list[Record]:
+        rows = self._database.execute(f"SELECT rowid, seal, {SEALED[table]} FROM {table}")  # noqa: S608
+        return [Record(table, at, str(values[0])) for at, kept, *values in rows if kept != seal_of_row(table, *values)]
 
     def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> None:
         """Raise InputError where a cell's place is taken by another config, or a default has changed since."""
@@ -174,7 +174,7 @@ class Ledger:
         if self._holds(grown, entries, worlds, studies):
             return
         before = self._size_before() or size_of(grown)
-        with self._transaction():
+        with self._transaction("cells", "asked"):
             self._give_up(self.damaged(), before)
             self._put("sweep", grown)
             self._put("store", BEHIND)
@@ -184,9 +184,14 @@ class Ledger:
     def _holds(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> bool:
         if not self._current or self.damaged() or self._get("sweep") != json.loads(json.dumps(grown)):
             return False
-        cells = set(self._database.execute(f"SELECT {SEALED['cells']} FROM cells"))  # noqa: S608
-        asked = set(self._database.execute(f"SELECT {SEALED['asked']} FROM asked"))  # noqa: S608
-        return all(cell_row(entry) in cells and (entry.cell, worlds, studies) in asked for entry in entries)
+        # Rows are looked at one by one: all at a time would take gigabytes.
+        lacking = {json.dumps(entry.position): entry for entry in entries}
+        for row in self._database.execute(f"SELECT {SEALED['cells']} FROM cells"):  # noqa: S608
+            if row[0] in lacking and cell_row(lacking[row[0]]) == row:
+                del lacking[row[0]]
+        size = "WHERE worlds = ? AND studies = ?"
+        asked = {cell for (cell,) in self._database.execute(f"SELECT cell FROM asked {size}", (worlds, studies))}  # noqa: S608
+        return not lacking and all(entry.cell in asked for entry in entries)
 
     def fall_behind(self) -> None:
         """Note that blocks will come or go, so that the store does not hold what the ledger does."""
@@ -204,10 +209,23 @@ class Ledger:
             json.dumps(grown)
         ):
             return
-        with self._transaction():
+        with self._transaction("asked"):
             self._put("sweep", grown)
             self._put("store", BEHIND)
             self._insert("OR IGNORE", "asked", ((cell, *size) for cell, size in sizes.items()))
+
+    def adopt(
+        self, grown: Mapping[str, Any], cells: Iterable[tuple[Any, ...]], asked: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Take in what the folder will declare, and rows of cells and of what was asked that other ledgers hold.
+
+        From now on the store is behind. Rows that are there stay as they are.
+        """
+        with self._transaction("cells", "asked"):
+            self._put("sweep", grown)
+            self._put("store", BEHIND)
+            self._insert("OR IGNORE", "cells", cells)
+            self._insert("OR IGNORE", "asked", asked)
 
     def note_goal(self, goal: Mapping[str, Any]) -> None:
         """Keep to which worlds and studies a run to a precision is on its way."""
@@ -224,7 +242,7 @@ class Ledger:
 
         Of cells of which it is lost what was asked, all is wanted from now on that the sweep declares.
         """
-        with self._transaction():
+        with self._transaction("cells", "asked"):
             self._give_up(records, self._size_before())
 
     def _size_before(self) -> tuple[int, int] | None:
@@ -251,22 +269,40 @@ class Ledger:
         """Return what the store was last laid from; None where that is not known."""
         return None if (kept := self._kept("laid")) is None else Laid(*kept)
 
+    def note_seen(self, by: str) -> None:
+        """Note that a simlab has looked at all blocks as they are, and can use them."""
+        if not self.seen(by):
+            with self._transaction():
+                self._put("seen", [by, self.state()])
+
+    def seen(self, by: str) -> bool:
+        """Tell whether a simlab has looked at all blocks as they are: in a run, or when it laid the store."""
+        now, laid = [by, self.state()], self.laid_as()
+        return now in (self._kept("seen"), laid and [laid.by, laid.state])
+
     def state(self) -> str:
         """Name what the blocks and cells are, by their checksums, and what is declared."""
         seals = "SELECT seal FROM cells UNION ALL SELECT seal FROM meta WHERE key IN ('sweep', 'provenance')"
         rows = self._database.execute(f"SELECT checksum FROM blocks UNION ALL {seals if self._sealed else 'SELECT 0'}")  # noqa: S608
         return blake2b(json.dumps(sorted(map(str, rows))).encode(), digest_size=16).hexdigest()
 
+    def checked(self, by: str) -> frozenset[str]:
+        """Return the keys of the cells that a simlab has checked."""
+        kept = self._kept("checked")
+        return frozenset(kept[1]) if kept is not None and kept[0] == by else frozenset()
+
     def known(self, by: str) -> Known:
         """Return the cells that a simlab has checked."""
-        kept = self._kept("checked")
-        if kept is None or kept[0] != by:
+        if not (keys := self.checked(by)):
             return Known()
-        return Known(frozenset(kept[1]), {entry.cell: entry.systems for entry in self.entries()})
+        wrong = {record.at for record in self._damaged_in("cells")}
+        rows = self._database.execute("SELECT rowid, cell, systems FROM cells")
+        with self._readable():
+            return Known(keys, {cell: names(systems) for at, cell, systems in rows if at not in wrong})
 
     def note_known(self, by: str, keys: frozenset[str]) -> None:
         """Note that a simlab has checked cells."""
-        known = self.known(by).keys
+        known = self.checked(by)
         if not keys <= known:
             with self._transaction():
                 self._put("checked", [by, sorted(keys | known)])
@@ -295,18 +331,23 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """List the cells of the grid that were ever asked for, in the grid's order."""
-        return self._once("entries", self._entries)
+        return self._once("cells", "entries", self._entries)
 
     def _entries(self) -> list[Entry]:
-        wrong = {record.at for record in self.damaged() if record.table == "cells"}
-        rows = self._database.execute("SELECT rowid, position, cell, config, systems FROM cells").fetchall()
-        try:
+        wrong, alike = {record.at for record in self._damaged_in("cells")}, Alike()
+        rows = self._database.execute("SELECT rowid, position, cell, config, systems FROM cells")
+        with self._readable():
             entries = [
-                Entry(tuple(json.loads(position)), cell, json.loads(config), tuple(json.loads(systems)))
+                Entry(tuple(json.loads(position)), cell, alike(json.loads(config)), names(systems))
                 for at, position, cell, config, systems in rows
                 if at not in wrong
             ]
             return sorted(entries, key=lambda entry: entry.position)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
         except (ValueError, TypeError) as error:
             raise damage(self.folder / FILE, "a cell cannot be read") from error
 
@@ -315,7 +356,7 @@ class Ledger:
 
         The place is a world, a pool of raters and a draw of documents in it.
         """
-        kept = self._once("blocks that are ok" if failed else "blocks", partial(self._held, failed))
+        kept = self._once("blocks", "ok" if failed else "ok or failed", partial(self._held, failed))
         return gaps(kept.get((cell, at.world, at.pool, at.draw), ()), studies)
 
     def _held(self, failed: bool) -> dict[tuple[Any, ...], list[tuple[int, int]]]:
@@ -381,7 +422,7 @@ class Ledger:
 
         The disk is waited for once: blocks that take milliseconds are handed over several at a time.
         """
-        with self._transaction() as database:
+        with self._transaction("blocks") as database:
             database.executemany(
                 "DELETE FROM blocks WHERE status = 'failed' AND cell = ? AND world = ? AND pool = ? AND draw = ?"
                 " AND first < ? AND first + count > ?",
@@ -400,7 +441,7 @@ class Ledger:
 
     def withdraw(self, at: Address, reason: str) -> None:
         """Give up a finished block, which is from now on one that failed."""
-        with self._transaction() as database:
+        with self._transaction("blocks") as database:
             database.execute(
                 "DELETE FROM blocks WHERE cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?",
                 astuple(at),
@@ -444,7 +485,7 @@ class Ledger:
 
     def discard(self, rows: Sequence[Row]) -> None:
         """Give up blocks that cannot be used, so that they are computed again."""
-        with self._transaction() as database:
+        with self._transaction("blocks") as database:
             database.executemany("DELETE FROM blocks WHERE rowid = ?", [(row.at,) for row in rows])
 
     def note_provenance(self, provenance: Mapping[str, str]) -> None:
@@ -457,6 +498,27 @@ class Ledger:
         """List the versions under which blocks were computed, the latest last; unknown ones where they are lost."""
         kept = None if self.is_damaged("provenance") else self._get("provenance")
         return kept or ([dict(LOST)] if self.n_blocks() else [])
+
+    def note_code(self, *digests: str) -> None:
+        """Keep by which code of simlab blocks were computed, named by its digest."""
+        kept = self.codes()
+        if new := [digest for digest in digests if digest not in kept]:
+            with self._transaction():
+                self._put("code", [*kept, *new])
+
+    def codes(self) -> list[str]:
+        """List the digests of the code that computed the blocks; none where that is not known."""
+        return list(self._kept("code") or [])
+
+    def note_shards(self, shards: Sequence[Mapping[str, Any]]) -> None:
+        """Keep which shards of its sweep the folder holds; none where it is to hold all."""
+        if self.shards() != list(shards):
+            with self._transaction():
+                self._put("shards", shards)
+
+    def shards(self) -> list[dict[str, Any]]:
+        """List the shards that were asked for; none where the folder is to hold all of its sweep."""
+        return list(self._kept("shards") or [])
 
     def complaints(self) -> list[str]:
         """Ask SQLite whether its file is whole."""
@@ -492,11 +554,13 @@ class Ledger:
         )
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        self._read.clear()
+    def _transaction(self, *tables: str) -> Iterator[sqlite3.Connection]:
+        """Write the record of the folder as a whole, and these other tables."""
+        self._forget("meta", *tables)
         self._database.execute("BEGIN IMMEDIATE")
         try:
             if not self._current:
+                self._read.clear()
                 bring_up_to_date(self._database)
                 self._look()
             yield self._database
@@ -507,14 +571,19 @@ class Ledger:
             self._look()
             raise
         finally:
-            self._read.clear()
+            self._forget("meta", *tables)
         self._database.execute("COMMIT")
 
-    def _once(self, what: str, read: Callable[[], Held]) -> Held:
-        """Read something of the file once, until this ledger writes."""
-        if what not in self._read:
-            self._read[what] = read()
-        held: Held = self._read[what]
+    def _forget(self, *tables: str) -> None:
+        for table in tables:
+            self._read.pop(table, None)
+
+    def _once(self, table: str, what: str, read: Callable[[], Held]) -> Held:
+        """Read something of a table once, until this ledger writes to it."""
+        kept = self._read.setdefault(table, {})
+        if what not in kept:
+            kept[what] = read()
+        held: Held = kept[what]
         return held
 
     def _look(self) -> None:

@@ -71,7 +71,7 @@ def opened_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]
     """
     path = folder / name
     _make(folder)
-    with _plain_errors(path), closing(_connect(path, "rwc")) as database:
+    with plain_errors(path), closing(_connect(path, "rwc")) as database:
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
         database.execute("PRAGMA synchronous = EXTRA")
         # In this locking mode the lock outlasts the transaction; it is lifted when the connection closes.
@@ -95,7 +95,7 @@ def opened_to_read(folder: Path, patience: float | None = None) -> Iterator[sqli
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"{folder} holds no sweep: it has no {FILE}")
-    with _plain_errors(path), closing(_connect(path, "rw", patience)) as database:
+    with plain_errors(path), closing(_connect(path, "rw", patience)) as database:
         database.execute("PRAGMA query_only = 1")
         if _is_empty(database, path):
             _refuse_emptied(path)
@@ -140,7 +140,10 @@ def reading_leniently(path: Path) -> sqlite3.Connection:
 
 def seal_of_row(table: str, *values: object) -> str:
     """Seal a row of a table: its checksum."""
-    return blake2b(json.dumps([table, *values], default=repr).encode(), digest_size=16).hexdigest()
+    return blake2b(_SEALED.encode([table, *values]).encode(), digest_size=16).hexdigest()
+
+
+_SEALED = json.JSONEncoder(default=repr)
 
 
 def complaints(database: sqlite3.Connection) -> list[str]:
@@ -171,6 +174,14 @@ def _refuse_emptied(path: Path) -> None:
             f"{legible(path)} is empty: the blocks of the {STORE} beside it are lost, and that stays as it is; "
             "bring back a copy of the folder, or give another --out"
         )
+
+
+def draft() -> sqlite3.Connection:
+    """Start a ledger that nobody else sees, in memory as far as it goes; it is gone when it is closed."""
+    database = sqlite3.connect("", isolation_level=None)
+    database.create_function("seal", -1, seal_of_row, deterministic=True)
+    _start(database)
+    return database
 
 
 def _start(database: sqlite3.Connection) -> None:
@@ -216,7 +227,8 @@ def _place(database: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _plain_errors(path: Path) -> Iterator[None]:
+def plain_errors(path: Path) -> Iterator[None]:
+    """Raise what SQLite says of a file as InputError: where, what, and what to do."""
     try:
         yield
     except sqlite3.Error as error:

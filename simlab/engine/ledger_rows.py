@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from simlab.engine.addresses import Address, Finished
@@ -46,6 +47,12 @@ class Record:
             "asked": "what was asked of a cell",
         }
         return legible(words[self.table], 80)
+
+
+@lru_cache(maxsize=64)
+def names(text: str) -> tuple[str, ...]:
+    """Read the names of the systems of a cell, which are those of most others."""
+    return tuple(json.loads(text))
 
 
 def cell_row(entry: Entry) -> tuple[str, str, str, str]:

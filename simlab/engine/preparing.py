@@ -10,7 +10,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from simlab.config.sweep import Cell, Sweep, anywhere
+from simlab.config.alike import Alike
+from simlab.config.sweep import Cell, Sweep, Written, anywhere
 from simlab.engine.bounds import Memory, forecast_memory, refuse_many_blocks, refuse_memory
 from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
 from simlab.engine.conclusions import campaign_bytes, foreign
@@ -70,11 +71,13 @@ def prepare(
     if check is None:
         memory = forecast_memory([cell.config for cell in cells])
         refuse_memory(memory, jobs)
-    keys = [cell_key(cell.config) for cell in cells]
+    written: Written = {}
+    keys = [cell_key(cell.config, written) for cell in cells]
     passed = [check_key(key, cell.config) if check is None else None for key, cell in zip(keys, cells, strict=True)]
     names = {k: known.systems[key] for k, key in enumerate(keys) if passed[k] in known.keys and key in known.systems}
     names |= _names(sweep, {k: cell for k, cell in enumerate(cells) if k not in names}, check or _check_study)
-    checked = (Checked(cell.values, keys[k], anywhere(cell.config), names[k]) for k, cell in enumerate(cells))
+    alike = Alike()
+    checked = (Checked(cell.values, keys[k], alike(anywhere(cell.config)), names[k]) for k, cell in enumerate(cells))
     declared = declare(sweep) | foreign([cell.config for cell in cells])
     return Job(declared, tuple(checked), memory, frozenset(key for key in passed if key is not None))
 

@@ -43,6 +43,21 @@ def installation() -> str:
     return blake2b(json.dumps([provenance(), seen]).encode(), digest_size=16).hexdigest()
 
 
+@cache
+def code_digest() -> str:
+    """Name the code of simlab by the contents of its modules: the same wherever the same code is installed.
+
+    A commit says nothing of an installed copy, and a version nothing of a changed one.
+    """
+    package = _ROOT / "simlab"
+    sealed = blake2b(digest_size=16)
+    for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).parts):
+        content = path.read_bytes()
+        sealed.update(f"{path.relative_to(package).as_posix()} {len(content)} ".encode())
+        sealed.update(content)
+    return sealed.hexdigest()
+
+
 def revised(versions: Mapping[str, str], configs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Add to versions the revision of the numbers of cells, where their kind of study has revised its own (`1.1`)."""
     kinds = ((built_in(config), config) for config in configs)

@@ -107,7 +107,7 @@ def difference(held: Finished, alone: Finished) -> str | None:
 
 def differing(block: Mapping[str, Array], k: int, again: Mapping[str, Array], j: int) -> list[str]:
     """Name the outcomes in which the k-th study of a block is not the j-th of another, or that one of them lacks."""
-    return [name for name in {**block, **again} if not _same(_row(block, name, k), _row(again, name, j))]
+    return [name for name in {**block, **again} if not same(_row(block, name, k), _row(again, name, j))]
 
 
 def _row(arrays: Mapping[str, Array], name: str, k: int) -> Array | None:
@@ -117,7 +117,8 @@ def _row(arrays: Mapping[str, Array], name: str, k: int) -> Array | None:
     return row
 
 
-def _same(first: Array | None, second: Array | None) -> bool:
+def same(first: Array | None, second: Array | None) -> bool:
+    """Tell whether two arrays hold the same bits; all numbers that are no number are one."""
     if first is None or second is None:
         return first is second
     # Which of the numbers that are no number a processor gives depends on how many it works on at a time.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,9 +23,10 @@ from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.progress import progress
-from simlab.engine.provenance import LOST, installation, mixture, provenance, refuse_other_numbers, revised
+from simlab.engine.provenance import LOST, code_digest, installation, mixture, provenance, refuse_other_numbers, revised
 from simlab.engine.remaining import Remaining
 from simlab.engine.replaying import withdraw_what_does_not_come_again
+from simlab.engine.shards import Shard, Whole, noted
 from simlab.engine.workers import BlockFunction, Task
 from simlab.supervision import entering
 from simlab.types import Place
@@ -74,8 +74,9 @@ def run(
     quiet: bool = False,
     allow_version: bool = False,
     finish: Callable[[Ledger], Sequence[str]] | None = None,
+    shard: Shard | None = None,
 ) -> Summary:
-    """Carry out what is missing of a sweep and keep it in the folder's ledger.
+    """Carry out what is missing of a sweep, or of a `shard` of it, and keep it in the folder's ledger.
 
     `jobs` processes (None: as the config says, else one per core). `finish` is called at the end, while no other
     run can write to the folder; what it returns is noted. `allow_version` continues a folder whose numbers were
@@ -88,12 +89,13 @@ def run(
     job = prepare(sweep, check, processes, known_in(folder))
     refuse_too_large(sweep, job)
     with backend_for(job, sweep, folder, processes, quiet=quiet) as backend, ledger.writing(folder) as book:
-        taken = take_in(sweep, job, book, allow_version=allow_version)
+        taken = take_in(sweep, job, book, allow_version=allow_version, shard=shard)
         entering("running blocks")
         fitting = fitting_of(block, taken.entries)
         if taken.tasks:
             carry_out(taken.tasks, book, fitting, backend, engine_of(sweep), quiet)
         sample_again(taken.unsampled, book, taken.entries, fitting, backend, engine_of(sweep))
+        book.note_seen(installation())
         notes = taken.notes
         if finish is not None:
             entering("computing measures and laying the store", sweep.base.get("plugins", ()))
@@ -128,37 +130,37 @@ def sample_again(
     book.mark_sampled({entry.cell for entry in book.entries()} <= {entry.cell for entry in entries})
 
 
-def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False) -> Taken:
+def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None) -> Taken:
     """Let a ledger take in what is asked, and give up what of it cannot be used; return what is then to be done.
 
     Raises InputError, before anything is written, where the folder holds another sweep or other numbers.
     """
-    held, before = [entry.config for entry in book.entries()], book.provenance()
-    refuse_other_numbers(before, revised(provenance(), held), str(book.folder), allowed=allow_version)
-    now = revised(provenance(), [*held, *(cell.config for cell in job.cells)])
+    before, held = book.provenance(), {entry.cell: entry.config for entry in book.entries()}
+    now = revised(provenance(), held.values())
+    refuse_other_numbers(before, now, str(book.folder), allowed=allow_version)
+    if new := [cell.config for cell in job.cells if cell.cell not in held]:
+        now = revised(provenance(), [*held.values(), *new])
     grown, entries = fit_in(job, book)
-    mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=_all_seen(book))]
+    mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=book.seen(installation()))]
     if torn:
         book.discard(torn)
+    if shard is None or not held or book.shards():
+        # A folder that was asked for a whole sweep goes on to hold that.
+        book.note_shards(_shards(book, whole_of(sweep, entries), entries, shard))
     book.admit(grown, entries, sweep.worlds, sweep.studies)
     book.note_known(installation(), job.keys)
-    tasks = missing(sweep, book, entries)
+    tasks = missing(sweep, book, entries, shard)
     if tasks or torn:
         book.fall_behind()
     if tasks or not before:
         book.note_provenance(now)
+        book.note_code(code_digest())
     elif before == [LOST]:
         book.note_provenance(LOST)
     notes = [_mended(mended)] if mended else []
     mixed = mixture(before, now) if tasks else None
     notes += [f"{book.folder} {mixed}"] if mixed else []
     return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
-
-
-def _all_seen(book: Ledger) -> bool:
-    """Tell whether this simlab has looked at all blocks, as they are, when it last laid the store."""
-    laid = book.laid_as()
-    return laid is not None and (laid.by, laid.state) == (installation(), book.state())
 
 
 def _unsampled(tasks: list[Task], entries: Sequence[Entry], book: Ledger) -> list[Task]:
@@ -181,19 +183,33 @@ def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
     return grown, entries
 
 
-def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry]) -> list[Task]:
-    """Cut what is not finished into blocks, world by world, the same studies of all cells in a row."""
-    size = engine_of(sweep)["block"]
+def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry], shard: Shard | None = None) -> list[Task]:
+    """Cut what is not finished into blocks, world by world, the same studies of all cells in a row.
+
+    Of a shard those that are its own, cut as the blocks of the whole sweep are.
+    """
+    whole = whole_of(sweep, entries)
     cells = {entry.cell: entry.config for entry in entries}
     tasks = [
         Task(Address(cell, world, first, count, pool, draw), config)
-        for world, pool, draw in itertools.product(*map(range, (sweep.worlds, sweep.pools, sweep.document_draws)))
-        for cell, config in cells.items()
+        for place, (world, pool, draw) in enumerate(whole.places())
+        for number, (cell, config) in enumerate(cells.items())
         for gap in (book.missing(cell, Place(world, pool, draw), sweep.studies) if book else [(0, sweep.studies)])
-        for first, count in cut(gap, size)
+        for first, count in (whole.cut(gap, shard, place, number) if shard else cut(gap, whole.block))
     ]
     # What cells share of a study is worked out once while it is carried out in all of them.
     return sorted(tasks, key=lambda task: task.address.order)
+
+
+def whole_of(sweep: Sweep, entries: Sequence[Entry]) -> Whole:
+    """Return the sizes of a whole sweep, from which follows what is whose shard."""
+    cells = len({entry.cell for entry in entries})
+    return Whole(sweep.worlds, sweep.pools, sweep.document_draws, sweep.studies, cells, engine_of(sweep)["block"])
+
+
+def _shards(book: Ledger, whole: Whole, entries: Sequence[Entry], shard: Shard | None) -> list[dict[str, Any]]:
+    """Return which shards a folder holds from now on; none where all of its sweep is asked for."""
+    return [] if shard is None else noted(book.shards(), shard, whole.seal(dict.fromkeys(e.cell for e in entries)))
 
 
 def study_block() -> BlockFunction:

@@ -82,9 +82,9 @@ def work(block: BlockFunction, config: Config, address: Address) -> Finished:
 def work_together(block: BlockFunction, tasks: Sequence[Task]) -> list[Finished]:
     """Carry out several blocks; those of the same places together, where the function can do that."""
     finished: list[Finished] = []
-    for places, group in groupby(tasks, key=lambda task: task.address.places):
+    for _, group in groupby(tasks, key=lambda task: task.address.order):
         members, began = list(group), time.monotonic()
-        done = _of_places(block, members, places)
+        done = _of_places(block, members, members[0].address.places)
         # What each of several cells took nobody knows; they come together again.
         seconds = (time.monotonic() - began) / len(members)
         finished += [replace(one, seconds=seconds) for one in done]

@@ -12,6 +12,7 @@ from simlab.engine import precise
 from simlab.engine import run as engine
 from simlab.engine.checking import CheckFunction
 from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.preparing import jobs_of
 from simlab.engine.workers import BlockFunction
 from simlab.store.layout import gather, grid, per_world
 from simlab.store.measures import Labels, Measures, estimate
@@ -35,7 +36,9 @@ def fill(
 
     A sweep that has a target is run by `engine.precise`.
     """
-    finish = partial(materialise, measures=measures, labels=labels or {}, command=sweep.command)
+    finish = partial(
+        materialise, measures=measures, labels=labels or {}, command=sweep.command, jobs=jobs_of(sweep, jobs)
+    )
     run: Callable[..., engine.Summary] = engine.run
     if sweep.until is not None:
         run = partial(precise.run, look=Looking({name: measures[name] for name in sweep.until.measures}))

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -170,42 +170,79 @@ def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int)
     return padded
 
 
-def depth(grid: Grid, names: Iterable[str]) -> int:
-    """Count the leading axes along which chunks hold one value each, so that a chunk stays small."""
-    widest = max(width(grid.outcomes[name], grid.sizes) for name in names)
-    fits = (k for k in range(len(grid.shape)) if math.prod(grid.shape[k:]) * widest <= CHUNK_BYTES)
-    return next(fits, len(grid.shape))
+class Cut(NamedTuple):
+    """Say how cells are cut into runs: one value of each axis before `axis`, `step` values of it, all of the others.
+
+    Runs follow each other in the order of the cells.
+    """
+
+    axis: int
+    step: int
+
+    def chunk(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Return how many values of each axis a run has, the last one apart, which may be shorter."""
+        return (*[1] * self.axis, self.step, *shape[self.axis + 1 :])[: len(shape)]
+
+    def runs(self, shape: Sequence[int]) -> Iterator[Run]:
+        """List the runs in the order of the cells."""
+        rest = [slice(0, size) for size in shape[self.axis + 1 :]]
+        steps = range(0, shape[self.axis] if shape else 1, self.step)
+        for leading in _places(shape[: self.axis]):
+            for start in steps:
+                here = [*(slice(k, k + 1) for k in leading), slice(start, start + self.step), *rest]
+                yield Run(tuple(slice(*one.indices(n)) for one, n in zip(here, shape, strict=False)))
+
+
+class Run(NamedTuple):
+    """Name cells that lie together: where they are on each axis."""
+
+    region: tuple[slice, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Count the values of each axis."""
+        return tuple(one.stop - one.start for one in self.region)
+
+    def positions(self) -> Iterator[tuple[int, ...]]:
+        """List the cells in their order."""
+        return itertools.product(*(range(one.start, one.stop) for one in self.region))
+
+
+def cut(shape: Sequence[int], cell_bytes: int) -> Cut:
+    """Cut cells, of so many bytes at most, into runs; what is small is not cut at all.
+
+    A run of what is large is smaller than what is just not cut: whoever wants one cell reads a run of it.
+
+    >>> cut((1000, 10), 100), cut((1000, 10), 20_000), cut((1000, 10), 10**6)
+    (Cut(axis=0, step=1000), Cut(axis=0, step=20), Cut(axis=1, step=4))
+    """
+    if not shape or math.prod(shape) * cell_bytes <= CHUNK_BYTES:
+        return Cut(0, shape[0] if shape else 1)
+    most = CHUNK_BYTES // 4
+    fits = (k for k in range(len(shape)) if math.prod(shape[k + 1 :]) * cell_bytes <= most)
+    axis = next(fits, len(shape) - 1)
+    return Cut(axis, max(1, min(shape[axis], most // (math.prod(shape[axis + 1 :]) * cell_bytes))))
+
+
+def chunks(shape: Sequence[int], of_cells: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Say how large the chunks of an array are that hold a run of cells; of a large cell they hold some replicates."""
+    whole = [max(size, 1) for size in (*of_cells, *shape[len(of_cells) :])]
+    k = len(of_cells)
+    if k < len(whole) and itemsize * math.prod(whole) > CHUNK_BYTES:
+        row = itemsize * math.prod(whole[k + 1 :])
+        whole[k] = max(1, min(whole[k], CHUNK_BYTES // row))
+    return tuple(whole)
+
+
+def widest(grid: Grid, names: Iterable[str]) -> int:
+    """Count the bytes of the largest of some outcomes of a cell; those that no kind of study here has are none."""
+    known = (grid.outcomes[name] for name in names)
+    return max((width(one, grid.sizes) for one in known if grid.sizes.keys() >= set(one.dims)), default=1)
 
 
 def width(outcome: Outcome, sizes: Mapping[str, int]) -> int:
     """Count the bytes of an outcome of a cell."""
     return np.dtype(outcome.dtype).itemsize * math.prod(sizes[dim] for dim in outcome.dims)
-
-
-def slabs(book: Ledger, grid: Grid, names: Sequence[str]) -> Iterator[tuple[tuple[int, ...], dict[str, Array]]]:
-    """Yield outcomes chunk by chunk: the place on the leading axes, and there each outcome on all other dimensions."""
-    split = depth(grid, names)
-    for prefix in _places(grid.shape[:split]):
-        slab = {name: _empty(grid, grid.outcomes[name], split) for name in names}
-        for rest in _places(grid.shape[split:]):
-            entry = grid.entries.get(prefix + rest)
-            outcomes = gather(book.blocks(entry.cell), entry.config, grid.outcomes) if entry else {}
-            for name in outcomes.keys() & slab.keys():
-                slab[name][rest] = spread(outcomes, name, grid, len(entry.systems) if entry else 0)
-        yield prefix, slab
-
-
-def lay_out(
-    slab: dict[str, Array], name: str, position: tuple[int, ...], outcomes: Mapping[str, Array], grid: Grid
-) -> None:
-    """Lay an outcome of a cell out among those of all cells, which are empty where no cell had it before."""
-    if name not in slab:
-        slab[name] = _empty(grid, grid.outcomes[name], 0)
-    slab[name][position] = spread(outcomes, name, grid, len(grid.entries[position].systems))
-
-
-def _empty(grid: Grid, outcome: Outcome, split: int) -> Array:
-    return np.full((*grid.shape[split:], *(grid.sizes[dim] for dim in outcome.dims)), outcome.fill, outcome.dtype)
 
 
 def _places(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from simlab.engine.threads import one_thread
 from simlab.parts import bind
 from simlab.studies.sealing import sealed, writing_noticed
-from simlab.types import OK, Array, Estimate, Outcomes
+from simlab.types import OK, Array, Estimate, Floats, Outcomes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -100,13 +100,37 @@ def failures(dataset: xr.Dataset) -> Iterator[str]:
             yield f"the measure {name} failed in {cells} and has no value there: {reason}"
 
 
-def _usable(estimates: Estimates, name: str) -> dict[Position, Estimate]:
-    return {at: one for at, cell in estimates.items() if isinstance(one := cell.get(name), Estimate)}
+class Columns(NamedTuple):
+    """Hold the measures of many cells: `[measure, cell]`, and `influence[measure, cell, cluster]`, NaN where none is.
+
+    `clusters[measure]` are those that the cells have; `failed[measure]` counts the cells in which it failed, with the
+    reason of the first.
+    """
+
+    value: Floats
+    mcse: Floats
+    n: Array
+    influence: Floats
+    clusters: tuple[frozenset[str], ...]
+    failed: tuple[tuple[int, str], ...]
 
 
-def _why_failed(estimates: Estimates, name: str) -> dict[str, Any]:
-    reasons = [one.reason for cell in estimates.values() if isinstance(one := cell.get(name), Unusable)]
-    return {FAILED: [len(reasons), reasons[0]]} if reasons else {}
+def columns(names: Sequence[str], cells: Sequence[Computed]) -> Columns:
+    """Write the measures of cells side by side."""
+    found = [[cell.get(name) for cell in cells] for name in names]
+    lengths = (len(one.influence) for of_cells in found for one in of_cells if isinstance(one, Estimate))
+    size = (len(names), len(cells))
+    value, mcse, n = np.full(size, np.nan), np.full(size, np.nan), np.zeros(size, np.int32)
+    influence = np.full((*size, max(lengths, default=0)), np.nan)
+    for j, of_cells in enumerate(found):
+        for k, one in enumerate(of_cells):
+            if isinstance(one, Estimate):
+                value[j, k], mcse[j, k], n[j, k] = one.value, one.mcse, one.n
+                influence[j, k, : len(one.influence)] = one.influence
+    clusters = [frozenset(one.cluster for one in of_cells if isinstance(one, Estimate)) for of_cells in found]
+    reasons = [[one.reason for one in of_cells if isinstance(one, Unusable)] for of_cells in found]
+    failed = tuple((len(why), why[0] if why else "") for why in reasons)
+    return Columns(value, mcse, n, influence, tuple(clusters), failed)
 
 
 def n_clusters(estimates: Estimates) -> int:
@@ -119,26 +143,37 @@ def set_out(
     axes: tuple[str, ...], shape: tuple[int, ...], estimates: Estimates, labels: Mapping[str, Mapping[str, Any]]
 ) -> Variables:
     """Set out the measures that `labels` names: value, error, number of campaigns, influence of each cluster."""
-    variables: Variables = {}
-    clusters = n_clusters(estimates)
-    for name, about in labels.items():
-        cells = _usable(estimates, name)
-        clusters_of = sorted({cell.cluster for cell in cells.values()})
-        value, mcse = np.full(shape, np.nan), np.full(shape, np.nan)
-        n, influence = np.zeros(shape, np.int32), np.full((*shape, clusters), np.nan)
-        for position, cell in cells.items():
-            value[position], mcse[position], n[position] = cell.value, cell.mcse, cell.n
-            influence[position][: len(cell.influence)] = cell.influence
-        unit = {"units": about["units"]} if "units" in about else {}
-        variables[name] = (axes, value, {"cluster": "/".join(clusters_of), **about, **_why_failed(estimates, name)})
-        variables[f"{name}_mcse"] = (axes, mcse, {"label": "Monte-Carlo standard error", **unit})
-        variables[f"{name}_n"] = (axes, n, {"label": "campaigns that the value rests on"})
-        variables[f"{name}_influence"] = (
-            (*axes, "cluster"),
-            influence,
-            {"label": "influence of each cluster", **unit},
-        )
+    held = columns(list(labels), [estimates.get(position, {}) for position in np.ndindex(*shape)])
+    variables = summaries(axes, shape, held, labels)
+    for influence, (name, about) in zip(held.influence, labels.items(), strict=True):
+        of_cells = influence.reshape(*shape, influence.shape[-1])
+        variables[f"{name}_influence"] = ((*axes, "cluster"), of_cells, about_influence(about))
     return variables
+
+
+def summaries(
+    axes: tuple[str, ...], shape: tuple[int, ...], held: Columns, labels: Mapping[str, Mapping[str, Any]]
+) -> Variables:
+    """Set out value, error and number of campaigns of each measure, whatever its influence is."""
+    variables: Variables = {}
+    for j, (name, about) in enumerate(labels.items()):
+        count, why = held.failed[j]
+        failed = {FAILED: [count, why]} if count else {}
+        clusters = "/".join(sorted(held.clusters[j]))
+        variables[name] = (axes, held.value[j].reshape(shape), {"cluster": clusters, **about, **failed})
+        error = {"label": "Monte-Carlo standard error", **_unit(about)}
+        variables[f"{name}_mcse"] = (axes, held.mcse[j].reshape(shape), error)
+        variables[f"{name}_n"] = (axes, held.n[j].reshape(shape), {"label": "campaigns that the value rests on"})
+    return variables
+
+
+def about_influence(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Say what the influence values of a measure are."""
+    return {"label": "influence of each cluster", **_unit(about)}
+
+
+def _unit(about: Mapping[str, Any]) -> dict[str, Any]:
+    return {"units": about["units"]} if "units" in about else {}
 
 
 def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> Variables:

@@ -159,7 +159,23 @@ def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.D
         if axis not in axes:
             raise InputError(f"the store has no axis {axis}; {or_nearest(axis, axes) if axes else 'it has one cell'}")
         held = dataset[axis].values.tolist()
-        dataset = dataset.isel({axis: [_index(axis, value, held) for value in values]})
+        kept = [_index(axis, value, held) for value in values]
+        dataset = _placed_anew(dataset.isel({axis: kept}), axes.index(axis), kept)
+    return dataset
+
+
+def _placed_anew(dataset: xr.Dataset, axis: int, kept: Sequence[int]) -> xr.Dataset:
+    """Name the cells without an outcome by where they lie among those that were kept along an axis."""
+    for name in [name for name in dataset.data_vars if dataset[name].attrs.get("absent")]:
+        about = dataset[name].attrs
+        absent = [
+            [*place[:axis], k, *place[axis + 1 :]]
+            for k, index in enumerate(kept)
+            for place in about["absent"]
+            if place[axis] == index
+        ]
+        rest = {key: value for key, value in about.items() if key != "absent"}
+        dataset[name].attrs = rest | ({"absent": absent} if absent else {})
     return dataset
 
 

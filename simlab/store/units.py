@@ -153,5 +153,10 @@ def in_points(configs: Collection[Mapping[str, Any]]) -> bool:
     return all(part in KEEP_POINTS for part in parts)
 
 
+def of_influence(name: str, about: Mapping[str, Any]) -> str | None:
+    """Return the unit of the influence values of a measure."""
+    return _unit(name, about)
+
+
 def _unit(name: str, about: Mapping[str, Any]) -> str | None:
     return about.get("units") or (KEYS.get(about["key"]) if "key" in about else of_variable(name))

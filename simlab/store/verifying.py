@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
@@ -17,31 +20,38 @@ from simlab.engine.failures import cell_names, failures
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import DamagedLedger, EmptyLedger, damage
 from simlab.engine.provenance import LOST
+from simlab.engine.shards import listed
 from simlab.files import reason
 from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
 from simlab.store.folder import store_in, valid_store
+from simlab.store.hearing import heard, slab
 from simlab.store.kept import refuse_strange_declaration
-from simlab.store.layout import grid, slabs
-from simlab.store.measures import Measures, set_out
+from simlab.store.layout import Grid, Run, cut, grid, widest
+from simlab.store.measures import Measures, summaries
 from simlab.store.opening import refuse_newer
+from simlab.store.sharded import missing, shards_in
+from simlab.store.tally import Tally
 from simlab.store.undivided import ATTRIBUTE as UNDIVIDED
 from simlab.store.wholeness import SEAL, examine, remedy, seal_of_attributes
-from simlab.store.writing import attributes, look_through, outcome_names
+from simlab.store.writing import attributes, kept_outcomes
 from simlab.types import Array, InputError, Place
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Hold what was checked, and what is wrong: one line each."""
+    """Hold what was checked, and what is wrong: one line each; `shards` names the part of its sweep that it holds."""
 
     cells: int
     blocks: int
     arrays: int
     problems: tuple[str, ...]
+    shards: str = ""
 
 
-def verify(folder: Path, measures: Measures | None = None) -> Report:
+def verify(folder: Path, measures: Measures | None = None, jobs: int | None = None) -> Report:
     """Check the ledger and the store of a folder, reading only; recompute the given measures, too.
+
+    Where there are many cells `jobs` processes (None: one per core) look at them.
 
     A ledger that cannot be read is a problem, too. Raises InputError where the folder holds no sweep or a run is
     writing to it.
@@ -50,14 +60,14 @@ def verify(folder: Path, measures: Measures | None = None) -> Report:
         with ledger.reading(folder) as book:
             if wrong := book.complaints():
                 raise damage(folder / FILE, wrong[0])
-            return _verify(book, measures or {})
+            return _verify(book, measures or {}, cpu_count() if jobs is None else jobs)
     except EmptyLedger as error:
         return of_emptied(folder, error)
     except DamagedLedger as error:
         return Report(0, 0, 0, (str(error), *without_ledger(folder)))
 
 
-def _verify(book: Ledger, measures: Measures) -> Report:
+def _verify(book: Ledger, measures: Measures, jobs: int) -> Report:
     refuse_strange_declaration(book)
     records = [f"damaged: {record} in {FILE}: its checksum does not hold" for record in book.damaged()]
     blocks, torn, lost = _unusable(book)
@@ -70,8 +80,11 @@ def _verify(book: Ledger, measures: Measures) -> Report:
     ]
     problems += _missing(book)
     # What a damaged block or record, or one that is lost, held is not known, so the store cannot be held against it.
-    arrays, wrong = (0, []) if torn or records or lost else _check_store(book, measures)
-    return Report(len(book.entries()), blocks, arrays, tuple(dict.fromkeys(problems + wrong)))
+    shards = shards_in(book)
+    # A folder of shards has no store, and one that holds no longer all of the ledger is none to hold against it.
+    unknown = torn or records or lost or (shards and not book.laid())
+    arrays, wrong = (0, []) if unknown else _check_store(book, measures, jobs)
+    return Report(len(book.entries()), blocks, arrays, tuple(dict.fromkeys(problems + wrong)), listed(shards))
 
 
 def without_ledger(folder: Path, *, lost: str = "only blocks are lost that --repair cannot read") -> list[str]:
@@ -128,7 +141,10 @@ def _unasked(book: Ledger) -> list[str]:
 
 
 def _missing(book: Ledger) -> list[str]:
+    """List what is missing of the whole sweep, or of the shards that the folder is to hold."""
     names, wanted = cell_names(book), book.wanted()
+    if shards_in(book):
+        return [f"missing: {names[at.cell]}{at}" for at in missing(book)]
     return [
         f"missing: {names[cell]}{Address(cell, world, first, count, pool, draw)}"
         for cell in names
@@ -138,7 +154,7 @@ def _missing(book: Ledger) -> list[str]:
     ]
 
 
-def _check_store(book: Ledger, measures: Measures) -> tuple[int, list[str]]:
+def _check_store(book: Ledger, measures: Measures, jobs: int) -> tuple[int, list[str]]:
     """Count the arrays of the store, and list what is wrong with them."""
     import zarr
 
@@ -153,37 +169,96 @@ def _check_store(book: Ledger, measures: Measures) -> tuple[int, list[str]]:
         return 0, [f"{STORE} cannot be read ({reason(error)}); {remedy(book.folder / STORE)}"]
     problems = [*examined.problems, *_attributes(dict(root.attrs), book)]
     lossy = tuple(f"{STORE} lacks {name}" for name in examined.lossy)
-    wrong = [problem for problem in _contents(arrays, book, measures) if problem not in lossy]
+    wrong = [problem for problem in _contents(arrays, book, measures, jobs) if problem not in lossy]
     return len(arrays) + len(lossy), problems + wrong
 
 
-def _contents(arrays: dict[str, Any], book: Ledger, measures: Measures) -> Iterator[str]:
-    """Hold every array against the ledger; those that only a measure could tell are read."""
+def _contents(arrays: dict[str, Any], book: Ledger, measures: Measures, jobs: int) -> Iterator[str]:
+    """Hold every array against the ledger, run by run; those that only a measure could tell are read."""
     size = grid(book)
-    survey = look_through(book, size, measures)
-    names = outcome_names(book, survey)
-    named = coordinates(size, survey.document_set)
+    with closing(Tally(size, list(measures), None)) as tally:
+        kept = yield from _outcomes(arrays, book, size, measures, tally, jobs)
+        yield from _summaries(arrays, size, measures, tally, kept)
+
+
+def _outcomes(
+    arrays: dict[str, Any], book: Ledger, size: Grid, measures: Measures, tally: Tally, jobs: int
+) -> Generator[str, None, list[str]]:
+    """Hold outcomes against the ledger, run by run; return which of them a store keeps."""
+    wanted = kept_outcomes(book, size)
+    held = [name for name in arrays if name in wanted and set(size.names) <= _dims(arrays[name])]
+    wrong: dict[str, list[str]] = {}
+    for run, parts in heard(book, size, cut(size.shape, widest(size, wanted)), measures, wanted, jobs):
+        tally.take(run, parts)
+        laid = slab(size, run, parts)
+        for name in {*held, *laid} - wrong.keys():
+            if found := list(_differs(arrays, name, run.region, laid.get(name, _unkept(size, name, run)))):
+                wrong[name] = found
+    kept = [name for name in tally.present if name != "document_set" or tally.document_set is None]
+    yield from itertools.chain.from_iterable(wrong[name] for name in sorted(wrong) if name in kept)
+    return kept
+
+
+def _summaries(
+    arrays: dict[str, Any], size: Grid, measures: Measures, tally: Tally, kept: Sequence[str]
+) -> Iterator[str]:
+    """Hold coordinates and measures against what was heard of all cells."""
+    named = coordinates(size, tally.document_set)
     # Stores that were laid before pairs had names lack these two.
-    wanted = {name: of for name, of in named.items() if name in arrays or name not in NAMES_OF_PAIRS}
-    if measures:
-        wanted |= set_out(size.names, size.shape, survey.estimates, {name: {} for name in measures})
-    for name, (dims, array, _) in wanted.items():
-        if name in arrays and tuple(arrays[name].metadata.dimension_names or ()) != tuple(dims):
-            yield f"{STORE}/{name} has other dimensions than the ledger says"
+    known = {name: of for name, of in named.items() if name in arrays or name not in NAMES_OF_PAIRS}
+    known |= summaries(size.names, size.shape, tally.columns(), {name: {} for name in measures})
+    for name, (dims, array, _) in known.items():
+        yield from _other_dimensions(arrays, name, dims)
         yield from _differs(arrays, name, (), array)
-    for prefix, slab in slabs(book, size, names):
-        for name, array in slab.items():
-            yield from _differs(arrays, name, prefix, array)
-    for name in arrays.keys() - wanted.keys() - set(names):
-        yield from _differs(arrays, name, (), None)
+    for j, name in enumerate(f"{name}_influence" for name in measures):
+        yield from _other_dimensions(arrays, name, (*size.names, "cluster"))
+        yield from _influence(arrays, name, size, tally, j)
+    told = {*known, *kept, *(f"{name}_influence" for name in measures)}
+    for name in sorted(arrays.keys() - told):
+        yield from _unreadable(arrays, name)
 
 
-def _differs(arrays: dict[str, Any], name: str, position: tuple[int, ...], wanted: Array | None) -> Iterator[str]:
+def _dims(array: Any) -> set[str]:
+    return set(array.metadata.dimension_names or ())
+
+
+def _unkept(size: Grid, name: str, run: Run) -> Array:
+    """Return what stands for an outcome in cells that have none of it."""
+    outcome = size.outcomes[name]
+    return np.full((*run.shape, *(size.sizes[dim] for dim in outcome.dims)), outcome.fill, outcome.dtype)
+
+
+def _other_dimensions(arrays: dict[str, Any], name: str, dims: Sequence[str]) -> Iterator[str]:
+    if name in arrays and tuple(arrays[name].metadata.dimension_names or ()) != tuple(dims):
+        yield f"{STORE}/{name} has other dimensions than the ledger says"
+
+
+def _influence(arrays: dict[str, Any], name: str, size: Grid, tally: Tally, measure: int) -> Iterator[str]:
+    """Hold the influence of each cluster on a measure against the ledger, run by run."""
+    if name in arrays and arrays[name].shape != (*size.shape, tally.n_clusters):
+        yield f"{STORE}/{name} is not what the ledger says"
+        return
+    for run, wanted in tally.influence(measure, cut(size.shape, 8 * tally.n_clusters).runs(size.shape)):
+        if found := list(_differs(arrays, name, run.region, wanted)):
+            yield from found
+            return
+
+
+def _unreadable(arrays: dict[str, Any], name: str) -> Iterator[str]:
+    """Read an array of which nothing more is known, as much of it at a time as a chunk holds."""
+    array = arrays[name]
+    for run in cut(array.shape, array.dtype.itemsize if array.dtype.kind != "T" else 16).runs(array.shape):
+        if found := list(_differs(arrays, name, run.region, None)):
+            yield from found
+            return
+
+
+def _differs(arrays: dict[str, Any], name: str, region: tuple[slice, ...], wanted: Array | None) -> Iterator[str]:
     if name not in arrays:
         yield f"{STORE} lacks {name}"
         return
     try:
-        stored = arrays[name][position or ...]
+        stored = arrays[name][region or ...]
     except Exception as error:
         yield f"{STORE}/{name} is damaged: {reason(error)}"
         return

@@ -8,10 +8,9 @@ leaves one of the two; the ledger is the truth, and the next run lays the store 
 from __future__ import annotations
 
 import json
-import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,50 +24,25 @@ from simlab.parts import is_own, target_of
 from simlab.store import readme, units
 from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
 from simlab.store.folder import NEW, content, laying, settle, take_place
-from simlab.store.layout import CHUNK_BYTES, Grid, depth, gather, grid, lay_out, slabs, spread, width
-from simlab.store.measures import (
-    Computed,
-    Estimates,
-    Labels,
-    Measures,
-    Position,
-    Variables,
-    bounds_if_failed,
-    estimate,
-    set_out,
-)
-from simlab.store.undivided import Undivided, attribute, undivided
+from simlab.store.hearing import heard, slab
+from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, widest
+from simlab.store.measures import Labels, Measures, Variables, about_influence, bounds_if_failed, summaries
+from simlab.store.tally import Tally
+from simlab.store.undivided import attribute
 from simlab.store.wholeness import SEAL, seal_of_attributes
 from simlab.studies.outcomes import IDENTITY
-from simlab.types import OK, Array, Outcome
+from simlab.types import Array
 
 if TYPE_CHECKING:
     import zarr
     import zarr.abc.store
 
 SCHEMA = 1
-MOST_LAID = 64 * 2**20
-"""Outcomes of up to so many bytes are laid out in memory while measures are computed, and not read twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """Hold what has to be known of all cells before the first is written.
-
-    `present[name]` lists the cells that have an outcome; `document_set[replicate]` is None where cells differ in it;
-    `failed[cell]` is the share of campaigns that failed, `undivided[cell]` says that nothing can be told apart there.
-    `laid` are the outcomes of all cells where they are small, else they are read once more as they are written.
-    """
-
-    present: Mapping[str, tuple[Position, ...]]
-    document_set: Array | None
-    estimates: Estimates
-    failed: Mapping[Position, float]
-    undivided: Mapping[Position, Undivided]
-    laid: Mapping[str, Array]
-
-
-def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, command: str = "") -> list[str]:
+def materialise(
+    book: Ledger, measures: Measures, labels: Labels | None = None, command: str = "", jobs: int = 1
+) -> list[str]:
     """Lay the store of a ledger in the ledger's folder, unless it lies there, and beside it a page for readers.
 
     `command` is what asked for the sweep; the page names it. Returns a line, or none, for a page that could not be
@@ -77,17 +51,17 @@ def materialise(book: Ledger, measures: Measures, labels: Labels | None = None, 
     settle(book.folder)
     laid = _laid(book, measures, labels or {})
     if not (laid.measures and laid.content and laid == book.laid_as()):
-        lay_store(book, measures, labels or {})
+        lay_store(book, measures, labels or {}, jobs)
     elif not book.laid():
         book.mark_laid(laid)
     return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command))
 
 
-def lay_store(book: Ledger, measures: Measures, labels: Labels) -> None:
+def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -> None:
     """Lay the store of a ledger, which takes the place of an old one; raise InputError where the disk takes none."""
     settle(book.folder)
     with laying(book.folder):
-        lay_kept(book.folder / NEW, book, grid(book), measures, labels)
+        lay_kept(book.folder / NEW, book, grid(book), measures, labels, jobs=jobs)
         take_place(book.folder)
         book.mark_laid(_laid(book, measures, labels))
 
@@ -111,73 +85,37 @@ def lay_kept(
     labels: Labels,
     *,
     outcomes: bool = True,
+    jobs: int = 1,
 ) -> None:
     """Lay a store of what a ledger keeps: measures, and what every campaign concluded unless that is not wanted."""
-    survey = look_through(book, size, measures)
-    summaries = set_out(size.names, size.shape, survey.estimates, {name: labels.get(name, {}) for name in measures})
-    summaries |= bounds_if_failed(summaries, survey.failed)
-    names = outcome_names(book, survey) if outcomes else ["status"]
-    variables = coordinates(size, survey.document_set) | summaries
-    about = attributes(book) | attribute(survey.undivided)
-    lay(where, about, variables, lambda root: _add_outcomes(root, book, size, survey, names))
-
-
-def lay(
-    where: Path | zarr.abc.store.Store,
-    attributes: Mapping[str, Any],
-    variables: Variables,
-    more: Callable[[zarr.Group], None] | None = None,
-) -> None:
-    """Lay a store on the disk or in memory: variables, and what `more` adds to its group."""
     import zarr
 
-    root = zarr.create_group(where, zarr_format=3, attributes={**attributes, SEAL: seal_of_attributes(attributes)})
-    for name, (dims, array, about) in units.speaking(variables).items():
-        _add(root, name, dims, array, about)
-    if more is not None:
-        more(root)
+    root = zarr.create_group(where, zarr_format=3)
+    named = {name: labels.get(name, {}) for name in measures}
+    wanted = kept_outcomes(book, size) if outcomes else frozenset(["status"])
+    with closing(Tally(size, list(named), where if isinstance(where, Path) else None)) as tally:
+        arrays = OutcomeArrays(root, size, wanted)
+        for run, parts in heard(book, size, arrays.cut, measures, wanted, jobs):
+            tally.take(run, parts)
+            arrays.write(run, slab(size, run, parts))
+        arrays.settle(tally)
+        measured = summaries(size.names, size.shape, tally.columns(), named)
+        measured |= bounds_if_failed(measured, tally.failed)
+        _add_all(root, coordinates(size, tally.document_set) | measured)
+        for j, (name, about) in enumerate(named.items()):
+            _add_influence(root, f"{name}_influence", size, tally, j, about_influence(about))
+        about = attributes(book) | attribute(tally.undivided)
+    root.update_attributes({**about, SEAL: seal_of_attributes(about)})
     _consolidate(where)
 
 
-def look_through(book: Ledger, size: Grid, measures: Measures) -> Survey:
-    """Go through all cells once: which outcomes they have, and what the measures say."""
-    present: dict[str, list[Position]] = {"status": []}
-    estimates: dict[Position, Computed] = {}
-    laid: dict[str, Array] = {}
-    room = MOST_LAID
-    failed, same, sets = {}, {}, []
-    for position, entry in size.entries.items():
-        outcomes = gather(book.blocks(entry.cell), entry.config, size.outcomes)
-        if not outcomes:
-            continue
-        estimates[position] = estimate(measures, outcomes, size.outcomes)
-        failed[position] = float(np.mean(outcomes["status"] != OK))
-        if (found := undivided(outcomes)) is not None:
-            same[position] = found
-        sets.append(spread(outcomes, "document_set", size, len(entry.systems)))
-        for name in outcomes.keys() & size.outcomes.keys():
-            present.setdefault(name, []).append(position)
-            if name not in laid:
-                room -= math.prod(size.shape) * width(size.outcomes[name], size.sizes)
-            if room >= 0:
-                lay_out(laid, name, position, outcomes, size)
-            else:
-                laid.clear()
-    listed = {name: tuple(present[name]) for name in sorted(present)}
-    return Survey(
-        listed, _agreed(sets, size.sizes["replicate"], size.outcomes["document_set"]), estimates, failed, same, laid
-    )
+def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], variables: Variables) -> None:
+    """Lay a store of variables that are in memory on the disk, or in memory, too."""
+    import zarr
 
-
-def _agreed(sets: Sequence[Array], replicates: int, outcome: Outcome) -> Array | None:
-    """Return the document sets on which all cells agree that know them."""
-    agreed = np.full(replicates, outcome.fill, outcome.dtype)
-    for of_cell in sets:
-        known = of_cell != outcome.fill
-        if np.any(known & (agreed != outcome.fill) & (agreed != of_cell)):
-            return None
-        agreed = np.where(known, of_cell, agreed)
-    return agreed
+    root = zarr.create_group(where, zarr_format=3, attributes={**attributes, SEAL: seal_of_attributes(attributes)})
+    _add_all(root, variables)
+    _consolidate(where)
 
 
 def attributes(book: Ledger) -> dict[str, Any]:
@@ -207,31 +145,65 @@ def _places(declared: Mapping[str, Any]) -> tuple[str, ...]:
     return IDENTITY if declared.keys() & set(CROSSED) else ("world", "study")
 
 
-def outcome_names(book: Ledger, survey: Survey) -> list[str]:
-    """List the outcomes that a store keeps: all, or the status only where the sweep keeps measures only."""
-    if not (book.declaration() or {})["outcomes"]:
-        return ["status"]
-    return [name for name in survey.present if name != "document_set" or survey.document_set is None]
+def kept_outcomes(book: Ledger, size: Grid) -> frozenset[str]:
+    """Name the outcomes that a store may keep: all, or the status only where the sweep keeps measures only."""
+    declared = book.declaration() or {}
+    return frozenset(size.outcomes) if declared["outcomes"] else frozenset(["status"])
 
 
-def _add_outcomes(root: zarr.Group, book: Ledger, size: Grid, survey: Survey, names: Sequence[str]) -> None:
-    split = depth(size, names)
-    arrays = {}
-    for name in names:
-        outcome = size.outcomes[name]
-        about = _about_outcome(name, names, size, survey)
+class OutcomeArrays:
+    """Write outcomes run by run, each array from the first run on in which a cell has such an outcome."""
+
+    def __init__(self, root: zarr.Group, size: Grid, wanted: Collection[str]) -> None:
+        """Start with the status, which every store has."""
+        self._root, self._size, self._done = root, size, list[Run]()
+        self.cut = cut(size.shape, widest(size, wanted))
+        self._arrays: dict[str, Any] = {}
+        self._start("status", self.cut)
+
+    def write(self, run: Run, slab: Mapping[str, Array]) -> None:
+        """Write the outcomes of a run; of those that it lacks, that it does."""
+        for name in sorted(slab.keys() - self._arrays.keys()):
+            self._start(name, self.cut)
+            for before in self._done:
+                self._arrays[name][before.region or ...] = self._size.outcomes[name].fill
+        for name, array in self._arrays.items():
+            array[run.region or ...] = slab.get(name, self._size.outcomes[name].fill)
+        self._done.append(run)
+
+    def settle(self, tally: Tally) -> None:
+        """Say of each array what it holds, once that is known; give up document sets on which all cells agree."""
+        if tally.document_set is not None and "document_set" in self._arrays:
+            self._drop("document_set")
+        names = list(self._arrays)
+        whole = cut(self._size.shape, widest(self._size, names))
+        if whole != self.cut and whole == cut(self._size.shape, 0):
+            self._lay_whole(names, whole)
+        for name in names:
+            self._arrays[name].update_attributes(_about_outcome(name, names, self._size, tally))
+
+    def _lay_whole(self, names: Sequence[str], whole: Cut) -> None:
+        """Lay in one chunk what might have been large and is not."""
+        for name in names:
+            held = self._arrays[name][...]
+            self._drop(name)
+            self._start(name, whole)
+            self._arrays[name][...] = held
+
+    def _drop(self, name: str) -> None:
+        del self._arrays[name], self._root[name]
+
+    def _start(self, name: str, cut: Cut) -> None:
+        outcome, size = self._size.outcomes[name], self._size
         dims = (*size.names, *outcome.dims)
         shape = (*size.shape, *(size.sizes[dim] for dim in outcome.dims))
-        arrays[name] = _create(root, name, dims, shape, np.dtype(outcome.dtype), outcome.fill, about, split)
-    small = split == 0 and set(names) <= survey.laid.keys()
-    read = [((), survey.laid)] if small else slabs(book, size, names)
-    for prefix, slab in read:
-        for name in names:
-            arrays[name][prefix] = slab[name]
+        chunk, dtype = cut.chunk(size.shape), np.dtype(outcome.dtype)
+        self._arrays[name] = _create(self._root, name, dims, shape, dtype, outcome.fill, {}, chunk)
 
 
-def _about_outcome(name: str, names: Sequence[str], size: Grid, survey: Survey) -> dict[str, Any]:
-    absent = [position for position in survey.failed if position not in survey.present[name]]
+def _about_outcome(name: str, names: Sequence[str], size: Grid, tally: Tally) -> dict[str, Any]:
+    present = set(tally.present[name])
+    absent = [position for position in tally.failed if position not in present]
     about = {"label": size.outcomes[name].label} | ({"absent": absent} if absent else {})
     unit = units.of_outcome(name, names)
     if name == "estimate" and unit == "points" and not units.in_points([e.config for e in size.entries.values()]):
@@ -239,9 +211,23 @@ def _about_outcome(name: str, names: Sequence[str], size: Grid, survey: Survey) 
     return units.described(name, about, unit)
 
 
-def _add(root: zarr.Group, name: str, dims: Sequence[str], array: Array, about: Mapping[str, Any]) -> None:
-    fill: Any = {"f": float("nan"), "U": "", "b": False}.get(array.dtype.kind, 0)
-    _create(root, name, dims, array.shape, array.dtype, fill, about, 0)[...] = array
+def _add_influence(
+    root: zarr.Group, name: str, size: Grid, tally: Tally, measure: int, about: Mapping[str, Any]
+) -> None:
+    """Write the influence of each cluster on a measure, run by run."""
+    runs = cut(size.shape, 8 * tally.n_clusters)
+    shape, dims = (*size.shape, tally.n_clusters), (*size.names, "cluster")
+    told = units.described(name, about, units.of_influence(name, about))
+    array = _create(root, name, dims, shape, np.dtype(float), float("nan"), told, runs.chunk(size.shape))
+    for run, held in tally.influence(measure, runs.runs(size.shape)):
+        array[(*run.region, slice(None))] = held
+
+
+def _add_all(root: zarr.Group, variables: Variables) -> None:
+    for name, (dims, array, about) in units.speaking(variables).items():
+        fill: Any = {"f": float("nan"), "U": "", "b": False}.get(array.dtype.kind, 0)
+        chunk = cut(array.shape, array.dtype.itemsize).chunk(array.shape)
+        _create(root, name, dims, array.shape, array.dtype, fill, about, chunk)[...] = array
 
 
 def _create(
@@ -252,16 +238,16 @@ def _create(
     dtype: np.dtype[Any],
     fill: Any,
     about: Mapping[str, Any],
-    split: int,
+    of_cells: tuple[int, ...],
 ) -> Any:
-    """Create an array whose chunks hold one value of the first `split` axes, compressed and sealed by a checksum."""
+    """Create an array whose chunks hold so many values of the first axes, compressed and sealed by a checksum."""
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     return root.create_array(
         name,
         shape=shape,
         dtype=str if dtype.kind == "U" else dtype,
-        chunks=_chunks(shape, split, dtype.itemsize),
+        chunks=chunks(shape, of_cells, dtype.itemsize),
         compressors=[ZstdCodec(level=3), Crc32cCodec()],
         dimension_names=dims,
         fill_value=fill,
@@ -269,15 +255,6 @@ def _create(
         # A chunk that is not there is then always a loss, never an economy.
         config={"write_empty_chunks": True},
     )
-
-
-def _chunks(shape: tuple[int, ...], split: int, itemsize: int) -> tuple[int, ...]:
-    chunks = [1] * split + [max(size, 1) for size in shape[split:]]
-    # One cell may still be too large: then its replicates are split.
-    if split < len(chunks):
-        row = itemsize * int(np.prod(chunks[split + 1 :], dtype=np.int64))
-        chunks[split] = max(1, min(chunks[split], CHUNK_BYTES // row))
-    return tuple(chunks)
 
 
 def _consolidate(where: Path | zarr.abc.store.Store) -> None:

@@ -14,11 +14,25 @@ from simlab.studies.extent import Size
 
 
 class Need(NamedTuple):
-    """Hold a number of bytes, what it is made of (`systems x pairs`), and the keys that lower it."""
+    """Hold a number of bytes, and the sizes that it is made of."""
 
     bytes: float
-    of: str
-    keys: tuple[str, ...]
+    sizes: tuple[Size, ...]
+
+    @property
+    def of(self) -> str:
+        """Say what it is made of: `3 systems x 2 items`."""
+        return " x ".join(f"{size.n:,.0f} {size.word}" for size in self._counted)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Name the keys that lower it, the one that counts most first."""
+        largest = sorted(self._counted, key=lambda size: -size.n)
+        return tuple(dict.fromkeys(size.key for size in largest if size.key))
+
+    @property
+    def _counted(self) -> list[Size]:
+        return [size for size in self.sizes if size.n > 1] or list(self.sizes)
 
 
 class Footprint(NamedTuple):
@@ -47,10 +61,7 @@ def need(bytes_each: float, *sizes: Size) -> Need:
     >>> need(8, Size(3, "systems", "systems.n_systems"), Size(2, "items", "systems.n_items")).bytes
     48.0
     """
-    counted = [size for size in sizes if size.n > 1] or list(sizes)
-    of = " x ".join(f"{size.n:,.0f} {size.word}" for size in counted)
-    keys = dict.fromkeys(size.key for size in sorted(counted, key=lambda size: -size.n) if size.key)
-    return Need(bytes_each * math.prod(float(size.n) for size in sizes), of, tuple(keys))
+    return Need(bytes_each * math.prod(float(size.n) for size in sizes), sizes)
 
 
 def total(needs: Sequence[Need]) -> float:

@@ -17,6 +17,7 @@ from simlab.types import World
 
 _OPEN = ("measure", "engine")
 """Groups that say nothing about the kind of study."""
+_VALUES = frozenset((str, int, float, bool, type(None), list))
 
 
 def kind_of(config: Mapping[str, Any]) -> Kind:
@@ -63,13 +64,21 @@ def _possible(signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], pl
 
 def _signature(config: Mapping[str, Any]) -> Iterator[tuple[str, str | None, tuple[str, ...]]]:
     for name, section in config.items():
-        if not isinstance(section, Mapping) or name in _OPEN:
+        if type(section) in _VALUES or name in _OPEN or not isinstance(section, Mapping):
             continue
-        keys = tuple(key for key, value in section.items() if not isinstance(value, Mapping) and key != "_target_")
-        yield name, section.get("_target_"), keys
-        for inner, below in section.items():
-            if isinstance(below, Mapping):
-                yield f"{name}.{inner}", below.get("_target_"), tuple(key for key in below if key != "_target_")
+        # Most sections hold values only, and to ask each whether it is a mapping takes ten times as long.
+        plain = _VALUES.issuperset(map(type, section.values()))
+        below = {} if plain else {key: value for key, value in section.items() if isinstance(value, Mapping)}
+        yield _signed(name, section, below)
+        for inner, of in below.items():
+            yield _signed(f"{name}.{inner}", of, {})
+
+
+def _signed(name: str, section: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[str, str | None, tuple[str, ...]]:
+    """Write down a section: the part that it names, else its keys."""
+    target = section.get("_target_")
+    keys = () if target is not None else tuple(key for key in section if key not in below and key != "_target_")
+    return name, target, keys
 
 
 @cache

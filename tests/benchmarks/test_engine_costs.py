@@ -27,7 +27,7 @@ from simlab.engine.limits import Limits
 from simlab.engine.workers import BlockFunction, Task, work_together
 from simlab.measures import jackknife, stability
 from simlab.measures.labels import LABELS
-from simlab.store import filling, layout, writing
+from simlab.store import filling, layout
 from simlab.store.measures import measures_of
 from simlab.types import Array
 
@@ -84,12 +84,11 @@ def plain(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(engine, "dispatch", one_by_one)
     patch.setattr(engine, "known_in", lambda folder: Known())
-    patch.setattr(engine, "_all_seen", lambda book: False)
+    patch.setattr(Ledger, "seen", lambda book, by: False)
     patch.setattr(Ledger, "laid_as", lambda book: None)
     for module in (addresses, block_checks, layout):
         patch.setattr(module, "unpack", by_numpy)
     patch.setattr(workers, "pack", to_numpy)
-    patch.setattr(writing, "MOST_LAID", 0)
     alone = {name: getattr(jackknife, name).__wrapped__ for name in ("clusters", "comparable", "_world_of")}
     for module in (jackknife, stability):
         for name in alone.keys() & vars(module):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from simlab.engine import provenance as module
-from simlab.engine.provenance import CHANGED, UNKNOWN, provenance, refuse_other_numbers, revised
+from simlab.engine.provenance import CHANGED, UNKNOWN, code_digest, provenance, refuse_other_numbers, revised
 from simlab.types import InputError
 
 
@@ -117,3 +117,18 @@ def test_a_folder_to_which_revised_studies_were_added_goes_on() -> None:
     refuse_other_numbers([{"numbers": "1"}, {"numbers": "1.1"}], {"numbers": "1.1"}, "out", allowed=False)
     refuse_other_numbers([{"numbers": "1.1"}], {"numbers": "1.1"}, "out", allowed=False)
     refuse_other_numbers([], {"numbers": "1.1"}, "out", allowed=False)
+
+
+def test_the_digest_of_the_code_is_that_of_its_contents_wherever_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = []
+    for place, content in (("here", "1"), ("there", "1"), ("elsewhere", "2")):
+        (tmp_path / place / "simlab" / "parts").mkdir(parents=True)
+        (tmp_path / place / "simlab" / "parts" / "one.py").write_text(content)
+        (tmp_path / place / "simlab" / "notes.txt").write_text(place)
+        monkeypatch.setattr(module, "_ROOT", tmp_path / place)
+        code_digest.cache_clear()
+        digests.append(code_digest())
+    code_digest.cache_clear()
+    assert digests[0] == digests[1] != digests[2]

@@ -17,7 +17,7 @@ from places import places
 import simlab
 from simlab.config import compose
 from simlab.config.sweep import Axis, Sweep
-from simlab.store import filling, layout, opening, writing
+from simlab.store import filling, layout, opening
 from simlab.store.folder import last_store, remember_last
 from simlab.store.query import add_measures, records, select
 from simlab.store.verifying import verify
@@ -138,8 +138,7 @@ def test_outcomes_come_back_as_the_blocks_gave_them(tmp_path: Path) -> None:
 
 
 def test_small_chunks_hold_the_same(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (layout, writing):
-        monkeypatch.setattr(module, "CHUNK_BYTES", 200)
+    monkeypatch.setattr(layout, "CHUNK_BYTES", 200)
     lay(fake_studies.sweep(), tmp_path)
     assert (tmp_path / "results.zarr/estimate/c/1/2/0").is_file()
     with simlab.open_results(folder) as whole, simlab.open_results(tmp_path) as split:

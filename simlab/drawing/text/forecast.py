@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from simlab.engine.purchases import Purchase
 
 
-def foreseen(forecast: Forecast, folder: Path) -> str:
-    """Write how many cells and campaigns a sweep has, how long what is missing takes, and how large its store gets."""
-    missing = f"{forecast.campaigns_missing} to run, in {forecast.blocks_missing} blocks"
+def foreseen(forecast: Forecast, folder: Path, shard: str | None = None) -> str:
+    """Write how many cells and campaigns a sweep has, how long what is missing takes, and how large its store gets.
+
+    What is missing is what is missing of a `shard`, where one is named.
+    """
+    of = f" of shard {shard}" if shard else ""
+    missing = f"{forecast.campaigns_missing}{of} to run, in {forecast.blocks_missing} blocks"
     about = "more than" if forecast.at_least else "about"
     rows = [
         ["cells", str(forecast.cells)],
@@ -29,7 +33,7 @@ def foreseen(forecast: Forecast, folder: Path) -> str:
         *quotes.rows(forecast.quotes),
         ["memory", _memory(forecast)],
         ["size", f"at most {size(forecast.bytes)}, uncompressed"],
-        ["store", str(folder)],
+        ["folder" if shard else "store", str(folder)],
     ]
     return listing("Nothing was run. This would take:", rows)
 

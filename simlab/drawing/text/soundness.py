@@ -24,7 +24,10 @@ def of_studies(report: Report, done: Sequence[str] = (), most: int | None = MOST
     lines = [*_summed_up(done, most), *_summed_up(report.problems, most)]
     if report.problems:
         return "\n".join([*lines, f"{checked}: {counted([len(report.problems)], 'problem')}"])
-    return "\n".join([*lines, f"{checked}: checksums hold, nothing is missing, the store is what the ledger says"])
+    whole = "nothing is missing, the store is what the ledger says"
+    if report.shards:
+        whole = f"nothing is missing of {report.shards} that this folder is for; `simlab merge` brings shards together"
+    return "\n".join([*lines, f"{checked}: checksums hold, {whole}"])
 
 
 def _summed_up(lines: Sequence[str], most: int | None) -> list[str]:

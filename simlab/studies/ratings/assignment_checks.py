@@ -66,7 +66,8 @@ def _check_further(config: Mapping[str, Any], further: Further, frame: Frame) ->
             "or design.ratings_per_item=2, or design.boost_margin=null"
         )
     needed = max(per_item, 2 if further.overlap > 0 else 1) + (boost is not None)
-    if (there := _fewest(frame)) < needed:
+    # That buckets have raters enough for the ratings per item is checked beside this.
+    if needed > per_item and (there := _fewest(frame)) < needed:
         key = "design.overlap" if boost is None else "design.boost_margin"
         value = further.overlap if boost is None else boost
         raise InputError(

@@ -128,8 +128,8 @@ def documents_paid(prepared: Prepared, world: World, table: Table) -> tuple[int,
 
 def refuse_unpaid(prepared: Prepared, world: World, table: Table) -> None:
     """Raise InputError for money that not every campaign meets, however it is cut; say the least that would do."""
-    money, least = binding(prepared.budget, world.frame.n_systems), least_money(prepared, world, table)
-    if money is None or money.amount >= least * (1 - 1e-12):
+    money = binding(prepared.budget, world.frame.n_systems)
+    if money is None or money.amount >= (least := least_money(prepared, world, table)) * (1 - 1e-12):
         return
     n = fewest(prepared)
     remedy = "lower design.min_documents" if n > 1 else "lower the prices"

@@ -1,0 +1,75 @@
+"""Carry out a shard of a sweep, and answer what it came to: its folder is for `simlab merge`, and has no store."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simlab.commands import launch, saving
+from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
+from simlab.drawing.text import shards as drawn
+
+if TYPE_CHECKING:
+    from simlab.config import Sweep
+    from simlab.drawing.text.tables import Form
+    from simlab.engine.shards import Shard
+
+
+def carry_out(
+    sweep: Sweep,
+    folder: Path,
+    jobs: int | None,
+    shard: Shard,
+    *,
+    form: Form = "table",
+    keep: launch.Keep | None = None,
+    allow_version: bool = False,
+) -> launch.Launched:
+    """Carry out what is missing of a shard, and say what its folder holds and what is to be done next.
+
+    Raises InputError where the folder holds something else, or another run is at it.
+    """
+    doubts, did = carried_out(sweep, folder, jobs, shard, allow_version=allow_version)
+    unkept = saving.kept(keep, drawn.to_json([did])) if keep else []
+    text = drawn.carried_out(did) if form == "table" else drawn.write([did], form)
+    nothing = did.blocks > 0 and did.failed == did.blocks
+    code = NOTHING if nothing else RESERVED if doubts or unkept else DONE
+    return launch.Launched(text, [*doubts, *unkept], code)
+
+
+def carried_out(
+    sweep: Sweep, folder: Path, jobs: int | None, shard: Shard, *, quiet: bool = False, allow_version: bool = False
+) -> tuple[list[str], drawn.Did]:
+    """Carry out what is missing of a shard; return a line for each thing that went wrong, and what is there now."""
+    from simlab.engine import ledger
+    from simlab.engine import run as engine
+
+    # What parts print in this process is not the answer.
+    with redirect_stdout(sys.stderr):
+        summary = engine.run(sweep, folder, jobs, quiet=quiet, allow_version=allow_version, shard=shard)
+    with ledger.reading(folder) as book:
+        blocks, campaigns = book.n_blocks(), sum(book.campaigns().values())
+    did = drawn.Did(
+        str(shard),
+        sweep.name,
+        summary.blocks,
+        blocks,
+        len(summary.failures),
+        campaigns,
+        str(folder),
+        _next(folder, shard),
+    )
+    return launch.told(summary), did
+
+
+def _next(folder: Path, shard: Shard) -> str:
+    """Write the command that brings shards together, as far as the name of a folder tells those of the others."""
+    import shlex
+
+    ending = f"-shard-{shard.number}-of-{shard.of}"
+    if folder.name.endswith(ending):
+        whole = str(folder).removesuffix(ending)
+        return f"simlab merge {shlex.quote(whole)} {shlex.quote(whole)}-shard-*-of-{shard.of}"
+    return f"simlab merge DIR {shlex.quote(str(folder))} ..."

@@ -1,0 +1,45 @@
+"""Write what a shard of a sweep came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from simlab.drawing.text import tables
+from simlab.drawing.text.tables import listing
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """Hold which shard of which sweep was carried out: blocks now, blocks and campaigns of its folder, what is next."""
+
+    shard: str
+    sweep: str
+    blocks_now: int
+    blocks: int
+    failed: int
+    campaigns: int
+    folder: str
+    next: str
+
+
+def carried_out(did: Did) -> str:
+    """Write what a folder of a shard holds, and which command brings shards together."""
+    failed = f", {did.failed} of them failed" if did.failed else ""
+    rows = [
+        ["blocks", f"{did.blocks}{failed}; {did.blocks_now} carried out now"],
+        ["campaigns", str(did.campaigns)],
+        ["folder", did.folder],
+        ["next", f"{did.next} (when all {did.shard.partition('/')[2]} shards are there)"],
+    ]
+    return listing(f"Shard {did.shard} of {did.sweep} is carried out:", rows)
+
+
+def to_json(shards: Sequence[Did]) -> str:
+    """Write what shards came to as JSON."""
+    return tables.to_json([asdict(one) for one in shards])
+
+
+def write(shards: Sequence[Did], form: str) -> str:
+    """Write what shards came to for a program to read."""
+    return tables.write([asdict(one) for one in shards], form)

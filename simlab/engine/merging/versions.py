@@ -1,0 +1,60 @@
+"""Hold the code that filled folders against each other: blocks of different code may differ in their last bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simlab.engine.ledger import Ledger
+from simlab.engine.merging.sources import Source
+from simlab.engine.provenance import UNKNOWN, installation
+from simlab.messages import legible
+from simlab.types import InputError
+
+COMPARED = ("numbers", "simlab", "python", "numpy", "scipy")
+"""What has to be the same; a commit or a lock file is not known everywhere, and the digest of the code says more."""
+
+
+def refuse_other_code(sources: Sequence[Source], *, allowed: bool) -> None:
+    """Raise InputError where folders were filled by different code, unless that is allowed."""
+    filled = [source for source in sources if source.book.provenance()]
+    if allowed or not filled:
+        return
+    first = filled[0]
+    for source in filled:
+        there, here = _versions(first.book), _versions(source.book)
+        for name in there:
+            if UNKNOWN in here[name]:
+                raise InputError(
+                    f"{legible(source.folder)} does not say any more which simlab filled it; leave it out, or give "
+                    "--allow-version to merge it as it is"
+                )
+            if there[name] != here[name]:
+                raise InputError(_said(name, first, there[name], source, here[name]))
+
+
+def _versions(book: Ledger) -> dict[str, set[str]]:
+    kept = book.provenance()
+    versions = {name: {one.get(name, "1" if name == "numbers" else UNKNOWN) for one in kept} for name in COMPARED}
+    # Folders of before there were digests are told apart by their commits.
+    return versions | {"code": set(book.codes()) or {f"commit {one.get('commit', UNKNOWN)}" for one in kept}}
+
+
+def _said(name: str, first: Source, there: set[str], source: Source, here: set[str]) -> str:
+    what = {"numbers": "numbers revision", "code": "the code of simlab"}.get(name, name)
+    a, b = (" and ".join(sorted(one[:15] for one in values)) for values in (there, here))
+    return (
+        f"{legible(first.folder)} and {legible(source.folder)} were filled by different code ({what}: {a}, and {b}), "
+        "which may give other numbers; fill them by one simlab, or give --allow-version to merge them as they are"
+    )
+
+
+def note(book: Ledger, sources: Sequence[Source]) -> None:
+    """Note of all that is merged which versions it comes from, and what was checked and is still to be."""
+    for source in sources:
+        for versions in source.book.provenance():
+            if versions not in book.provenance():
+                book.note_provenance(versions)
+        book.note_code(*source.book.codes())
+        book.note_known(installation(), source.book.checked(installation()))
+    if not all(source.book.sampled() for source in sources):
+        book.mark_sampled(False)

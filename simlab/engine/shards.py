@@ -1,0 +1,137 @@
+"""Deal the blocks of a sweep out to shards, which are carried out on machines that know nothing of each other.
+
+Which blocks are those of a shard follows from the whole sweep alone, never from what a folder already holds, so that
+every block is that of exactly one shard, whenever and wherever each of them is carried out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import product
+from typing import Any, NamedTuple, TypeAlias
+
+from simlab.engine.addresses import Address
+from simlab.messages import shown
+from simlab.types import InputError, Place
+
+_WRITTEN = re.compile(r"([0-9]{1,9})/([0-9]{1,9})", re.ASCII)
+
+
+class Shard(NamedTuple):
+    """Name one of so many parts of a sweep, counted from 1."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        """Write it as it is typed."""
+        return f"{self.number}/{self.of}"
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Hold the sizes of a whole sweep: worlds, pools and draws in each, studies in each of these, cells, and blocks."""
+
+    worlds: int
+    pools: int
+    draws: int
+    studies: int
+    cells: int
+    block: int
+
+    def places(self) -> Iterator[tuple[int, int, int]]:
+        """Go through worlds, pools and draws of documents, in the order in which blocks are carried out."""
+        return product(range(self.worlds), range(self.pools), range(self.draws))
+
+    def cut(self, gap: tuple[int, int], shard: Shard, place: int, cell: int) -> Iterator[tuple[int, int]]:
+        """Cut a gap where the blocks of the whole sweep are cut; keep what is the shard's, as (first, count)."""
+        first, end = gap[0], sum(gap)
+        for k in range(first // self.block, -(-end // self.block)):
+            if self.owner(place, k, cell, shard.of) == shard.number:
+                begin = max(first, k * self.block)
+                yield begin, min(end, (k + 1) * self.block) - begin
+
+    def owners(self, gap: tuple[int, int], of: int, place: int, cell: int) -> set[int]:
+        """Number the shards whose blocks lie in a gap."""
+        first, end = gap[0], sum(gap)
+        return {self.owner(place, k, cell, of) for k in range(first // self.block, -(-end // self.block))}
+
+    def owner(self, place: int, k: int, cell: int, of: int) -> int:
+        """Number the shard of the k-th block of a cell's place.
+
+        What cells share of a study is worked out once, so the same studies of all cells stay together where that leaves
+        no shard without work. Else cells are dealt out, from place to place beginning with another one: costs differ
+        between cells, and every shard shall have some of each sort.
+        """
+        per_place = -(-self.studies // self.block)
+        at = place * per_place + k
+        if self.worlds * self.pools * self.draws * per_place >= of:
+            return at % of + 1
+        return (cell + at * (self.cells % of or 1)) % of + 1
+
+    def seal(self, cells: Iterable[str]) -> str:
+        """Name what the blocks of a shard follow from: the sizes, and the cells in their order."""
+        sizes = [self.worlds, self.pools, self.draws, self.studies, self.block]
+        sealed = blake2b(json.dumps(sizes).encode(), digest_size=16)
+        for cell in cells:
+            sealed.update(cell.encode())
+        return sealed.hexdigest()
+
+
+def read(text: str) -> Shard:
+    """Read which shard is wanted, as it is typed; raise InputError for what is none.
+
+    >>> read("3/16")
+    Shard(number=3, of=16)
+    """
+    written = _WRITTEN.fullmatch(text.strip())
+    if written is None:
+        raise InputError(f"--shard {shown(text)} names no shard; write I/N, such as 3/16, for the third of 16")
+    shard = Shard(int(written[1]), int(written[2]))
+    if shard.of < 1 or not 1 <= shard.number <= shard.of:
+        raise InputError(f"--shard {shown(text)} is none of {shard.of} shards; they are counted from 1 to {shard.of}")
+    return shard
+
+
+def noted(shards: Sequence[Mapping[str, Any]], shard: Shard, seal: str) -> list[dict[str, Any]]:
+    """Add a shard to those that a folder is known to hold; the sweep that it is part of may have grown."""
+    others = [dict(one) for one in shards if (one["number"], one["of"]) != shard]
+    return [*others, {"number": shard.number, "of": shard.of, "seal": seal}]
+
+
+def named(shards: Iterable[Mapping[str, Any]]) -> list[Shard]:
+    """List the shards that a folder holds, in their order."""
+    return sorted({Shard(one["number"], one["of"]) for one in shards}, key=lambda one: (one.of, one.number))
+
+
+def listed(shards: Sequence[Shard], most: int = 8) -> str:
+    """Name shards in a line, the first ones where they are many.
+
+    >>> listed([Shard(2, 4), Shard(3, 4)]), listed([])
+    ('shards 2/4 and 3/4', '')
+    """
+    if not shards:
+        return ""
+    shown_ones = [str(shard) for shard in shards[:most]]
+    more = [f"{len(shards) - most} more"] if len(shards) > most else []
+    *most_of_them, last = [*shown_ones, *more]
+    names = f"{', '.join(most_of_them)} and {last}" if most_of_them else last
+    return f"shard{'s' if len(shards) > 1 else ''} {names}"
+
+
+Gaps: TypeAlias = Callable[[str, Place], Iterable[tuple[int, int]]]
+"""Lists the studies of a cell at a place that are not there, as (first, count)."""
+
+
+def lacking(whole: Whole, cells: Sequence[str], shards: Sequence[Shard], gaps: Gaps) -> Iterator[Address]:
+    """Go through the blocks that some shards lack."""
+    for place, (world, pool, draw) in enumerate(whole.places()):
+        for number, cell in enumerate(cells):
+            for gap in gaps(cell, Place(world, pool, draw)):
+                for shard in shards:
+                    for first, count in whole.cut(gap, shard, place, number):
+                        yield Address(cell, world, first, count, pool, draw)

@@ -1,0 +1,131 @@
+"""Export a whole store to the files that other programs read: what such a file needs, and how it is written whole."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from simlab import files
+from simlab.messages import legible
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Whole: TypeAlias = Literal["netcdf", "parquet"]
+ENDINGS: Mapping[Whole, str] = {"netcdf": ".nc", "parquet": ".parquet"}
+NEEDS: Mapping[Whole, tuple[str, ...]] = {"netcdf": ("h5netcdf", "h5py", "dask"), "parquet": ("pyarrow",)}
+
+AT_ONCE = 32 * 2**20
+"""Bytes of a store that are read before they are written."""
+
+Slab: TypeAlias = tuple[slice, ...]
+
+_ERRNO = re.compile(r"errno = (\d+)")
+
+
+def export(dataset: xr.Dataset, out: Path, form: Whole) -> list[Path]:
+    """Write a store, or what a selection left of it, to files; return them.
+
+    The store is read slab by slab, so that its size does not matter. Raises InputError where the disk does not take the
+    files (nothing is left of them then, and older ones stay), and for a chunk of the store that is damaged.
+    """
+    if form == "netcdf":
+        from simlab.store import netcdf
+
+        with aside([out]) as parts:
+            netcdf.write(dataset, parts[out])
+        return [out]
+    from simlab.store import parquet
+
+    wanted = parquet.tables(dataset, out)
+    with aside(list(wanted)) as parts:
+        for file, table in wanted.items():
+            parquet.write(table, parts[file])
+    return list(wanted)
+
+
+def check(out: Path, form: Whole) -> None:
+    """Raise InputError, before anything is read, for a file of another ending or that cannot be written.
+
+    So it does where a package is not installed that writes such files.
+    """
+    if out.suffix.lower() != ENDINGS[form]:
+        raise InputError(f"--out {legible(out)}: with --as {form} end the name with {ENDINGS[form]}")
+    for package in NEEDS[form]:
+        if find_spec(package) is None:
+            raise InputError(
+                f"--as {form} needs the package {package}, which is not installed; pip install 'simlab[export]'"
+            )
+    for file in [out] if form == "netcdf" else [out, *beside(out).values()]:
+        files.check_writable(file, "--out")
+
+
+def beside(out: Path) -> dict[str, Path]:
+    """Name the files beside a table of cells: that of the campaigns, and that of the worlds' truths."""
+    return {name: out.with_name(f"{out.stem}.{name}{out.suffix}") for name in ("campaigns", "worlds")}
+
+
+@contextmanager
+def aside(wanted: Sequence[Path]) -> Iterator[dict[Path, Path]]:
+    """Give each file a name aside, under which it is written; all take their places once all of them are whole.
+
+    Raises InputError where the disk does not take them.
+    """
+    parts = {file: file.with_name(f".{file.name}.{os.getpid()}.part") for file in wanted}
+    try:
+        yield parts
+        for file, part in parts.items():
+            os.replace(part, file)
+    except (OSError, RuntimeError) as error:
+        failed = _of_the_system(error)
+        if failed is None:
+            raise
+        raise InputError(
+            f"--out {legible(wanted[0])}: cannot be written ({files.reason(failed)}); {files.needed(failed)} and "
+            "export again"
+        ) from error
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+
+
+def _of_the_system(error: Exception) -> OSError | None:
+    """Return what the system said; HDF5 hands it on in a text of its own, and again as it closes the file."""
+    chain: BaseException | None = error
+    while chain is not None:
+        if isinstance(chain, OSError) and chain.errno is not None:
+            return chain
+        if told := _ERRNO.search(str(chain)):
+            number = int(told.group(1))
+            return OSError(number, os.strerror(number))
+        chain = chain.__context__
+    return error if isinstance(error, OSError) else None
+
+
+def slabs(sizes: Sequence[int], row: int, most: int = AT_ONCE) -> Iterator[Slab]:
+    """Cut dimensions into slabs, in order, of at most so many bytes where a `row` of them is no larger.
+
+    >>> list(slabs([2, 3], 10, 20))
+    [(slice(0, 1, None), slice(0, 2, None)), (slice(0, 1, None), slice(2, 3, None)), \
+(slice(1, 2, None), slice(0, 2, None)), (slice(1, 2, None), slice(2, 3, None))]
+    """
+    if not sizes:
+        yield ()
+        return
+    inner = math.prod(sizes[1:]) * max(row, 1)
+    if inner <= most or len(sizes) == 1:
+        step = max(1, most // max(inner, 1))
+        rest = tuple(slice(0, size) for size in sizes[1:])
+        for start in range(0, sizes[0], step):
+            yield slice(start, min(start + step, sizes[0])), *rest
+        return
+    for first in range(sizes[0]):
+        for others in slabs(sizes[1:], row, most):
+            yield slice(first, first + 1), *others
