@@ -162,6 +162,14 @@ def crashing(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     return block(config, places)
 
 
+def forever(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    """Compute for an hour."""
+    until = time.monotonic() + 3600
+    while time.monotonic() < until:
+        pass
+    return block(config, places)
+
+
 def short(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     """Return too few rows of one certain block."""
     found = block(config, places)

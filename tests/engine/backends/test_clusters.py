@@ -14,7 +14,7 @@ from simlab.engine.run import Summary
 from simlab.store import filling
 
 
-def fill(folder: Path, block: str = "block", jobs: int = 2, **engine: object) -> Summary:
+def fill(folder: Path, block: str = "block", jobs: int = 2, *, quiet: bool = True, **engine: object) -> Summary:
     return filling.fill(
         fake_studies.sweep(limits=engine),
         folder,
@@ -23,7 +23,7 @@ def fill(folder: Path, block: str = "block", jobs: int = 2, **engine: object) ->
         labels=fake_studies.LABELS,
         block=getattr(fake_studies, block),
         check=fake_studies.check,
-        quiet=True,
+        quiet=quiet,
     )
 
 
