@@ -86,7 +86,7 @@ def run(
     began = time.monotonic()
     processes = jobs_of(sweep, jobs)
     job = prepare(sweep, check, processes, known_in(folder))
-    refuse_too_large(sweep, job)
+    refuse_too_large(sweep, job, folder)
     with ledger.writing(folder) as book, backend_of(engine_of(sweep), processes) as backend:
         taken = take_in(sweep, job, book, allow_version=allow_version, shard=shard)
         entering("running blocks")
