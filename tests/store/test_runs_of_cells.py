@@ -56,9 +56,9 @@ def test_a_store_that_is_cut_holds_the_same(
     with simlab.open_results(tmp_path / "whole") as whole, simlab.open_results(tmp_path / "cut") as split:
         xr.testing.assert_identical(whole.load(), split.load())
     problems = verify(tmp_path / "cut", fake_studies.MEASURES).problems
-    assert [problem[:6] for problem in problems] == ["failed"] * (15 if block is fake_studies.raising else 0)
+    assert {problem[:6] for problem in problems} == ({"failed"} if block is fake_studies.raising else set())
     chunks = list((tmp_path / "cut/results.zarr/estimate/c").rglob("*"))
-    assert len([path for path in chunks if path.is_file()]) == {40: 15 * 20, 4_000: 8, 16_000: 1}[most]
+    assert len([path for path in chunks if path.is_file()]) == {40: 15 * 20, 4_000: 10, 16_000: 1}[most]
 
 
 def test_what_might_have_been_large_and_is_not_lies_in_one_chunk(
@@ -99,7 +99,7 @@ def test_a_changed_value_of_a_store_that_is_cut_is_found(
     lay(tmp_path)
     array = zarr.open_group(tmp_path / "results.zarr", mode="a", use_consolidated=False)[name]
     changed = array[...]
-    changed.flat[-1] += 1
+    changed.flat[0] += 1
     array[...] = changed
     assert verify(tmp_path, fake_studies.MEASURES).problems == (f"results.zarr/{name} is not what the ledger says",)
 
