@@ -87,7 +87,7 @@ def run(
     began = time.monotonic()
     processes = jobs_of(sweep, jobs)
     job = prepare(sweep, check, processes, known_in(folder))
-    refuse_too_large(sweep, job)
+    refuse_too_large(sweep, job, folder)
     with backend_for(job, sweep, folder, processes, quiet=quiet) as backend, ledger.writing(folder) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version, shard=shard)
         entering("running blocks")
