@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -89,8 +89,26 @@ def grow(stored: Declaration, asked: Declaration, where: str) -> dict[str, Any]:
 
 def position(grown: Declaration, asked: Declaration, values: Sequence[Any]) -> tuple[int, ...]:
     """Find a cell of the asked sweep, given its axis values, on the grid of the grown one."""
-    by_key = dict(zip((axis["key"] for axis in asked["axes"]), values, strict=True))
-    return tuple(axis["values"].index(by_key[axis["key"]]) for axis in grown["axes"])
+    return positions(grown, asked)(values)
+
+
+def positions(grown: Declaration, asked: Declaration) -> Callable[[Sequence[Any]], tuple[int, ...]]:
+    """Return what finds cells of the asked sweep on the grid of the grown one, however long its axes are."""
+    keys = [axis["key"] for axis in asked["axes"]]
+    axes = [(keys.index(axis["key"]), axis["values"], _numbered(axis["values"])) for axis in grown["axes"]]
+
+    def at(values: Sequence[Any]) -> tuple[int, ...]:
+        found = ((listed, numbers, values[k]) for k, listed, numbers in axes)
+        return tuple(
+            numbers[value] if isinstance(value, Hashable) else listed.index(value) for listed, numbers, value in found
+        )
+
+    return at
+
+
+def _numbered(values: Sequence[Any]) -> dict[Any, int]:
+    """Number values from 0; lists, which no dict holds, are left out, and of equal ones the first counts."""
+    return {value: k for k, value in reversed(list(enumerate(values))) if isinstance(value, Hashable)}
 
 
 def refuse_difference(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:
@@ -161,7 +179,8 @@ def _common(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, An
 
 
 def _union(stored: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
-    return [*stored, *(value for value in asked if value not in stored)]
+    held = _numbered(stored)
+    return [*stored, *(v for v in asked if (v not in held if isinstance(v, Hashable) else v not in stored))]
 
 
 def _said(key: str, config: Mapping[str, Any]) -> str:

@@ -67,7 +67,7 @@ def forecast(
     processes, until = jobs_of(sweep, jobs), sweep.until
     sweep = first_round(sweep) if until else sweep
     job = prepare(sweep, check, processes, known_in(folder))
-    refuse_too_large(sweep, job)
+    refuse_too_large(sweep, job, folder)
     if (folder / ledger.FILE).exists():
         with ledger.reading(folder) as book:
             held = revised(provenance(), (entry.config for entry in book.entries()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,14 @@ _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "m
 def free_memory() -> int | None:
     """Return the bytes that processes can still take: what is available, or what a container leaves; None: unknown."""
     return min((*_available(Path("/proc/meminfo")), *_left(_CGROUP)), default=None)
+
+
+def free_disk(folder: Path) -> int:
+    """Return the bytes that are free where a folder is, or will be."""
+    here = folder.absolute()
+    while not here.is_dir() and here != here.parent:
+        here = here.parent
+    return shutil.disk_usage(here).free
 
 
 def check_jobs(jobs: int, where: str) -> int:

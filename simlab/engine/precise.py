@@ -292,7 +292,7 @@ def _too_many(rounds: _Rounds, goal: Goal) -> str | None:
     larger = sized(rounds.sweep, max(worlds for worlds, _ in sizes), max(studies for _, studies in sizes))
     try:
         refuse_many_blocks(larger)
-        refuse_too_large(larger, rounds.job)
+        refuse_too_large(larger, rounds.job, rounds.book.folder)
     except InputError as error:
         return f"no folder holds what the targets need: {error}"
     return None

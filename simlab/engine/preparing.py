@@ -17,13 +17,16 @@ from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
 from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import CROSSED, cell_key, declare
 from simlab.engine.ledger import FILE, Entry, Known, reading
-from simlab.engine.machine import check_jobs
+from simlab.engine.machine import check_jobs, free_disk
 from simlab.engine.provenance import installation
 from simlab.messages import replicated, shown
 from simlab.supervision import entering
 from simlab.types import InputError
 
 LARGEST = 2 * 2**30
+"""Outcomes of a cell, which are read as a whole, are no larger, [bytes]; of all cells the disk has to take them."""
+MOST_BYTES = 2**40
+"""No store is larger than that, whatever the disk takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +136,34 @@ def engine_of(sweep: Sweep) -> Mapping[str, Any]:
 
 def outcome_bytes(sweep: Sweep, job: Job) -> int:
     """Estimate the size of a sweep's outcomes, uncompressed."""
-    per_campaign = (campaign_bytes(cell.config, len(cell.systems)) for cell in job.cells)
-    return sweep.worlds * sweep.of_world * sum(per_campaign)
+    return sum(_cell_bytes(sweep, job))
 
 
-def refuse_too_large(sweep: Sweep, job: Job) -> None:
-    """Raise InputError where the outcomes would not fit comfortably into a store."""
-    size = outcome_bytes(sweep, job)
-    if size > LARGEST and job.asked["outcomes"]:
+def refuse_too_large(sweep: Sweep, job: Job, folder: Path) -> None:
+    """Raise InputError where the outcomes of a cell are more than measures read, or all are more than the disk takes.
+
+    The disk is that of the folder.
+    """
+    sizes = _cell_bytes(sweep, job)
+    if not job.asked["outcomes"] or sum(sizes) <= LARGEST:
+        return
+    campaigns = replicated(sweep.sizes, "x")
+    if (largest := max(sizes)) > LARGEST:
         raise InputError(
-            f"the outcomes of {len(job.cells)} cells x {replicated(sweep.sizes, 'x')} take "
-            f"{size / 2**30:.1f} GiB, more than {LARGEST / 2**30:.0f}; ask for less, or set engine.outcomes=false to "
-            "store the measures only"
+            f"the outcomes of a cell of {campaigns} take {largest / 2**30:,.1f} GiB, more than {LARGEST / 2**30:.0f}; "
+            "ask for less, or set engine.outcomes=false to store the measures only"
         )
+    if sum(sizes) > (free := min(free_disk(folder), MOST_BYTES)):
+        raise InputError(
+            f"{folder}: the outcomes of {len(sizes):,} cells x {campaigns} take {sum(sizes) / 2**30:,.1f} GiB, more "
+            f"than the {free / 2**30:,.1f} that are free there; ask for less, free some space, or set "
+            "engine.outcomes=false to store the measures only"
+        )
+
+
+def _cell_bytes(sweep: Sweep, job: Job) -> list[int]:
+    campaigns = sweep.worlds * sweep.of_world
+    return [campaigns * campaign_bytes(cell.config, len(cell.systems)) for cell in job.cells]
 
 
 def _check_study(config: Mapping[str, Any]) -> ShapeLike:

@@ -16,7 +16,7 @@ from simlab.engine.addresses import Address, Finished, cut
 from simlab.engine.backends import Backend, backend_of
 from simlab.engine.block_checks import Fitting, refused, unusable
 from simlab.engine.checking import CheckFunction
-from simlab.engine.continuation import position
+from simlab.engine.continuation import positions
 from simlab.engine.dispatch import dispatch
 from simlab.engine.failures import Failure, failures
 from simlab.engine.ledger import Entry, Ledger, Record
@@ -87,7 +87,7 @@ def run(
     began = time.monotonic()
     processes = jobs_of(sweep, jobs)
     job = prepare(sweep, check, processes, known_in(folder))
-    refuse_too_large(sweep, job)
+    refuse_too_large(sweep, job, folder)
     with backend_for(job, sweep, folder, processes, quiet=quiet) as backend, ledger.writing(folder) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version, shard=shard)
         entering("running blocks")
@@ -178,7 +178,8 @@ def _mended(records: Sequence[Record]) -> str:
 def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
     """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
     grown = book.grown(job.asked)
-    entries = [cell.at(position(grown, job.asked, cell.values)) for cell in job.cells]
+    place = positions(grown, job.asked)
+    entries = [cell.at(place(cell.values)) for cell in job.cells]
     book.check(grown["axes"], entries)
     return grown, entries
 

@@ -63,13 +63,13 @@ class Whole:
     def owner(self, place: int, k: int, cell: int, of: int) -> int:
         """Number the shard of the k-th block of a cell's place.
 
-        What cells share of a study is worked out once, so the same studies of all cells stay together where that leaves
-        no shard without work. Else cells are dealt out, from place to place beginning with another one: costs differ
-        between cells, and every shard shall have some of each sort.
+        What cells share of a study is worked out once, so the same studies of all cells stay together as long as there
+        are enough of them for all shards. Of those that are left over cells are dealt out, each time beginning with
+        another one: costs differ between cells, and every shard shall have some of each sort.
         """
         per_place = -(-self.studies // self.block)
-        at = place * per_place + k
-        if self.worlds * self.pools * self.draws * per_place >= of:
+        at, together = place * per_place + k, self.worlds * self.pools * self.draws * per_place
+        if at < together - together % of:
             return at % of + 1
         return (cell + at * (self.cells % of or 1)) % of + 1
 

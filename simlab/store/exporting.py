@@ -27,7 +27,7 @@ AT_ONCE = 32 * 2**20
 
 Slab: TypeAlias = tuple[slice, ...]
 
-_ERRNO = re.compile(r"errno = (\d+)")
+_ERRNO = re.compile(r"errno (?:= )?(\d+)", re.IGNORECASE)
 
 
 def export(dataset: xr.Dataset, out: Path, form: Whole) -> list[Path]:
@@ -97,13 +97,12 @@ def aside(wanted: Sequence[Path]) -> Iterator[dict[Path, Path]]:
 
 
 def _of_the_system(error: Exception) -> OSError | None:
-    """Return what the system said; HDF5 hands it on in a text of its own, and again as it closes the file."""
+    """Return what the system said; HDF5 and Arrow hand it on in a text of their own, perhaps as they close the file."""
     chain: BaseException | None = error
     while chain is not None:
-        if isinstance(chain, OSError) and chain.errno is not None:
-            return chain
-        if told := _ERRNO.search(str(chain)):
-            number = int(told.group(1))
+        told = _ERRNO.search(str(chain))
+        number = int(told.group(1)) if told else chain.errno if isinstance(chain, OSError) else None
+        if number is not None:
             return OSError(number, os.strerror(number))
         chain = chain.__context__
     return error if isinstance(error, OSError) else None

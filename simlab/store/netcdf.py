@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,9 +31,65 @@ def write(dataset: xr.Dataset, file: Path) -> None:
 
     plain = _plain(dataset)
     encoding = {str(name): _encoding(plain[name]) for name in plain.variables}
-    # One slab is read and written after the other: memory does not grow with the store.
-    with dask.config.set(scheduler="synchronous"):
-        plain.to_netcdf(file, engine="h5netcdf", format="NETCDF4", encoding=encoding)
+    with file.open("x+b", buffering=0) as opened:
+        kept = Kept(opened)
+        try:
+            # One slab is read and written after the other: memory does not grow with the store.
+            with dask.config.set(scheduler="synchronous"):
+                plain.to_netcdf(kept, engine="h5netcdf", format="NETCDF4", encoding=encoding)
+        finally:
+            if kept.failed is not None:
+                raise kept.failed
+
+
+class Kept(io.RawIOBase):
+    """Let HDF5 write to a file, and keep what the disk answers: HDF5 crashes where a write fails.
+
+    What is written after that is lost, and is not read again: `failed` says to whoever asked for it that it is.
+    """
+
+    def __init__(self, file: io.FileIO) -> None:
+        self.file, self.failed = file, None  # type: tuple[io.FileIO, OSError | None]
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self.file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        return self.file.readinto(buffer) or 0
+
+    def write(self, held: Any) -> int:
+        view = memoryview(held).cast("B")
+        done = 0
+        while self.failed is None and done < len(view):
+            try:
+                done += self.file.write(view[done:])
+            except OSError as error:
+                self.failed = error
+        if self.failed is not None:
+            self.file.seek(len(view) - done, 1)
+        return len(view)
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return self.file.truncate(size)
+        except OSError as error:
+            self.failed = self.failed or error
+            return size or 0
+
+    def flush(self) -> None:
+        pass
 
 
 def _plain(dataset: xr.Dataset) -> xr.Dataset:

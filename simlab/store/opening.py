@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     import zarr.abc.store
 
 
-def open_results(folder: str | Path) -> xr.Dataset:
+def open_results(folder: str | Path, chunks: Any = None) -> xr.Dataset:
     """Open a store; values are read when they are used.
+
+    `chunks` ({}: as they lie on the disk; sizes by dimension; "auto") gives Dask arrays, which compute with outcomes
+    that no memory holds; without it what is used is read as a whole.
 
     Dimensions are the sweep's axes in its order, then those of the outcomes; the measures come first. Raises
     InputError where there is no store, a newer simlab wrote it, or something of it is lost; a chunk that is damaged is
@@ -40,8 +44,13 @@ def open_results(folder: str | Path) -> xr.Dataset:
     >>> import simlab
     >>> simlab.open_results("outputs/item_grouping")["srp"].sel(grouping="ungrouped")  # doctest: +SKIP
     """
+    if chunks is not None and find_spec("dask") is None:
+        raise InputError(
+            f"open_results(chunks={chunks!r}): chunks are read by Dask, which is not installed; install simlab[dask], "
+            "or leave chunks out"
+        )
     where = Path(folder)
-    return _results(where.parent if where.name == STORE else where, filled=False)
+    return _results(where.parent if where.name == STORE else where, filled=False, chunks=chunks)
 
 
 def open_filled(folder: Path) -> xr.Dataset:
@@ -127,20 +136,20 @@ def _ordered(dataset: xr.Dataset) -> list[str]:
     return sorted(names, key=lambda name: (ranks.get(name, (len(measures), 0)), name))
 
 
-def _results(folder: Path, *, filled: bool) -> xr.Dataset:
+def _results(folder: Path, *, filled: bool, chunks: Any = None) -> xr.Dataset:
     path = store_in(folder)
     if not (folder / FILE).is_file():
-        return _opened(valid_store(folder))
-    return _view(folder) if path is None else _newest(folder, path, filled=filled)
+        return _opened(valid_store(folder), chunks)
+    return _view(folder, chunks) if path is None else _newest(folder, path, chunks, filled=filled)
 
 
-def _newest(folder: Path, path: Path, *, filled: bool) -> xr.Dataset:
+def _newest(folder: Path, path: Path, chunks: Any, *, filled: bool) -> xr.Dataset:
     """Open a store, or where it lacks campaigns that its ledger holds what is there; what is in doubt is warned of."""
-    dataset = _opened(path)
+    dataset = _opened(path, chunks)
     try:
         laid, incomplete = standing(folder)
         if not laid and lacks(folder, dataset):
-            return _view(folder)
+            return _view(folder, chunks)
     except InputError as error:
         incomplete, filled = f"{error} (shown is what its store holds)", False
     if incomplete and not filled:
@@ -148,27 +157,27 @@ def _newest(folder: Path, path: Path, *, filled: bool) -> xr.Dataset:
     return dataset
 
 
-def _view(folder: Path) -> xr.Dataset:
+def _view(folder: Path, chunks: Any) -> xr.Dataset:
     store, missing = view(folder)
     warnings.warn(missing, Reservation, stacklevel=4)
-    return _dataset(store, folder / STORE)
+    return _dataset(store, folder / STORE, chunks)
 
 
-def _opened(path: Path) -> xr.Dataset:
+def _opened(path: Path, chunks: Any = None) -> xr.Dataset:
     """Open a store that is whole; raise InputError, naming what is damaged and the remedy, where it is not."""
     from simlab.store.chunks import CheckedStore
 
     examined = refuse_newer(path, examine(path))
     refuse_damaged(path, examined)
     refuse_strange_attributes(examined, path)
-    return _dataset(CheckedStore(path, read_only=True), path)
+    return _dataset(CheckedStore(path, read_only=True), path, chunks)
 
 
-def _dataset(store: zarr.abc.store.Store, path: Path) -> xr.Dataset:
+def _dataset(store: zarr.abc.store.Store, path: Path, chunks: Any) -> xr.Dataset:
     import xarray as xr
 
     try:
-        dataset: xr.Dataset = xr.open_zarr(store, chunks=None)
+        dataset: xr.Dataset = xr.open_zarr(store, chunks=chunks)
         # A dataset lists its dimensions in the order in which its variables name them.
         ordered: xr.Dataset = dataset[_ordered(dataset)]
         say(ordered, measures_of(ordered))

@@ -25,7 +25,10 @@ from simlab.types import InputError
 SEAL = "seal"
 METADATA = "zarr.json"
 MOST_METADATA = 64 * 2**20
-MOST_BYTES = 4 * 2**30
+MOST_HELD = 4 * 2**30
+"""Chunks, and what readers take as a whole, are no larger, [bytes]."""
+MOST_BYTES = 2**40
+"""Outcomes, which are read chunk by chunk, are no larger."""
 MOST_CHUNKS = 10**6
 MOST_DIMENSIONS = 32
 
@@ -168,9 +171,12 @@ def _strange(about: Mapping[str, Any]) -> str | None:
         return f"arrays of {legible(kind, 60)} are not read"
     if not _CODECS.issuperset(codecs):
         return f"what is packed by {legible(', '.join(map(str, codecs)), 60)} is not read"
-    largest = _WIDTHS[kind] * max(math.prod(shape), math.prod(chunks))
-    if largest > MOST_BYTES:
-        return f"it says that it takes more than {MOST_BYTES / 2**30:.0f} GiB"
+    long = {"replicate", "of_world"} & set(about.get("dimension_names") or ())
+    most = MOST_BYTES if long else MOST_HELD
+    if _WIDTHS[kind] * math.prod(shape) > most:
+        return f"it says that it takes more than {most / 2**30:,.0f} GiB"
+    if _WIDTHS[kind] * math.prod(chunks) > MOST_HELD:
+        return f"it says that a chunk takes more than {MOST_HELD / 2**30:,.0f} GiB"
     too_many = math.prod(_counts(about)) > MOST_CHUNKS
     return f"it says that it has more than {MOST_CHUNKS:,} chunks" if too_many else None
 

@@ -110,6 +110,8 @@ def test_an_array_job_and_the_job_that_merges_give_the_store_of_one_run(
     assert answer(["sweep", "item_grouping", *SMALL, "--out", "direct", "--jobs", "1"]) == 0
     assert fake.digest(here / out) == fake.digest(here / "direct")
     assert sorted(path.name for path in (here / out / "shards").iterdir()) == ["1", "2"]
+    if system == "pbs":
+        return
     # Given again it carries out nothing anew and ends as well.
     before = fake.digest(here / out)
     submitted(script)

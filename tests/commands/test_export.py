@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+import xarray as xr
 
 import simlab
 from simlab.cli import answer
@@ -169,3 +171,48 @@ def test_a_run_is_exported_concluded_and_carried_out_again(
     assert answer(["replay", "s", "0.0.1", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["same"] is True
     assert answer(["verify", "s"]) == 0
+
+
+@pytest.mark.parametrize(("form", "file"), [("netcdf", "a.nc"), ("parquet", "a.parquet")])
+def test_a_whole_store_is_exported(swept: Path, capsys: pytest.CaptureFixture[str], form: str, file: str) -> None:
+    assert answer(["export", str(swept), *CELL, "--as", form, "--out", file]) == 0
+    written = capsys.readouterr().out.splitlines()
+    assert sorted(written) == sorted(path.name for path in Path().iterdir())
+    if form == "netcdf":
+        with simlab.open_results(swept) as store, xr.open_dataset(file, engine="h5netcdf") as read:
+            wanted = store.sel(grouping=["ungrouped"], documents=[20])
+            assert np.array_equal(read["estimate"], wanted["estimate"], equal_nan=True)
+    else:
+        assert pq.read_metadata(file).num_rows == 1
+        assert pq.read_metadata("a.campaigns.parquet").num_rows == 6
+    assert simlab.export(swept, grouping="ungrouped", documents=[20], out=file, form=form) == [*map(Path, written)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--as", "netcdf", "--out", "a.csv"], "--as netcdf end the name with .nc"),
+        (["--as", "parquet", "--out", "a.nc"], "--as parquet end the name with .parquet"),
+        (["--as", "netcdf", "--out", "a.nc", "--world", "0"], "leave --world out"),
+        (["--as", "parquet", "--out", "a.parquet", "--pool", "0", "--study", "1"], "leave --pool, --study out"),
+        (["--as", "netcdf", "--out", "nowhere/a.nc"], "there is no folder nowhere"),
+        (["documents=7", "--as", "netcdf", "--out", "a.nc"], "documents=7 is not in the store"),
+    ],
+)
+def test_a_whole_store_is_not_exported_otherwise(
+    swept: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert answer(["export", str(swept), *words]) == 2
+    out, err = capsys.readouterr()
+    assert said in err
+    assert (out, err.count("\n"), [*Path().iterdir()]) == ("", 1, [])
+
+
+def test_a_package_that_is_not_installed_is_named(
+    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from simlab.store import exporting
+
+    monkeypatch.setattr(exporting, "find_spec", lambda name: None)
+    assert answer(["export", str(swept), "--as", "parquet", "--out", "a.parquet"]) == 2
+    assert "needs the package pyarrow, which is not installed; pip install 'simlab[export]'" in capsys.readouterr().err

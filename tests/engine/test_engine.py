@@ -11,7 +11,7 @@ from pathlib import Path
 import fake_studies
 import pytest
 
-from simlab.engine import ledger
+from simlab.engine import ledger, preparing
 from simlab.engine import run as engine
 from simlab.engine.addresses import Address, unpack
 from simlab.engine.dispatch import WORKER_DIED
@@ -135,6 +135,20 @@ def test_outcomes_that_are_too_large_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"engine\.outcomes=false"):
         run(huge, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_outcomes_that_the_disk_does_not_take_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = fake_studies.sweep(range(4000), worlds=2**5, studies=2**10, block=2**10)
+    monkeypatch.setattr(preparing, "free_disk", lambda folder: 7 * 2**30)
+    with pytest.raises(
+        InputError, match=r"4,000 cells .* GiB, more than the 7.0 that are free there; .*outcomes=false"
+    ):
+        run(many, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    monkeypatch.undo()
+    job = preparing.prepare(many, fake_studies.check)
+    monkeypatch.setattr(preparing, "free_disk", lambda folder: 2**50)
+    preparing.refuse_too_large(many, job, tmp_path)
 
 
 def test_a_torn_block_is_run_again(tmp_path: Path) -> None:

@@ -49,10 +49,7 @@ def dealt(whole: Whole, of: int) -> Counter[int]:
 @given(sizes, st.integers(1, 12))
 def test_every_study_is_that_of_exactly_one_shard_and_shards_are_even(whole: Whole, of: int) -> None:
     counts = dealt(whole, of)
-    places = whole.worlds * whole.pools * whole.draws * -(-whole.studies // whole.block)
-    # Where places stay together a shard has one more of them at most, each with all cells; else one block more.
-    most = whole.cells if places >= of else places if whole.cells % of else 1
-    assert max(counts.values()) - min(counts[number] for number in range(1, of + 1)) <= most
+    assert max(counts.values()) - min(counts[number] for number in range(1, of + 1)) <= 1
 
 
 def test_cells_stay_together_only_where_there_are_enough_places() -> None:
