@@ -7,9 +7,10 @@ from pathlib import Path
 
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
+from simlab.engine.backends import refuse_contradiction
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.checking import CheckFunction
-from simlab.engine.preparing import Job, jobs_of, known_in, outcome_bytes, prepare, refuse_too_large
+from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, outcome_bytes, prepare, refuse_too_large
 from simlab.engine.provenance import provenance, refuse_other_numbers, revised
 from simlab.engine.purchases import Purchase, purchase
 from simlab.engine.quoting import Quote, placed, quotes
@@ -62,6 +63,7 @@ def forecast(
 
     Of a run to a precision only the first round is known.
     """
+    refuse_contradiction(engine_of(sweep))
     processes, until = jobs_of(sweep, jobs), sweep.until
     sweep = first_round(sweep) if until else sweep
     job = prepare(sweep, check, processes, known_in(folder))
@@ -82,7 +84,7 @@ def forecast(
         campaigns_missing=sum(task.address.count for task in tasks),
         jobs=processes,
         seconds=timed.seconds,
-        how=timed.how + ("; the first round, after which errors decide" if until else ""),
+        how=timed.how + ("; the first round, after which errors decide" if until else "") + _elsewhere(sweep),
         bytes=outcome_bytes(sweep, job),
         at_least=timed.at_least or until is not None,
         memory=memory.worker,
@@ -92,6 +94,11 @@ def forecast(
         covered=_covered(job) if block is None and check is None else (),
         currency=currency_of(cell.config for cell in job.cells),
     )
+
+
+def _elsewhere(sweep: Sweep) -> str:
+    address = engine_of(sweep).get("scheduler")
+    return f"; this machine's time and processes, not those of the workers of {address}" if address else ""
 
 
 MOST_SAID = 4

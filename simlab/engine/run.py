@@ -246,6 +246,7 @@ def carry_out(
     todo = Counter[str]()
     for task in tasks:
         todo[task.address.cell] += task.address.count
+    backend.begin(task.config for task in tasks)
     remaining = Remaining(todo, min(backend.workers, len(tasks)))
     with progress(total, quiet=quiet, left=remaining.seconds) as advance:
 

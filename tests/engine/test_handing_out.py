@@ -50,6 +50,19 @@ def test_no_bundle_takes_long_and_slow_blocks_are_alone() -> None:
     assert max(len(bundle) for bundle in strict) <= 2
 
 
+def test_cells_that_take_longest_come_first_once_that_is_known() -> None:
+    bundles, order = Bundles(tasks(3, 4, 10), 4, Limits()), []
+    while bundle := bundles.next():
+        order += [(task.address.world, task.address.cell) for task in bundle]
+        # A campaign of the last cell takes a minute, one of the others a second.
+        seconds = {task.address: 60.0 if task.address.cell == "cell 3" else 1.0 for task in bundle}
+        finished = tuple(Finished(at, seconds=took * at.count) for at, took in seconds.items())
+        bundles.took(Carried(finished, sum(one.seconds for one in finished)))
+    assert sorted(order) == [(world, f"cell {cell}") for world in range(3) for cell in range(4)]
+    assert [cell for world, cell in order if world == 0] == [f"cell {cell}" for cell in range(4)]
+    assert [cell for world, cell in order if world == 2] == ["cell 3", "cell 0", "cell 1", "cell 2"]
+
+
 def test_towards_the_end_bundles_get_shorter() -> None:
     last = list(dealt(tasks(2, 24), 0.002))[-1]
     assert sum(task.address.count for task in last) * 0.002 < LONGEST_SECONDS / 4

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.limits import Limits
 from simlab.engine.workers import BlockFunction, Config, Task
+from simlab.messages import shown
+from simlab.types import InputError
 
 
 class Died(NamedTuple):
@@ -48,12 +50,22 @@ class Backend(Protocol):
         """
 
 
+def refuse_contradiction(engine: Mapping[str, Any]) -> None:
+    """Raise InputError where a scheduler is named that nobody would ask."""
+    if engine.get("scheduler") is not None and engine.get("backend", "loky") != "dask":
+        raise InputError(
+            f"engine.scheduler={shown(engine['scheduler'])} is for engine.backend=dask, and engine.backend is "
+            f"{engine.get('backend', 'loky')}; set both or neither"
+        )
+
+
 @contextmanager
 def backend_of(engine: Mapping[str, Any], jobs: int, *, quiet: bool = False) -> Iterator[Backend]:
     """Hold the backend that an engine's settings name, for the length of a run.
 
     Raises InputError where it cannot be had.
     """
+    refuse_contradiction(engine)
     if engine.get("backend", "loky") == "dask":
         from simlab.engine.backends.cluster import Cluster
 

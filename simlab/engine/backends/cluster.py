@@ -96,7 +96,7 @@ class Cluster:
 
     def begin(self, configs: Iterable[Config]) -> None:
         """Find the scheduler and its workers, and what they have; raise InputError where that will not do."""
-        beginning = self._do(self._entered(needs_of(configs)))
+        beginning = self._do(self._ready(needs_of(configs)))
         try:
             beginning.result()
         finally:
@@ -126,6 +126,14 @@ class Cluster:
 
     def _do(self, coroutine: Coroutine[Any, Any, Value]) -> Future[Value]:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    async def _ready(self, needs: Needs) -> None:
+        from simlab.engine.backends.sessions import Gone
+
+        session = await self._entered(needs)
+        # Where it is gone by now is for those to find who have blocks to hand out.
+        with suppress(Gone):
+            self.workers = sum((await session.workers()).values()) or self.workers
 
     async def _deal(self, pile: Pile) -> None:
         """Have all blocks carried out, also where the scheduler is another one in the meantime."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import clusters
@@ -16,6 +16,8 @@ import fake_studies
 import pytest
 from test_clusters import fill, held
 
+from simlab.engine.addresses import Finished
+from simlab.engine.ledger import Ledger
 from simlab.store.verifying import verify
 from simlab.types import InputError
 
@@ -66,10 +68,18 @@ def test_a_poisoned_block_costs_itself_only(
     assert verify(tmp_path / "bad", fake_studies.MEASURES).problems == ()
 
 
-def later(seconds: float, call: Callable[[], object]) -> threading.Timer:
-    timer = threading.Timer(seconds, call)
-    timer.start()
-    return timer
+def once_recorded(monkeypatch: pytest.MonkeyPatch, call: Callable[[], object]) -> list[threading.Thread]:
+    """Call, in a thread, once the first blocks are in the ledger; return that thread."""
+    record, threads = Ledger.record, list[threading.Thread]()
+
+    def recording(book: Ledger, finished: Sequence[Finished]) -> None:
+        record(book, finished)
+        if not threads:
+            threads.append(threading.Thread(target=call))
+            threads[0].start()
+
+    monkeypatch.setattr(Ledger, "record", recording)
+    return threads
 
 
 def filled_soundly(folder: Path, tmp_path: Path) -> bool:
@@ -81,22 +91,25 @@ def filled_soundly(folder: Path, tmp_path: Path) -> bool:
 
 def test_workers_that_come_late_are_waited_for(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with clusters.cluster(tmp_path / "cluster", workers=0) as held:
-        timer = later(5.0, lambda: held.start_worker(wait=False))
+        timer = threading.Timer(5.0, lambda: held.start_worker(wait=False))
+        timer.start()
         fill(tmp_path / "s", quiet=False, backend="dask", scheduler=held.address)
         timer.join()
     assert "waiting for workers of the scheduler tcp://" in capfd.readouterr().err
     assert filled_soundly(tmp_path / "s", tmp_path)
 
 
-def test_a_killed_worker_costs_nothing(tmp_path: Path) -> None:
+def test_a_killed_worker_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with clusters.cluster(tmp_path / "cluster") as held:
-        timer = later(4.0, held.workers[0].end)
+        ending = once_recorded(monkeypatch, held.workers[0].end)
         fill(tmp_path / "s", "very_slow", backend="dask", scheduler=held.address)
-        assert not timer.is_alive()
+        ending[0].join()
     assert filled_soundly(tmp_path / "s", tmp_path)
 
 
-def test_a_scheduler_that_is_started_again_goes_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_scheduler_that_is_started_again_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     with clusters.cluster(tmp_path / "cluster") as held:
 
         def again() -> None:
@@ -104,19 +117,21 @@ def test_a_scheduler_that_is_started_again_goes_on(tmp_path: Path, capfd: pytest
             held.start_scheduler()
             held.start_worker(wait=False)
 
-        timer = later(4.0, again)
+        ending = once_recorded(monkeypatch, again)
         fill(tmp_path / "s", "very_slow", quiet=False, backend="dask", scheduler=held.address)
-        timer.join()
+        ending[0].join()
     assert "the connection with the scheduler" in capfd.readouterr().err
     assert filled_soundly(tmp_path / "s", tmp_path)
 
 
-def test_a_scheduler_that_is_gone_ends_a_run_in_a_line_and_another_backend_goes_on(tmp_path: Path) -> None:
+def test_a_scheduler_that_is_gone_ends_a_run_in_a_line_and_another_backend_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with clusters.cluster(tmp_path / "cluster") as held:
-        timer = later(5.0, held.end)
+        ending = once_recorded(monkeypatch, held.end)
         with pytest.raises(InputError, match="what is finished is kept, and the same command goes on") as caught:
             fill(tmp_path / "s", "very_slow", backend="dask", scheduler=held.address, scheduler_seconds=3)
-        timer.join()
+        ending[0].join()
     assert "nobody listens there, for 3 s" in str(caught.value)
     assert 0 < fill(tmp_path / "s").blocks < 12
     assert filled_soundly(tmp_path / "s", tmp_path)

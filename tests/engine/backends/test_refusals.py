@@ -46,6 +46,14 @@ def test_what_is_no_address_is_refused_at_once(tmp_path: Path, address: str) -> 
     assert "is no address of a scheduler, such as tcp://10.0.0.1:8786" in refused(tmp_path / "s", address)
 
 
+def test_a_scheduler_that_nobody_would_ask_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"engine.scheduler='?tcp://a:1'? is for engine.backend=dask, and engine.backend"
+    ):
+        fill(tmp_path / "s", backend="loky", scheduler="tcp://a:1")
+    assert not (tmp_path / "s").exists()
+
+
 def test_nobody_listens(tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as held:
         port = held.getsockname()[1]
