@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -29,12 +30,16 @@ class Asked(NamedTuple):
         pairs = len(self.crossed)
         return {cell: pairs * sum(worlds * studies for worlds, studies in self._steps(cell)) for cell in self.sizes}
 
-    def _steps(self, cell: str) -> Iterator[tuple[int, int]]:
-        """Go through runs of worlds of which as many studies are wanted."""
-        sizes = self.sizes.get(cell, ())
-        ends = sorted({0, *(worlds for worlds, _ in sizes if worlds > 0)})
-        for begin, end in pairwise(ends):
-            yield end - begin, max(studies for worlds, studies in sizes if worlds >= end)
+    def _steps(self, cell: str) -> Sequence[tuple[int, int]]:
+        """List runs of worlds of which as many studies are wanted."""
+        return _steps(self.sizes.get(cell, ()))
+
+
+@lru_cache(maxsize=1024)
+def _steps(sizes: tuple[tuple[int, int], ...]) -> Sequence[tuple[int, int]]:
+    """List runs of worlds of which as many studies are wanted; cells of a sweep mostly have the same sizes."""
+    ends = sorted({0, *(worlds for worlds, _ in sizes if worlds > 0)})
+    return [(end - begin, max(studies for worlds, studies in sizes if worlds >= end)) for begin, end in pairwise(ends)]
 
 
 def asked_of(

@@ -9,9 +9,11 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +29,6 @@ MANY = 1000
 """Cells from which on to start worker processes pays: it takes about as long as to hear some hundred cells."""
 AHEAD = 3
 """Batches that are handed out, by worker."""
-
-Given, Found = TypeVar("Given"), TypeVar("Found")
 
 
 class Cell(NamedTuple):
@@ -99,12 +99,20 @@ def in_turn(
 
     with started(jobs) as executor:
         out: deque[tuple[Batch, Any]] = deque()
+
+        def first() -> tuple[Batch, Said]:
+            batch, future = out.popleft()
+            # A worker that was killed takes all others along: what they had in hand is heard here.
+            with suppress(BrokenProcessPool):
+                return batch._replace(cells=()), future.result()
+            return batch._replace(cells=()), work(batch.cells)
+
         for batch in batches:
-            out.append((batch._replace(cells=()), executor.submit(work, batch.cells)))
+            out.append((batch, executor.submit(work, batch.cells)))
             if len(out) >= AHEAD * jobs:
-                first, future = out.popleft()
-                yield first, future.result()
-        yield from ((batch, future.result()) for batch, future in out)
+                yield first()
+        while out:
+            yield first()
 
 
 def agreed(sets: Iterable[Array], replicates: int, outcome: Outcome) -> Array | None:

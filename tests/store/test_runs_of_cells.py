@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from simlab.store import filling, hearing, layout, opening, processes, tally
 from simlab.store.hearing import agreed
 from simlab.store.layout import Cut, cut
 from simlab.store.verifying import verify
-from simlab.types import InputError, Outcome, Place
+from simlab.types import Estimate, InputError, Outcome, Outcomes, Place
 
 AXES = (
     Axis("design.documents", "documents", tuple(range(10, 15))),
@@ -87,6 +90,26 @@ def test_processes_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert started == [2]
     assert fake_studies.digest(tmp_path / "together") == fake_studies.digest(tmp_path / "cut")
     assert verify(tmp_path / "together", fake_studies.MEASURES, jobs=2).problems == ()
+
+
+def deadly(outcomes: Outcomes) -> Estimate:
+    """End the process that computes this measure, once."""
+    with suppress(FileNotFoundError):
+        Path(os.environ["SIMLAB_TEST_KILL"]).unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return fake_studies.mean(outcomes)
+
+
+def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hearing, "MANY", 1)
+    monkeypatch.setattr(hearing, "BATCH", 2)
+    monkeypatch.setenv("SIMLAB_TEST_KILL", str(tmp_path / "kill"))
+    sweep, measures = fake_studies.sweep(axes=AXES), {"mean": deadly, "share": fake_studies.share}
+    filling.fill(sweep, tmp_path / "alone", measures, 1, block=fake_studies.block, **PARTS)
+    (tmp_path / "kill").touch()
+    filling.fill(sweep, tmp_path / "together", measures, 2, block=fake_studies.block, **PARTS)
+    assert not (tmp_path / "kill").exists()
+    assert fake_studies.digest(tmp_path / "together") == fake_studies.digest(tmp_path / "alone")
 
 
 @pytest.mark.parametrize("name", ["estimate", "mean_influence", "share", "true_value"])
