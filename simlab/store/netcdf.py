@@ -31,65 +31,46 @@ def write(dataset: xr.Dataset, file: Path) -> None:
 
     plain = _plain(dataset)
     encoding = {str(name): _encoding(plain[name]) for name in plain.variables}
-    with file.open("x+b", buffering=0) as opened:
-        kept = Kept(opened)
+    with Kept(file, "x+b") as kept:
         try:
             # One slab is read and written after the other: memory does not grow with the store.
             with dask.config.set(scheduler="synchronous"):
                 plain.to_netcdf(kept, engine="h5netcdf", format="NETCDF4", encoding=encoding)
-        finally:
-            if kept.failed is not None:
-                raise kept.failed
+        except Exception:
+            # What HDF5 makes of a file that is not what it wrote follows from that.
+            if kept.failed is None:
+                raise
+        if kept.failed is not None:
+            raise kept.failed
 
 
-class Kept(io.RawIOBase):
-    """Let HDF5 write to a file, and keep what the disk answers: HDF5 crashes where a write fails.
+class Kept(io.FileIO):
+    """Write a file for HDF5, which crashes where a write fails: `failed` keeps what the disk answered.
 
-    What is written after that is lost, and is not read again: `failed` says to whoever asked for it that it is.
+    What comes after that is lost, and nobody is to use the file then.
     """
 
-    def __init__(self, file: io.FileIO) -> None:
-        self.file, self.failed = file, None  # type: tuple[io.FileIO, OSError | None]
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self.file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self.file.tell()
-
-    def readinto(self, buffer: Any) -> int:
-        return self.file.readinto(buffer) or 0
+    failed: OSError | None = None
 
     def write(self, held: Any) -> int:
+        """Write all bytes, or say so as if they were."""
         view = memoryview(held).cast("B")
         done = 0
-        while self.failed is None and done < len(view):
-            try:
-                done += self.file.write(view[done:])
-            except OSError as error:
-                self.failed = error
-        if self.failed is not None:
-            self.file.seek(len(view) - done, 1)
+        try:
+            while self.failed is None and done < len(view):
+                done += super().write(view[done:])
+        except OSError as error:
+            self.failed = error
+        self.seek(len(view) - done, io.SEEK_CUR)
         return len(view)
 
     def truncate(self, size: int | None = None) -> int:
+        """Give the file a size, or say so as if it had it."""
         try:
-            return self.file.truncate(size)
+            return super().truncate(size)
         except OSError as error:
             self.failed = self.failed or error
             return size or 0
-
-    def flush(self) -> None:
-        pass
 
 
 def _plain(dataset: xr.Dataset) -> xr.Dataset:

@@ -182,7 +182,7 @@ def test_a_damaged_chunk_is_named_and_nothing_is_written(tmp_path: Path, form: e
     content = bytearray(chunk.read_bytes())
     content[len(content) // 2] ^= 1
     chunk.write_bytes(content)
-    with simlab.open_results(store) as held, pytest.raises(InputError, match="significant/c/.* is damaged"):
+    with simlab.open_results(store) as held, pytest.raises(InputError, match=r"significant/c/.* is damaged"):
         exporting.export(held, tmp_path / file, form)
     assert sorted(os.listdir(tmp_path)) == ["s"]
 

@@ -23,18 +23,20 @@ from typing import Any
 HERE = Path(__file__).parent
 COSTS = HERE / "costs.json"
 BACKENDS = ("loky", "tcp")
-RUNS: Sequence[tuple[int, str, float, int]] = (
-    (1, "sleeping", 0.05, 150),
-    (2, "sleeping", 0.05, 300),
-    (8, "sleeping", 0.005, 4000),
+RUNS: Sequence[tuple[int, str, float, int, float | None]] = (
+    (1, "sleeping", 0.05, 150, None),
+    (2, "sleeping", 0.05, 300, None),
+    (8, "sleeping", 0.005, 4000, None),
+    (8, "sleeping", 0.005, 2000, 0.005),
 )
-"""Workers, sort of block, its seconds, how many."""
+"""Workers, sort of block, its seconds, how many, seconds of a bundle (None: simlab's own)."""
 CELLS = (100, 1000, 10000)
 
 
-def once(*words: object, scheduler: str | None = None) -> dict[str, Any]:
+def once(*words: object, scheduler: str | None = None, bundle: float | None = None) -> dict[str, Any]:
     """Carry out one run in a process of its own."""
     place = {**os.environ, **({"SCALING_SCHEDULER": scheduler} if scheduler else {})}
+    place |= {} if bundle is None else {"SCALING_BUNDLE": str(bundle)}
     asked = [sys.executable, str(HERE / "once.py"), *map(str, words)]
     said = subprocess.run(asked, env=place, check=True, capture_output=True, text=True).stdout
     found: dict[str, Any] = json.loads(said.splitlines()[-1])
@@ -70,16 +72,16 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def run(backend: str, workers: int, kind: str, seconds: float, count: int) -> dict[str, Any]:
+def run(backend: str, workers: int, kind: str, seconds: float, count: int, bundle: float | None) -> dict[str, Any]:
     """Measure one run; of Dask over TCP with the scheduler's CPU while it ran."""
     if backend == "loky":
-        return once("blocks", "loky", workers, kind, seconds, count)
+        return once("blocks", "loky", workers, kind, seconds, count, bundle=bundle)
     with cluster(workers) as (address, scheduler):
         while cpu_of(scheduler) < 0.5:
             time.sleep(0.2)
         time.sleep(8.0)
         began = cpu_of(scheduler)
-        found = once("blocks", "dask", workers, kind, seconds, count, scheduler=address)
+        found = once("blocks", "dask", workers, kind, seconds, count, scheduler=address, bundle=bundle)
         return found | {"scheduler": cpu_of(scheduler) - began}
 
 

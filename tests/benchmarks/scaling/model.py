@@ -12,12 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import simpy
 
 COSTS = Path(__file__).parent / "costs.json"
@@ -117,23 +118,21 @@ def simulate(costs: Costs, workers: int, block: float, bundles: int = 40, shards
 
 
 def costs_of(measured: Mapping[str, Any], backend: str = "tcp") -> Costs:
-    """Return the costs that the runs of a backend say: medians over repetitions.
+    """Return the costs that the runs of a backend say: CPU seconds by least squares on blocks and bundles.
 
-    A bundle's own are the slope over bundles where runs differ in them, beside what a block costs.
+    What does not depend on either (starting, idling) is left out.
     """
     runs = [run for run in measured["runs"] if run["backend"] == backend]
-    most = max(run["blocks"] for run in runs)
-    long = [run for run in runs if run["blocks"] == most]
-    per_block = median(run["driver"] / run["blocks"] for run in long)
-    scheduler = [
-        run["scheduler"] / run["transactions"] for run in runs if run.get("scheduler") and "transactions" in run
-    ]
-    return Costs(
-        driver_block=per_block,
-        driver_bundle=0.0,
-        scheduler_bundle=min(scheduler, default=0.0),
-        bytes_block=median(run["bytes"] for run in long),
-    )
+    blocks, bundles = ([float(run[name]) for run in runs] for name in ("blocks", "transactions"))
+    driver = _slopes([blocks, bundles], [run["driver"] for run in runs])
+    scheduler = _slopes([bundles], [run.get("scheduler", 0.0) for run in runs])
+    return Costs(driver[0], driver[1], scheduler[0], median(run["bytes"] for run in runs))
+
+
+def _slopes(given: Sequence[Sequence[float]], paid: Sequence[float]) -> list[float]:
+    """Return what one more of each costs, at least nothing."""
+    found, *_ = np.linalg.lstsq(np.column_stack([*given, np.ones(len(paid))]), np.array(paid), rcond=None)
+    return [max(0.0, float(slope)) for slope in found[:-1]]
 
 
 def table(costs: Costs, cores: int = 1000, cells: int = 1_000_000) -> list[dict[str, Any]]:
@@ -170,7 +169,7 @@ def main() -> None:
             if run["backend"] == backend:
                 predicted = simulate(costs, run["jobs"], run["seconds"]).throughput
                 print(
-                    f"  {run['jobs']} workers, {run['seconds']:g} s: {run.get('rate', 0):.3g}, predicted {predicted:.3g}"
+                    f"  {run['jobs']} workers, {run['seconds']:g} s: {run['rate']:.3g}, predicted {predicted:.3g}"
                 )
         for row in table(costs):
             print(json.dumps(row))

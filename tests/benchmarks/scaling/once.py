@@ -1,4 +1,4 @@
-"""Carry out one run and print what it took as JSON: `once.py blocks BACKEND JOBS KIND SECONDS BLOCKS`, `once.py cells N`.
+"""Carry out one run, print what it took as JSON: `once.py blocks BACKEND JOBS KIND SECONDS BLOCKS`, `once.py cells N`.
 
 A process of its own, so that CPU seconds and memory are those of the run and of nothing else.
 """
@@ -76,6 +76,9 @@ def blocks(backend: str, jobs: int, kind: str, seconds: float, count: int) -> di
         "backend": "tcp" if address else backend, "jobs": jobs, "kind": kind, "seconds": seconds, "blocks": count,
         "wall": clock.wall["carry_out"], "driver": clock.cpu["carry_out"], "record": clock.cpu["record"],
         "record_wall": clock.wall["record"], "check": clock.cpu["refused"], "bytes": size / count,
+        "bundle": longest, "transactions": len(came),
+        # Between the first blocks that came and the last, so that starting workers does not count.
+        "rate": sum(n for _, n in came[1:]) / max(came[-1][0] - came[0][0], 1e-9),
         "children": sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]),
     }  # fmt: skip
 
