@@ -168,9 +168,7 @@ def main() -> None:
         for run in measured["runs"]:
             if run["backend"] == backend:
                 predicted = simulate(costs, run["jobs"], run["seconds"]).throughput
-                print(
-                    f"  {run['jobs']} workers, {run['seconds']:g} s: {run['rate']:.3g}, predicted {predicted:.3g}"
-                )
+                print(f"  {run['jobs']} workers, {run['seconds']:g} s: {run['rate']:.3g}, predicted {predicted:.3g}")
         for row in table(costs):
             print(json.dumps(row))
 
