@@ -198,7 +198,9 @@ class Cluster:
                         f"engine.scheduler={session.name} has had no worker that can be used for {self._seconds:g} s "
                         f"(engine.scheduler_seconds); {GOES_ON}"
                     )
-                for worker in hands.keys() - there.keys():
+                for worker in sorted(hands.keys() - there.keys()):
+                    if hands[worker].out:
+                        self._say(f"the worker {worker} is gone, or silent; others carry out the blocks that it had")
                     _let_go(hands.pop(worker))
                 new = [Hand(worker, threads) for worker, threads in there.items() if worker not in hands]
                 # One bundle for each place before a second for any.
