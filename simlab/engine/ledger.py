@@ -397,6 +397,15 @@ class Ledger:
         Read from an index of the file, whatever the blocks are. Raises InputError where what the sweep declares is
         damaged.
         """
+        declared = self.declaration()
+        if (each := self._alike(size_of(declared))) is not None:
+            each *= len(crossed_in(declared))
+            (there,) = self._database.execute(
+                f"SELECT coalesce(sum(min(held, ?)), 0) FROM (SELECT sum(count) AS held FROM (SELECT {self._fields}"  # noqa: S608
+                " FROM blocks) WHERE typeof(count) = 'integer' AND cell IN (SELECT cell FROM asked) GROUP BY cell)",
+                (each,),
+            ).fetchone()
+            return there, each * self._count("cells")
         rows = self._database.execute(
             f"SELECT cell, sum(count) FROM (SELECT {self._fields} FROM blocks)"  # noqa: S608 (no text from outside)
             " WHERE cell IN (SELECT cell FROM cells) GROUP BY cell"
@@ -404,6 +413,19 @@ class Ledger:
         held = {cell: count for cell, count in rows if type(count) is int}
         wanted = self.wanted().campaigns()
         return sum(min(held.get(cell, 0), count) for cell, count in wanted.items()), sum(wanted.values())
+
+    def _alike(self, size: tuple[int, int] | None) -> int | None:
+        """Count the studies that are wanted of every cell, if as many as the sweep declares; None where cells differ.
+
+        So no row of very many is looked at, and those of cells are long.
+        """
+        if size is None:
+            return None
+        counts = {self._count("asked WHERE worlds = ? AND studies = ?", size), *map(self._count, ("asked", "cells"))}
+        return size[0] * size[1] if len(counts) == 1 else None
+
+    def _count(self, where: str, values: tuple[int, ...] = ()) -> int:
+        return int(self._database.execute(f"SELECT count(*) FROM {where}", values).fetchone()[0])  # noqa: S608
 
     def without_cell(self) -> dict[str, int]:
         """Count the blocks of the cells that the grid does not hold any more, whose rows are lost.
