@@ -1,4 +1,4 @@
-"""Draw docs/figures/scaling.png: throughput as measured, and as simulated: uv run python .../scaling/figure.py [FILE]."""
+"""Draw docs/figures/scaling.png, throughput measured and simulated: `uv run python tests/benchmarks/scaling/figure.py`."""
 
 from __future__ import annotations
 
