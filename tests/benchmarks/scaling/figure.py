@@ -1,4 +1,4 @@
-"""Draw docs/figures/scaling.png, throughput measured and simulated: `uv run python tests/benchmarks/scaling/figure.py`."""
+"""Draw docs/figures/scaling.png, throughput measured and simulated: uv run python FILE."""
 
 from __future__ import annotations
 
