@@ -134,9 +134,7 @@ def test_a_store_is_opened_once(
 
     seen: list[Path] = []
     plain = opening._results
-    monkeypatch.setattr(
-        opening, "_results", lambda folder, *, filled: seen.append(folder) or plain(folder, filled=filled)
-    )
+    monkeypatch.setattr(opening, "_results", lambda folder, **how: seen.append(folder) or plain(folder, **how))
     ratings = str(stores / "ratings")
     assert answer(["query", ratings]) == 0
     assert len(seen) == 1

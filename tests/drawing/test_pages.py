@@ -35,9 +35,9 @@ NAN = float("nan")
 
 
 def test_soundness_counts_what_was_checked_and_what_is_wrong() -> None:
-    sound: Any = SimpleNamespace(cells=1, blocks=4, arrays=9, problems=())
+    sound: Any = SimpleNamespace(cells=1, blocks=4, arrays=9, problems=(), shards=())
     assert soundness.of_studies(sound).startswith("1 cell, 4 blocks, 9 arrays checked: checksums hold")
-    torn: Any = SimpleNamespace(cells=1, blocks=4, arrays=9, problems=("torn: x", "missing: y"))
+    torn: Any = SimpleNamespace(cells=1, blocks=4, arrays=9, problems=("torn: x", "missing: y"), shards=())
     assert soundness.of_studies(torn).splitlines() == [
         "torn: x",
         "missing: y",

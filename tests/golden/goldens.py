@@ -49,8 +49,8 @@ SINGLE = {
     "preferences_bayes": 1e-4,
 }
 """Where decision=bayes takes a metric into account, it calculates in single precision."""
-SEARCHED = {"shared_calibration": 1e-7}
-"""Where bounds of a mixture are searched for until a step is small, the last step is another on another CPU."""
+SEARCHED = {"shared_calibration": 1e-7, "recorded_budget": 1e-7, "recorded_metrics": 1e-7}
+"""Where bounds, or a mean, are searched for until a step is small, the last step is another on another CPU."""
 
 COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "order", "agreement", "fit", "backtest", "mutt", "detect"]
 COMMANDS += ["corrupt", "fit-metric", "verify", "merge", "cluster-script", "replay", "export", "list", "show"]
