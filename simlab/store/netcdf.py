@@ -92,7 +92,7 @@ def attributes(about: Mapping[Any, Any]) -> dict[str, Any]:
     """Turn attributes into those of NetCDF: numbers, lists of numbers and texts stay, others become JSON text.
 
     >>> attributes({"seed": 1, "dirty": False, "bounds": [0, 1], "absent": [[0, 1]], "none": None})
-    {'seed': 1, 'dirty': np.int8(0), 'bounds': [0, 1], 'absent': '[[0, 1]]', 'none': 'null'}
+    {'seed': 1, 'dirty': np.int8(0), 'bounds_of_measure': [0, 1], 'absent': '[[0, 1]]', 'none': 'null'}
     """
     return {TAKEN.get(str(name), str(name)): _attribute(value) for name, value in about.items()}
 
