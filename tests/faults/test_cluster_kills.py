@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import clusters
@@ -173,21 +174,33 @@ def kill_at_random(kills: int, seed: int, root: Path, undisturbed: Undisturbed) 
     return died
 
 
-def kill_driver(folder: Path, cluster: clusters.Cluster, delay: float) -> list[tuple[str, bytes, str]]:
-    """Kill a driver some time after its ledger is there; return what that holds."""
+@contextmanager
+def driving(folder: Path, cluster: clusters.Cluster) -> Iterator[subprocess.Popen[bytes]]:
+    """Fill a folder by a driver of its own."""
     places = (Path(__file__).parent, Path(__file__).parents[1])
     around = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places)), MARK: str(folder)}
     words = (sys.executable, "-c", DRIVER, str(folder), "slow", cluster.address)
     with subprocess.Popen(words, env=around, start_new_session=True) as driver:
+        try:
+            yield driver
+        finally:
+            driver.kill()
+
+
+def kill_driver(folder: Path, cluster: clusters.Cluster, delay: float) -> list[tuple[str, bytes, str]]:
+    """Kill a driver some time after its ledger is there; return what that holds."""
+    with driving(folder, cluster) as driver:
         while not (folder / ledger.FILE).exists() and driver.poll() is None:
             time.sleep(0.01)
         time.sleep(delay)
-        driver.kill()
     return blocks(folder)
 
 
-def test_five_random_kills_lose_nothing(tmp_path: Path, undisturbed: Undisturbed) -> None:
-    assert kill_at_random(5, 1, tmp_path, undisturbed)
+def test_four_random_kills_lose_nothing(tmp_path: Path, undisturbed: Undisturbed) -> None:
+    died = kill_at_random(4, 1, tmp_path, undisturbed)
+    # One that comes too late finds nobody.
+    assert died["nanny"] == died["driver"] == 1
+    assert died.total() >= 3
 
 
 @pytest.mark.long
@@ -211,6 +224,35 @@ def test_two_killed_workers_lose_nothing(tmp_path: Path, undisturbed: Undisturbe
 
         with meanwhile(strike):
             fill(tmp_path / "s", scheduler=cluster.address)
+    undisturbed.refuse_other(tmp_path / "s")
+
+
+def test_two_drivers_share_a_scheduler(tmp_path: Path, undisturbed: Undisturbed) -> None:
+    with clusters.cluster(tmp_path / "cluster") as cluster, driving(tmp_path / "other", cluster) as other:
+        fill(tmp_path / "s", scheduler=cluster.address)
+        assert other.wait(60) == 0
+    undisturbed.refuse_other(tmp_path / "s")
+    undisturbed.refuse_other(tmp_path / "other")
+
+
+def test_another_scheduler_continues_the_folder_of_one_that_was_killed(
+    tmp_path: Path, undisturbed: Undisturbed
+) -> None:
+    with clusters.cluster(tmp_path / "cluster") as cluster:
+
+        def strike(enough: threading.Event) -> None:
+            await_blocks(tmp_path / "s", 2, enough)
+            assert cluster.scheduler is not None
+            cluster.scheduler.end()
+
+        with meanwhile(strike), pytest.raises(InputError, match="the same command goes on") as caught:
+            fill(tmp_path / "s", scheduler=cluster.address, scheduler_seconds=3)
+        assert "\n" not in str(caught.value)
+    before = blocks(tmp_path / "s")
+    assert 0 < len(before) < BLOCKS
+    with clusters.cluster(tmp_path / "another") as cluster:
+        fill(tmp_path / "s", scheduler=cluster.address)
+    assert set(before) <= set(blocks(tmp_path / "s")), "a finished block was lost or changed"
     undisturbed.refuse_other(tmp_path / "s")
 
 
@@ -259,5 +301,10 @@ def test_the_comparison_notices_a_block_that_was_changed_or_is_there_twice(
     fake_studies.tear(tmp_path / "s")
     with pytest.raises(AssertionError):
         undisturbed.refuse_other(tmp_path / "s")
-    held = undisturbed.blocks
-    assert [*held, held[0]] != held
+    fill(tmp_path / "twice", "block")
+    with closing(sqlite3.connect(tmp_path / "twice" / ledger.FILE)) as database:
+        columns = "cell, world, first, 1, status, reason, failures, checksum, payload, pool, draw"
+        database.execute(f"INSERT INTO blocks SELECT {columns} FROM blocks LIMIT 1")
+        database.commit()
+    with pytest.raises(AssertionError):
+        undisturbed.refuse_other(tmp_path / "twice")

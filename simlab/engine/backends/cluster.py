@@ -92,6 +92,8 @@ class Cluster:
             self._do(self._leave()).result(ENDING_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(ENDING_SECONDS)
+        if not self._thread.is_alive():
+            self._loop.close()
         self._quiet.close()
 
     def begin(self, configs: Iterable[Config]) -> None:

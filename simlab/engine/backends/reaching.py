@@ -81,11 +81,6 @@ async def reached(place: Place, waiting: Waiting) -> dict[str, Any]:
                 f"(engine.scheduler_seconds); {REMEDY}"
             )
         await asyncio.sleep(AGAIN_SECONDS)
-    if place.scheme == "tcp" and await _speaks_tls(place):
-        raise InputError(
-            f"engine.scheduler={place}: what listens there speaks TLS; for a scheduler with certificates write "
-            f"{place._replace(scheme='tls')}, else {REMEDY}"
-        )
     said = await _identity(place)
     if said.get("type") != "Scheduler":
         its = f", of the scheduler {said['scheduler']}" if isinstance(said.get("scheduler"), str) else ""
@@ -130,6 +125,12 @@ async def _identity(place: Place) -> dict[str, Any]:
         said: dict[str, Any] = await asyncio.wait_for(asked.identity(), ANSWERS_SECONDS)
         return said
     except Exception as error:
+        # A scheduler without TLS takes such a greeting for a message of 64 PiB, and complains in its log.
+        if place.scheme == "tcp" and await _speaks_tls(place):
+            raise InputError(
+                f"engine.scheduler={place}: what listens there speaks TLS; for a scheduler with certificates write "
+                f"{place._replace(scheme='tls')}, else {REMEDY}"
+            ) from None
         raise InputError(
             f"engine.scheduler={place}: what listens there does not answer as a scheduler of Dask does "
             f"({type(error).__name__}); {REMEDY}"

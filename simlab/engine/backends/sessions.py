@@ -45,6 +45,7 @@ class Session:
         self._signs: dict[str, tuple[object, float]] = {}
         self._asking: dict[str, asyncio.Task[str]] = {}
         self._left_out: set[str] = set()
+        self._begun = False
 
     async def workers(self) -> dict[str, int]:
         """Return the workers that can be used now, with the threads of each; raise Gone."""
@@ -55,6 +56,9 @@ class Session:
             self._asking.pop(worker).cancel()
         for worker in there.keys() - self._asking.keys():
             self._asking[worker] = asyncio.ensure_future(self._differs(worker))
+        for worker in there:
+            if self._begun and (verdict := self._verdict(worker)):
+                self.leave_out(worker, verdict)
         return {worker: threads for worker, threads in there.items() if self._verdict(worker) == ""}
 
     def leave_out(self, worker: str, why: str) -> None:
@@ -88,6 +92,7 @@ class Session:
                     others = f" (and {more - 1} more)" if more > 1 else ""
                     raise InputError(f"engine.scheduler={self.name}: its worker {worker}{others} {verdict}")
             if usable and (None not in verdicts.values() or patience.over("")):
+                self._begun = True
                 return
             if waiting.over(f"workers of the scheduler {self.name}"):
                 raise InputError(

@@ -140,6 +140,22 @@ def test_a_scheduler_with_other_code_is_refused(tmp_path: Path) -> None:
     assert "this scheduler has another state of the code of simlab" in line
 
 
+def test_a_worker_with_another_numpy_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other" / "numpy-9.9.9.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 9.9.9\n")
+    with clusters.cluster(tmp_path / "mixed", workers=0) as held:
+        held.start_worker(env={"PYTHONPATH": str(other.parent)})
+        assert "has numpy 9.9.9, here it is" in refused(tmp_path / "s", held.address, 20.0)
+
+
+def test_a_worker_with_another_python_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import platform\nplatform.python_version = lambda: '3.99.0'\n")
+    with clusters.cluster(tmp_path / "mixed", workers=0) as held:
+        held.start_worker(env={"PYTHONPATH": str(tmp_path)})
+        assert "has Python 3.99.0, here it is" in refused(tmp_path / "s", held.address, 20.0)
+
+
 BARE = (
     sys.executable,
     "-c",
