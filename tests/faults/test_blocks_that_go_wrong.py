@@ -16,22 +16,11 @@ from simlab.store.verifying import verify
 
 LIMITS = {"retries": 1, "block_seconds": None, "worker_memory": None}
 ENDS_WITHIN_SECONDS = 30.0
-POISONS = {
-    "deadly": "worker died (2 times, killed by SIGKILL)",
-    "crashing": "worker died (2 times, killed by SIGSEGV)",
-    "leaving": "worker died (2 times, exit code 0)",
-    "hanging": "worker died (2 times, took longer than engine.block_seconds=1)",
-    "eating": "worker died (2 times, needs more than engine.worker_memory=700MB)",
-    "short": "ValueError: the block returned 3 rows of cost, not 4",
-}
-
-
-OWN_LIMITS = {"hanging": {"block_seconds": 1.0}, "eating": {"worker_memory": "700MB"}}
 
 
 def fill(folder: Path, block: str, jobs: int = 2) -> Summary:
     return filling.fill(
-        fake_studies.sweep(limits=LIMITS | OWN_LIMITS.get(block, {})),
+        fake_studies.sweep(limits=LIMITS | fake_studies.OWN_LIMITS.get(block, {})),
         folder,
         fake_studies.MEASURES,
         jobs,
@@ -48,7 +37,7 @@ def held(folder: Path) -> dict[str, bytes]:
 
 
 QUICK = [("deadly", 1), ("hanging", 2), ("eating", 1), ("short", 1)]
-EVERY = [(poison, jobs) for poison in POISONS for jobs in (1, 2)]
+EVERY = [(poison, jobs) for poison in fake_studies.POISONS for jobs in (1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +52,7 @@ def test_a_poisoned_block_costs_itself_only(
     # No traceback, no dump of a crash: what is to be said is the reason.
     assert capfd.readouterr() == ("", "")
     assert [(one.address, one.reason) for one in summary.failures] == [
-        ("documents=20, world 1, studies 4 to 7", POISONS[poison])
+        ("documents=20, world 1, studies 4 to 7", fake_studies.POISONS[poison])
     ]
     fill(tmp_path / "sound", "block")
     damaged, sound = held(tmp_path), held(tmp_path / "sound")
@@ -76,6 +65,6 @@ def test_a_poisoned_block_costs_itself_only(
 
 
 def test_limits_leave_no_word_in_what_a_folder_is() -> None:
-    limited, free = fake_studies.sweep(limits=OWN_LIMITS["eating"]), fake_studies.sweep()
+    limited, free = fake_studies.sweep(limits=fake_studies.OWN_LIMITS["eating"]), fake_studies.sweep()
     for one, other in zip(limited.cells(), free.cells(), strict=True):
         assert cell_key(one.config) == cell_key(other.config)

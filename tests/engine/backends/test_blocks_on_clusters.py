@@ -21,15 +21,6 @@ from simlab.engine.ledger import Ledger
 from simlab.store.verifying import verify
 from simlab.types import InputError
 
-POISONS = {
-    "deadly": "worker died (2 times, killed by SIGKILL)",
-    "crashing": "worker died (2 times, killed by SIGSEGV)",
-    "leaving": "worker died (2 times, exit code 0)",
-    "hanging": "worker died (2 times, took longer than engine.block_seconds=1)",
-    "eating": "worker died (2 times, needs more than engine.worker_memory=700MB)",
-    "short": "ValueError: the block returned 3 rows of cost, not 4",
-}
-OWN_LIMITS: dict[str, dict[str, object]] = {"hanging": {"block_seconds": 1.0}, "eating": {"worker_memory": "700MB"}}
 ENDS_WITHIN_SECONDS = 60.0
 QUICK = ("hanging", "leaving")
 
@@ -42,18 +33,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[clusters.Clust
 
 @pytest.mark.parametrize("where", ["here", "there"])
 @pytest.mark.parametrize(
-    "poison", [one if one in QUICK else pytest.param(one, marks=pytest.mark.long) for one in POISONS]
+    "poison", [one if one in QUICK else pytest.param(one, marks=pytest.mark.long) for one in fake_studies.POISONS]
 )
 def test_a_poisoned_block_costs_itself_only(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], cluster: clusters.Cluster, poison: str, where: str
 ) -> None:
     began = time.monotonic()
     engine = {"retries": 1, "backend": "dask", "scheduler": cluster.address if where == "there" else None}
-    summary = fill(tmp_path / "bad", poison, **engine, **OWN_LIMITS.get(poison, {}))
+    summary = fill(tmp_path / "bad", poison, **engine, **fake_studies.OWN_LIMITS.get(poison, {}))
     assert time.monotonic() - began < ENDS_WITHIN_SECONDS
     assert capfd.readouterr() == ("", "")
     assert [(one.address, one.reason) for one in summary.failures] == [
-        ("documents=20, world 1, studies 4 to 7", POISONS[poison])
+        ("documents=20, world 1, studies 4 to 7", fake_studies.POISONS[poison])
     ]
     fill(tmp_path / "sound")
     damaged, sound = held(tmp_path / "bad"), held(tmp_path / "sound")
