@@ -5,28 +5,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.benchmarks.apart import MANY, MOST_MIB, apart
+
 CELLS = int(os.environ.get("SIMLAB_CELLS", "4000"))
-MANY = 100_000
-MOST_MIB = 2048
 STEPS = ("prepare", "launch", "relaunch")
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def sized(cells: int, folder: Path) -> dict[str, dict[str, float]]:
-    """Measure so many cells in a process of their own."""
-    command = [sys.executable, "-m", "tests.benchmarks.sized", str(cells), str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    took: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
-    return took
 
 
 @pytest.mark.benchmark(group="size")
@@ -37,7 +25,7 @@ def test_ten_times_the_cells_take_ten_times_as_long(benchmark: Any, tmp_path: Pa
 
     def both() -> None:
         k = len(taken)
-        taken.append((sized(few, tmp_path / f"few {k}"), sized(few * 10, tmp_path / f"many {k}")))
+        taken.append((apart("sized", few, tmp_path / f"few {k}"), apart("sized", few * 10, tmp_path / f"many {k}")))
 
     benchmark.pedantic(both, rounds=rounds)
     least = {step: [min(one[k][step]["cpu"] for one in taken) for k in (0, 1)] for step in STEPS}

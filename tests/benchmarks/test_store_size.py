@@ -5,29 +5,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.benchmarks.apart import MANY, MOST_MIB, apart
+
 CELLS = int(os.environ.get("SIMLAB_CELLS", "2000"))
-MANY = 100_000
-MOST_MIB = 2048
 STEPS = ("materialise", "verify")
 READ = ("open", "slice", "cell", "query")
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def stored(cells: int, folder: Path) -> dict[str, dict[str, float]]:
-    """Measure so many cells in a process of their own."""
-    command = [sys.executable, "-m", "tests.benchmarks.stored", str(cells), str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    took: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
-    return took
 
 
 @pytest.mark.benchmark(group="size")
@@ -38,7 +26,7 @@ def test_a_store_of_ten_times_the_cells_takes_ten_times_as_long(benchmark: Any, 
 
     def both() -> None:
         k = len(taken)
-        taken.append((stored(few, tmp_path / f"few {k}"), stored(few * 10, tmp_path / f"many {k}")))
+        taken.append((apart("stored", few, tmp_path / f"few {k}"), apart("stored", few * 10, tmp_path / f"many {k}")))
 
     benchmark.pedantic(both, rounds=1 if CELLS >= MANY else 2)
     least = {step: [min(one[k][step]["cpu"] for one in taken) for k in (0, 1)] for step in (*STEPS, *READ, "relaunch")}
