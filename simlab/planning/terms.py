@@ -1,0 +1,211 @@
+"""Name what a plan is made of: designs and their levers, targets, limits, assumptions, and what carries campaigns out.
+
+A *design* is what it sets beside the study that all designs share. All designs meet the same worlds; a *family* are the
+designs that differ in their size only, along which cost rises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from simlab.types import Estimate
+
+Design: TypeAlias = tuple[tuple[str, Any], ...]
+"""Keys and values beside the base, in the order of the levers: `(("design.grouping", "ungrouped"), ...)`."""
+
+Looked: TypeAlias = Mapping[str, Estimate]
+"""What was measured of a design, by name of measure; influence values are by world, the same worlds in all designs."""
+
+SIZE = "design.documents"
+"""The lever along which cost rises, and power does."""
+
+
+class Lever(NamedTuple):
+    """Hold a key that designs differ in, and its values; those of a size rise."""
+
+    key: str
+    values: tuple[Any, ...]
+
+    @property
+    def is_size(self) -> bool:
+        """Tell whether designs of one family differ in it."""
+        return self.key == SIZE
+
+
+class Target(NamedTuple):
+    """Hold what is wanted: a measure, in shares, that is to be at least so much; `floor`: it is only not to be less."""
+
+    measure: str
+    least: float
+    floor: bool = False
+
+
+class Limits(NamedTuple):
+    """Hold what there is to spend: money in a currency that may have a name, and a deadline as it was typed."""
+
+    money: float | None
+    currency: str | None
+    deadline: str | None
+
+
+class Smallest(NamedTuple):
+    """Hold the smallest difference that matters, in the users' unit, and where it comes from."""
+
+    value: float
+    unit: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Hold what is asked of a plan.
+
+    `margin` is the indifference in a measure, `confidence` the probability with which the choice is to be right,
+    `seconds` ends patience.
+    """
+
+    targets: tuple[Target, ...]
+    limits: Limits
+    smallest: Smallest
+    margin: float = 0.02
+    confidence: float = 0.95
+    seconds: float = 180.0
+    seed: int = 1
+
+
+class Assumption(NamedTuple):
+    """Hold something that is taken for true of worlds, people or prices, and how far it might be otherwise.
+
+    `key` is the setting that says it, `value` what it is now, `low` and `high` its plausible range, from the pilot or
+    assumed (`source`); `least` and `most` are how far a flip is looked for. `log`: distances are those of logarithms.
+    `words` say it with the value in it: "raters favour single systems by {:.1f} points".
+    """
+
+    name: str
+    key: str
+    value: float
+    low: float
+    high: float
+    least: float
+    most: float
+    log: bool
+    words: str
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Hold what a plan stands on: the study that all designs share, as words that compose it, and what is known of it.
+
+    `read` and `world` are lines on the pilot and the world, `assumed` what nobody knows, or presets assume. With
+    `these_raters` there are too few raters to speak of others. `system_sd` is the spread of the systems' truths in
+    `unit`, noise removed. `draws` counts the posterior draws of a fitted world (0: none). `record` is for programs.
+    """
+
+    words: tuple[str, ...]
+    read: str | None
+    world: str
+    assumed: tuple[str, ...]
+    systems: int
+    raters: int
+    these_raters: bool
+    unit: str
+    system_sd: float
+    draws: int
+    levers: tuple[Lever, ...]
+    assumptions: tuple[Assumption, ...]
+    record: Mapping[str, Any]
+
+
+class Bench(Protocol):
+    """Carry out campaigns of designs, one campaign a world, and measure them; nothing is carried out twice."""
+
+    @property
+    def campaigns(self) -> int:
+        """Count the campaigns that the answers given so far rest on."""
+
+    def left(self) -> float:
+        """Return how many seconds of patience are left."""
+
+    def look(self, wants: Mapping[Design, int]) -> Mapping[Design, Looked]:
+        """Carry out what is missing of so many worlds of each design, from the first on; measure all that there is.
+
+        A design of which no campaign could be carried out has no measures.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Hold what a search came to.
+
+    `advice` is the cheapest design that reaches all targets within the limits, None where none does; `best` the one
+    that gets furthest within the limits; `rivals` are the best size of each other family: the cheapest that reaches the
+    targets, else the one that gets furthest. `probability` is that of the choice being right, of `designs` in all.
+    `tried` holds all that was looked at, `why` what ended the search.
+    """
+
+    advice: Design | None
+    best: Design
+    rivals: tuple[Design, ...]
+    tried: Mapping[Design, Looked]
+    probability: float
+    designs: int
+    campaigns: int
+    why: str
+
+
+class Robust(NamedTuple):
+    """Hold how far the advice holds over the worlds that a pilot allows, or over scenarios, each named.
+
+    `share` (with `low` and `high`) of the draws reach all targets, `q05` is the 5 % quantile of the first target's
+    measure, `regret` (with an interval) the mean cost beyond that of the cheapest design that reaches the targets in
+    each, as a share of the advice's cost. `source` is "posterior draws" or "scenarios"; `more` says which ratings would
+    tell most.
+    """
+
+    share: float
+    low: float
+    high: float
+    q05: float
+    regret: float
+    regret_low: float
+    regret_high: float
+    draws: int
+    source: str
+    more: str
+
+
+class Flip(NamedTuple):
+    """Hold the nearest value of an assumption at which another design is the better advice, with a 90 % interval.
+
+    `distance` is that from its value now, scaled by its plausible range (1: at the range's end). `then` is the design
+    that is advised beyond it, None where none reaches the targets; `why` says what happens there.
+    """
+
+    assumption: Assumption
+    at: float
+    low: float
+    high: float
+    distance: float
+    then: Design | None
+    why: str
+
+
+def family(design: Design) -> Design:
+    """Return what a design shares with those that differ in their size only."""
+    return tuple((key, value) for key, value in design if key != SIZE)
+
+
+def size_of(design: Design) -> int | None:
+    """Return the size of a design; None where it has none."""
+    return next((int(value) for key, value in design if key == SIZE), None)
+
+
+def with_setting(design: Design, key: str, value: Any) -> Design:
+    """Return a design with another value of a key, in its place, or behind all others."""
+    if key not in dict(design):
+        return (*design, (key, value))
+    return tuple((name, value if name == key else old) for name, old in design)
