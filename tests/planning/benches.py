@@ -1,4 +1,4 @@
-"""A bench whose truth is known: power and cost of a design follow a formula, worlds scatter around them.
+"""Carry out made-up campaigns: a bench whose truth is known: power and cost of a design follow a formula, worlds scatter around them.
 
 Influence values of designs are correlated, as those of designs that met the same worlds are.
 """
