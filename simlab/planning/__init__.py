@@ -1,1 +1,1 @@
-"""Name the design to buy: what must be found is searched for among designs, in simulated worlds, before anybody pays."""
+"""Name the design to buy: search for the cheapest that finds what must be found, in simulated worlds."""

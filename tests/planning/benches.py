@@ -1,4 +1,4 @@
-"""Carry out made-up campaigns: a bench whose truth is known: power and cost of a design follow a formula, worlds scatter around them.
+"""A bench whose truth is known: power and cost of a design follow a formula, worlds scatter around them.
 
 Influence values of designs are correlated, as those of designs that met the same worlds are.
 """
@@ -20,7 +20,7 @@ Truth = Callable[[Design], Mapping[str, float]]
 
 @dataclass
 class MadeBench:
-    """Carry out made-up campaigns: of a share (0 to 1) a world has `truth` plus noise of spread `sd`, half of it shared.
+    """Carry out made-up campaigns: a share in (0, 1) is `truth` plus a world's noise of spread `sd`, some of it shared.
 
     Costs are known without error.
     """
