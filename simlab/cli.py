@@ -387,6 +387,86 @@ def export(
         _end(Launched(*exports.answer(*_store(where), place, out, form, plugins or [])))
 
 
+@app.command(epilog="Example: simlab plan pilot.csv budget.total=2000 budget.price_per_rating=.5 --out my")
+def plan(
+    words: Annotated[list[str] | None, typer.Argument(metavar="[TABLE|WORLD] [KEY=VALUE]", hidden=True)] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="M=X[,M=X]", help="Reach this; else power=.8,no_wrong_claim=.95.")
+    ] = None,
+    floor: Annotated[str | None, typer.Option(metavar="M=X[,M=X]", help="And let these be no less.")] = None,
+    smallest_difference: Annotated[
+        float | None, typer.Option(metavar="X", help="The smallest difference that matters, on your scale.")
+    ] = None,
+    over: Annotated[
+        str | None, typer.Option(metavar="KEY[=A,B|A..B],...", help="Choose among these; else what the world allows.")
+    ] = None,
+    candidates: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Choose among these designs: .csv, or .yaml.")
+    ] = None,
+    scenarios: Annotated[
+        str | None, typer.Option(metavar="WORLD[,WORLD]", help="Ask in these worlds, too, whether the advice holds.")
+    ] = None,
+    margin: Annotated[float, typer.Option(metavar="X", help="Values of a target this close are as good.")] = 0.02,
+    confidence: Annotated[float, typer.Option(metavar="X", help="Let the choice be right with this probability.")] = 0.95,
+    at_most: Annotated[str, typer.Option("--at-most", metavar="T", help="Search so long: 90s, 3m.")] = "3m",
+    systems: Annotated[int | None, typer.Option(metavar="N", help="Without a pilot: so many systems.")] = None,
+    raters: Annotated[int | None, typer.Option(metavar="N", help="So many raters.")] = None,
+    price: Annotated[float | None, typer.Option(metavar="X", help="What a rating costs.")] = None,
+    budget: Annotated[float | None, typer.Option(metavar="X", help="What there is to spend.")] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="T", help="When it must be done: 5d, 36h, friday, or a date.")
+    ] = None,
+    law: Annotated[
+        Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary"],
+        typer.Option(help="Fit this law to TABLE; auto: the one that predicts best."),
+    ] = "auto",
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The study's folder; by default in outputs/, by what is asked.")
+    ] = None,
+    jobs: Jobs = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 1,
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
+    force: Force = False,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
+    """Name the design to buy: the cheapest that finds what must be found.
+
+    TABLE holds the ratings of a pilot, WORLD is what `simlab fit` wrote, or a study file; without either the presets'
+    worlds serve. KEY=VALUE says the rest: budget.total, budget.deadline, budget.price_per_rating, and any other key.
+    """
+    from simlab.commands import plan as plans
+
+    told, keep = _told(columns, better, scale, people), _keeping(save)
+    asked = plans.Asked(
+        words=tuple(words or ()),
+        target=target,
+        floor=floor,
+        smallest=smallest_difference,
+        over=over,
+        candidates=candidates,
+        scenarios=scenarios,
+        margin=margin,
+        confidence=confidence,
+        at_most=at_most,
+        systems=systems,
+        raters=raters,
+        price=price,
+        budget=budget,
+        by=by,
+        law=law,
+        out=out,
+        jobs=jobs,
+        seed=seed,
+        told=told,
+        force=force,
+    )
+    _end(plans.answer(asked, form, keep))
+
+
 @app.command(epilog="Example: simlab conclude ratings.csv --against baseline --figure order.png")
 def conclude(
     words: Annotated[list[str] | None, typer.Argument(metavar="TABLE [TABLE] [KEY=VALUE]", hidden=True)] = None,

@@ -163,6 +163,17 @@ def _bound(where: str, text: Any) -> dict[str, Any]:
     raise InputError(f"{where} {shown(text)} must be a time, such as 90s, 10m or 2h, or a number of campaigns, above 0")
 
 
+def seconds_of(where: str, text: str) -> float:
+    """Read a time; raise InputError for what is none.
+
+    >>> seconds_of("--at-most", "3m")
+    180.0
+    """
+    if (time := _TIME.fullmatch(text.strip())) and (seconds := float(time[1]) * _SECONDS[time[2]]) > 0:
+        return seconds
+    raise InputError(f"{where} {shown(text)} must be a time, such as 90s or 3m, above 0")
+
+
 def words(until: Until) -> list[str]:
     """Write targets and their end as the command line has them.
 
