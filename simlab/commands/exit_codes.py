@@ -8,8 +8,8 @@ BUG = 1
 REFUSED = 2
 """Input refused: one line says where, which value, which rule and what to do; nothing was written or lost."""
 RESERVED = 3
-"""Done with a reservation: some campaigns failed, a store is unsound, a fitted world fails its checks, a precision that
-was asked for is not reached."""
+"""Done with a reservation: some campaigns failed, a store is unsound, a fitted world fails its checks, a precision or a
+target that was asked for is not reached."""
 NOTHING = 4
 """Nothing usable: every campaign failed."""
 INTERRUPTED, TERMINATED, HUNG_UP, CLOSED_PIPE = 130, 143, 129, 141

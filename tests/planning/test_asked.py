@@ -1,0 +1,85 @@
+"""What is typed behind plan: a pilot or a world, settings, and a newcomer's words for some of them."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from simlab.planning import asked
+from simlab.types import InputError
+
+MONDAY = date(2026, 3, 2)
+
+
+def test_a_newcomers_words_are_keys() -> None:
+    assert asked.settings(["seed=2"], 0.5, 2000, "5d", MONDAY) == (
+        "seed=2",
+        "budget.price_per_rating=0.5",
+        "budget.total=2000",
+        "budget.deadline=5d",
+    )
+    assert asked.settings([], None, None, None, MONDAY) == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "day"),
+    [
+        ("friday", "2026-03-06"),
+        ("Fri", "2026-03-06"),
+        ("tues", "2026-03-03"),
+        ("monday", "2026-03-09"),
+        ("sun", "2026-03-08"),
+        ("2026-04-01", "2026-04-01"),
+        ("2026-04-01T17:00", "2026-04-01T17:00"),
+    ],
+)
+def test_a_day_is_counted_from_today(typed: str, day: str) -> None:
+    assert asked.settings([], None, None, typed, MONDAY) == (f"budget.deadline={day}", "budget.start=2026-03-02")
+    given = ["budget.start=2026-02-27"]
+    assert asked.settings(given, None, None, typed, MONDAY) == (*given, f"budget.deadline={day}")
+
+
+@pytest.mark.parametrize(
+    ("words", "price", "budget", "by", "said"),
+    [
+        (["budget.total=1"], None, 2.0, None, "--budget 2.0 and budget.total say the same"),
+        (["budget.deadline=5d"], None, None, "5d", "--by 5d and budget.deadline say the same"),
+        ([], -1.0, None, None, "--price -1 is no amount of money"),
+        ([], None, float("inf"), None, "--budget inf is no amount of money"),
+        ([], None, None, "soon", "--by soon is no time"),
+        ([], None, None, "", "--by "),
+        ([], None, None, "t", "--by t is no time"),
+    ],
+)
+def test_what_cannot_be_meant(
+    words: list[str], price: float | None, budget: float | None, by: str | None, said: str
+) -> None:
+    with pytest.raises(InputError, match="^" + said.replace(".", r"\.")):
+        asked.settings(words, price, budget, by, MONDAY)
+
+
+def test_a_pilot_is_told_from_settings(tmp_path: Path) -> None:
+    table = tmp_path / "a=b.csv"
+    table.write_text("system,document,score\n")
+    assert asked.apart([str(table), "seed=3"]) == (table, ("seed=3",))
+    assert asked.apart(["seed=3"]) == (None, ("seed=3",))
+    with pytest.raises(InputError, match="a plan takes one pilot"):
+        asked.apart([str(table), "other.csv"])
+    with pytest.raises(InputError, match="other.csv is no file"):
+        asked.apart(["other.csv"])
+
+
+@pytest.mark.parametrize("text", ["", "3", "0s", "-3m", "soon", "1e9m"])
+def test_patience_is_a_time(text: str) -> None:
+    with pytest.raises(InputError, match="--at-most"):
+        asked.patience(text)
+    assert asked.patience("1.5m") == 90
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, float("nan")])
+def test_a_share_lies_between_its_ends(value: float) -> None:
+    with pytest.raises(InputError, match="--margin"):
+        asked.share("--margin", value)
+    assert asked.share("--margin", 0.02) == 0.02
