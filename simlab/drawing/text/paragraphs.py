@@ -48,8 +48,11 @@ def paragraph(found: Conclusion) -> str:
     return _with_references(" ".join(one for one in said if one), names)
 
 
-def of_plan(config: Mapping[str, Any], digest: str) -> str:
-    """Write, before anything is rated, how a study will be collected and concluded; `config` is the composed one."""
+def of_plan(config: Mapping[str, Any], digest: str, foreseen: Sequence[str] = ()) -> str:
+    """Write, before anything is rated, how a study will be collected and concluded; `config` is the composed one.
+
+    `foreseen` are sentences on what was simulated beforehand.
+    """
     names = methods_of(config)
     level, multiplicity = _decided(config)
     said = [
@@ -57,9 +60,10 @@ def of_plan(config: Mapping[str, Any], digest: str) -> str:
         *_design(config),
         references.sentences(names).replace(" were ", " will be ").replace(" was ", " will be "),
         f"{FAMILY.get(multiplicity, ANY).format(f'{level:g}'.removeprefix('0'))}.",
+        *foreseen,
         "Pairs that are not claimed will be called open, not equal; every deviation from this plan will be listed.",
     ]
-    return _with_references(" ".join(said), names)
+    return _with_references(" ".join(said), [*names, *(["simulated"] if foreseen else [])])
 
 
 def methods(found: Conclusion) -> list[str]:

@@ -24,6 +24,8 @@ REFERENCES = {
     "clustering. Journal of Business & Economic Statistics 29, 238-249.",
     "Canay et al. 2017": "Canay, I. A., Romano, J. P. and Shaikh, A. M. (2017). Randomization tests under an "
     "approximate symmetry assumption. Econometrica 85, 1013-1030.",
+    "Card et al. 2020": "Card, D., Henderson, P., Khandelwal, U., Jia, R., Mahowald, K. and Jurafsky, D. (2020). With "
+    "little power comes great responsibility. EMNLP 2020, 9263-9274.",
     "Coakley and Heise 1996": "Coakley, C. W. and Heise, M. A. (1996). Versions of the sign test in the presence of "
     "ties. Biometrics 52, 1242-1251.",
     "Davidson 1970": "Davidson, R. R. (1970). On extending the Bradley-Terry model to accommodate ties in paired "
@@ -36,6 +38,8 @@ REFERENCES = {
     "trials. Biometrika 70, 659-663.",
     "Mnih et al. 2008": "Mnih, V., Szepesvári, C. and Audibert, J.-Y. (2008). Empirical Bernstein stopping. ICML 2008, "
     "672-679.",
+    "Morris et al. 2019": "Morris, T. P., White, I. R. and Crowther, M. J. (2019). Using simulation studies to "
+    "evaluate statistical methods. Statistics in Medicine 38, 2074-2102.",
     "O'Hagan et al. 2005": "O'Hagan, A., Stevens, J. W. and Campbell, M. J. (2005). Assurance in clinical trial "
     "design. Pharmaceutical Statistics 4, 187-201.",
     "Ramdas et al. 2023": "Ramdas, A., Grünwald, P., Vovk, V. and Shafer, G. (2023). Game-theoretic statistics and "
@@ -153,6 +157,10 @@ METHODS = {
     "srp": Method(
         "the stable ranking probability is the chance that a repetition confirms the direction of every claim",
         ("Riley et al. 2024",),
+    ),
+    "simulated": Method(
+        "the design was chosen by simulating whole studies",
+        ("Card et al. 2020", "Morris et al. 2019", "Riley et al. 2024"),
     ),
     "pseudo_side_by_side": Method(
         "one rater sees the outputs of all systems for a document", ("Riley et al. 2024",)

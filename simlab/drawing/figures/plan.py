@@ -1,0 +1,113 @@
+"""Draw what designs give for their money: a line a family, the target, the budget, and the advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.drawing.figures import panels, styles
+from simlab.drawing.text import plan_designs, plan_words
+from simlab.measures.labels import LABELS
+from simlab.planning.answered import Answer, Point
+from simlab.planning.figures import first_target
+from simlab.planning.terms import Design, Target, family
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_LINES = 6
+FAINT = "#BBBBBB"
+
+
+def draw(answer: Answer) -> Figure:
+    """Draw the first target's measure against the money, as the search found them, with 95 % intervals.
+
+    The families that give most are drawn in colours, others in grey. The advice stands where fresh worlds put it.
+    """
+    figure, grid = panels.sheet([""], 5.2, 3.2)
+    axes, target = grid[0, 0], first_target(answer.wanted)
+    lines = _families(answer, target.measure)
+    for k, points in enumerate(lines):
+        _line(axes, points, target.measure, k, _name(points[0].design, answer))
+    _marks(axes, answer, target)
+    axes.set_ylabel(_label(target, answer))
+    axes.set_xlabel(f"money of a study, {answer.wanted.limits.currency or 'in the unit of its prices'}")
+    axes.grid(visible=True, axis="x")
+    axes.set_ylim(*styles.limits(axes.get_ylim(), np.array([0.0, 1.0])))
+    figure.legend(loc="outside right upper", fontsize=7)
+    panels.footnote(figure, _said(answer, len(lines)))
+    return figure
+
+
+def _families(answer: Answer, measure: str) -> list[list[Point]]:
+    """List the points of each family, cheapest first; the family of the advice first, then those that give most."""
+    held: dict[Design, list[Point]] = {}
+    for point in answer.front:
+        held.setdefault(family(point.design), []).append(point)
+    shown = {family(row.design): k for k, row in enumerate(answer.rows)}
+
+    def rank(one: Design) -> tuple[int, float]:
+        best = max(point.figures[measure].value for point in held[one])
+        return shown.get(one, len(shown)), -best
+
+    return [held[one] for one in sorted(held, key=rank)]
+
+
+def _line(axes: Axes, points: Sequence[Point], measure: str, k: int, named: str) -> None:
+    money, value, low, high = (
+        np.array([float(getattr(point.figures[name], part)) for point in points])
+        for name, part in (("money", "value"), (measure, "value"), (measure, "low"), (measure, "high"))
+    )
+    low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+    if k >= MOST_LINES:
+        label = "other designs" if k == MOST_LINES else "_"
+        axes.plot(money, value, color=FAINT, linewidth=0.8, marker=".", zorder=1.2, label=label)
+        return
+    style: Any = styles.style(k, named)
+    axes.plot(money, value, linestyle=styles.dashes(k), zorder=2.5, **style)
+    axes.fill_between(money, low, high, color=style["color"], alpha=0.13, linewidth=0)
+    axes.errorbar(
+        money, value, yerr=styles.bars(value, low, high), linestyle="none", color=style["color"], elinewidth=0.8,
+        capsize=1.5, zorder=2.4,
+    )  # fmt: skip
+
+
+def _marks(axes: Axes, answer: Answer, target: Target) -> None:
+    """Mark the target, the budget, and the advice with its interval from fresh worlds."""
+    dotted: Any = {"color": "#555555", "linewidth": 1.0, "linestyle": (0, (1, 2)), "zorder": 1.5}
+    axes.axhline(target.least, label=f"wanted: {target.least:g}", **dotted)
+    if (budget := answer.wanted.limits.money) is not None:
+        axes.axvline(budget, label="the budget", **{**dotted, "linestyle": (0, (5, 2))})
+    held = answer.advice.figures
+    if "money" not in held or target.measure not in held:
+        return
+    one, x = held[target.measure], held["money"].value
+    reach = styles.bars(np.array([one.value]), np.array([one.low]), np.array([one.high]))
+    axes.errorbar([x], [one.value], yerr=reach, color="black", elinewidth=1.2, capsize=3, linestyle="none", zorder=5)
+    named = "advice (fresh worlds)" if answer.reached else "best within the limits (fresh worlds)"
+    axes.plot([x], [one.value], "*", color="black", markersize=11, markeredgecolor="white", zorder=6, label=named)
+
+
+def _label(target: Target, answer: Answer) -> str:
+    if target.measure == "power":
+        return f"share found of differences\nof {plan_words.smallest(answer.wanted)} or more"
+    return str(LABELS.get(target.measure, {}).get("label", plan_words.heading(target.measure)))
+
+
+def _name(design: Design, answer: Answer) -> str:
+    """Name a family by what it shares, in full for that of the advice, else by what it differs in."""
+    own = family(design)
+    if own == family(answer.advice.design):
+        return plan_designs.kind(own, ()) if own else "all designs"
+    return plan_designs.kind(own, family(answer.advice.design))
+
+
+def _said(answer: Answer, n: int) -> str:
+    rest = f" The {MOST_LINES} families that are nearest to the advice have colours." if n > MOST_LINES else ""
+    return (
+        "Lines: designs of one kind that differ in documents, as the search found them; bars and bands: 95 % intervals "
+        f"of the simulation. Star: {answer.worlds:,} worlds that the search had not seen.{rest}"
+    )

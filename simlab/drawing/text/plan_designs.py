@@ -1,0 +1,108 @@
+"""Say designs in words: in full for whoever carries one out, and shortly beside another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from simlab.drawing.wording import value_label
+from simlab.messages import several
+from simlab.parts import name_of
+from simlab.planning.terms import SIZE, Design
+
+GROUPINGS = {
+    "pseudo_side_by_side": "one rater sees all {} outputs of a document",
+    "system_balanced": "each rater sees as many outputs of one system as of another",
+    "ungrouped": "outputs are dealt to raters one by one",
+}
+NORMALIZATIONS = {
+    "none": "scores as they are given",
+    "zscore": "scores standardised rater by rater (z-scores)",
+    "mean": "scores brought to one mean for all raters",
+    "error": "raters who mark many errors weigh more",
+}
+EACH, GROUPING, NORMALIZATION = "design.ratings_per_item", "design.grouping", "analysis.normalization"
+SHORT: Mapping[str, Callable[[Any], str]] = {
+    GROUPING: lambda value: {"pseudo_side_by_side": "side by side"}.get(str(value), value_label("grouping", value)),
+    NORMALIZATION: lambda value: {"none": "plain scores"}.get(str(value), value_label("normalization", value)),
+    "raters.pool_size": lambda value: several(int(value), "rater"),
+    "systems.n_raters": lambda value: several(int(value), "rater"),
+    "metric": lambda value: "no metric" if str(value) == "none" else f"metric {value}",
+}
+"""How a value of a lever is said in a table."""
+
+
+def sentence(design: Design, config: Mapping[str, Any], systems: int) -> str:
+    """Say what is carried out, the keys that the design leaves open as its composed study has them.
+
+    >>> sentence((("design.documents", 130), ("design.grouping", "ungrouped")), {}, 8)
+    '130 documents, one rating per output; outputs are dealt to raters one by one'
+    """
+    held = {**_said(config), **dict(design)}
+    parts = [several(int(held[SIZE]), "document")] if SIZE in held else []
+    each = int(held.get(EACH, 1))
+    parts.append("one rating per output" if each == 1 else f"{each} ratings per output")
+    parts += [SHORT[key](held[key]) for key in ("raters.pool_size", "systems.n_raters") if key in dict(design)]
+    said = [", ".join(parts)]
+    grouping = str(held.get(GROUPING, ""))
+    said += [GROUPINGS.get(grouping, grouping).format(systems)] if grouping else []
+    said += (
+        [NORMALIZATIONS.get(str(held[NORMALIZATION]), f"scores: {held[NORMALIZATION]}")] if _normalized(held) else []
+    )
+    named = {SIZE, EACH, GROUPING, NORMALIZATION, "raters.pool_size", "systems.n_raters"}
+    said += [_other(key, value) for key, value in design if key not in named]
+    return "; ".join(said)
+
+
+def short(design: Design, beside: Design | None = None) -> str:
+    """Say a design shortly: its size, times the ratings of an output, and in what else it differs from another.
+
+    >>> short((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
+    '65 x 2'
+    """
+    held, other = dict(design), dict(beside or ())
+    each = int(held.get(EACH, 1))
+    size = "" if SIZE not in held else f"{held[SIZE]:,}" + (f" x {each}" if each > 1 or _more(other, each) else "")
+    words = [
+        _other(key, value)
+        for key, value in design
+        if key not in (SIZE, EACH) and (beside is None or other.get(key) != value)
+    ]
+    same = beside is not None and held.get(SIZE) == other.get(SIZE) and each == int(other.get(EACH, 1)) and words
+    return ", ".join([*words, *([size] if size and not same else [])]) or "the same"
+
+
+def kind(own: Design, beside: Design) -> str:
+    """Say in what a family differs from another: its ratings per output, and other levers."""
+    other = dict(beside)
+    words = [_each(value) if key == EACH else _other(key, value) for key, value in own if other.get(key) != value]
+    return ", ".join(words) or "the same"
+
+
+def _each(value: Any) -> str:
+    return "one rating per output" if int(value) == 1 else f"{value} ratings per output"
+
+
+def _more(other: Mapping[str, Any], each: int) -> bool:
+    return int(other.get(EACH, each)) != each
+
+
+def _normalized(held: Mapping[str, Any]) -> bool:
+    return str(held.get(NORMALIZATION, "none")) != "none"
+
+
+def _other(key: str, value: Any) -> str:
+    said = SHORT.get(key)
+    return said(value) if said else f"{key.rpartition('.')[2].replace('_', ' ')} {value_label(key, value)}"
+
+
+def _said(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a composed study says of the keys that are put in words."""
+    design, analysis = config.get("design", {}), config.get("analysis", {})
+    held = {SIZE: design.get("documents"), EACH: design.get("ratings_per_item")}
+    held |= {GROUPING: _name(design.get("grouping")), NORMALIZATION: _name(analysis.get("normalization"))}
+    return {key: value for key, value in held.items() if value is not None}
+
+
+def _name(section: Any) -> str | None:
+    return (name_of(section) or None) if isinstance(section, Mapping) else None

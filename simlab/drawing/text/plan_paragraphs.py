@@ -1,0 +1,72 @@
+"""Write, for a paper, what was simulated before a study began: what it was to find, and how often it will."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from simlab.drawing.text import plan_designs, plan_words
+from simlab.drawing.text.tables import number
+from simlab.planning.answered import Answer, Figures
+
+FORESEEN = {
+    "power": "a share of {} of the pairs of systems that truly differ by {} or more is found",
+    "no_wrong_claim": "no claim is wrong in a share of {} of studies",
+    "srp_new_study": "every claim is confirmed by a second study with other raters and documents in a share of {}",
+}
+
+
+def foreseen(answer: Answer) -> list[str]:
+    """Return sentences on targets, worlds, and what the design came to, each number with its error."""
+    return list(_sentences(answer))
+
+
+def _sentences(answer: Answer) -> Iterator[str]:
+    wanted, ground, figures = answer.wanted, answer.ground, answer.advice.figures
+    yield (
+        f"The design ({plan_designs.sentence(answer.advice.design, answer.config, ground.systems)}) was chosen among "
+        f"{answer.designs:,} by simulating {answer.campaigns:,} studies (Card et al. 2020): the cheapest that was to "
+        f"{plan_words.targets(wanted)}, within a margin of {number(wanted.margin, 2)} and with a confidence of "
+        f"{number(wanted.confidence, 2)}."
+    )
+    if not answer.reached:
+        yield "No design reached this; it is the one that came nearest."
+    yield f"The smallest difference that matters is {plan_words.smallest(wanted)} ({wanted.smallest.why})."
+    yield _simulated_in(answer)
+    yield f"In {answer.worlds:,} worlds that the choice had not seen, {_shares(answer, figures)}."
+    if answer.all_new:
+        yield f"If the same design is to hold for raters that were not asked, {_shares(answer, answer.all_new)}."
+    yield _takes(answer, figures)
+    if (held := answer.robust) is not None:
+        yield (
+            f"The targets are reached in a share of {number(held.share, 2)} ({number(held.low, 2)} to "
+            f"{number(held.high, 2)}) of {held.draws} {held.source}."
+        )
+
+
+def _simulated_in(answer: Answer) -> str:
+    ground = answer.ground
+    pilot = f", fitted to a pilot of {ground.read}" if ground.read else ", no pilot"
+    assumed = f"; assumed: {', '.join(ground.assumed)}" if ground.assumed else ""
+    whom = " Targets are for these raters, who are too few to speak of others." if ground.these_raters else ""
+    return f"Simulated worlds: {ground.world}{pilot}{assumed}.{whom}"
+
+
+def _shares(answer: Answer, figures: Figures) -> str:
+    names = [*FORESEEN, *(one.measure for one in answer.wanted.targets if one.measure not in FORESEEN)]
+    said = [_share(name, answer, figures) for name in names if name in figures]
+    errors = "(± Monte-Carlo standard error, Morris et al. 2019; SRP: Riley et al. 2024)"
+    return f"{', '.join(said)} {errors}"
+
+
+def _share(name: str, answer: Answer, figures: Figures) -> str:
+    value = plan_words.share(figures[name])
+    said = FORESEEN.get(name, plan_words.heading(name) + " is {}")
+    return said.format(value, plan_words.smallest(answer.wanted))
+
+
+def _takes(answer: Answer, figures: Figures) -> str:
+    held = {name: figures[name].value for name in ("money", "hours", "days") if name in figures}
+    said = [plan_words.money(held["money"], answer.wanted)] if math.isfinite(held.get("money", math.nan)) else []
+    said += [f"{held[name]:,.1f} {name}" for name in ("hours", "days") if math.isfinite(held.get(name, math.nan))]
+    return f"It is expected to take {', '.join(said)}." if said else ""

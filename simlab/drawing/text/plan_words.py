@@ -1,0 +1,201 @@
+"""Put the parts of a plan in words: what is wanted and may be spent, what binds, what would change or reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from simlab.drawing.text import plan_designs as designs
+from simlab.drawing.text.tables import bounded, measured, number
+from simlab.measures.labels import LABELS
+from simlab.messages import several
+from simlab.planning.answered import Answer, Figure, OtherMoney, Remedy
+from simlab.planning.terms import Flip, Target, Wanted
+
+HEADINGS = {
+    "power": "finds",
+    "no_wrong_claim": "no wrong claim",
+    "srp_new_study": "repeats",
+    "confirmed_new_study": "confirmed",
+    "significant_share": "claims",
+    "srp": "SRP",
+}
+MEANINGS = {
+    "power": "finds: the share of the pairs of systems that differ by {} or more which a study tells apart, rightly",
+    "no_wrong_claim": "no wrong claim: the share of studies in which every claim is right",
+    "srp_new_study": "repeats: a second study with other raters and documents confirms every claim",
+    "confirmed_new_study": "confirmed: the share of claims that a study with other raters and documents confirms",
+    "significant_share": "claims: the share of all pairs that a study tells apart",
+    "srp": "SRP: a repetition with the same raters and documents confirms every claim",
+}
+"""What a column is, where it first stands."""
+WANTED = {
+    "power": "find {} of differences of {} or more",
+    "no_wrong_claim": "no wrong claim in {} of studies",
+}
+SMALL_GAP = 0.02
+TINY = 0.005
+
+
+def heading(measure: str) -> str:
+    """Return the heading of a measure's column."""
+    return HEADINGS.get(measure, measure.replace("_", " "))
+
+
+def meaning(measure: str, wanted: Wanted) -> str:
+    """Say what a column's measure is."""
+    if measure in MEANINGS:
+        return MEANINGS[measure].format(smallest(wanted))
+    return f"{heading(measure)}: {LABELS.get(measure, {}).get('label', measure)}"
+
+
+def smallest(wanted: Wanted) -> str:
+    """Write the smallest difference that matters, with its unit."""
+    return quantity(wanted.smallest.value, wanted.smallest.unit)
+
+
+def quantity(value: float, unit: str) -> str:
+    """Write a quantity with its unit.
+
+    >>> quantity(2.0, "points"), quantity(0.25, "points"), quantity(1234.0, "EUR")
+    ('2 points', '0.25 points', '1,234 EUR')
+    """
+    said = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{said} {unit}".rstrip()
+
+
+def share(figure: Figure) -> str:
+    """Write a share with its error; a bound where the error rounds to nothing."""
+    said = bounded(figure.value, figure.mcse, (figure.low, figure.high), 2)
+    return said or measured(figure.value, figure.mcse, 2)
+
+
+def span(figure: Figure, *, sign: bool = False) -> str:
+    """Write an interval of shares in parentheses; nothing where there is none."""
+    if not math.isfinite(figure.low + figure.high):
+        return ""
+    return f"({number(figure.low, 2, sign=sign)} to {number(figure.high, 2, sign=sign)})"
+
+
+def money(value: float, wanted: Wanted) -> str:
+    """Write an amount of money with its currency."""
+    said = f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.2f}"
+    return f"{said} {wanted.limits.currency or 'of money'}"
+
+
+def targets(wanted: Wanted) -> str:
+    """Say what is wanted."""
+    return "; ".join(_target(one, wanted) for one in wanted.targets)
+
+
+def limits(wanted: Wanted, raters: int) -> str:
+    """Say what there is to spend, and who rates."""
+    held = wanted.limits
+    said = [money(held.money, wanted)] if held.money is not None else []
+    said += [f"all done by {held.deadline}"] if held.deadline is not None else []
+    return f"{', '.join(said) or 'no budget, no deadline'}; {several(raters, 'rater')}"
+
+
+def binding(answer: Answer) -> str:
+    """Say what keeps the largest design from being larger."""
+    one, wanted = answer.binding, answer.wanted
+    if one.name in ("money", "deadline") and not answer.reached:
+        other = {"money": "The money", "deadline": "The deadline"}[one.name]
+        return f"{other} binds."
+    said = {
+        "money": "Beyond the most the money runs out",
+        "deadline": "The deadline binds before the money" if wanted.limits.money else "The deadline binds",
+        "documents": "No limit binds: the range of documents ends",
+        "raters": "Beyond the most there is nobody left to ask",
+        "none": "No limit binds",
+    }[one.name]
+    end = f" ({number(one.share, 2)} of the studies of {designs.short(one.next or ())} end by it)"
+    return said + (end if one.name in ("deadline", "raters") and one.share > 0 and one.next else "") + "."
+
+
+def other_money(answer: Answer) -> str:
+    """Say what a tenth less and a tenth more money would change."""
+    if not answer.other_money:
+        return ""
+    what = "the budget" if answer.wanted.limits.money is not None else "what this costs"
+    said = [f"{_tenth(k)} ({money(one.money, answer.wanted)}): {_with_money(one, answer)}"
+            for k, one in enumerate(answer.other_money)]  # fmt: skip
+    return f"10 % of {what} {'; '.join(said)} (by lines fitted along sizes)."
+
+
+def remedies(answer: Answer) -> str:
+    """Say what would reach the targets."""
+    said = [_remedy(one, answer) for one in answer.remedies]
+    return f"To reach it: {'; or '.join(said)}." if said else "Nothing that was tried would reach it."
+
+
+def missed(answer: Answer) -> str:
+    """Say which targets the best design misses, by how much."""
+    said = [
+        f"{heading(one.measure)} {share(one.figure)}, {number(one.least - one.figure.value, 2)} less than the "
+        f"{number(one.least, 2)} wanted"
+        for one in answer.short
+    ]
+    return f"Missed: {'; '.join(said)}." if said else ""
+
+
+def flips(answer: Answer) -> Iterator[tuple[str, str]]:
+    """Say each nearest value at which the advice changes, and what follows."""
+    for one in answer.flips:
+        yield flip(one), "-> " + _then(one, answer)
+
+
+def flip(one: Flip) -> str:
+    """Say at which value of an assumption the advice changes, with its interval and what is plausible."""
+    about = one.assumption
+    said = about.words.format(one.at) if "{" in about.words else f"{about.words} {quantity(one.at, about.unit)}"
+    beyond = "or more" if one.at >= about.value else "or less"
+    return f"{said} {beyond} ({_range(one.low, one.high)}; {about.source}: {_range(about.low, about.high)})"
+
+
+def _then(one: Flip, answer: Answer) -> str:
+    if one.then is None:
+        return "nothing reaches the targets"
+    return designs.short(one.then, answer.advice.design)
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.3g} to {high:.3g}"
+
+
+def _target(one: Target, wanted: Wanted) -> str:
+    at = number(one.least, 2)
+    said = WANTED.get(one.measure, f"{heading(one.measure)} {{}}").format(at, smallest(wanted))
+    return f"{said} (a floor)" if one.floor else said
+
+
+def _tenth(k: int) -> str:
+    return "less" if k == 0 else "more"
+
+
+def _with_money(one: OtherMoney, answer: Answer) -> str:
+    """Say what becomes of the advice, and the best that the money buys."""
+    if one.advice is None:
+        told = "nothing reaches the targets"
+    elif answer.reached and one.advice == answer.advice.design:
+        told = "the same advice"
+    else:
+        told = f"{designs.short(one.advice)} would"
+    if one.most is None or not math.isfinite(one.figure.value):
+        return told
+    return f"{told}, at most {share(one.figure)}"
+
+
+def _remedy(one: Remedy, answer: Answer) -> str:
+    marked = ", extrapolated" if one.extrapolated else ", simulated"
+    if one.what == "documents":
+        if not math.isfinite(one.value):
+            return f"no number of documents alone does ({designs.short(one.design)} and more of them{marked})"
+        most = f"{one.high:,.0f}" if math.isfinite(one.high) else "no end"
+        cost = money(one.money, answer.wanted)
+        return f"{designs.short(one.design, answer.advice.design)} documents ({one.low:,.0f} to {most}), {cost}{marked}"
+    if one.what == "raters":
+        return f"{one.value:,.0f} raters{marked}"
+    unit = answer.wanted.smallest.unit
+    told = f"{quantity(one.value, unit)} ({_range(one.low, one.high)})"
+    return f"ask for differences of {told} or more only{marked}"

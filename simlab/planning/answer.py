@@ -1,0 +1,130 @@
+"""Say what a search came to: the design to buy, its rivals at equal cost, what binds, and what more would change.
+
+Figures of rows come from worlds that no choice has seen: the best of many noisy figures looks better than it is.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from simlab.planning.answered import Answer, Figures, Loads, PoolNeeded, Row, Short
+from simlab.planning.binding import binding, front
+from simlab.planning.figures import difference, figures, first_target, shared_mean
+from simlab.planning.remedies import other_money, remedies, short
+from simlab.planning.rivals import same_money
+from simlab.planning.terms import Bench, Design, Flip, Found, Ground, Looked, Robust, Wanted, with_setting
+
+ALL_NEW = ("estimand", "all_raters")
+"""Setting under which truth and targets are those for raters that might have been asked."""
+FEWEST, MOST = 24, 192
+"""Fresh worlds: so many at least, and doubled up to so many while there is time."""
+ENOUGH = 0.01
+"""A standard error of the first target that needs no more worlds."""
+
+
+def answer(
+    found: Found,
+    bench: Bench,
+    fresh: Bench,
+    ground: Ground,
+    wanted: Wanted,
+    robust: Robust | None = None,
+    flips: Sequence[Flip] = (),
+    *,
+    pool: PoolNeeded | None = None,
+    loads: Callable[[Design], Loads | None] = lambda design: None,
+    config: Mapping[str, Any] | None = None,
+    seconds: float = math.nan,
+) -> Answer:
+    """Look at the advice and its rivals in fresh worlds, and say what they come to.
+
+    `bench` is that of the search, `fresh` one with another seed and two pools and two draws of documents a world.
+    `loads` counts what a design asks of people, `config` is the advice's composed study.
+    """
+    roles = _roles(found, bench, ground, wanted)
+    looked = _looked(list(roles), fresh, wanted)
+    rows = _rows({one: role for one, role in roles.items() if looked[one]}, looked)
+    missed = _missed(found, wanted, rows[0].figures)
+    return Answer(
+        ground=ground,
+        wanted=wanted,
+        reached=found.advice is not None,
+        rows=rows,
+        front=front(found.tried, wanted),
+        binding=binding(found, bench, ground, wanted),
+        other_money=other_money(found, ground, wanted),
+        short=missed,
+        remedies=remedies(found, bench, ground, wanted, missed, rows[0].figures) if missed else (),
+        probability=found.probability,
+        designs=found.designs,
+        campaigns=bench.campaigns + fresh.campaigns,
+        worlds=max((one.worlds for one in rows[0].figures.values()), default=0),
+        why=found.why,
+        robust=robust,
+        flips=tuple(flips),
+        loads=loads(rows[0].design),
+        all_new=_all_new(rows[0].design, fresh, ground, looked),
+        pool=pool,
+        seconds=seconds,
+        config=config or {},
+    )
+
+
+def _roles(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> dict[Design, str]:
+    """Name the designs that are shown: the advice, its rivals at equal cost, and the most within the limits."""
+    chosen = found.advice or found.best
+    roles = {chosen: "advice"} | dict.fromkeys(same_money(found, bench, ground, wanted), "same_money")
+    return roles if found.best in roles else {**roles, found.best: "most"}
+
+
+def _looked(designs: Sequence[Design], fresh: Bench, wanted: Wanted) -> Mapping[Design, Looked]:
+    """Look at designs in the same fresh worlds, in more of them while there is time and errors are large."""
+    measure, worlds = first_target(wanted).measure, FEWEST
+    while True:
+        began = time.monotonic()
+        looked = fresh.look(dict.fromkeys(designs, worlds))
+        took = time.monotonic() - began
+        errors = [one[measure].mcse for one in looked.values() if measure in one]
+        # Twice as many worlds take as long again.
+        if 2 * worlds > MOST or fresh.left() < took or not max(errors, default=0.0) > ENOUGH:
+            return looked
+        worlds *= 2
+
+
+def _rows(roles: Mapping[Design, str], looked: Mapping[Design, Looked]) -> tuple[Row, ...]:
+    """Return rows with their paired differences to the first."""
+    advice = next(iter(roles))
+    return tuple(
+        Row(role, one, figures(looked[one]), _less(looked[one], looked[advice]), _gap(looked[one], looked[advice]))
+        for one, role in roles.items()
+    )
+
+
+def _less(one: Looked, advice: Looked) -> Figures:
+    return {name: difference(name, one[name], advice[name]) for name in one if name in advice}
+
+
+def _gap(one: Looked, advice: Looked) -> float:
+    if "money" not in one or "money" not in advice:
+        return math.nan
+    own, other = shared_mean(one["money"], advice["money"])
+    return own / other - 1 if other > 0 else math.nan
+
+
+def _missed(found: Found, wanted: Wanted, fresh: Figures) -> tuple[Short, ...]:
+    """Return what the best design misses where nothing reaches all targets: in fresh worlds, else while searching."""
+    if found.advice is not None:
+        return ()
+    return short(fresh, wanted) or short(figures(found.tried[found.best]), wanted)
+
+
+def _all_new(advice: Design, fresh: Bench, ground: Ground, looked: Mapping[Design, Looked]) -> Figures:
+    """Return the figures of a design for raters that were not asked, in as many fresh worlds."""
+    if not ground.these_raters:
+        return {}
+    anew = with_setting(advice, *ALL_NEW)
+    worlds = max((len(one.influence) for one in looked[advice].values()), default=FEWEST)
+    return figures(fresh.look({anew: worlds})[anew])

@@ -1,0 +1,185 @@
+"""Fit how a measure rises along the sizes of a family, and how money does: what lies between and beyond them.
+
+A share is a straight line on the probit scale over the logarithm of the size, as the power of a test of means nearly is
+(its standard error falls with the root of the size until what raters differ in is left). Money is a straight line over
+the size itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.planning.answered import Figure
+from simlab.planning.figures import figure, value_of, within_limits
+from simlab.planning.terms import SIZE, Design, Looked, Wanted, family, size_of, with_setting
+from simlab.types import Floats
+
+SURE = 1.96
+LEAST_ERROR = 1e-3
+FARTHEST = 100.0
+"""So many times the largest size that was simulated a line is followed, and no farther."""
+
+
+class Line(NamedTuple):
+    """Hold a weighted straight line `a + b x`, the covariance of a and b, and the least and the greatest size."""
+
+    at: Floats
+    covariance: Floats
+    reach: tuple[float, float]
+
+    def value(self, x: float) -> tuple[float, float]:
+        """Return the line's value at x and its standard error."""
+        row = np.array([1.0, x])
+        return float(row @ self.at), float(math.sqrt(max(row @ self.covariance @ row, 0.0)))
+
+
+class Curve(NamedTuple):
+    """Hold how a family's measure (probit over log size) and its money (over size) rise with its size.
+
+    `rise` is None where one size was looked at: nothing says how the measure rises.
+    """
+
+    of: Design
+    rise: Line | None
+    money: Line
+    largest: Figure
+
+    def figure(self, size: float) -> Figure:
+        """Return the share at a size, with its 95 % interval."""
+        if self.rise is None:
+            return Figure(math.nan, math.nan, math.nan, math.nan, 0)
+        at, error = self.rise.value(math.log(size))
+        value, low, high = (_share(one) for one in (at, at - SURE * error, at + SURE * error))
+        return Figure(value, _slope(at) * error, low, high, 0)
+
+    def cost(self, size: float) -> float:
+        """Return the money that a size takes."""
+        return self.money.value(size)[0]
+
+    def size_for(self, money: float) -> float:
+        """Return the size that so much money pays; NaN where money does not rise."""
+        a, b = self.money.at
+        return float((money - a) / b) if b > 0 else math.nan
+
+    def reaching(self, least: float) -> tuple[float, float, float]:
+        """Return the size at which the share is `least`, with a 95 % interval (Fieller 1954); infinite: none is."""
+        if self.rise is None:
+            return math.nan, math.nan, math.nan
+        return _crossing(self.rise, _probit(least))
+
+    def sized(self, size: float) -> Design:
+        """Return the design of the family that has a size."""
+        return with_size(self.of, int(size))
+
+
+def curves(tried: Mapping[Design, Looked], measure: str, wanted: Wanted) -> list[Curve]:
+    """Fit a curve to each family of what was looked at; campaigns that ran out of something tell nothing here."""
+    groups: dict[Design, list[Design]] = {}
+    for design, looked in tried.items():
+        if size_of(design) is not None and measure in looked and "money" in looked and _ended(looked, wanted):
+            groups.setdefault(family(design), []).append(design)
+    return [curve({one: tried[one] for one in held}, measure) for held in groups.values()]
+
+
+def curve(tried: Mapping[Design, Looked], measure: str) -> Curve:
+    """Fit one family's curve; `tried` holds at least one size of it."""
+    designs = list(tried)
+    sizes = np.array([float(size_of(one) or 1) for one in designs])
+    found = [figure(measure, tried[one][measure]) for one in designs]
+    errors = np.array([_of_probit(one) for one in found])
+    values = np.array([_probit(_kept(one)) for one in found])
+    money = np.array([value_of(tried[one], "money") for one in designs])
+    rise = _line(np.log(sizes), values, errors, sizes) if len(sizes) > 1 else None
+    return Curve(designs[0], rise, _money(sizes, money), found[int(np.argmax(sizes))])
+
+
+def with_size(design: Design, size: int) -> Design:
+    """Return a design with another size."""
+    return with_setting(design, SIZE, size)
+
+
+def _ended(looked: Looked, wanted: Wanted) -> bool:
+    # Beyond the money a design is as good as one within it, as long as its campaigns are not cut.
+    unlimited = Wanted(wanted.targets, wanted.limits._replace(money=None), wanted.smallest)
+    return within_limits(looked, unlimited)
+
+
+def _line(x: Floats, y: Floats, errors: Floats, sizes: Floats) -> Line:
+    """Fit a line by weighted least squares; scatter beyond the errors widens them."""
+    rows = np.column_stack([np.ones_like(x), x])
+    weights = 1 / errors**2
+    inverse: Floats = np.linalg.pinv(rows.T @ (weights[:, None] * rows)).astype(float)
+    at = inverse @ (rows.T @ (weights * y))
+    freedom = len(x) - 2
+    excess = float(np.sum(weights * (y - rows @ at) ** 2)) / freedom if freedom > 0 else 1.0
+    return Line(at, inverse * max(excess, 1.0), (float(sizes.min()), float(sizes.max())))
+
+
+def _money(sizes: Floats, money: Floats) -> Line:
+    reach = (float(sizes.min()), float(sizes.max()))
+    if len(np.unique(sizes)) > 1:
+        return _line(sizes, money, np.maximum(sizes, 1.0), sizes)
+    # What one size costs is all by the document, unless another says otherwise.
+    return Line(np.array([0.0, float(money.mean() / sizes.mean())]), np.zeros((2, 2)), reach)
+
+
+def _crossing(line: Line, level: float) -> tuple[float, float, float]:
+    """Return where a line over log size has a level, and the interval of sizes at which it might."""
+    a, b = line.at
+    far = line.reach[1] * FARTHEST
+    at = _size((level - a) / b, far) if b > 0 else math.inf
+    (vaa, vab), (_, vbb) = line.covariance
+    t = SURE**2
+    # (a + b x - level)^2 <= t (vaa + 2 vab x + vbb x^2), solved for x.
+    two, one, none = b**2 - t * vbb, 2 * ((a - level) * b - t * vab), (a - level) ** 2 - t * vaa
+    root = one**2 - 4 * two * none
+    if b <= 0 or two <= 0 or root < 0:
+        return at, 0.0, math.inf
+    low, high = sorted((-one + sign * math.sqrt(root)) / (2 * two) for sign in (-1, 1))
+    return at, _size(low, far), _size(high, far)
+
+
+def _size(log_size: float, far: float) -> float:
+    return math.exp(log_size) if log_size < math.log(far) else math.inf
+
+
+def _kept(found: Figure) -> float:
+    """Keep a share off 0 and 1, where a probit is infinite: by half a world."""
+    half = 0.5 / max(found.worlds, 1)
+    return min(max(found.value, half), 1 - half)
+
+
+def _of_probit(found: Figure) -> float:
+    value = _kept(found)
+    error = found.mcse if found.mcse > 0 else math.sqrt(value * (1 - value) / max(found.worlds, 1))
+    return max(error, LEAST_ERROR) / _slope(_probit(value))
+
+
+def _probit(share: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(share))
+
+
+def _share(at: float) -> float:
+    from scipy.special import ndtr
+
+    return float(ndtr(at))
+
+
+def _slope(at: float) -> float:
+    return math.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
+
+
+def ranked(held: Sequence[Curve], money: float) -> list[Curve]:
+    """Order families by what they give for an amount of money, best first; those that it does not pay are left out."""
+    paid = [one for one in held if one.size_for(money) >= 1]
+    return sorted(paid, key=lambda one: -_given(one, one.size_for(money)))
+
+
+def _given(one: Curve, size: float) -> float:
+    return one.largest.value if one.rise is None else one.figure(size).value

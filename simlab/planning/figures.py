@@ -1,0 +1,86 @@
+"""Turn what was measured into figures with errors, and take paired differences of designs that met the same worlds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from simlab.comparing.differences import Contrast, Point, inside, paired
+from simlab.measures.intervals import interval
+from simlab.measures.ranges import SHARE, Range, range_of
+from simlab.planning.answered import Figure, Figures
+from simlab.planning.terms import Ground, Looked, Target, Wanted
+from simlab.types import Estimate
+
+ENDED = 0.9
+"""So many campaigns have to end as planned for a design to be within the limits."""
+OF_PLANS = {"power_from": SHARE, "power_at": SHARE}
+"""Measures whose ranges follow from the difference that a plan is about."""
+
+
+def figure(name: str, found: Estimate) -> Figure:
+    """Return a measure with its error and its 95 % interval, inside its range."""
+    within = _range(name)
+    influence = np.asarray(found.influence, float)
+    telling = None if found.telling is None else np.array(found.telling)
+    low, high = interval(np.array(found.value), influence, within, telling)
+    return Figure(float(found.value), found.mcse, float(low), float(high), len(influence))
+
+
+def figures(looked: Looked) -> Figures:
+    """Return all measures of a design with their errors."""
+    return {name: figure(name, found) for name, found in looked.items()}
+
+
+def difference(name: str, first: Estimate, second: Estimate) -> Figure:
+    """Return first minus second, deleting the same world from both designs, with its 95 % interval."""
+    one, other = _point(name, first), _point(name, second)
+    within = _range(name)
+    bounds = None if within.least is None or within.greatest is None else (within.least, within.greatest)
+    gap: Contrast = inside(paired(one, other), one, other, bounds)
+    return Figure(gap.difference, gap.mcse, gap.low, gap.high, gap.clusters)
+
+
+def value_of(looked: Looked, name: str) -> float:
+    """Return a measure's value; NaN where it was not measured."""
+    return float(looked[name].value) if name in looked else math.nan
+
+
+def within_limits(looked: Looked, wanted: Wanted) -> bool:
+    """Tell whether campaigns of a design end as planned, with the money that there is."""
+    ended, money = value_of(looked, "ended_as_planned"), value_of(looked, "money")
+    if math.isfinite(ended) and ended < ENDED:
+        return False
+    return wanted.limits.money is None or not money > wanted.limits.money * (1 + 1e-9)
+
+
+def reaches(looked: Looked, wanted: Wanted) -> bool:
+    """Tell whether the values of all targets are at least what is wanted."""
+    return all(value_of(looked, one.measure) >= one.least for one in wanted.targets)
+
+
+def first_target(wanted: Wanted) -> Target:
+    """Return the target that designs are ranked by: the first that is no floor."""
+    return next((one for one in wanted.targets if not one.floor), wanted.targets[0])
+
+
+def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Return the means of two designs over the worlds that both met: costs are compared of the same documents."""
+    n = min(len(first.influence), len(second.influence))
+    one, other = (float(found.value + np.mean(found.influence[:n])) for found in (first, second))
+    return one, other
+
+
+def is_newcomer(ground: Ground) -> bool:
+    """Tell whether nobody has rated anything yet."""
+    return ground.read is None
+
+
+def _range(name: str) -> Range:
+    return OF_PLANS.get(name, range_of(name))
+
+
+def _point(name: str, found: Estimate) -> Point:
+    shown = figure(name, found)
+    return Point(shown.value, np.asarray(found.influence, float), found.n, shown.low, shown.high)

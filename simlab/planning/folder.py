@@ -1,0 +1,161 @@
+"""Keep a plan in the folder of its study: what others read of it, and whether a folder is that of another plan."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simlab.concluding.plans import FOLDER_FILE
+from simlab.concluding.sidecar import digest
+from simlab.config.studyfile import write as write_study
+from simlab.files import expanded, needed, reason
+from simlab.messages import legible, shown
+from simlab.types import InputError
+
+PLAN, FRONT, FIGURE, PARAGRAPH, WORLD = "plan.json", "front.csv", "front.png", "paragraph.md", "world.yaml"
+READ = {"systems": WORLD, "metric": "metric.yaml"}
+"""Sections that a study may read from a file, and what that is called in a folder."""
+VERSION = 1
+Asked = Mapping[str, Any]
+"""What was asked of a plan: flat keys and values, as typed."""
+
+
+class Frozen(NamedTuple):
+    """Hold a study as it is written into its folder, its digest, and the files that it reads by their names there."""
+
+    config: Mapping[str, Any]
+    text: str
+    digest: str
+    files: Mapping[str, Path]
+
+
+def frozen(config: Mapping[str, Any]) -> Frozen:
+    """Return a composed study as its folder holds it: what it reads lies beside it, so that the folder can be moved."""
+    held: dict[str, Path] = {}
+    for section, name in READ.items():
+        path = config.get(section, {}).get("path")
+        if isinstance(path, str) and config[section].get("sha256") is not None:
+            held[name] = expanded(path)
+            config = {**config, section: {**config[section], "path": name}}
+    return Frozen(config, write_study(config) + "\n", digest(config), held)
+
+
+def check(out: Path, asked: Asked) -> None:
+    """Raise InputError, before anything is carried out, for a folder that cannot be written or is of another plan.
+
+    A folder that is not there will be made. One of the same plan is continued.
+    """
+    where = f"--out {legible(out)}"
+    try:
+        state, there = (out if out.exists() else _above(out)), out.exists()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{where}: cannot be written ({reason(error)})") from error
+    if there and not out.is_dir():
+        raise InputError(f"{where}: it is a file; name a folder")
+    if not state.is_dir() or not os.access(state, os.W_OK | os.X_OK):
+        raise InputError(f"{where}: cannot be written (Permission denied); name another folder")
+    if (out / PLAN).exists():
+        _refuse_other(_asked(out / PLAN, where), asked, where)
+    elif (out / FOLDER_FILE).exists():
+        raise InputError(f"{where}: holds a study that was not planned here ({FOLDER_FILE}); name another folder")
+
+
+def write(
+    out: Path,
+    study: Frozen,
+    asked: Asked,
+    record: Mapping[str, Any],
+    texts: Mapping[str, str],
+    figure: Callable[[Path], object] | None = None,
+) -> list[Path]:
+    """Write a plan into its folder, each file in one move; return the files.
+
+    `record` is what programs read, `texts` the files beside it by name; `figure` draws one into the file that it is
+    given. What was asked stands in plan.json: by it a folder is known again.
+    """  # fmt: skip
+    out.mkdir(parents=True, exist_ok=True)
+    plan = {"simlab": VERSION, "asked": plain(asked), "study": FOLDER_FILE, "digest": study.digest, "answer": record}
+    held = {FOLDER_FILE: study.text, **texts}
+    for name, source in study.files.items():
+        if source.resolve() != (out / name).resolve():
+            _put(out / name, source.read_text(encoding="utf-8"))
+    for name, text in held.items():
+        _put(out / name, text)
+    if figure is not None:
+        _drawn(out / FIGURE, figure)
+    # Last, so that a folder with a plan has all that belongs to it.
+    _put(out / PLAN, json.dumps(plan, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    return [out / name for name in (*study.files, *held, *([FIGURE] if figure is not None else []), PLAN)]
+
+
+def plain(asked: Asked) -> dict[str, Any]:
+    """Return what was asked as JSON gives it back: sequences are lists."""
+    said: dict[str, Any] = json.loads(json.dumps(dict(asked), default=str, ensure_ascii=False))
+    return said
+
+
+def read(out: Path) -> dict[str, Any]:
+    """Return what a folder keeps of its plan: what was asked, the digest of the study, and the answer.
+
+    Raises InputError where there is none.
+    """
+    where = f"{legible(out)}"
+    if not (out / PLAN).is_file():
+        raise InputError(f"{where}: holds no plan ({PLAN}); `simlab plan ... --out {where}` makes one")
+    return _held(out / PLAN, where)
+
+
+def _held(file: Path, where: str) -> dict[str, Any]:
+    try:
+        held = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{where}: {PLAN} cannot be read ({reason(error)}); name another folder") from error
+    if not isinstance(held, dict) or held.get("simlab") != VERSION or not isinstance(held.get("asked"), dict):
+        raise InputError(f"{where}: {PLAN} is no plan of this simlab; name another folder")
+    return held
+
+
+def _asked(file: Path, where: str) -> Asked:
+    asked: Asked = _held(file, where)["asked"]
+    return asked
+
+
+def _refuse_other(held: Asked, asked: Asked, where: str) -> None:
+    now = plain(asked)
+    for key in sorted(held.keys() | now.keys()):
+        if held.get(key) != now.get(key):
+            was, typed = (shown(one.get(key)) for one in (held, now))
+            raise InputError(f"{where}: holds another plan ({key} was {was}, now {typed}); name another folder")
+
+
+def _above(out: Path) -> Path:
+    """Return the nearest folder above that is there."""
+    return next(one for one in out.absolute().parents if one.exists())
+
+
+def _put(file: Path, text: str) -> None:
+    def put(part: Path) -> None:
+        part.write_text(text, encoding="utf-8")
+
+    _drawn(file, put)
+
+
+def _drawn(file: Path, put: Callable[[Path], object]) -> None:
+    """Write a file beside its place, and move it there; raises InputError where the disk does not take it."""
+    part: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.stem}.", suffix=file.suffix)
+        os.close(handle)
+        part = Path(name)
+        put(part)
+        part.chmod(0o644)
+        part.replace(file)
+    except OSError as error:
+        raise InputError(f"{legible(file)}: cannot be written ({reason(error)}); {needed(error)}") from error
+    finally:
+        if part is not None and part.exists():
+            part.unlink()

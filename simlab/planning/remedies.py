@@ -1,0 +1,188 @@
+"""Say what other amounts of money would change, and what would reach targets that nothing reached."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from simlab.planning.answered import Figure, Figures, OtherMoney, Remedy, Short
+from simlab.planning.curves import SURE, Curve, curves
+from simlab.planning.figures import ENDED, first_target, reaches, value_of, within_limits
+from simlab.planning.rivals import sizes
+from simlab.planning.terms import (
+    Bench,
+    Design,
+    Found,
+    Ground,
+    Looked,
+    Target,
+    Wanted,
+    family,
+    size_of,
+    with_setting,
+)
+
+FACTORS = (0.9, 1.1)
+UNKNOWN = Figure(math.nan, math.nan, math.nan, math.nan, 0)
+LEVEL = 0.05
+MORE_RATERS = (1.5, 2.0, 3.0)
+WORLDS = 48
+
+
+def other_money(found: Found, ground: Ground, wanted: Wanted) -> tuple[OtherMoney, ...]:
+    """Return what a tenth less and a tenth more money would change; of the advice's cost where there is no budget."""
+    base = wanted.limits.money
+    if base is None:
+        base = value_of(found.tried[found.advice or found.best], "money")
+    if not base > 0:
+        return ()
+    held = curves(found.tried, first_target(wanted).measure, wanted)
+    bounds = sizes(ground, found.tried)
+    return tuple(_with_money(factor * base, held, bounds, found, wanted) for factor in FACTORS)
+
+
+def short(figures: Figures, wanted: Wanted) -> tuple[Short, ...]:
+    """Return the targets that a design misses."""
+    return tuple(
+        Short(one.measure, one.least, figures[one.measure])
+        for one in wanted.targets
+        if one.measure in figures and not figures[one.measure].value >= one.least
+    )
+
+
+def remedies(
+    found: Found, bench: Bench, ground: Ground, wanted: Wanted, missed: Sequence[Short], at: Figures
+) -> tuple[Remedy, ...]:
+    """Return what would reach targets that the best design misses: documents, raters, a larger difference to find.
+
+    `at` are the best design's figures. A larger difference mends missed power only.
+    """
+    said = [_documents(found, wanted, missed), _raters(found, bench, ground, wanted)]
+    if missed and missed[0].measure.startswith("power"):
+        said.append(_difference(found.best, wanted, at, ground))
+    return tuple(one for one in said if one is not None)
+
+
+def _with_money(
+    money: float, held: Sequence[Curve], bounds: tuple[int, int], found: Found, wanted: Wanted
+) -> OtherMoney:
+    sized = [(one, _most_paid(one, money, bounds, found)) for one in held]
+    paid = [(one, math.floor(size)) for one, size in sized if size >= bounds[0]]
+    advice, cost = _advised(money, paid, found, wanted)
+    known = [pair for pair in paid if pair[0].rise is not None]
+    if not known:
+        return OtherMoney(money, advice, cost, None, UNKNOWN)
+    most, size = max(known, key=lambda pair: pair[0].figure(pair[1]).value)
+    return OtherMoney(money, advice, cost, most.sized(size), most.figure(size))
+
+
+def _most_paid(one: Curve, money: float, bounds: tuple[int, int], found: Found) -> float:
+    """Return the largest size that the money pays and that time and people allow."""
+    cut = [
+        size
+        for design, looked in found.tried.items()
+        if family(design) == family(one.of) and (size := size_of(design)) is not None and _cut(looked)
+    ]
+    allowed = one.money.reach[1] if cut else bounds[1]
+    return float(min(one.size_for(money), allowed))
+
+
+def _cut(looked: Looked) -> bool:
+    """Tell whether time or people, not money, end campaigns."""
+    other = [value_of(looked, name) for name in ("ended_by_deadline", "ended_by_nobody") if name in looked]
+    return value_of(looked, "ended_as_planned") < ENDED and max(other, default=1.0) > 1 - ENDED
+
+
+def _advised(
+    money: float, paid: Sequence[tuple[Curve, int]], found: Found, wanted: Wanted
+) -> tuple[Design | None, float]:
+    """Return the cheapest design that reaches the targets for the money, among those looked at, else by the lines."""
+    slack = money * (1 + 1e-9)
+    fine = {
+        one: cost
+        for one, looked in found.tried.items()
+        if reaches(looked, wanted) and (cost := value_of(looked, "money")) <= slack and not _cut(looked)
+    }
+    if found.advice is not None and found.advice in fine:
+        return found.advice, fine[found.advice]
+    least = first_target(wanted).least
+    sized = [(one, size, one.reaching(least)[0]) for one, size in paid if _others_hold(one.of, found, wanted)]
+    for one, size, needed in sized:
+        if needed <= size:
+            fine[one.sized(math.ceil(needed))] = one.cost(math.ceil(needed))
+    cheapest = min(fine, key=lambda one: fine[one], default=None)
+    return cheapest, math.nan if cheapest is None else fine[cheapest]
+
+
+def _others_hold(design: Design, found: Found, wanted: Wanted) -> bool:
+    """Tell whether the targets behind the first hold at the largest size of a family that was looked at."""
+    held = {one: looked for one, looked in found.tried.items() if family(one) == family(design)}
+    largest = held[max(held, key=lambda one: size_of(one) or 0)]
+    first = first_target(wanted)
+    return all(value_of(largest, one.measure) >= one.least for one in wanted.targets if one != first)
+
+
+def _documents(found: Found, wanted: Wanted, missed: Sequence[Short]) -> Remedy | None:
+    """Return the cheapest number of documents at which the fitted lines reach all that is missed."""
+    options: list[Remedy] = []
+    for one in curves(found.tried, first_target(wanted).measure, wanted):
+        held = {design: looked for design, looked in found.tried.items() if family(design) == family(one.of)}
+        spans = [_needed(held, wanted, Target(short.measure, short.least)) for short in missed]
+        if not spans or any(math.isnan(span[0]) for span in spans):
+            continue
+        at, low, high = max(spans)
+        cost = one.cost(at) if math.isfinite(at) else math.inf
+        design = one.sized(math.ceil(at)) if math.isfinite(at) else one.of
+        options.append(Remedy("documents", design, math.ceil(at) if at < math.inf else at, low, high, cost, True))
+    return min(options, key=lambda one: (one.money, one.value), default=None)
+
+
+def _needed(tried: Mapping[Design, Looked], wanted: Wanted, target: Target) -> tuple[float, float, float]:
+    fitted = curves(tried, target.measure, wanted)
+    return fitted[0].reaching(target.least) if fitted else (math.nan, math.nan, math.nan)
+
+
+def _raters(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> Remedy | None:
+    """Return the fewest raters, of some that are tried, with whom the best design reaches the targets."""
+    key = raters_key(ground)
+    now = int(dict(found.best).get(key, ground.raters))
+    for factor in MORE_RATERS:
+        if bench.left() <= 0:
+            return None
+        n = math.ceil(now * factor)
+        more = with_setting(found.best, key, n)
+        looked = bench.look({more: WORLDS})[more]
+        if looked and reaches(looked, wanted) and within_limits(looked, wanted):
+            return Remedy("raters", more, n, now, n, value_of(looked, "money"), False)
+    return None
+
+
+def raters_key(ground: Ground) -> str:
+    """Return the key that says how many raters there are: that of the lever, else that of the world."""
+    levers = [one.key for one in ground.levers if one.key in ("raters.pool_size", "systems.n_raters")]
+    fitted = any(word.split("=")[0] == "systems" and word.endswith("=fitted") for word in ground.words)
+    return levers[0] if levers else ("systems.n_raters" if fitted else "raters.pool_size")
+
+
+def _difference(best: Design, wanted: Wanted, at: Figures, ground: Ground) -> Remedy | None:
+    """Return the difference that the best design finds as often as is wanted, by the normal approximation.
+
+    A difference d is found with probability `Phi(d / se - c)`, c being what a test of all pairs at once asks for
+    (Bonferroni's is a little more than max-T's); its power at the smallest difference tells the standard error.
+    """
+    from scipy.special import ndtri
+
+    found = at.get("power_at")
+    least = first_target(wanted).least
+    if found is None or not 0 < found.value < 1:
+        return None
+    pairs = max(ground.systems * (ground.systems - 1) // 2, 1)
+    ask = float(-ndtri(LEVEL / 2 / pairs))
+    target = float(ndtri(least)) + ask
+
+    def needed(share: float) -> float:
+        reach = float(ndtri(min(max(share, 1e-6), 1 - 1e-6))) + ask
+        return wanted.smallest.value * target / reach if reach > 0 else math.inf
+
+    low, high = (needed(found.value + sign * SURE * found.mcse) for sign in (1, -1))
+    return Remedy("difference", best, needed(found.value), low, high, at["money"].value, True)
