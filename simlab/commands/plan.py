@@ -42,3 +42,35 @@ class Asked(NamedTuple):
     seed: int = 1
     told: Told = NOTHING
     force: bool = False
+
+
+FITTING, SEARCHING, ROBUST, FLIPS = 0.0, 0.45, 0.15, 0.15
+"""Shares of the patience that parts of a plan may take; fresh worlds have what is left."""
+
+
+class Planned(NamedTuple):
+    """Hold an answer, the folder that it was written to, and the files there."""
+
+    answer: Answer
+    out: Path
+    files: tuple[Path, ...]
+
+
+def answer(asked: Asked, form: Form, keep: Keep | None = None) -> Launched:
+    """Plan a study, write its folder, and return what to print; exit code 3 where nothing reaches the targets.
+
+    Raises InputError, before anything is carried out, for what is asked wrongly.
+    """
+    from simlab.commands import saving
+    from simlab.commands.notes import note
+    from simlab.drawing.text import plans as text
+
+    planned = carried_out(asked, say=note)
+    as_json = text.to_json(planned.answer, planned.out)
+    unkept = saving.kept(keep, as_json) if keep else []
+    if form == "json":
+        page = as_json
+    else:
+        page = text.to_csv(planned.answer) if form == "csv" else text.page(planned.answer, planned.out, program())
+    code = DONE if planned.answer.reached and not unkept else RESERVED
+    return Launched(page, unkept, code)
