@@ -407,7 +407,9 @@ def plan(
         str | None, typer.Option(metavar="WORLD[,WORLD]", help="Ask in these worlds, too, whether the advice holds.")
     ] = None,
     margin: Annotated[float, typer.Option(metavar="X", help="Values of a target this close are as good.")] = 0.02,
-    confidence: Annotated[float, typer.Option(metavar="X", help="Let the choice be right with this probability.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(metavar="X", help="Let the choice be right with this probability.")
+    ] = 0.95,
     at_most: Annotated[str, typer.Option("--at-most", metavar="T", help="Search so long: 90s, 3m.")] = "3m",
     systems: Annotated[int | None, typer.Option(metavar="N", help="Without a pilot: so many systems.")] = None,
     raters: Annotated[int | None, typer.Option(metavar="N", help="So many raters.")] = None,

@@ -150,7 +150,7 @@ def ratio_over_campaigns(outcomes: Outcomes, numerator: Array, denominator: Arra
     group = clusters(outcomes)
     top = np.bincount(group.label, weights=np.where(ok, numerator, 0.0), minlength=group.n)
     below = np.bincount(group.label, weights=np.where(ok, denominator, 0.0), minlength=group.n)
-    return _jackknife(top.sum(), below.sum(), top.sum() - top, below.sum() - below, group.cluster, int(ok.sum()))
+    return ratio_from_sums(top.sum(), below.sum(), top.sum() - top, below.sum() - below, group.cluster, int(ok.sum()))
 
 
 def ratio_over_pairs(outcomes: Outcomes, pairs: list[tuple[Ints, Floats, Floats]]) -> Estimate:
@@ -172,13 +172,15 @@ def ratio_over_pairs(outcomes: Outcomes, pairs: list[tuple[Ints, Floats, Floats]
             for weights in (off_diagonal.sum(1), np.where(across, off_diagonal, 0.0).sum(0)):
                 lost[side] += np.bincount(label, weights=weights, minlength=group.n)
     n = sum(len(campaigns) for campaigns, *_ in pairs)
-    found = _jackknife(total[0], total[1], total[0] - lost[0], total[1] - lost[1], group.cluster, n)
+    found = ratio_from_sums(total[0], total[1], total[0] - lost[0], total[1] - lost[1], group.cluster, n)
     if group.cluster in ("pool", "draw") and total[1] and np.allclose(lost[1], total[1]):
         return Estimate(found.value, np.zeros(1), found.cluster, n)
     return found
 
 
-def _jackknife(top: float, below: float, top_without: Floats, below_without: Floats, cluster: str, n: int) -> Estimate:
+def ratio_from_sums(
+    top: float, below: float, top_without: Floats, below_without: Floats, cluster: str, n: int
+) -> Estimate:
     """Estimate a ratio from its sums and from the sums with each cluster left out.
 
     Exact for a mean; for a ratio the influence is the jackknife's, clusters without denominator having none.

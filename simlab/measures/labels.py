@@ -26,6 +26,8 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "pearson": {"label": "Pearson correlation between campaigns", "bounds": [-1, 1], "order": 2},
     "significant_share": {"label": "share of significant pairs", "bounds": [0, 1]},
     "power": {"label": "power (true differences found)", "bounds": [0, 1]},
+    "power_from": {"label": "power from the smallest difference on"},
+    "power_at": {"label": "power at the smallest difference"},
     "type_s": {"label": "type S error (significant, wrong sign)", "less_is_better": True},
     "best_system_found": {"label": "probability of the right best system", "bounds": [0, 1]},
     "correct": {"label": "pairs judged as by all human ratings", "bounds": [0, 1]},

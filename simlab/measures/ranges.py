@@ -31,7 +31,9 @@ RANGES: Mapping[str, Range] = {
     **dict.fromkeys(("srp", "srp_given_any", "srp_disjoint", "srp_both_significant"), SHARE),
     **dict.fromkeys(("srp_new_documents", "srp_new_raters", "srp_new_study"), SHARE),
     **dict.fromkeys(("confirmed", *CONFIRMED_ANEW), SHARE),
-    **dict.fromkeys(("significant_share", "power", "type_s", "best_system_found", "cycles"), SHARE),
+    **dict.fromkeys(
+        ("significant_share", "power", "power_from", "power_at", "type_s", "best_system_found", "cycles"), SHARE
+    ),
     **dict.fromkeys(("coverage", "difference_coverage"), SHARE),
     **dict.fromkeys(("correct", "inversion", "omission", "insertion"), SHARE),
     **dict.fromkeys(("correct_true", "inversion_true", "omission_true", "insertion_true"), SHARE),

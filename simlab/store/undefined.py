@@ -14,7 +14,8 @@ UNDEFINED, EMPTY = "undefined in these studies", "nothing of what it counts occu
 NO_TRUTH, NONE_EQUAL = "the truth is not known", "no two systems are truly equal"
 NONE_DIFFER, NO_CLAIM = "no two systems truly differ", "nothing was significant"
 OF_TRUTH = frozenset([
-    *("power", "type_s", "false_positive", "family_wise_error", "no_wrong_claim", "best_system_found"),
+    *("power", "power_from", "power_at", "type_s", "best_system_found"),
+    *("false_positive", "family_wise_error", "no_wrong_claim"),
     *("correct_true", "inversion_true", "omission_true", "insertion_true", "order_agreement_true"),
 ])  # fmt: skip
 """Measures that hold claims against what is true."""
