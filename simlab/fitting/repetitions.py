@@ -86,7 +86,9 @@ class TableWorld:
     def _others(self, rng: np.random.Generator, effects: Any, draw: int) -> Any:
         if isinstance(effects, ScaleEffects):
             return with_raters(rng, effects, len(effects.leniency))
-        spread = {name: float(self.fitted.components[name][draw]) for name in ("leniency_sd", "severity_sd")}
+        spread: dict[str, Any] = {
+            name: float(self.fitted.components[name][draw]) for name in ("leniency_sd", "severity_sd")
+        }
         return new_raters(rng, effects, **spread)
 
     def _answered(self, rng: np.random.Generator, effects: Any) -> Floats:

@@ -17,7 +17,7 @@ from simlab.planning.remedies import other_money, remedies, short
 from simlab.planning.rivals import same_money
 from simlab.planning.terms import Bench, Design, Flip, Found, Ground, Looked, Robust, Wanted, with_setting
 
-ALL_NEW = ("estimand", "all_raters")
+ALL_NEW = ("design.estimand", "all_raters")
 """Setting under which truth and targets are those for raters that might have been asked."""
 FEWEST, MOST = 24, 192
 """Fresh worlds: so many at least, and doubled up to so many while there is time."""

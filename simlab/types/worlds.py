@@ -132,7 +132,8 @@ class World:
     it follows from the law. `metric` is what an automatic metric says: scores `[system, item]`, a `MetricLaw`, an
     `OutputMetric`; None without one. `again` draws other raters (new people in the same seats), other documents (from
     the same law), or both, for the same systems; None where that cannot be, as with a recorded table. `speeds` says how
-    fast people work who could be asked, None where nobody knows.
+    fast people work who could be asked, None where nobody knows. `of_pool` works out what the systems are worth to the
+    raters of this pool alone, over all documents: `[system]`; None where that is not known.
     """
 
     frame: Frame
@@ -141,6 +142,7 @@ class World:
     metric: Any = None
     again: Callable[[Anew], World] | None = None
     speeds: Speeds | None = None
+    of_pool: Callable[[], Floats] | None = None
 
     def answering(self, question: str, law: Law) -> World:
         """Return the world with another law of the answers to a question."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from annotated_types import Ge, Le
 
-from simlab.messages import legible, or_nearest
+from simlab.messages import legible, numbered, or_nearest
 from simlab.types import Anew, Floats, Frame, InputError, Ints, RatedWorld, Speeds, World
 from simlab.types.bounds import Count
 from simlab.world.files.fitted_scales import FittedScales
@@ -19,6 +19,8 @@ from simlab.world.laws import scales
 from simlab.world.laws.fitted import Effects, Others, world_on
 from simlab.world.raters import seat_raters
 from simlab.world.systems import lognormal
+
+Spread: TypeAlias = Annotated[float, Ge(0), Le(1e6)]
 
 USUAL_SEATS = 3
 """Raters who sit together where in the pilot each document had one: else a design would have nobody to choose from."""
@@ -33,37 +35,99 @@ def fitted(
     n_documents: Annotated[int, Ge(1), Le(100_000)],
     raters_per_bucket: Count | None,
     rater_pool: Literal["pilot", "new"],
+    n_raters: Count | None,
     noise: Literal["fresh", "potential"],
+    draw: Annotated[int, Ge(0)] | None,
+    assumed_rater_system_sd: Spread | None,
+    assumed_leniency_sd: Spread | None,
+    assumed_residual_sd: Spread | None,
+    assumed_system_document_sd: Spread | None,
 ) -> RatedWorld:
     """Draw a world of a pilot's systems and raters with documents that the pilot did not see.
 
     The file is what `simlab fit` wrote (`path=None`: the fit that is built in). A world takes one draw of the
     parameters from it at random, so that worlds differ by what the pilot left open. Documents are as long as those of
     the pilot, drawn with replacement; buckets take the pilot's sets of raters in turn. With `rater_pool=new` as many
-    raters are drawn anew from the population that the pilot's raters stand for; so are those of further pools.
+    raters are drawn anew from the population that the pilot's raters stand for; so are those of further pools. They are
+    `n_raters`, where that is given, and sit as evenly as can be.
+
+    `draw` takes the same draw of the parameters in all worlds; `assumed_...` are spreads that take the place of those
+    of every draw.
 
     How fast people work is a draw, too, where the pilot had times: none is taken by itself, so that worlds of older
     files keep their bits.
 
-    Raises InputError for a file that is no fitted world or whose digest is not `sha256` (None: any), and for names that
-    are not in it.
+    Raises InputError for a file that is no fitted world or whose digest is not `sha256` (None: any), for names and a
+    draw that are not in it, and for another number of raters than the pilot's where these are its own.
     """
     held = read_world(path, sha256)
-    draw, kept = int(rng.integers(len(held.effects))), _kept(held, names)
-    frame = partial(_frame, held=held, names=names, n_documents=n_documents, per_bucket=raters_per_bucket)
+    kept, at = _kept(held, names), _draw(rng, held, draw)
     new, potential = rater_pool == "new", noise == "potential"
-    speeds = held.timing[draw % len(held.timing)] if held.timing else None
-    if isinstance(held, FittedScales):
-        world = _on_scale(rng, _of_systems(held.effects[draw], kept), frame, new=new, potential=potential)
-        return working_at(speeds, world)
-    effects = replace(held.effects[draw], system_mean=held.effects[draw].system_mean[kept])
-    leniency_sd, severity_sd = held.leniency_sd[draw], held.severity_sd[draw]
-    others = Others(
-        raters=partial(new_raters, effects=effects, leniency_sd=leniency_sd, severity_sd=severity_sd),
-        documents=frame,
+    people = _people(held, n_raters, new=new)
+    frame = partial(
+        _frame, held=held, names=names, n_documents=n_documents, per_bucket=raters_per_bucket, people=people
     )
-    own = others.raters(rng) if new else effects
+    spreads = {
+        "rater_system_sd": assumed_rater_system_sd,
+        "leniency_sd": assumed_leniency_sd,
+        "residual_sd": assumed_residual_sd,
+        "system_document_sd": assumed_system_document_sd,
+    }
+    assumed = {name: spread for name, spread in spreads.items() if spread is not None}
+    speeds = held.timing[at % len(held.timing)] if held.timing else None
+    if isinstance(held, FittedScales):
+        effects = assuming(_of_systems(held.effects[at], kept), assumed)
+        world = _on_scale(rng, effects, frame, len(people), new=new, potential=potential)
+        return working_at(speeds, world)
+    counted, leniency_sd = _counting(held, at, kept, assumed)
+    raters = partial(
+        new_raters,
+        effects=counted,
+        leniency_sd=leniency_sd,
+        severity_sd=held.severity_sd[at],
+        n_raters=None if n_raters is None else len(people),
+    )
+    others = Others(raters=raters, documents=frame)
+    own = others.raters(rng) if new else counted
     return working_at(speeds, world_on(rng, own, others.documents(rng), potential=potential, others=others))
+
+
+def _draw(rng: np.random.Generator, held: FittedWorld | FittedScales, draw: int | None) -> int:
+    """Return which draw of the parameters a world has: its own, or that which all have."""
+    own = int(rng.integers(len(held.effects)))
+    if draw is not None and draw >= len(held.effects):
+        raise InputError(f"systems.draw={draw}: the fitted world has the draws 0 to {len(held.effects) - 1}")
+    return own if draw is None else draw
+
+
+def _people(held: FittedWorld | FittedScales, n_raters: int | None, *, new: bool) -> tuple[str, ...]:
+    """Name the raters: the pilot's where there are as many."""
+    if n_raters is None or n_raters == len(held.rater_names):
+        return held.rater_names
+    if not new:
+        raise InputError(
+            f"systems.n_raters={n_raters}: the pilot has {len(held.rater_names)} raters; set systems.rater_pool=new to "
+            "draw others, or leave it out"
+        )
+    return numbered("rater", n_raters)
+
+
+def assuming(effects: scales.ScaleEffects, assumed: Mapping[str, Any]) -> scales.ScaleEffects:
+    """Put other spreads in the place of a pilot's; its own raters' leniency and taste are stretched to them."""
+    own = effects
+    for name, of_raters in (("leniency_sd", "leniency"), ("rater_system_sd", "taste")):
+        if name in assumed and (spread := getattr(effects, name)) > 0:
+            own = replace(own, **{of_raters: getattr(own, of_raters) * (assumed[name] / spread)})
+    return replace(own, **assumed)
+
+
+def _counting(held: FittedWorld, at: int, kept: Ints, assumed: Mapping[str, Any]) -> tuple[Effects, float]:
+    """Return the effects of a draw of counted errors, and how far raters at large differ in leniency."""
+    if "residual_sd" in assumed:
+        raise InputError("systems.assumed_residual_sd: where errors are counted ratings have no residual; leave it out")
+    effects = replace(held.effects[at], system_mean=held.effects[at].system_mean[kept])
+    own = {name: spread for name, spread in assumed.items() if name != "leniency_sd"}
+    return replace(effects, **own), assumed.get("leniency_sd", held.leniency_sd[at])
 
 
 def working_at(speeds: Speeds | None, world: World) -> World:
@@ -82,6 +146,7 @@ def _on_scale(
     rng: np.random.Generator,
     effects: scales.ScaleEffects,
     frame: Callable[[np.random.Generator], Frame],
+    n_raters: int,
     *,
     new: bool,
     potential: bool,
@@ -92,7 +157,7 @@ def _on_scale(
         laid = frame(rng)
         return laid, scales.latent_draw(rng, effects, laid.document)
 
-    others = scales.Others(partial(scales.with_raters, effects=effects, n_raters=len(effects.leniency)), documents)
+    others = scales.Others(partial(scales.with_raters, effects=effects, n_raters=n_raters), documents)
     own = others.raters(rng) if new else effects
     laid, seen = documents(rng)
     return scales.world_on(rng, own, laid, potential=potential, others=others, seen=seen)
@@ -117,10 +182,15 @@ def _kept(held: FittedWorld | FittedScales, names: Sequence[str] | None) -> Ints
     return np.array([held.system_names.index(name) for name in names])
 
 
-def new_raters(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
-    """Draw raters anew; how sharp they are and how they mark punctuation is taken from the pilot's raters."""
-    n = len(effects.leniency)
-    like = rng.integers(n, size=n)
+def new_raters(
+    rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float, n_raters: int | None = None
+) -> Effects:
+    """Draw raters anew, as many as in the pilot or `n_raters`.
+
+    How sharp they are and how they mark punctuation is taken from the pilot's raters.
+    """
+    n = n_raters or len(effects.leniency)
+    like = rng.integers(len(effects.leniency), size=n)
     return replace(
         effects,
         leniency=lognormal(rng, leniency_sd, n),
@@ -136,10 +206,11 @@ def _frame(
     names: Sequence[str] | None,
     n_documents: int,
     per_bucket: int | None,
+    people: tuple[str, ...],
 ) -> Frame:
     sizes = rng.choice(np.array(held.document_sizes), n_documents)
     document = np.repeat(np.arange(n_documents), sizes)
-    seats = _seats(held, per_bucket)
+    seats = _seats(held, per_bucket, len(people))
     n_buckets = min(len(seats), n_documents)
     bucket = np.sort(np.arange(n_documents) % n_buckets)
     system_names = held.system_names if names is None else tuple(names)
@@ -150,19 +221,20 @@ def _frame(
         rater=rater,
         system_names=system_names,
         document_names=tuple(f"document{k + 1:0{len(str(n_documents))}d}" for k in range(n_documents)),
-        rater_names=held.rater_names,
+        rater_names=people,
         lower_is_better=held.lower_is_better if isinstance(held, FittedScales) else True,
     )
 
 
-def _seats(held: FittedWorld | FittedScales, per_bucket: int | None) -> Ints:
-    """List the raters of each bucket, -1 where it has fewer than others."""
-    n_raters = len(held.rater_names)
-    if per_bucket is None and max(map(len, held.seats)) == 1:
-        per_bucket = min(USUAL_SEATS, n_raters)
+def _seats(held: FittedWorld | FittedScales, per_bucket: int | None, n_raters: int) -> Ints:
+    """List the raters of each bucket, -1 where it has fewer than others; more or fewer raters sit in a ring."""
+    together = max(map(len, held.seats))
+    if per_bucket is None and (together == 1 or n_raters != len(held.rater_names)):
+        per_bucket = min(max(together, USUAL_SEATS), n_raters)
     if per_bucket is not None:
         if per_bucket > n_raters:
-            raise InputError(f"systems.raters_per_bucket={per_bucket} exceeds the {n_raters} raters of the pilot")
+            whose = "of the pilot" if n_raters == len(held.rater_names) else "that there are (systems.n_raters)"
+            raise InputError(f"systems.raters_per_bucket={per_bucket} exceeds the {n_raters} raters {whose}")
         return seat_raters(max(len(held.seats), n_raters), n_raters, per_bucket)
     seats = np.full((len(held.seats), max(map(len, held.seats))), -1)
     for row, raters in zip(seats, held.seats, strict=True):

@@ -25,6 +25,7 @@ from simlab.world.laws.marking import (
     draw_passages,
     draw_people,
     law_of,
+    truth_of_pool,
 )
 
 
@@ -99,7 +100,9 @@ def mqm_raters(
         frame = seat(outputs)
         law = law_of(outputs, frame, people, leanings, passages, marking)
         again = partial(redrawn, outputs, people, passages)
-        return World(frame, {RATE: potential_ratings(noise, law) if marking.fixed else law}, outputs.truth, again=again)
+        of_pool = partial(truth_of_pool, outputs.truth, people, marking, level=spread.level)
+        answers = {RATE: potential_ratings(noise, law) if marking.fixed else law}
+        return World(frame, answers, outputs.truth, again=again, of_pool=of_pool)
 
     def redrawn(outputs: Outputs, people: People, passages: Passages, anew: Anew) -> World:
         if anew.documents is not None:

@@ -20,6 +20,9 @@ from simlab.studies.sealing import sealed
 from simlab.types import NO_TWIN, Array, Asked, Campaign, Collected, DesignFailure, Outcomes, Place, World
 from simlab.world.laws.fixed import fixed_ratings
 
+THESE_RATERS = "these_raters"
+"""Estimand: what systems are worth to the raters of the pool alone."""
+
 
 def appraise(
     prepared: Prepared, world: World, table: Table, campaigns: Sequence[Campaign], outcomes: Outcomes
@@ -69,11 +72,17 @@ def _no_twin(world: World) -> dict[str, Array]:
 
 
 def truth(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
-    """Say how good systems are, and which of each two is better; nothing where nobody knows."""
-    if world.truth is None:
+    """Say how good systems are, and which of each two is better; nothing where nobody knows.
+
+    It is what raters at large say on average, or those of the world's pool alone (`design.estimand`).
+    """
+    worth = world.truth
+    if prepared.design["estimand"] == THESE_RATERS:
+        worth = None if world.of_pool is None else world.of_pool()
+    if worth is None:
         return {}
     better = -1 if world.frame.lower_is_better else 1
-    return {"true_value": world.truth[None], "true_direction": sign(better * differences(world.truth))[None]}
+    return {"true_value": worth[None], "true_direction": sign(better * differences(worth))[None]}
 
 
 def blank(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:

@@ -21,6 +21,7 @@ from simlab.parts import chosen, name_of
 from simlab.studies.deadlines import check_deadline
 from simlab.studies.kind import Shape
 from simlab.studies.ratings.assignment_checks import check_assignment
+from simlab.studies.ratings.appraising import THESE_RATERS
 from simlab.studies.ratings.collecting import lay
 from simlab.studies.ratings.cutting import documents_paid, fewest, ratings_of, refuse_unpaid
 from simlab.studies.ratings.preparing import Prepared, further_of, prepare
@@ -39,6 +40,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         )
     if world.truth is None and config["worlds"] > 1:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
+    _check_estimand(config, world)
     _check_ratings_per_item(config["design"], world.frame)
     check_assignment(config, world.frame)
     prepared = prepare(config)
@@ -53,6 +55,21 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     _check_clock(prepared, world, table)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
+
+
+def _check_estimand(config: Mapping[str, Any], world: World) -> None:
+    """Refuse a truth of these raters where nobody knows it, and where a world has several pools of them."""
+    if config["design"]["estimand"] != THESE_RATERS:
+        return
+    if world.of_pool is None:
+        raise InputError(
+            "design.estimand=these_raters: nobody knows what is true of the raters of this world alone; leave it at "
+            "all_raters"
+        )
+    if config["pools"] > 1:
+        raise InputError(
+            f"design.estimand=these_raters: with pools={config['pools']} a world has several truths; set pools=1"
+        )
 
 
 def _check_clock(prepared: Prepared, world: World, table: Table) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from annotated_types import Ge, Gt, Le, Lt
 
@@ -33,6 +33,7 @@ class Design(TypedDict):
     load_tries: Annotated[int, Ge(1), Le(10**6)]
     studies_per_document_set: Count
     min_documents: Count
+    estimand: Literal["all_raters", "these_raters"]
 
 
 class Budget(Money):

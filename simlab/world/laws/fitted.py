@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -58,10 +59,14 @@ def expected_errors(
     return np.stack(kinds)
 
 
-def mean_scores(effects: Effects) -> Floats:
-    """Return each system's mean score over all inputs and, with equal weight, all raters."""
+def mean_scores(effects: Effects, of_systems: Floats | None = None) -> Floats:
+    """Return each system's mean score over all inputs and, with equal weight, all raters.
+
+    What these make of systems, `of_systems[system, 1, rater]`, is left out unless it is given.
+    """
     n_systems, n_raters = len(effects.system_mean), len(effects.leniency)
-    plain = Factors(np.ones(1), np.ones(1), np.ones((n_systems, 1)), None, np.ones((n_systems, 1, n_raters)), None)
+    taste = np.ones((n_systems, 1, n_raters)) if of_systems is None else of_systems
+    plain = Factors(np.ones(1), np.ones(1), np.ones((n_systems, 1)), None, taste, None)
     one = replace(effects, system_document_sd=0.0)
     system, item, rater = np.arange(n_systems)[:, None], np.zeros((1, 1), np.int64), np.arange(n_raters)
     expected = expected_errors(one, plain, np.zeros(1, np.int64), system, item, rater)
@@ -147,11 +152,11 @@ def _made_into_world(
         weight=weights(effects),
     )
     if not potential:
-        return World(frame, {RATE: law}, truth)
+        return World(frame, {RATE: law}, truth, of_pool=partial(mean_scores, effects, made.of_systems))
     ratings = potential_ratings(rng, law)
     gap = frame.rater < 0
     ratings.value[gap], ratings.errors[gap] = np.nan, 0
-    return World(frame, {RATE: ratings}, truth)
+    return World(frame, {RATE: ratings}, truth, of_pool=partial(mean_scores, effects, made.of_systems))
 
 
 def _shared_part(rng: np.random.Generator, effects: Effects, frame: Frame) -> Floats:

@@ -135,6 +135,18 @@ def law_of(
     )
 
 
+def truth_of_pool(truth: Floats, people: People, marking: Marking, *, level: bool) -> Floats:
+    """Return each system's mean score over documents and, with equal weight, over these raters: `[system]`, in points.
+
+    Taste for documents and outputs has mean 1, and so has what is levelled over buckets (`level`).
+    """
+    points = (1 - marking.major_share) * marking.minor_weight + marking.major_share * marking.major_weight
+    major = expit(logit(marking.major_share) + np.log(people.severity))
+    own = people.leniency * ((1 - major) * marking.minor_weight + major * marking.major_weight) / points
+    taste = np.ones((len(truth), len(own))) if level else people.of_system[:, 0]
+    return np.asarray(truth * (taste * own).mean(1))
+
+
 def level_taste(taste: Floats, outputs: Outputs, bucket: Ints) -> Floats:
     """Scale `taste[system, document, rater]` so that each rater's total over a bucket is each system's total."""
     in_bucket = np.equal.outer(np.arange(int(bucket.max()) + 1), bucket).astype(float)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from simlab.world.laws.scale_effects import to_scores as to_scores
 from simlab.world.laws.scale_effects import with_raters as with_raters
 from simlab.world.laws.scale_means import expected_scores
 from simlab.world.laws.scale_means import truth as truth
+from simlab.world.laws.scale_means import truth_of_pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +120,10 @@ def _rated(rng: np.random.Generator, made: Made, worth: Floats, *, potential: bo
     system = np.arange(frame.n_systems)[:, None, None]
     latent = thought(effects, system, frame.rater, made.seen[:, :, None])
     latent += on_document[frame.document[:, None], frame.rater]
-    law = ScaledRatings(latent, effects.residual_sd, effects.scale)
+    law, of_pool = ScaledRatings(latent, effects.residual_sd, effects.scale), partial(truth_of_pool, effects)
     if not potential:
-        return World(frame, {RATE: law}, worth)
+        return World(frame, {RATE: law}, worth, of_pool=of_pool)
     value = to_scores(effects.scale, latent + effects.residual_sd * law.draw(rng))
     value[frame.rater < 0] = np.nan
-    return World(frame, {RATE: FixedRatings(value, np.full(value.shape, UNMARKED))}, worth)
+    fixed = FixedRatings(value, np.full(value.shape, UNMARKED))
+    return World(frame, {RATE: fixed}, worth, of_pool=of_pool)

@@ -1,0 +1,236 @@
+"""Lay the ground of a plan: the study that all designs share, in a world fitted to a pilot or in one that is assumed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.config import Config, compose_sweep
+from simlab.config.sweepfile import RUN
+from simlab.messages import legible, shown
+from simlab.planning import assumptions
+from simlab.planning.terms import SIZE, Ground, Smallest
+from simlab.studies.questions import kind_of
+from simlab.studies.worlds import draw_world
+from simlab.types import RATE, InputError
+from simlab.world.files.fitted_scales import FittedScales
+from simlab.world.files.fitted_world import read_world
+
+ENOUGH_RATERS = 6
+"""Below so many no claim about other raters is possible at .05: flips of whole raters have p-values from 2^(1-R) on."""
+WORLDS = 40
+"""Worlds whose truths say how far systems lie apart."""
+MOST_DOCUMENTS = 2000
+WITHOUT_MONEY = 200
+"""So many documents at most where nobody says what there is to spend."""
+USUAL_SYSTEMS = 6
+PER_BUCKET = 3
+ESA_SEGMENTS = 561 / 181
+"""Segments a document in the preset world (systems=esa), whatever the number of documents."""
+
+
+class Given(NamedTuple):
+    """Hold what a user says beside a pilot or a world: settings, how many systems and raters there are."""
+
+    words: tuple[str, ...] = ()
+    systems: int | None = None
+    raters: int | None = None
+    seed: int = 1
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Return what is set, by key."""
+        return {key: value for key, _, value in (word.partition("=") for word in self.words)}
+
+
+def of_preset(given: Given) -> Ground:
+    """Stand on the preset worlds: nobody has rated anything yet, and people and systems are as in another campaign."""
+    n_systems, n_raters = given.systems or USUAL_SYSTEMS, given.raters or ENOUGH_RATERS
+    _check_people(n_systems, n_raters)
+    own = [
+        "systems=esa",
+        f"systems.n_systems={n_systems}",
+        "raters=esa",
+        f"raters.pool_size={n_raters}",
+        f"raters.raters_per_bucket={min(PER_BUCKET, n_raters)}",
+        f"raters.buckets_per_rater={min(PER_BUCKET, n_raters)}",
+    ]
+    said = f"scores from 0 to 100; {n_systems} systems, {n_raters} raters and outputs differ as in a campaign of WMT 2023 (ESA)"
+    return _ground(own, given, n_raters, said, None, ("all of the world",), {})
+
+
+def of_world(path: Path, given: Given, read: str | None = None, record: Mapping[str, Any] | None = None) -> Ground:
+    """Stand on a world that was fitted to a pilot; `read` says what was read of that, `record` what a fit says.
+
+    Raises InputError for a file that is none, and for numbers of raters that no study has.
+    """
+    _refuse_systems(given)
+    held = read_world(str(path), None)
+    pilot = len(held.rater_names)
+    n_raters = given.raters or max(ENOUGH_RATERS, pilot)
+    _check_people(len(held.system_names), n_raters)
+    same = n_raters == pilot and n_raters < ENOUGH_RATERS
+    own = [
+        "systems=fitted",
+        f"systems.path={_quoted(path)}",
+        f"systems.rater_pool={'pilot' if same else 'new'}",
+        *([] if n_raters == pilot else [f"systems.n_raters={n_raters}"]),
+        *([f"systems.raters_per_bucket={min(PER_BUCKET, n_raters)}"] if n_raters != pilot else []),
+    ]
+    law, checks = _about(path, held)
+    timing = bool(held.timing)
+    unknown = tuple(one.partition(":")[0] for one in (record or {}).get("not_identified", ()))
+    said = f"{law}; {checks} ({legible(path.name)})"
+    whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew (--raters)"
+    ground = _ground(own, given, n_raters, said + whom, read, unknown, record or {}, timing=timing)
+    return ground
+
+
+def _about(path: Path, held: Any) -> tuple[str, str]:
+    import yaml
+
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    checks = content.get("checks", {})
+    failed, passed = len(checks.get("failed", [])), int(checks.get("passed", 0))
+    said = f"{passed} of {passed + failed} checks against the pilot passed" if passed + failed else "not checked"
+    return content.get("law", "gaussian" if isinstance(held, FittedScales) else "mqm"), said
+
+
+def of_study(words: Sequence[str], given: Given, where: str) -> Ground:
+    """Stand on a study that somebody declared, as words; raise InputError for one without a truth."""
+    _refuse_systems(given)
+    config = composed([*words, *given.words])
+    frame = draw_world(config, 0).frame
+    return _ground(list(words), given, frame.n_raters, f"as {where} declares it", None, ("all of the world",), {})
+
+
+def smallest_of(ground: Ground, given: float | None) -> Smallest:
+    """Return the smallest difference that matters: as given, else half of what systems differ by.
+
+    Raises InputError for what is no difference.
+    """
+    if given is None:
+        return Smallest(ground.system_sd / 2, ground.unit, "half of the systems' standard deviation, noise removed")
+    if not 0 < given < math.inf:
+        raise InputError(f"--smallest-difference {given:g}: a difference that matters is above 0")
+    return Smallest(given, ground.unit, "as given")
+
+
+def composed(words: Sequence[str]) -> Config:
+    """Compose a study."""
+    return next(compose_sweep(RUN, list(words)).cells()).config
+
+
+def _ground(
+    own: Sequence[str],
+    given: Given,
+    n_raters: int,
+    world: str,
+    read: str | None,
+    assumed: tuple[str, ...],
+    record: Mapping[str, Any],
+    *,
+    timing: bool = False,
+) -> Ground:
+    """Put the words of a plan together: those of its world, what is said of the analysis, and what was typed."""
+    few = n_raters < ENOUGH_RATERS
+    usual = [*own, f"seed={given.seed}", "decision=max_t", f"analysis.test={'permutation' if few else 'rater_flips'}"]
+    usual += ["design.estimand=these_raters"] if few else []
+    if "budget.deadline" in given.keys and "design.collection" not in given.keys:
+        usual.append(f"design.collection={'fitted' if timing else 'team'}")
+    words = _joined(usual, given.words)
+    config = composed(words)
+    _check_question(config)
+    first = draw_world(config, 0)
+    if first.truth is None:
+        raise InputError(f"{world}: nobody knows what is true there, so no error can be counted; fit it (simlab fit)")
+    size = largest(config, first.frame.n_systems, len(first.frame.document) / first.frame.n_documents)
+    words = _joined(words, [f"{key}={value}" for key, value in sizes(config, size).items() if key not in given.keys])
+    config = composed(words)
+    unit = "points"
+    return Ground(
+        words=tuple(words),
+        read=read,
+        world=world,
+        assumed=assumed,
+        systems=first.frame.n_systems,
+        raters=n_raters,
+        these_raters=few,
+        unit=unit,
+        system_sd=system_sd(config),
+        draws=_draws(config),
+        levers=(),
+        assumptions=tuple(assumptions.of(config, unit)),
+        record=record,
+    )
+
+
+def largest(config: Mapping[str, Any], n_systems: int, segments: float) -> int:
+    """Return the most documents that the money pays, one rating of each segment of each system."""
+    budget = config["budget"]
+    money, price = budget["total"], budget["price_per_rating"] * (1 + budget["platform_fee"])
+    if money is None or price <= 0:
+        return WITHOUT_MONEY
+    # Documents differ in length, so some campaigns pay for a few more than the mean.
+    return int(
+        min(max(1.1 * money / (price * n_systems * segments), config["design"]["min_documents"]), MOST_DOCUMENTS)
+    )
+
+
+def sizes(config: Mapping[str, Any], documents: int) -> dict[str, Any]:
+    """Return the settings by which a world has so many documents, and designs may ask for all of them."""
+    systems = config["systems"]
+    found: dict[str, Any] = {"systems.n_documents": documents} if "n_documents" in systems else {}
+    if "n_segments" in systems and found:
+        found["systems.n_segments"] = math.ceil(documents * systems["n_segments"] / systems["n_documents"])
+    return found | {SIZE: min(documents, config["design"]["documents"])}
+
+
+def system_sd(config: Mapping[str, Any]) -> float:
+    """Return the standard deviation of the systems' truths: the root of its mean square over worlds.
+
+    Of a fitted world these are draws of the posterior, so that what the pilot's noise added to its means is left out.
+    """
+    truths = [draw_world(config, world).truth for world in range(WORLDS)]
+    return float(np.sqrt(np.mean([np.var(truth, ddof=1) for truth in truths if truth is not None])))
+
+
+def _draws(config: Mapping[str, Any]) -> int:
+    systems = config["systems"]
+    if not str(systems.get("_target_", "")).startswith("simlab.world.fitted."):
+        return 0
+    return len(read_world(systems["path"], None).effects)
+
+
+def _joined(first: Sequence[str], then: Sequence[str]) -> list[str]:
+    """Put words together; what is said later of a key takes the place of what was said before."""
+    return list({word.partition("=")[0]: word for word in (*first, *then)}.values())
+
+
+def _quoted(path: Path) -> str:
+    return json.dumps(str(path), ensure_ascii=False) if any(c in str(path) for c in " ,'\"[]{}()=") else str(path)
+
+
+def _check_people(n_systems: int, n_raters: int) -> None:
+    if n_systems < 2:
+        raise InputError(f"--systems {n_systems}: a study compares at least two systems")
+    if n_raters < 1:
+        raise InputError(f"--raters {n_raters}: a study has at least one rater")
+
+
+def _check_question(config: Mapping[str, Any]) -> None:
+    if (question := kind_of(config).question) != RATE:
+        raise InputError(
+            f"question={shown(question)}: plans are made for studies of ratings; `simlab sweep preference_protocol` and "
+            "`simlab detect` answer for others"
+        )
+
+
+def _refuse_systems(given: Given) -> None:
+    if given.systems is not None:
+        raise InputError("--systems: a pilot or a world says how many systems there are; leave it out")

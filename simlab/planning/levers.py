@@ -1,0 +1,184 @@
+"""Say between which designs a plan chooses: the levers that a world has, those that are typed, or a list of designs."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simlab.config import Config, list_options
+from simlab.config.overrides import parse
+from simlab.config.sections import checked_value
+from simlab.messages import flat, legible, or_nearest, shown
+from simlab.planning.ground import ENOUGH_RATERS
+from simlab.planning.terms import SIZE, Design, Ground, Lever
+from simlab.types import InputError
+
+GROUPING, EACH, NORMALIZATION = "design.grouping", "design.ratings_per_item", "analysis.normalization"
+TEST, POOL, OWN_POOL = "analysis.test", "raters.pool_size", "systems.n_raters"
+NO_LEVERS = {
+    "decision.level": "a looser level finds more and is wrong more often, so that it is no lever; fix it with decision.level=X",
+    "seed": "all designs meet the same worlds",
+    "worlds": "a plan takes as many worlds as it needs",
+    "studies": "a plan takes as many studies as it needs",
+}
+RATIO = 1.1
+FEWEST_DOCUMENTS, MOST_SIZES, MOST_DESIGNS = 10, 40, 5000
+_RANGE = re.compile(r"(\d{1,6})\.\.(\d{1,6})", re.ASCII)
+_NEXT = re.compile(r",(?=[A-Za-z_][\w.]*(?:=|,|$))", re.ASCII)
+
+Compose = Callable[[Design], Config]
+
+
+def chosen(ground: Ground, compose: Compose, over: str | None, candidates: Path | None) -> list[Design]:
+    """Return the designs to choose between, each of them checked.
+
+    Raises InputError for a lever that there is not, and for designs that contradict themselves.
+    """
+    if over is not None and candidates is not None:
+        raise InputError("--over and --candidates both say which designs there are; give one of them")
+    if candidates is not None:
+        designs = [_complete(one, ground) for one in listed(candidates)]
+        return _checked(designs, compose, f"--candidates {legible(candidates)}")
+    config = compose(())
+    levers = usual(config, ground) if over is None else typed(over, config, ground)
+    if math.prod(len(lever.values) for lever in levers) > MOST_DESIGNS:
+        raise InputError(f"--over: these levers make more than {MOST_DESIGNS:,} designs; give fewer values")
+    grid = itertools.product(*([(lever.key, value) for value in lever.values] for lever in levers))
+    return _checked([_complete(tuple(one), ground) for one in grid], compose, "--over" if over else "")
+
+
+def usual(config: Config, ground: Ground) -> list[Lever]:
+    """List the levers that a world has: who is grouped how, ratings each, normalisation, documents."""
+    levers = [Lever(GROUPING, tuple(_values(GROUPING, config, ground)))]
+    levers += [Lever(EACH, each)] if len(each := tuple(_values(EACH, config, ground))) > 1 else []
+    levers += [Lever(NORMALIZATION, tuple(_values(NORMALIZATION, config, ground)))]
+    return [*levers, Lever(SIZE, tuple(_values(SIZE, config, ground)))]
+
+
+def typed(text: str, config: Config, ground: Ground) -> list[Lever]:
+    """Read `KEY[=A,B|A..B],...`; raise InputError for what is no lever."""
+    levers: dict[str, Lever] = {}
+    for part in _NEXT.split(text):
+        key, _, values = part.strip().partition("=")
+        key = _lever(key.strip(), config)
+        if key in levers:
+            raise InputError(f"--over: {key} is named twice; name it once")
+        found = _read(key, values, config) if values else _values(key, config, ground)
+        levers[key] = Lever(key, tuple(dict.fromkeys(found)))
+    return list(levers.values())
+
+
+def _lever(key: str, config: Config) -> str:
+    """Return the key of a lever; raise InputError where there is none."""
+    if key in NO_LEVERS:
+        raise InputError(f"--over {key}: {NO_LEVERS[key]}")
+    if key == POOL and POOL not in dict(flat(config)):
+        key = OWN_POOL
+    known = [*(name for name, _ in flat(config)), *list_options()]
+    if key not in known:
+        raise InputError(f"--over: {shown(key)} is no key of this study; {or_nearest(key, known)}")
+    return key
+
+
+def _read(key: str, values: str, config: Config) -> list[Any]:
+    if match := _RANGE.fullmatch(values.strip()):
+        low, high = (int(end) for end in match.groups())
+        if not 0 < low <= high:
+            raise InputError(f"--over {key}={values}: a range goes from the smaller to the larger number, above 0")
+        return geometric(low, high)
+    setting = parse(f"{key}={values}")
+    if key in list_options():
+        return list(setting.values)
+    return sorted(checked_value(config, key, value, ()) for value in setting.values) if key == SIZE else [
+        checked_value(config, key, value, ()) for value in setting.values
+    ]  # fmt: skip
+
+
+def geometric(low: int, high: int) -> list[int]:
+    """Return whole numbers whose ratios are alike, both ends included.
+
+    >>> geometric(20, 30)
+    [20, 22, 25, 27, 30]
+    """
+    steps = min(max(math.ceil(math.log(high / low) / math.log(RATIO)), 1), MOST_SIZES - 1)
+    return list(dict.fromkeys(round(low * (high / low) ** (k / steps)) for k in range(steps + 1)))
+
+
+def _values(key: str, config: Config, ground: Ground) -> list[Any]:
+    """Return the values that a lever has where nobody says which."""
+    if key == SIZE:
+        most = _largest(config)
+        return geometric(min(FEWEST_DOCUMENTS, most), most)
+    if key == EACH:
+        return [1, 2] if _seats(config, ground) > 1 else [1]
+    if key == GROUPING:
+        return ["pseudo_side_by_side", "ungrouped"] if _seats(config, ground) > 1 else ["pseudo_side_by_side"]
+    if key == NORMALIZATION:
+        counted = str(config["systems"]["_target_"]).endswith("systems.mqm")
+        return ["none", "mean"] if counted else ["none", "zscore"]
+    if key in (POOL, OWN_POOL):
+        return [n for n in (ground.raters, *(ENOUGH_RATERS, 8, 10, 15)) if n >= ground.raters]
+    if key in (options := list_options()):
+        return list(options[key])
+    raise InputError(f"--over {key}: say between which values: {key}=A,B")
+
+
+def _largest(config: Config) -> int:
+    systems: Mapping[str, Any] = config["systems"]
+    return int(systems.get("n_documents", config["design"]["documents"]))
+
+
+def _seats(config: Config, ground: Ground) -> int:
+    """Count who sits together in a bucket."""
+    own = config["raters"].get("raters_per_bucket") or config["systems"].get("raters_per_bucket")
+    return min(own or 3, ground.raters)
+
+
+def listed(file: Path) -> list[Design]:
+    """Read designs from a file: a table with a key a column, or a YAML list of mappings."""
+    where = f"--candidates {legible(file)}"
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{where}: cannot be read; name a .csv or a .yaml file") from error
+    if file.suffix.lower() == ".csv":
+        rows: Any = [dict(row) for row in csv.DictReader(text.splitlines())]
+        rows = [{key: parse(f"{key}={value}").values[0] for key, value in row.items() if value} for row in rows]
+    else:
+        try:
+            rows = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise InputError(f"{where}: is no YAML; write a list of lines such as `- design.documents: 40`") from error
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
+        raise InputError(f"{where}: holds no designs; give a column, or a line, for each key that differs")
+    return [tuple((str(key), value) for key, value in row.items()) for row in rows]
+
+
+def _complete(design: Design, ground: Ground) -> Design:
+    """Give a design the test that goes with how often an output is rated and how many raters there are."""
+    own = dict(design)
+    if TEST in own or any(word.startswith(f"{TEST}=") and "rater_flips" not in word for word in ground.words):
+        return design
+    raters = own.get(POOL) or own.get(OWN_POOL) or ground.raters
+    each = own.get(EACH) or next((int(w.partition("=")[2]) for w in ground.words if w.startswith(f"{EACH}=")), 1)
+    if raters >= ENOUGH_RATERS and each > 1:
+        return (*design, (TEST, "crossed_flips"))
+    return design
+
+
+def _checked(designs: Sequence[Design], compose: Compose, where: str) -> list[Design]:
+    """Compose every design; raise InputError for the first that contradicts itself, naming it."""
+    for design in dict.fromkeys(designs):
+        try:
+            compose(design)
+        except InputError as error:
+            said = ", ".join(f"{key}={shown(value)}" for key, value in design)
+            raise InputError(f"{where}{': ' if where else ''}the design {said}: {error}") from error
+    return list(dict.fromkeys(designs))
