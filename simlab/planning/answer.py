@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from simlab.planning.answered import Answer, Figures, Loads, PoolNeeded, Row, Short
+from simlab.planning.answered import Answer, Figures, Loads, Pool, Row, Short
 from simlab.planning.binding import binding, front
 from simlab.planning.figures import difference, figures, first_target, shared_mean
 from simlab.planning.remedies import other_money, remedies, short
@@ -25,6 +25,22 @@ ENOUGH = 0.01
 """A standard error of the first target that needs no more worlds."""
 
 
+class Needed(Protocol):
+    """Say how many raters it takes to speak of others (None: more than were tried), with which design."""
+
+    @property
+    def raters(self) -> int | None:
+        """Count the raters."""
+
+    @property
+    def design(self) -> Design:
+        """Return the design with so many raters."""
+
+    @property
+    def measures(self) -> Looked:
+        """Return what was measured of it."""
+
+
 def answer(
     found: Found,
     bench: Bench,
@@ -34,7 +50,7 @@ def answer(
     robust: Robust | None = None,
     flips: Sequence[Flip] = (),
     *,
-    pool: PoolNeeded | None = None,
+    pool: Needed | None = None,
     loads: Callable[[Design], Loads | None] = lambda design: None,
     config: Mapping[str, Any] | None = None,
     seconds: float = math.nan,
@@ -67,7 +83,7 @@ def answer(
         flips=tuple(flips),
         loads=loads(rows[0].design),
         all_new=_all_new(rows[0].design, fresh, ground, looked),
-        pool=pool,
+        pool=None if pool is None else Pool(pool.raters, pool.design, figures(pool.measures)),
         seconds=seconds,
         config=config or {},
     )

@@ -72,6 +72,18 @@ def short(design: Design, beside: Design | None = None) -> str:
     return ", ".join([*words, *([size] if size and not same else [])]) or "the same"
 
 
+def changed(design: Design, beside: Design) -> str:
+    """Say in what a design differs from another, its size in words.
+
+    >>> changed((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
+    '65 documents, 2 ratings per output'
+    """
+    held, other = dict(design), dict(beside)
+    size = [several(int(held[SIZE]), "document")] if SIZE in held and held[SIZE] != other.get(SIZE) else []
+    words = kind(tuple((key, value) for key, value in design if key != SIZE), beside)
+    return ", ".join([*size, *([words] if words != "the same" else [])]) or "the same"
+
+
 def kind(own: Design, beside: Design) -> str:
     """Say in what a family differs from another: its ratings per output, and other levers."""
     other = dict(beside)
