@@ -60,8 +60,10 @@ def answer(
     `bench` is that of the search, `fresh` one with another seed and two pools and two draws of documents a world.
     `loads` counts what a design asks of people, `config` is the advice's composed study.
     """
-    roles = _roles(found, bench, ground, wanted)
-    looked = _looked(list(roles), fresh, wanted)
+    chosen, roles = found.advice or found.best, _roles(found, bench, ground, wanted)
+    looked = dict(_looked(list(roles), fresh, wanted))
+    # Worlds in which the advice could not be carried out at all tell nothing new.
+    looked[chosen] = looked[chosen] or found.tried[chosen]
     rows = _rows({one: role for one, role in roles.items() if looked[one]}, looked)
     missed = _missed(found, wanted, rows[0].figures)
     return Answer(
