@@ -34,7 +34,7 @@ def draw(answer: Answer) -> Figure:
         _line(axes, points, target.measure, k, _name(points[0].design, answer))
     _marks(axes, answer, target)
     axes.set_ylabel(_label(target, answer))
-    axes.set_xlabel(f"money of a study, {answer.wanted.limits.currency or 'in the unit of its prices'}")
+    axes.set_xlabel(f"cost of a study, {answer.wanted.limits.currency or 'in the unit of its prices'}")
     axes.grid(visible=True, axis="x")
     axes.set_ylim(*styles.limits(axes.get_ylim(), np.array([0.0, 1.0])))
     figure.legend(loc="outside right upper", fontsize=7)
@@ -98,11 +98,12 @@ def _label(target: Target, answer: Answer) -> str:
 
 
 def _name(design: Design, answer: Answer) -> str:
-    """Name a family by what it shares, in full for that of the advice, else by what it differs in."""
+    """Name a family by the levers in which families differ."""
     own = family(design)
-    if own == family(answer.advice.design):
-        return plan_designs.kind(own, ()) if own else "all designs"
-    return plan_designs.kind(own, family(answer.advice.design))
+    differing = tuple(
+        (key, value) for key, value in own if any(dict(point.design).get(key) != value for point in answer.front)
+    )
+    return plan_designs.kind(differing, ()) if differing else "all designs"
 
 
 def _said(answer: Answer, n: int) -> str:

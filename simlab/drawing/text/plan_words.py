@@ -14,6 +14,7 @@ from simlab.planning.terms import Flip, Target, Wanted
 
 HEADINGS = {
     "power": "finds",
+    "power_at": "finds, just",
     "no_wrong_claim": "no wrong claim",
     "srp_new_study": "repeats",
     "confirmed_new_study": "confirmed",
@@ -22,7 +23,8 @@ HEADINGS = {
 }
 MEANINGS = {
     "power": "finds: share of pairs of systems {} or more apart that are told apart, rightly",
-    "no_wrong_claim": "no wrong claim: share of studies",
+    "power_at": "finds, just: share of pairs exactly {} apart that are told apart, rightly",
+    "no_wrong_claim": "no wrong claim: share of studies without one",
     "srp_new_study": "repeats: another study, raters and documents new, confirms every claim",
     "confirmed_new_study": "confirmed: the share of claims that a study with other raters and documents confirms",
     "significant_share": "claims: the share of all pairs that a study tells apart",
@@ -33,6 +35,7 @@ WANTED = {
     "power": "find {} of differences of {} or more",
     "no_wrong_claim": "no wrong claim in {} of studies",
 }
+EXACT, HALF = 1e-9, 0.005
 TENTHS = ("less", "more")
 SMALL_GAP = 0.02
 TINY = 0.005
@@ -67,9 +70,9 @@ def quantity(value: float, unit: str) -> str:
 
 
 def share(figure: Figure) -> str:
-    """Write a share with its error; a bound where the error rounds to nothing."""
-    said = bounded(figure.value, figure.mcse, (figure.low, figure.high), 2)
-    return said or measured(figure.value, figure.mcse, 2)
+    """Write a share with its error, of which a digit is shown; a bound where no error is known."""
+    said = bounded(figure.value, figure.mcse, (figure.low, figure.high), 2) if figure.mcse <= EXACT else ""
+    return said or measured(figure.value, figure.mcse, 3 if EXACT < figure.mcse < HALF else 2)
 
 
 def span(figure: Figure, *, sign: bool = False) -> str:
@@ -120,16 +123,16 @@ def deadline(text: str) -> str:
 def binding(answer: Answer) -> str:
     """Say what keeps the largest design from being larger."""
     one, wanted = answer.binding, answer.wanted
-    first = " first" if wanted.limits.money is not None and wanted.limits.deadline is not None else ""
+    before = " before the money" if wanted.limits.money is not None else ""
     said = {
-        "money": f"The money binds{first}",
-        "deadline": f"The deadline binds{first}",
-        "documents": "No limit binds: no more documents were asked about",
-        "raters": "People bind: nobody is left to ask",
-        "none": "No limit binds",
+        "money": "the money binds",
+        "deadline": f"the deadline binds{before}",
+        "documents": "no limit binds, none was asked about",
+        "raters": "people bind, nobody is left to ask",
+        "none": "no limit binds",
     }[one.name]
     end = f" ({number(one.share, 2)} of the studies of {designs.changed(one.next or (), one.design)} end by it)"
-    return said + (end if one.name in ("deadline", "raters") and one.share > 0 and one.next else "") + "."
+    return f"Larger designs: {said}{end if one.name in ('deadline', 'raters') and one.share > 0 and one.next else ''}."
 
 
 def other_money(answer: Answer) -> str:
@@ -160,6 +163,16 @@ def missed(answer: Answer) -> str:
         for one in answer.short
     ]
     return f"Missed: {'; '.join(said)}." if said else ""
+
+
+def within_margin(answer: Answer) -> str:
+    """Say which targets the advice reaches by no more than the margin, in worlds that the search had not seen."""
+    held, wanted = answer.advice.figures, answer.wanted
+    near = [one for one in wanted.targets if one.measure in held and held[one.measure].value < one.least]
+    if not near or not answer.reached:
+        return ""
+    said = [f"{heading(one.measure)} {share(held[one.measure])} of {number(one.least, 2)}" for one in near]
+    return f"A target counts as reached within the margin of {number(wanted.margin, 2)}: {', '.join(said)}."
 
 
 def flips(answer: Answer) -> Iterator[str]:

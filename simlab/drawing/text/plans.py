@@ -18,7 +18,7 @@ from simlab.planning.figures import first_target
 
 MOST_LINES = 25
 USUAL = ("power", "no_wrong_claim", "srp_new_study")
-MOST_MEASURES, MOST_LABEL = 3, 38
+MOST_MEASURES = 3
 RUNNERS, FLIPS = (8, 7, 4), (7, 5, 4)
 """How much runner-ups and what changes the advice matter, in their order."""
 NEEDED = 9
@@ -119,8 +119,10 @@ def _table(answer: Answer) -> Iterator[Piece]:
     rows = [(_label(row, answer), row.figures) for row in answer.rows]
     if answer.all_new:
         rows.insert(1, ("  the same, for other raters", answer.all_new))
-    cells = [[shortened(label, MOST_LABEL), *_cells(held, names, accounts)] for label, held in rows]
-    top, *lines = aligned(header, cells).splitlines()
+    cells = [_cells(held, names, accounts) for _, held in rows]
+    room = WIDTH - sum(2 + max(map(len, column)) for column in zip(header[1:], *cells, strict=True))
+    labelled = [[shortened(label, room), *row] for (label, _), row in zip(rows, cells, strict=True)]
+    top, *lines = aligned(header, labelled).splitlines()
     kept = 2 if answer.all_new else 1
     yield from map(Piece, [top, *lines[:kept]])
     weights = iter(RUNNERS)
@@ -145,8 +147,9 @@ def _label(row: Row, answer: Answer) -> str:
     said = designs.short(row.design, answer.advice.design)
     if row.role == "most":
         return f"most you can do: {said}"
-    gap = f" ({row.gap:+.0%})" if abs(row.gap) > words.SMALL_GAP else ""
-    return f"same money: {said}{gap}"
+    if abs(row.gap) > words.SMALL_GAP:
+        return f"{'cheaper' if row.gap < 0 else 'dearer'}: {said} ({100 * row.gap:+.0f} %)"
+    return f"same money: {said}"
 
 
 def _cells(held: Figures, names: Sequence[str], accounts: Sequence[str]) -> list[str]:
@@ -169,6 +172,7 @@ def _below(answer: Answer) -> Iterator[Piece]:
     if not answer.reached:
         yield from _joined((words.missed(answer), NEEDED), (words.binding(answer), NEEDED))
         yield Piece(words.remedies(answer))
+    yield from _joined((words.within_margin(answer), NEEDED))
     yield from _joined((_few_raters(answer), NEEDED))
     yield Piece(f"{'; '.join(words.meaning(name, answer.wanted) for name in _measures(answer))}.", 8)
     yield from _joined(
@@ -216,7 +220,7 @@ def _few_raters(answer: Answer) -> str:
         return f"{said}; no number of raters that was tried would do for others."
     measure = first_target(answer.wanted).measure
     finds = f", {words.heading(measure)} {words.share(pool.figures[measure])}" if measure in pool.figures else ""
-    return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.short(pool.design)}{finds})."
+    return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.kind_of_pool(pool.design)}{finds})."
 
 
 def _at_smallest(answer: Answer) -> str:
