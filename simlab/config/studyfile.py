@@ -78,8 +78,8 @@ def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
 def beside(study: Mapping[str, Any], path: Path) -> dict[str, str]:
     """Name, by section, the files of a study that lie beside its own file: a folder can be moved, and read from afar.
 
-    A relative path is taken from where the user stands, unless the file beside the study is the one that the study was
-    written with (its digest), and the other is not.
+    A relative path is taken from where the user stands, unless there is none there, or another file than the study was
+    written with (its digest) while that is beside it.
     """
     held = {}
     for section in FROM_FILES:
@@ -94,7 +94,7 @@ def _lies(near: Path, file: str, known: str) -> bool:
     here = expanded(file)
     if here.is_absolute() or near == here or not near.is_file():
         return False
-    return digest(near) == known and not (here.is_file() and digest(here) == known)
+    return not here.is_file() or (digest(near) == known != digest(here))
 
 
 class _Dumper(yaml.SafeDumper):

@@ -43,8 +43,17 @@ def test_each_kind_of_design_has_a_line_and_the_advice_is_marked(answer: Answer)
 def test_lines_are_told_apart_without_colour(answer: Answer) -> None:
     _, axes, _ = drawn(answer)
     lines = [line for line in axes.lines if "per output" in line.get_label()]
+    assert lines[0].get_label() == "side by side, one rating per output"
     styles = {(line.get_marker(), line.get_linestyle()) for line in lines}
     assert len({line.get_color() for line in lines}) == len(styles) == len(lines) == 5
+
+
+def test_what_lies_beyond_the_limits_is_hollow() -> None:
+    found = made.answered(made.wanted(deadline="5d"), clock=400)
+    _, axes, _ = drawn(found)
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    late = [point for point in found.front if not point.within]
+    assert sum(len(line.get_xdata()) for line in hollow) == len(late) > 5
 
 
 def test_bars_stay_between_0_and_1() -> None:

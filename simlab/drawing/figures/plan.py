@@ -47,7 +47,9 @@ def _families(answer: Answer, measure: str) -> list[list[Point]]:
     held: dict[Design, list[Point]] = {}
     for point in answer.front:
         held.setdefault(family(point.design), []).append(point)
-    shown = {family(row.design): k for k, row in enumerate(answer.rows)}
+    shown: dict[Design, int] = {}
+    for k, row in enumerate(answer.rows):
+        shown.setdefault(family(row.design), k)
 
     def rank(one: Design) -> tuple[int, float]:
         best = max(point.figures[measure].value for point in held[one])
@@ -68,6 +70,9 @@ def _line(axes: Axes, points: Sequence[Point], measure: str, k: int, named: str)
         return
     style: Any = styles.style(k, named)
     axes.plot(money, value, linestyle=styles.dashes(k), zorder=2.5, **style)
+    beyond = np.array([not point.within for point in points])
+    hollow: Any = {"color": style["color"], "marker": style["marker"], "markerfacecolor": "white", "zorder": 2.6}
+    axes.plot(money[beyond], value[beyond], linestyle="none", label="_", **hollow)
     axes.fill_between(money, low, high, color=style["color"], alpha=0.13, linewidth=0)
     axes.errorbar(
         money, value, yerr=styles.bars(value, low, high), linestyle="none", color=style["color"], elinewidth=0.8,
@@ -107,8 +112,9 @@ def _name(design: Design, answer: Answer) -> str:
 
 
 def _said(answer: Answer, n: int) -> str:
-    rest = f" The {MOST_LINES} families that are nearest to the advice have colours." if n > MOST_LINES else ""
+    rest = f" The {MOST_LINES} kinds that are nearest to the advice have colours." if n > MOST_LINES else ""
+    seen = f"{answer.worlds:,} worlds that the search had not seen"
     return (
         "Lines: designs of one kind that differ in documents, as the search found them; bars and bands: 95 % intervals "
-        f"of the simulation. Star: {answer.worlds:,} worlds that the search had not seen.{rest}"
+        f"of the simulation. Hollow: beyond the limits. Star: {seen}.{rest}"
     )
