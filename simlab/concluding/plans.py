@@ -49,10 +49,18 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     where = f"--plan {legible(path)}"
     try:
         config = _composed(file, plugins) if line is None else taken(content, plugins)
+        named = digest(config if line is not None else _as_written(config, content, file))
     except InputError as error:
         raise InputError(f"{where}: {str(error).removeprefix(f'{legible(file, 200)}: ')}") from error
     told = None if line is None else campaign_of(line, config, where).told
-    return Plan(path, kind_of(config).question, config, digest(config), told, file)
+    return Plan(path, kind_of(config).question, config, named, told, file)
+
+
+def _as_written(config: Mapping[str, Any], content: Any, file: Path) -> Mapping[str, Any]:
+    """Return a config with the files of its folder as the study names them: a plan is the same wherever it lies."""
+    from simlab.config.studyfile import beside
+
+    return {**config, **{name: {**config[name], "path": path} for name, path in beside(content, file).items()}}
 
 
 def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:

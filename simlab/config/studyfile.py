@@ -24,6 +24,7 @@ from simlab.config.sections import check
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import Declared
 from simlab.config.until import read as read_until
+from simlab.files import digest, expanded
 from simlab.messages import or_nearest, shown
 from simlab.studies.kind import QUESTION
 from simlab.types import InputError
@@ -31,6 +32,8 @@ from simlab.types import InputError
 VERSION = 1
 UNTIL = "until"
 """Key of a study file that says to which precision it is run; a study is the same without it."""
+FROM_FILES = ("systems", "metric")
+"""Sections that may say which file they are read from."""
 _WORD = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 _VALUES = ("null", "true", "false", "nan", "inf", "yes", "no", "on", "off", "y", "n")
 _MISSING = object()
@@ -72,6 +75,28 @@ def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
     return config
 
 
+def beside(study: Mapping[str, Any], path: Path) -> dict[str, str]:
+    """Name, by section, the files of a study that lie beside its own file: a folder can be moved, and read from afar.
+
+    A relative path is taken from where the user stands, unless there is none there, or another file than the study was
+    written with (its digest) while that is beside it.
+    """
+    held = {}
+    for section in FROM_FILES:
+        said = study.get(section, {})
+        file, known = (said.get("path"), said.get("sha256")) if isinstance(said, Mapping) else (None, None)
+        if isinstance(file, str) and isinstance(known, str) and _lies(path.parent / file, file, known):
+            held[section] = str(file)
+    return held
+
+
+def _lies(near: Path, file: str, known: str) -> bool:
+    here = expanded(file)
+    if here.is_absolute() or near == here or not near.is_file():
+        return False
+    return not here.is_file() or (digest(near) == known != digest(here))
+
+
 class _Dumper(yaml.SafeDumper):
     """Write lists on a line and quote texts."""
 
@@ -97,6 +122,7 @@ def load_study(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str]
     content = content_of(path)
     try:
         study = with_neutral(_checked(content, plugins), plugins)
+        study |= {name: {**study[name], "path": str(path.parent / file)} for name, file in beside(study, path).items()}
         until = read_until(UNTIL, study.pop(UNTIL)) if UNTIL in study else None
         typed = {text.partition("=")[0] for text in overrides}
         settings = tuple(_settings(study, find_options(plugins), typed))

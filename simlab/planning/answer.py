@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from simlab.planning.answered import Answer, Figures, Loads, PoolNeeded, Row, Short
+from simlab.planning.answered import Answer, Figures, Loads, Pool, Row, Short
 from simlab.planning.binding import binding, front
 from simlab.planning.figures import difference, figures, first_target, shared_mean
 from simlab.planning.remedies import other_money, remedies, short
@@ -25,6 +25,22 @@ ENOUGH = 0.01
 """A standard error of the first target that needs no more worlds."""
 
 
+class Needed(Protocol):
+    """Say how many raters it takes to speak of others (None: more than were tried), with which design."""
+
+    @property
+    def raters(self) -> int | None:
+        """Count the raters."""
+
+    @property
+    def design(self) -> Design:
+        """Return the design with so many raters."""
+
+    @property
+    def measures(self) -> Looked:
+        """Return what was measured of it."""
+
+
 def answer(
     found: Found,
     bench: Bench,
@@ -34,7 +50,7 @@ def answer(
     robust: Robust | None = None,
     flips: Sequence[Flip] = (),
     *,
-    pool: PoolNeeded | None = None,
+    pool: Needed | None = None,
     loads: Callable[[Design], Loads | None] = lambda design: None,
     config: Mapping[str, Any] | None = None,
     seconds: float = math.nan,
@@ -44,8 +60,10 @@ def answer(
     `bench` is that of the search, `fresh` one with another seed and two pools and two draws of documents a world.
     `loads` counts what a design asks of people, `config` is the advice's composed study.
     """
-    roles = _roles(found, bench, ground, wanted)
-    looked = _looked(list(roles), fresh, wanted)
+    chosen, roles = found.advice or found.best, _roles(found, bench, ground, wanted)
+    looked = dict(_looked(list(roles), fresh, wanted))
+    # Worlds in which the advice could not be carried out at all tell nothing new.
+    looked[chosen] = looked[chosen] or found.tried[chosen]
     rows = _rows({one: role for one, role in roles.items() if looked[one]}, looked)
     missed = _missed(found, wanted, rows[0].figures)
     return Answer(
@@ -67,7 +85,7 @@ def answer(
         flips=tuple(flips),
         loads=loads(rows[0].design),
         all_new=_all_new(rows[0].design, fresh, ground, looked),
-        pool=pool,
+        pool=None if pool is None else Pool(pool.raters, pool.design, figures(pool.measures)),
         seconds=seconds,
         config=config or {},
     )

@@ -10,13 +10,14 @@ from simlab.planning.terms import Design, Flip, Ground, Robust, Wanted
 
 
 class Figure(NamedTuple):
-    """Hold a measured value, its Monte-Carlo standard error, its 95 % interval, and the worlds it rests on."""
+    """Hold a measured value, its standard error, its 95 % interval, and the worlds and studies that it rests on."""
 
     value: float
     mcse: float
     low: float
     high: float
     worlds: int
+    studies: int = 0
 
 
 Figures = Mapping[str, Figure]
@@ -112,14 +113,14 @@ class Loads(NamedTuple):
     per_rater_documents: float
 
 
-class PoolNeeded(NamedTuple):
+class Pool(NamedTuple):
     """Hold how many raters a study needs whose findings are to hold for raters that were not asked.
 
-    `design` is the best one of such a pool, with its figures; `raters` is None where no number that was tried would do.
+    `design` is that of such a pool, with its figures; `raters` is None where no number that was tried would do.
     """
 
     raters: int | None
-    design: Design | None
+    design: Design
     figures: Figures
 
 
@@ -151,7 +152,7 @@ class Answer:
     flips: tuple[Flip, ...] = ()
     loads: Loads | None = None
     all_new: Figures = field(default_factory=dict)
-    pool: PoolNeeded | None = None
+    pool: Pool | None = None
     seconds: float = float("nan")
     config: Mapping[str, Any] = field(default_factory=dict)
 

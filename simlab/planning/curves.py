@@ -16,7 +16,7 @@ import numpy as np
 from simlab.planning.answered import Figure
 from simlab.planning.figures import figure, value_of, within_limits
 from simlab.planning.terms import SIZE, Design, Looked, Wanted, family, size_of, with_setting
-from simlab.types import Floats
+from simlab.types import Estimate, Floats
 
 SURE = 1.96
 LEAST_ERROR = 1e-3
@@ -90,10 +90,8 @@ def curve(tried: Mapping[Design, Looked], measure: str) -> Curve:
     designs = list(tried)
     sizes = np.array([float(size_of(one) or 1) for one in designs])
     found = [figure(measure, tried[one][measure]) for one in designs]
-    errors = np.array([_of_probit(one) for one in found])
-    values = np.array([_probit(_kept(one)) for one in found])
     money = np.array([value_of(tried[one], "money") for one in designs])
-    rise = _line(np.log(sizes), values, errors, sizes) if len(sizes) > 1 else None
+    rise = _rise(sizes, [tried[one][measure] for one in designs], found) if len(sizes) > 1 else None
     return Curve(designs[0], rise, _money(sizes, money), found[int(np.argmax(sizes))])
 
 
@@ -108,21 +106,42 @@ def _ended(looked: Looked, wanted: Wanted) -> bool:
     return within_limits(looked, unlimited)
 
 
-def _line(x: Floats, y: Floats, errors: Floats, sizes: Floats) -> Line:
-    """Fit a line by weighted least squares; scatter beyond the errors widens them."""
+def _rise(sizes: Floats, estimates: Sequence[Estimate], found: Sequence[Figure]) -> Line:
+    """Fit probits over log sizes by weighted least squares; designs met the same worlds, so that their errors agree.
+
+    The covariance is that of the line's influence values by world. Scatter beyond the errors widens it.
+    """
+    slopes = np.array([_slope(_probit(_kept(one))) for one in found])
+    errors = np.array([_error(one) for one in found]) / slopes
+    y = np.array([_probit(_kept(one)) for one in found])
+    at, solve = _solved(np.log(sizes), y, errors)
+    shared = np.zeros((max(len(one.influence) for one in estimates), 2))
+    alone = np.zeros((2, 2))
+    for k, (one, shown) in enumerate(zip(estimates, found, strict=True)):
+        n = len(one.influence)
+        if n > 1 and shown.mcse > 0:
+            shared[:n] += np.outer(np.asarray(one.influence) / math.sqrt(n * (n - 1)) / slopes[k], solve[:, k])
+        else:
+            alone += np.outer(solve[:, k], solve[:, k]) * errors[k] ** 2
+    freedom = len(y) - 2
+    excess = float(np.sum(((y - at[0] - at[1] * np.log(sizes)) / errors) ** 2)) / freedom if freedom > 0 else 1.0
+    return Line(at, (shared.T @ shared + alone) * max(excess, 1.0), (float(sizes.min()), float(sizes.max())))
+
+
+def _solved(x: Floats, y: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """Return the weighted least-squares line, and the matrix that makes it of the values."""
     rows = np.column_stack([np.ones_like(x), x])
     weights = 1 / errors**2
     inverse: Floats = np.linalg.pinv(rows.T @ (weights[:, None] * rows)).astype(float)
-    at = inverse @ (rows.T @ (weights * y))
-    freedom = len(x) - 2
-    excess = float(np.sum(weights * (y - rows @ at) ** 2)) / freedom if freedom > 0 else 1.0
-    return Line(at, inverse * max(excess, 1.0), (float(sizes.min()), float(sizes.max())))
+    solve: Floats = inverse @ (rows.T * weights)
+    return solve @ y, solve
 
 
 def _money(sizes: Floats, money: Floats) -> Line:
+    """Fit money over size; designs met the same documents, so that its errors do not matter here."""
     reach = (float(sizes.min()), float(sizes.max()))
     if len(np.unique(sizes)) > 1:
-        return _line(sizes, money, np.maximum(sizes, 1.0), sizes)
+        return Line(_solved(sizes, money, np.maximum(sizes, 1.0))[0], np.zeros((2, 2)), reach)
     # What one size costs is all by the document, unless another says otherwise.
     return Line(np.array([0.0, float(money.mean() / sizes.mean())]), np.zeros((2, 2)), reach)
 
@@ -153,10 +172,10 @@ def _kept(found: Figure) -> float:
     return min(max(found.value, half), 1 - half)
 
 
-def _of_probit(found: Figure) -> float:
+def _error(found: Figure) -> float:
+    """Return an error of a share that is never 0: worlds that agree do not know it better than all worlds could."""
     value = _kept(found)
-    error = found.mcse if found.mcse > 0 else math.sqrt(value * (1 - value) / max(found.worlds, 1))
-    return max(error, LEAST_ERROR) / _slope(_probit(value))
+    return max(found.mcse if found.mcse > 0 else math.sqrt(value * (1 - value) / max(found.worlds, 1)), LEAST_ERROR)
 
 
 def _probit(share: float) -> float:

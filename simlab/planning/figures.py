@@ -25,7 +25,7 @@ def figure(name: str, found: Estimate) -> Figure:
     influence = np.asarray(found.influence, float)
     telling = None if found.telling is None else np.array(found.telling)
     low, high = interval(np.array(found.value), influence, within, telling)
-    return Figure(float(found.value), found.mcse, float(low), float(high), len(influence))
+    return Figure(float(found.value), found.mcse, float(low), float(high), len(influence), found.n)
 
 
 def figures(looked: Looked) -> Figures:
@@ -39,7 +39,7 @@ def difference(name: str, first: Estimate, second: Estimate) -> Figure:
     within = _range(name)
     bounds = None if within.least is None or within.greatest is None else (within.least, within.greatest)
     gap: Contrast = inside(paired(one, other), one, other, bounds)
-    return Figure(gap.difference, gap.mcse, gap.low, gap.high, gap.clusters)
+    return Figure(gap.difference, gap.mcse, gap.low, gap.high, gap.clusters, min(first.n, second.n))
 
 
 def value_of(looked: Looked, name: str) -> float:

@@ -21,12 +21,13 @@ from simlab.planning.terms import (
     size_of,
     with_setting,
 )
+from simlab.types import InputError
 
 FACTORS = (0.9, 1.1)
 UNKNOWN = Figure(math.nan, math.nan, math.nan, math.nan, 0)
 LEVEL = 0.05
 MORE_RATERS = (1.5, 2.0, 3.0)
-WORLDS = 48
+WORLDS = 96
 
 
 def other_money(found: Found, ground: Ground, wanted: Wanted) -> tuple[OtherMoney, ...]:
@@ -151,10 +152,18 @@ def _raters(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> Remed
             return None
         n = math.ceil(now * factor)
         more = with_setting(found.best, key, n)
-        looked = bench.look({more: WORLDS})[more]
+        looked = _tried(more, bench)
         if looked and reaches(looked, wanted) and within_limits(looked, wanted):
             return Remedy("raters", more, n, now, n, value_of(looked, "money"), False)
     return None
+
+
+def _tried(design: Design, bench: Bench) -> Looked:
+    """Look at a design that may be none: not every world can have other raters."""
+    try:
+        return bench.look({design: WORLDS})[design]
+    except InputError:
+        return {}
 
 
 def raters_key(ground: Ground) -> str:

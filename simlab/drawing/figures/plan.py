@@ -34,7 +34,7 @@ def draw(answer: Answer) -> Figure:
         _line(axes, points, target.measure, k, _name(points[0].design, answer))
     _marks(axes, answer, target)
     axes.set_ylabel(_label(target, answer))
-    axes.set_xlabel(f"money of a study, {answer.wanted.limits.currency or 'in the unit of its prices'}")
+    axes.set_xlabel(f"cost of a study, {answer.wanted.limits.currency or 'in the unit of its prices'}")
     axes.grid(visible=True, axis="x")
     axes.set_ylim(*styles.limits(axes.get_ylim(), np.array([0.0, 1.0])))
     figure.legend(loc="outside right upper", fontsize=7)
@@ -47,7 +47,9 @@ def _families(answer: Answer, measure: str) -> list[list[Point]]:
     held: dict[Design, list[Point]] = {}
     for point in answer.front:
         held.setdefault(family(point.design), []).append(point)
-    shown = {family(row.design): k for k, row in enumerate(answer.rows)}
+    shown: dict[Design, int] = {}
+    for k, row in enumerate(answer.rows):
+        shown.setdefault(family(row.design), k)
 
     def rank(one: Design) -> tuple[int, float]:
         best = max(point.figures[measure].value for point in held[one])
@@ -68,6 +70,9 @@ def _line(axes: Axes, points: Sequence[Point], measure: str, k: int, named: str)
         return
     style: Any = styles.style(k, named)
     axes.plot(money, value, linestyle=styles.dashes(k), zorder=2.5, **style)
+    beyond = np.array([not point.within for point in points])
+    hollow: Any = {"color": style["color"], "marker": style["marker"], "markerfacecolor": "white", "zorder": 2.6}
+    axes.plot(money[beyond], value[beyond], linestyle="none", label="_", **hollow)
     axes.fill_between(money, low, high, color=style["color"], alpha=0.13, linewidth=0)
     axes.errorbar(
         money, value, yerr=styles.bars(value, low, high), linestyle="none", color=style["color"], elinewidth=0.8,
@@ -98,16 +103,18 @@ def _label(target: Target, answer: Answer) -> str:
 
 
 def _name(design: Design, answer: Answer) -> str:
-    """Name a family by what it shares, in full for that of the advice, else by what it differs in."""
+    """Name a family by the levers in which families differ."""
     own = family(design)
-    if own == family(answer.advice.design):
-        return plan_designs.kind(own, ()) if own else "all designs"
-    return plan_designs.kind(own, family(answer.advice.design))
+    differing = tuple(
+        (key, value) for key, value in own if any(dict(point.design).get(key) != value for point in answer.front)
+    )
+    return plan_designs.kind(differing, ()) if differing else "all designs"
 
 
 def _said(answer: Answer, n: int) -> str:
-    rest = f" The {MOST_LINES} families that are nearest to the advice have colours." if n > MOST_LINES else ""
+    rest = f" The {MOST_LINES} kinds that are nearest to the advice have colours." if n > MOST_LINES else ""
+    seen = f"{answer.worlds:,} worlds that the search had not seen"
     return (
         "Lines: designs of one kind that differ in documents, as the search found them; bars and bands: 95 % intervals "
-        f"of the simulation. Star: {answer.worlds:,} worlds that the search had not seen.{rest}"
+        f"of the simulation. Hollow: beyond the limits. Star: {seen}.{rest}"
     )

@@ -22,6 +22,8 @@ NORMALIZATIONS = {
     "error": "raters who mark many errors weigh more",
 }
 EACH, GROUPING, NORMALIZATION = "design.ratings_per_item", "design.grouping", "analysis.normalization"
+POOL = ("raters.pool_size", "systems.n_raters")
+"""Keys that say how many raters there are."""
 SHORT: Mapping[str, Callable[[Any], str]] = {
     GROUPING: lambda value: {"pseudo_side_by_side": "side by side"}.get(str(value), value_label("grouping", value)),
     NORMALIZATION: lambda value: {"none": "plain scores"}.get(str(value), value_label("normalization", value)),
@@ -42,14 +44,14 @@ def sentence(design: Design, config: Mapping[str, Any], systems: int) -> str:
     parts = [several(int(held[SIZE]), "document")] if SIZE in held else []
     each = int(held.get(EACH, 1))
     parts.append("one rating per output" if each == 1 else f"{each} ratings per output")
-    parts += [SHORT[key](held[key]) for key in ("raters.pool_size", "systems.n_raters") if key in dict(design)]
+    parts += [SHORT[key](held[key]) for key in POOL if key in dict(design)]
     said = [", ".join(parts)]
     grouping = str(held.get(GROUPING, ""))
     said += [GROUPINGS.get(grouping, grouping).format(systems)] if grouping else []
     said += (
         [NORMALIZATIONS.get(str(held[NORMALIZATION]), f"scores: {held[NORMALIZATION]}")] if _normalized(held) else []
     )
-    named = {SIZE, EACH, GROUPING, NORMALIZATION, "raters.pool_size", "systems.n_raters"}
+    named = {SIZE, EACH, GROUPING, NORMALIZATION, *POOL}
     said += [_other(key, value) for key, value in design if key not in named]
     return "; ".join(said)
 
@@ -70,6 +72,23 @@ def short(design: Design, beside: Design | None = None) -> str:
     ]
     same = beside is not None and held.get(SIZE) == other.get(SIZE) and each == int(other.get(EACH, 1)) and words
     return ", ".join([*words, *([size] if size and not same else [])]) or "the same"
+
+
+def changed(design: Design, beside: Design) -> str:
+    """Say in what a design differs from another, its size in words.
+
+    >>> changed((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
+    '65 documents, 2 ratings per output'
+    """
+    held, other = dict(design), dict(beside)
+    size = [several(int(held[SIZE]), "document")] if SIZE in held and held[SIZE] != other.get(SIZE) else []
+    words = kind(tuple((key, value) for key, value in design if key != SIZE), beside)
+    return ", ".join([*size, *([words] if words != "the same" else [])]) or "the same"
+
+
+def kind_of_pool(design: Design) -> str:
+    """Say a design whose raters are said already."""
+    return changed(tuple((key, value) for key, value in design if key not in POOL), ())
 
 
 def kind(own: Design, beside: Design) -> str:

@@ -14,6 +14,7 @@ from simlab.planning.terms import Flip, Target, Wanted
 
 HEADINGS = {
     "power": "finds",
+    "power_at": "finds, just",
     "no_wrong_claim": "no wrong claim",
     "srp_new_study": "repeats",
     "confirmed_new_study": "confirmed",
@@ -21,9 +22,10 @@ HEADINGS = {
     "srp": "SRP",
 }
 MEANINGS = {
-    "power": "finds: the share of the pairs of systems that differ by {} or more which a study tells apart, rightly",
-    "no_wrong_claim": "no wrong claim: the share of studies in which every claim is right",
-    "srp_new_study": "repeats: a second study with other raters and documents confirms every claim",
+    "power": "finds: share of pairs of systems {} or more apart that are told apart, rightly",
+    "power_at": "finds, just: share of pairs exactly {} apart that are told apart, rightly",
+    "no_wrong_claim": "no wrong claim: share of studies without one",
+    "srp_new_study": "repeats: another study, raters and documents new, confirms every claim",
     "confirmed_new_study": "confirmed: the share of claims that a study with other raters and documents confirms",
     "significant_share": "claims: the share of all pairs that a study tells apart",
     "srp": "SRP: a repetition with the same raters and documents confirms every claim",
@@ -33,8 +35,11 @@ WANTED = {
     "power": "find {} of differences of {} or more",
     "no_wrong_claim": "no wrong claim in {} of studies",
 }
+EXACT, HALF = 1e-9, 0.005
+TENTHS = ("less", "more")
 SMALL_GAP = 0.02
 TINY = 0.005
+WIDEST = 98
 
 
 def heading(measure: str) -> str:
@@ -65,9 +70,9 @@ def quantity(value: float, unit: str) -> str:
 
 
 def share(figure: Figure) -> str:
-    """Write a share with its error; a bound where the error rounds to nothing."""
-    said = bounded(figure.value, figure.mcse, (figure.low, figure.high), 2)
-    return said or measured(figure.value, figure.mcse, 2)
+    """Write a share with its error, of which a digit is shown; a bound where no error is known."""
+    said = bounded(figure.value, figure.mcse, (figure.low, figure.high), 2) if figure.mcse <= EXACT else ""
+    return said or measured(figure.value, figure.mcse, 3 if EXACT < figure.mcse < HALF else 2)
 
 
 def span(figure: Figure, *, sign: bool = False) -> str:
@@ -75,6 +80,12 @@ def span(figure: Figure, *, sign: bool = False) -> str:
     if not math.isfinite(figure.low + figure.high):
         return ""
     return f"({number(figure.low, 2, sign=sign)} to {number(figure.high, 2, sign=sign)})"
+
+
+def less(figure: Figure) -> str:
+    """Write a paired difference with its error and its interval."""
+    error = number(figure.mcse, 2) if math.isfinite(figure.mcse) else "?"
+    return f"{number(figure.value, 2, sign=True)} ± {error} {span(figure, sign=True)}".rstrip()
 
 
 def money(value: float, wanted: Wanted) -> str:
@@ -85,42 +96,57 @@ def money(value: float, wanted: Wanted) -> str:
 
 def targets(wanted: Wanted) -> str:
     """Say what is wanted."""
-    return "; ".join(_target(one, wanted) for one in wanted.targets)
+    why = f" ({wanted.smallest.why})" if wanted.smallest.why else ""
+    return "; ".join(_target(one, wanted) + (why if k == 0 else "") for k, one in enumerate(wanted.targets))
 
 
 def limits(wanted: Wanted, raters: int) -> str:
     """Say what there is to spend, and who rates."""
     held = wanted.limits
     said = [money(held.money, wanted)] if held.money is not None else []
-    said += [f"all done by {held.deadline}"] if held.deadline is not None else []
+    said += [deadline(held.deadline)] if held.deadline is not None else []
     return f"{', '.join(said) or 'no budget, no deadline'}; {several(raters, 'rater')}"
+
+
+def deadline(text: str) -> str:
+    """Write a deadline as one says it.
+
+    >>> deadline("5d"), deadline("36h"), deadline("2026-03-06")
+    ('within 5 days', 'within 36 hours', 'by 2026-03-06')
+    """
+    unit = {"d": "day", "h": "hour"}.get(text[-1:])
+    if unit is None or not text[:-1].replace(".", "", 1).isdigit():
+        return f"by {text}"
+    return f"within {text[:-1]} {unit}{'' if text[:-1] == '1' else 's'}"
 
 
 def binding(answer: Answer) -> str:
     """Say what keeps the largest design from being larger."""
     one, wanted = answer.binding, answer.wanted
-    if one.name in ("money", "deadline") and not answer.reached:
-        other = {"money": "The money", "deadline": "The deadline"}[one.name]
-        return f"{other} binds."
+    before = " before the money" if wanted.limits.money is not None else ""
     said = {
-        "money": "Beyond the most the money runs out",
-        "deadline": "The deadline binds before the money" if wanted.limits.money else "The deadline binds",
-        "documents": "No limit binds: the range of documents ends",
-        "raters": "Beyond the most there is nobody left to ask",
-        "none": "No limit binds",
+        "money": "the money binds",
+        "deadline": f"the deadline binds{before}",
+        "documents": "no limit binds, none was asked about",
+        "raters": "people bind, nobody is left to ask",
+        "none": "no limit binds",
     }[one.name]
-    end = f" ({number(one.share, 2)} of the studies of {designs.short(one.next or ())} end by it)"
-    return said + (end if one.name in ("deadline", "raters") and one.share > 0 and one.next else "") + "."
+    end = f" ({number(one.share, 2)} of the studies of {designs.changed(one.next or (), one.design)} end by it)"
+    return f"Larger designs: {said}{end if one.name in ('deadline', 'raters') and one.share > 0 and one.next else ''}."
 
 
 def other_money(answer: Answer) -> str:
     """Say what a tenth less and a tenth more money would change."""
-    if not answer.other_money:
+    if len(answer.other_money) < len(TENTHS):
         return ""
-    what = "the budget" if answer.wanted.limits.money is not None else "what this costs"
-    said = [f"{_tenth(k)} ({money(one.money, answer.wanted)}): {_with_money(one, answer)}"
-            for k, one in enumerate(answer.other_money)]  # fmt: skip
-    return f"10 % of {what} {'; '.join(said)} (by lines fitted along sizes)."
+    told = [_with_money(one, answer) for one in answer.other_money]
+    of = "" if answer.wanted.limits.money is not None else " than this costs"
+    said = [
+        f"with 10 % {tenth}{of} ({money(one.money, answer.wanted)}) {what}{_most(one)}"
+        for tenth, one, what in zip(TENTHS, answer.other_money, told, strict=True)
+    ]
+    text = f"{'; '.join(said)} (by fitted lines)."
+    return text[0].upper() + text[1:]
 
 
 def remedies(answer: Answer) -> str:
@@ -139,24 +165,36 @@ def missed(answer: Answer) -> str:
     return f"Missed: {'; '.join(said)}." if said else ""
 
 
-def flips(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Say each nearest value at which the advice changes, and what follows."""
+def within_margin(answer: Answer) -> str:
+    """Say which targets the advice reaches by no more than the margin, in worlds that the search had not seen."""
+    held, wanted = answer.advice.figures, answer.wanted
+    near = [one for one in wanted.targets if one.measure in held and held[one.measure].value < one.least]
+    if not near or not answer.reached:
+        return ""
+    said = [f"{heading(one.measure)} {share(held[one.measure])} of {number(one.least, 2)}" for one in near]
+    return f"A target counts as reached within the margin of {number(wanted.margin, 2)}: {', '.join(said)}."
+
+
+def flips(answer: Answer) -> Iterator[str]:
+    """Say each nearest value at which the advice changes, what is plausible, and what follows."""
     for one in answer.flips:
-        yield flip(one), "-> " + _then(one, answer)
+        full, short = (f"{flip(one, full=full)}  -> {_then(one, answer)}" for full in (True, False))
+        yield full if len(full) <= WIDEST else short
 
 
-def flip(one: Flip) -> str:
-    """Say at which value of an assumption the advice changes, with its interval and what is plausible."""
+def flip(one: Flip, *, full: bool = True) -> str:
+    """Say at which value of an assumption the advice changes, and what is plausible; `full`: with its interval."""
     about = one.assumption
     said = about.words.format(one.at) if "{" in about.words else f"{about.words} {quantity(one.at, about.unit)}"
     beyond = "or more" if one.at >= about.value else "or less"
-    return f"{said} {beyond} ({_range(one.low, one.high)}; {about.source}: {_range(about.low, about.high)})"
+    interval = f"{_range(one.low, one.high)}; " if full else ""
+    return f"{said} {beyond} ({interval}{about.source}: {_range(about.low, about.high)})"
 
 
 def _then(one: Flip, answer: Answer) -> str:
     if one.then is None:
         return "nothing reaches the targets"
-    return designs.short(one.then, answer.advice.design)
+    return designs.changed(one.then, answer.advice.design)
 
 
 def _range(low: float, high: float) -> str:
@@ -169,21 +207,17 @@ def _target(one: Target, wanted: Wanted) -> str:
     return f"{said} (a floor)" if one.floor else said
 
 
-def _tenth(k: int) -> str:
-    return "less" if k == 0 else "more"
-
-
 def _with_money(one: OtherMoney, answer: Answer) -> str:
-    """Say what becomes of the advice, and the best that the money buys."""
+    """Say what becomes of the advice."""
     if one.advice is None:
-        told = "nothing reaches the targets"
-    elif answer.reached and one.advice == answer.advice.design:
-        told = "the same advice"
-    else:
-        told = f"{designs.short(one.advice)} would"
-    if one.most is None or not math.isfinite(one.figure.value):
-        return told
-    return f"{told}, at most {share(one.figure)}"
+        return "nothing reaches the targets"
+    if answer.reached and one.advice == answer.advice.design:
+        return "the advice stays"
+    return f"the advice is {designs.changed(one.advice, answer.advice.design)}"
+
+
+def _most(one: OtherMoney) -> str:
+    return "" if one.most is None or not math.isfinite(one.figure.value) else f", the most finds {share(one.figure)}"
 
 
 def _remedy(one: Remedy, answer: Answer) -> str:

@@ -12,22 +12,28 @@ from simlab.drawing.text import plan_words as words
 from simlab.drawing.text.conclusion_numbers import filled
 from simlab.drawing.text.fitted_world import WIDTH, line
 from simlab.drawing.text.tables import aligned, number
-from simlab.messages import duration, several
+from simlab.messages import duration, several, shortened
 from simlab.planning.answered import Answer, Figures, Row
 from simlab.planning.figures import first_target
 
 MOST_LINES = 25
 USUAL = ("power", "no_wrong_claim", "srp_new_study")
-MOST_MEASURES, MOST_LABEL, MOST_FLIPS = 3, 38, 3
+MOST_MEASURES = 3
+RUNNERS, FLIPS = (8, 7, 4), (7, 5, 4)
+"""How much runner-ups and what changes the advice matter, in their order."""
 NEEDED = 9
 """Parts of this weight are never left out."""
 
 
-class Part(NamedTuple):
-    """Hold lines of a page, and how much they matter: the least are left out first where there is no room."""
+class Piece(NamedTuple):
+    """Hold a line, or a sentence that follows the one before it (`joined`), and how much it matters.
 
-    lines: list[str]
+    What matters least is left out first where there is no room.
+    """
+
+    text: str
     weight: int = NEEDED
+    joined: bool = False
 
 
 def page(answer: Answer, out: Path | None = None, following: str = "", digest: str = "") -> str:
@@ -35,46 +41,57 @@ def page(answer: Answer, out: Path | None = None, following: str = "", digest: s
 
     `out` is the folder that was written, `following` the one next command, `digest` that of the frozen study.
     """
-    parts = [
-        Part(list(_head(answer))),
-        Part([""], 2),
-        Part(_headline(answer)),
+    pieces = [
+        *(Piece(text) for text in _head(answer)),
+        Piece("", 3),
+        Piece(_headline(answer)),
         *_table(answer),
-        *(Part(_paragraph(text), weight) for text, weight in _below(answer) if text),
+        *_below(answer),
+        Piece("", 2),
         *_changes(answer),
-        *(Part(_paragraph(text), weight) for text, weight in _robust(answer) if text),
-        Part([""], 1),
-        Part(list(_end(out, following, digest))),
+        *_robust(answer),
+        Piece("", 1),
+        *(Piece(text) for text in _end(out, following, digest)),
     ]
-    return "\n".join(text for part in _fitting(parts) for text in part.lines)
+    return "\n".join(_fitting(pieces))
 
 
-def _fitting(parts: Sequence[Part]) -> list[Part]:
-    """Leave out what matters least until the page is short enough."""
-    kept = list(parts)
-    while sum(len(one.lines) for one in kept) > MOST_LINES:
-        least = min(kept, key=lambda one: one.weight)
-        if least.weight >= NEEDED:
+def _fitting(pieces: Sequence[Piece]) -> list[str]:
+    """Leave out what matters least until the page is short enough; of what matters equally the last goes first."""
+    kept = list(pieces)
+    while len(lines := _lines(kept)) > MOST_LINES:
+        least = min(one.weight for one in kept)
+        if least >= NEEDED:
             break
-        # Of what matters equally the last goes first.
-        kept.pop(max(k for k, one in enumerate(kept) if one.weight == least.weight))
-    return kept
+        kept.pop(max(k for k, one in enumerate(kept) if one.weight == least))
+    return lines
 
 
-def _paragraph(text: str) -> list[str]:
-    return filled(text).splitlines()
+def _lines(pieces: Sequence[Piece]) -> list[str]:
+    """Join sentences to paragraphs, and break these to the width; two blank lines are one."""
+    paragraphs: list[str] = []
+    for k, one in enumerate(pieces):
+        if one.joined and k and pieces[k - 1].joined:
+            paragraphs[-1] += f" {one.text}"
+        elif one.text or (paragraphs and paragraphs[-1]):
+            paragraphs.append(one.text)
+    return [text for one in paragraphs for part in one.split("\n") for text in _broken(part)]
+
+
+def _broken(text: str) -> list[str]:
+    return filled(text).splitlines() if len(text) > WIDTH else [text]
 
 
 def _head(answer: Answer) -> Iterator[str]:
     ground, wanted = answer.ground, answer.wanted
     assumed = f"; assumed: {', '.join(ground.assumed)}" if ground.assumed else ""
-    yield from _cut(line("Pilot", ground.read or "none yet: people and scores are those of the world below"), 1)
+    yield from _cut(line("Pilot", ground.read or "none: people and scores are those of the world"), 1)
     yield from _cut(line("World", ground.world + assumed), 2)
-    why = f" ({words.smallest(wanted)}: {wanted.smallest.why})"
-    yield from _cut(line("Wanted", words.targets(wanted) + why), 2)
+    yield from _cut(line("Wanted", words.targets(wanted)), 2)
     yield from _cut(line("Limits", words.limits(wanted, ground.raters)), 1)
     took = f", {duration(answer.seconds)}" if math.isfinite(answer.seconds) else ""
-    sure = f"; right with probability {number(answer.probability, 2)}" if math.isfinite(answer.probability) else ""
+    sure = f"; the choice is right with probability {number(answer.probability, 2)}"
+    sure = sure if math.isfinite(answer.probability) else ""
     yield line("Search", f"{several(answer.designs, 'design')}, {answer.campaigns:,} simulated studies{took}{sure}")
 
 
@@ -86,15 +103,15 @@ def _cut(text: str, most: int) -> list[str]:
     return lines
 
 
-def _headline(answer: Answer) -> list[str]:
+def _headline(answer: Answer) -> str:
     said = designs.sentence(answer.advice.design, answer.config, answer.ground.systems)
     whom = " for these raters" if answer.ground.these_raters else ""
     if answer.reached:
-        return _paragraph(f"Buy{whom}: {said}")
-    return _paragraph(f"Nothing within the limits reaches the targets{whom}. Best: {said}")
+        return f"Buy{whom}: {said}"
+    return f"Nothing within the limits reaches the targets{whom}. Best: {said}"
 
 
-def _table(answer: Answer) -> Iterator[Part]:
+def _table(answer: Answer) -> Iterator[Piece]:
     """Write the rows of designs; runner-ups, the last ones first, may be left out."""
     names = _measures(answer)
     accounts = [name for name in ("money", "hours", "days") if name in answer.advice.figures]
@@ -102,12 +119,15 @@ def _table(answer: Answer) -> Iterator[Part]:
     rows = [(_label(row, answer), row.figures) for row in answer.rows]
     if answer.all_new:
         rows.insert(1, ("  the same, for other raters", answer.all_new))
-    cells = [[label[:MOST_LABEL], *_cells(held, names, accounts)] for label, held in rows]
-    top, *lines = aligned(header, cells).splitlines()
+    cells = [_cells(held, names, accounts) for _, held in rows]
+    room = WIDTH - sum(2 + max(map(len, column)) for column in zip(header[1:], *cells, strict=True))
+    labelled = [[shortened(label, room), *row] for (label, _), row in zip(rows, cells, strict=True)]
+    top, *lines = aligned(header, labelled).splitlines()
     kept = 2 if answer.all_new else 1
-    yield Part([top, *lines[:kept]])
+    yield from map(Piece, [top, *lines[:kept]])
+    weights = iter(RUNNERS)
     for row, text in zip(answer.rows[1:], lines[kept:], strict=True):
-        yield Part([text], 6 if row.role == "same_money" else 8)
+        yield Piece(text, next(weights) if row.role == "same_money" else 8)
 
 
 def _measures(answer: Answer) -> list[str]:
@@ -127,8 +147,9 @@ def _label(row: Row, answer: Answer) -> str:
     said = designs.short(row.design, answer.advice.design)
     if row.role == "most":
         return f"most you can do: {said}"
-    gap = f" ({row.gap:+.0%})" if abs(row.gap) > words.SMALL_GAP else ""
-    return f"same money: {said}{gap}"
+    if abs(row.gap) > words.SMALL_GAP:
+        return f"{'cheaper' if row.gap < 0 else 'dearer'}: {said} ({100 * row.gap:+.0f} %)"
+    return f"same money: {said}"
 
 
 def _cells(held: Figures, names: Sequence[str], accounts: Sequence[str]) -> list[str]:
@@ -146,23 +167,45 @@ def _amount(held: Figures, name: str) -> str:
     return f"{one.value:,.{digits}f}" + (f" ± {error:,.{digits}f}" if error else "")
 
 
-def _below(answer: Answer) -> Iterator[tuple[str, int]]:
-    """Say what the rows are, each with how much it matters."""
-    n = len(answer.rows)
-    met = f"All {n} met the same {answer.worlds:,} worlds" if n > 1 else f"From {answer.worlds:,} worlds"
-    same = f"{met}, which the search had not seen; ±: standard error of the simulation."
+def _below(answer: Answer) -> Iterator[Piece]:
+    """Say what the rows are, each sentence with how much it matters."""
     if not answer.reached:
-        yield f"{words.missed(answer)} {words.binding(answer)}", NEEDED
-        yield words.remedies(answer), NEEDED
-        yield same, 7
-    else:
-        yield f"{words.binding(answer)} {same}", NEEDED
-    yield f"{'; '.join(words.meaning(name, answer.wanted) for name in _measures(answer))}.", 8
-    yield _few_raters(answer), NEEDED
-    yield _at_smallest(answer), 5
-    yield _less(answer), 4
-    yield _loads(answer), 7
-    yield words.other_money(answer), 3
+        yield from _joined((words.missed(answer), NEEDED), (words.binding(answer), NEEDED))
+        yield Piece(words.remedies(answer))
+    yield from _joined((words.within_margin(answer), NEEDED))
+    yield from _joined((_few_raters(answer), NEEDED))
+    yield Piece(f"{'; '.join(words.meaning(name, answer.wanted) for name in _measures(answer))}.", 8)
+    yield from _joined(
+        (words.binding(answer) if answer.reached else "", NEEDED),
+        (_met(answer), 7),
+        (_times(answer), 6),
+        (_at_smallest(answer), 6),
+        (_less(answer), 5),
+        (words.other_money(answer), 4),
+    )
+    yield from _joined((_loads(answer), 7))
+
+
+def _joined(*sentences: tuple[str, int]) -> Iterator[Piece]:
+    yield from (Piece(text, weight, joined=True) for text, weight in sentences if text)
+
+
+def _met(answer: Answer) -> str:
+    held = answer.advice.figures.values()
+    worlds, studies = (max((getattr(one, name) for one in held), default=0) for name in ("worlds", "studies"))
+    who = "All rows met" if len(answer.rows) > 1 else "This design met"
+    each = f" ({studies:,} studies)" if studies > worlds else ""
+    return f"{who} the same {several(worlds, 'world')}{each}, new to the search; ±: standard error."
+
+
+def _times(answer: Answer) -> str:
+    """Say what a times sign between numbers of documents and ratings means, where one stands."""
+    for row in answer.rows[1:]:
+        said = designs.short(row.design, answer.advice.design).rpartition(", ")[2]
+        if " x " in said:
+            size, _, each = said.partition(" x ")
+            return f"{said}: {size} documents, {each} ratings per output."
+    return ""
 
 
 def _few_raters(answer: Answer) -> str:
@@ -173,11 +216,11 @@ def _few_raters(answer: Answer) -> str:
     pool = answer.pool
     if pool is None:
         return f"{said}."
-    if pool.raters is None or pool.design is None:
+    if pool.raters is None:
         return f"{said}; no number of raters that was tried would do for others."
     measure = first_target(answer.wanted).measure
     finds = f", {words.heading(measure)} {words.share(pool.figures[measure])}" if measure in pool.figures else ""
-    return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.short(pool.design)}{finds})."
+    return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.kind_of_pool(pool.design)}{finds})."
 
 
 def _at_smallest(answer: Answer) -> str:
@@ -193,12 +236,11 @@ def _less(answer: Answer) -> str:
     """Say the paired differences of the runner-ups to the advice."""
     measure = first_target(answer.wanted).measure
     said = [
-        f"{designs.short(row.design, answer.advice.design)} {number(one.value, 2, sign=True)} "
-        f"± {number(one.mcse, 2)} {words.span(one, sign=True)}"
+        f"{designs.short(row.design, answer.advice.design)} {words.less(one)}"
         for row in answer.rows[1:]
         if row.role == "same_money" and (one := row.less.get(measure)) is not None
     ]
-    return f"Beside this design, 95 %: {'; '.join(said)} ({words.heading(measure)})." if said else ""
+    return f"Against this design, {words.heading(measure)}: {'; '.join(said)}; 95 %." if said else ""
 
 
 def _loads(answer: Answer) -> str:
@@ -206,39 +248,30 @@ def _loads(answer: Answer) -> str:
     if (held := answer.loads) is None:
         return ""
     covers = f"{held.covers[:1].upper()}{held.covers[1:]}: " if held.covers else ""
+    of = "" if held.outputs == held.ratings else f" of {held.outputs:,.0f} outputs"
     return (
-        f"{covers}{held.ratings:,.0f} ratings of {held.outputs:,.0f} outputs, {held.per_rater:,.0f} for each of "
-        f"{several(held.raters, 'rater')} (at most {held.most:,.0f}), on {held.per_rater_documents:,.0f} documents."
+        f"{covers}{held.ratings:,.0f} ratings{of}, {held.per_rater:,.0f} for each of {several(held.raters, 'rater')} "
+        f"(most: {held.most:,.0f}), on {held.per_rater_documents:,.0f} documents."
     )
 
 
-def _changes(answer: Answer) -> Iterator[Part]:
-    said = list(words.flips(answer))[:MOST_FLIPS]
-    if not said:
-        return
-    yield Part([""], 2)
-    yield Part(["This advice changes if"], 8)
-    for k, (what, then) in enumerate(said):
-        yield Part(_paragraph_of_flip(what, then), 8 if k == 0 else 6 - k)
+def _changes(answer: Answer) -> Iterator[Piece]:
+    title = "This advice changes if" if answer.reached else "Another design is the best if"
+    for k, (text, weight) in enumerate(zip(words.flips(answer), FLIPS, strict=False)):
+        yield Piece(f"{title}\n  {text}" if k == 0 else f"  {text}", weight)
 
 
-def _paragraph_of_flip(what: str, then: str) -> list[str]:
-    text = f"  {what}  {then}"
-    return [text] if len(text) <= WIDTH else [f"  {what}"[:WIDTH], f"    {then}"[:WIDTH]]
-
-
-def _robust(answer: Answer) -> Iterator[tuple[str, int]]:
+def _robust(answer: Answer) -> Iterator[Piece]:
     if (held := answer.robust) is None:
         return
     span = f"({number(held.low, 2)} to {number(held.high, 2)})"
     measure = words.heading(first_target(answer.wanted).measure)
-    yield (
-        f"In {number(held.share, 2)} {span} of {held.draws} {held.source} it reaches its targets ({measure} "
-        f"{number(held.q05, 2)} or more in 95 %); it costs {_percent(held.regret)} ({_percent(held.regret_low)} to "
-        f"{_percent(held.regret_high)}) more than the best in each.",
-        7,
+    regret = f"{_percent(held.regret)} ({_percent(held.regret_low)} to {_percent(held.regret_high)})"
+    yield from _joined(
+        (f"In {number(held.share, 2)} {span} of {held.draws} {held.source} this reaches the targets;", 7),
+        (f"{measure} is {number(held.q05, 2)} or more in 95 %, and it costs {regret} more than the best in each.", 7),
+        (held.more, 5),
     )
-    yield held.more, 6
 
 
 def _percent(value: float) -> str:

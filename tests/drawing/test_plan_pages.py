@@ -1,0 +1,199 @@
+"""The page of a plan is short, says each number with its error, and ends with what to do next."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "planning"))
+import made_plans as made
+
+from simlab.drawing.text import plan_paragraphs, plan_records
+from simlab.drawing.text.plans import page
+from simlab.planning.answered import Answer
+from simlab.planning.terms import SIZE, Lever, Target
+
+NEXT = "simlab assign my --items items.csv --raters raters.csv"
+LONG = "raters_of_a_very_long_name"
+
+
+def crowded() -> Answer:
+    """Return an answer in which everything is said, in as many letters as anyone may use."""
+    ground = made.ground(
+        read="640 ratings of 8 systems on 40 documents by 6 raters from `/a/folder/with/a/long/name/pilot.csv`",
+        world="gaussian; 10 of 12 checks against the pilot passed (my/world.yaml): spread of documents failed",
+        assumed=tuple(f"{LONG}_{k}" for k in range(12)),
+        these_raters=True,
+        raters=4,
+    )
+    asked = replace(
+        made.wanted(deadline="2026-03-06T17:00", currency="Kuwaiti dinars"),
+        targets=(Target("power", 0.8), Target("no_wrong_claim", 0.95), Target("power_at", 0.3, floor=True)),
+    )
+    return made.answered(asked, clock=400, stands_on=ground, pool=Needed())
+
+
+class Needed:
+    raters = 12
+    design = ((SIZE, 160), ("raters.pool_size", 12))
+    measures = made.MadeBench(made.fresh_truth, seed=4).look({made.design(160): 50})[made.design(160)]
+
+
+CASES = {
+    "plain": lambda: made.answered(),
+    "clock": lambda: made.answered(made.wanted(deadline="5d"), clock=400),
+    "nothing": lambda: made.answered(made.wanted(power=0.99, money=900.0)),
+    "no limits": lambda: made.answered(made.wanted(money=None, currency=None)),
+    "these raters": lambda: made.answered(stands_on=made.ground(these_raters=True, raters=4, read=None)),
+    "bare": lambda: made.answered(said=(), robust=None, loads=lambda one: None, seconds=float("nan")),
+    "crowded": crowded,
+}
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, Answer]:
+    return {name: make() for name, make in CASES.items()}
+
+
+def told(answer: Answer) -> str:
+    return " ".join(page(answer, Path("my"), NEXT, "3f9c2a77").split())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_page_has_25_lines_of_100_columns_and_ends_with_what_to_do_next(
+    name: str, answers: dict[str, Answer]
+) -> None:
+    lines = page(answers[name], Path("my"), NEXT, "3f9c2a77").splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 100
+    assert [line.split()[0] for line in lines[:1]] == ["Pilot"]
+    assert lines[-2] == "wrote my/: study.yaml (frozen, 3f9c2a), plan.json, front.csv, front.png, paragraph.md"
+    assert lines[-1] == f"next: {NEXT}"
+    assert not any(line.rstrip() != line for line in lines)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_advice_its_figures_and_what_binds_are_never_left_out(name: str, answers: dict[str, Answer]) -> None:
+    answer, text = answers[name], told(answers[name])
+    assert "160 documents, one rating per output; one rater sees all 8 outputs of a document" in text
+    assert re.search(r"(this design|the best) \.\d\d ± \.\d\d", text)
+    assert "bind" in text
+    if answer.ground.these_raters:
+        assert "Buy for these raters" in text
+        assert "the same, for other raters" in text
+        assert "4 raters are too few to speak of others" in text
+
+
+def test_rows_of_one_cost_stand_below_the_advice_and_the_most_last(answers: dict[str, Answer]) -> None:
+    lines = page(answers["plain"]).splitlines()
+    at = next(k for k, line in enumerate(lines) if line.startswith("this design"))
+    assert re.search(r"finds +no wrong claim +repeats +EUR$", lines[at - 1])
+    assert re.match(r"same money: 80 x 2 +\.\d\d ± \.\d\d +\.\d\d ± \.\d\d +\.\d\d ± \.\d\d +640$", lines[at + 1])
+    assert re.match(r"most you can do: 240 x 2 .* 1,920$", lines[at + 3])
+    text = told(answers["plain"])
+    assert "finds: share of pairs of systems 2 points or more apart that are told apart, rightly" in text
+    assert "80 x 2: 80 documents, 2 ratings per output." in text
+    assert "All rows met the same 192 worlds" in text
+
+
+def test_hours_and_days_stand_where_there_is_a_clock_and_money_has_its_name(answers: dict[str, Answer]) -> None:
+    clock, free = (page(answers[name]) for name in ("clock", "no limits"))
+    assert re.search(r"EUR +hours +days$", clock, re.MULTILINE)
+    assert "Limits   2,000 EUR, within 5 days; 6 raters" in clock
+    assert "the deadline binds before the money (.99 of the studies of 320 documents end by it)." in " ".join(
+        clock.split()
+    )
+    assert re.search(r"repeats +money$", free, re.MULTILINE)
+    assert "hours" not in free
+    assert "no budget, no deadline" in free
+    assert "None" not in free
+
+
+def test_a_gap_in_cost_is_shown_above_two_percent() -> None:
+    sizes = (20, 40, 80, 120, 160, 170)
+    ground = made.ground(levers=(Lever(SIZE, sizes), *made.ground().levers[1:]))
+    found = made.answered(made.wanted(power=0.86), stands_on=ground, said=(), robust=None, loads=lambda one: None)
+    text = page(found)
+    assert "cheaper: system balanced, 170 (-29 %) " in text
+    assert "same money: 120 x 2 " in text
+
+
+def test_where_nothing_reaches_the_targets_it_is_said_first_with_what_would(answers: dict[str, Answer]) -> None:
+    text = told(answers["nothing"])
+    assert "Nothing within the limits reaches the targets. Best: 160 documents" in text
+    assert re.search(
+        r"Missed: finds \.8\d ± \.01, \.1\d less than the \.99 wanted\. Larger designs: the money binds\.", text
+    )
+    assert re.search(r"To reach it: [\d,]+ documents \([\d,]+ to [\d,]+\), [\d,]+ EUR, extrapolated", text)
+    assert re.search(r"ask for differences of [\d.]+ points \([\d.]+ to [\d.]+\) or more only, extrapolated", text)
+    assert "Buy" not in text
+
+
+def test_what_would_change_the_advice_stands_with_what_is_plausible(answers: dict[str, Answer]) -> None:
+    text = told(answers["plain"])
+    assert "This advice changes if raters favour single systems by 2.1 points or more (pilot: 0.4 to 1.9)" in text
+    assert "-> system balanced" in text
+    assert "In .86 (.78 to .92) of 200 posterior draws this reaches the targets; finds is .74 or more in 95 %" in text
+
+
+def test_what_finds_no_room_is_left_out_whole_and_stands_in_the_record(answers: dict[str, Answer]) -> None:
+    bare, full = told(answers["bare"]), told(answers["plain"])
+    assert "Against this design, finds: 80 x 2 " in bare
+    assert "With 10 % less (1,800 EUR) the advice stays, the most finds" in bare
+    assert "with 10 % less" not in full.lower()
+    assert len(plan_records.record(answers["plain"])["other_money"]) == 2
+
+
+def test_a_value_that_only_just_reaches_is_said_to_lie_within_the_margin() -> None:
+    found = made.answered()
+    low = found.rows[0].figures["power"]._replace(value=0.79)
+    row = found.rows[0]._replace(figures={**found.rows[0].figures, "power": low})
+    assert "within the margin of .02" in told(replace(found, rows=(row, *found.rows[1:])))
+    assert "margin" not in told(found)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_record_is_strict_json_with_the_names_that_scripts_rely_on(name: str, answers: dict[str, Answer]) -> None:
+    answer = answers[name]
+    (held,) = json.loads(plan_records.to_json(answer, "study.yaml", "3f9c2a77"), parse_constant=pytest.fail)
+    assert held["reached"] is answer.reached
+    assert held["design"] == dict(answer.advice.design)
+    assert held["study"] == "study.yaml"
+    assert held["cost"] == pytest.approx(640)
+    assert {"value", "mcse", "low", "high"} <= held["measures"]["power"].keys()
+    assert held["binding"] in ("money", "deadline", "documents", "raters", "none")
+    assert (held["confidence"], held["margin"]) == (0.95, 0.02)
+    assert held["campaigns"] > 7000
+    assert len(held["front"]) == 35
+    assert [row["role"] for row in held["runners"]][:1] == ["same_money"]
+    assert {"difference", "gap"} <= held["runners"][0].keys()
+    if answer.robust is not None:
+        assert (held["robust"]["share"], held["robust"]["q05"], held["robust"]["regret"]) == (0.86, 0.74, 0.04)
+    for one in held["flips"]:
+        assert {"assumption", "at", "low", "high", "then"} <= one.keys()
+
+
+def test_the_front_is_written_as_rows_of_levers_and_measures(answers: dict[str, Answer]) -> None:
+    rows = list(csv.DictReader(io.StringIO(plan_records.to_csv(answers["plain"]))))
+    assert len(rows) == 35
+    assert rows[0]["design.documents"] == "20"
+    assert {"front", "power", "power_mcse", "power_low", "power_high", "money"} <= rows[0].keys()
+    assert "" not in {row["power"] for row in rows}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_paper_is_told_what_was_simulated(name: str, answers: dict[str, Answer]) -> None:
+    text = " ".join(plan_paragraphs.foreseen(answers[name]))
+    assert "chosen among 35 by simulating" in text
+    assert "within a margin of .02 and with a confidence of .95" in text
+    assert re.search(r"a share of \.8\d ± \.01 of the pairs of systems that truly differ by 2 points or more", text)
+    assert "In 192 worlds" in text
+    assert ("nearest" in text) is (name == "nothing")
+    assert ("other raters" in text or "not asked" in text) or not answers[name].ground.these_raters

@@ -1,0 +1,283 @@
+"""An answer holds what a search found against rivals of equal cost, in worlds that no choice saw."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import made_plans as made
+import numpy as np
+import pytest
+from benches import MadeBench
+from scipy.special import ndtr, ndtri
+
+from simlab.planning.answer import answer
+from simlab.planning.answered import Answer, Remedy
+from simlab.planning.curves import curve, curves
+from simlab.planning.figures import difference
+from simlab.planning.rivals import SLACK
+from simlab.planning.terms import SIZE, Design, Lever, Looked, Target, family, with_setting
+
+SEEDS = 50
+
+
+@pytest.fixture(scope="module")
+def plain() -> Answer:
+    return made.answered()
+
+
+def remedy(found: Answer, what: str) -> Remedy:
+    return next(one for one in found.remedies if one.what == what)
+
+
+def test_the_advice_comes_first_and_rivals_cost_the_same(plain: Answer) -> None:
+    advice, *rivals = [row for row in plain.rows if row.role != "most"]
+    assert advice.design == made.design(160)
+    assert [row.role for row in rivals] == ["same_money"] * 3
+    assert rivals[0].design == made.design(80, each=2)
+    for row in rivals:
+        size, budget = made.sized(row.design), made.cost(advice.design) * (1 + SLACK)
+        assert made.cost(row.design) <= budget < made.cost(with_setting(row.design, SIZE, size + 1))
+        assert abs(row.gap) < 0.02
+    powers = [row.figures["power"].value for row in rivals]
+    assert powers == sorted(powers, reverse=True)
+    assert len({family(row.design) for row in (advice, *rivals)}) == 4
+
+
+def test_a_rival_that_cannot_cost_as_much_shows_its_gap() -> None:
+    sizes = (20, 40, 80, 120, 160, 170)
+    ground = made.ground(levers=(Lever(SIZE, sizes), *made.ground().levers[1:]))
+    found = made.answered(made.wanted(power=0.86), stands_on=ground)
+    assert found.advice.design == made.design(240)
+    assert [(made.sized(row.design), row.gap) for row in found.rows if row.role == "same_money"][-1] == (
+        170,
+        pytest.approx(170 / 240 - 1),
+    )
+
+
+def test_differences_are_taken_world_by_world(plain: Answer) -> None:
+    advice, rival = plain.rows[:2]
+    gap, true = rival.less["power"], made.truth(rival.design)["power"] - made.truth(advice.design)["power"]
+    assert gap.value == pytest.approx(rival.figures["power"].value - advice.figures["power"].value)
+    assert abs(gap.value - true) < 5 * gap.mcse
+    assert gap.low < gap.value < gap.high
+    alone = math.hypot(rival.figures["power"].mcse, advice.figures["power"].mcse)
+    # Seven tenths of the noise are the worlds', and cancel; those of other worlds do not.
+    assert gap.mcse == pytest.approx(alone * math.sqrt(0.3), rel=0.2)
+    one = MadeBench(made.truth, seed=5).look({rival.design: 200})[rival.design]["power"]
+    other = MadeBench(made.truth, seed=6).look({advice.design: 200})[advice.design]["power"]
+    assert difference("power", one, other).mcse > 1.4 * gap.mcse
+
+
+def test_the_figures_of_the_advice_are_not_flattered_by_its_choice() -> None:
+    fresh, searched = [], []
+    for seed in range(SEEDS):
+        asked, bench = made.wanted(), MadeBench(made.truth, seed=seed, sd=0.5)
+        found = made.found(asked, bench, worlds=12)
+        told = answer(found, bench, MadeBench(made.fresh_truth, seed=9000 + seed, sd=0.5), made.ground(), asked)
+        true = made.truth(told.advice.design)["power"]
+        fresh.append(told.advice.figures["power"].value - true)
+        searched.append(found.tried[told.advice.design]["power"].value - true)
+    error = np.std(fresh, ddof=1) / math.sqrt(SEEDS)
+    assert abs(np.mean(fresh)) < 5 * error
+    assert np.mean(searched) > 5 * error
+
+
+def test_what_was_looked_at_has_a_front_that_nothing_beats(plain: Answer) -> None:
+    front = [point for point in plain.front if point.front]
+    assert len(plain.front) == 35
+    assert 3 < len(front) < 20
+    for point in plain.front:
+        beaten = [
+            other
+            for other in plain.front
+            if other.figures["money"].value <= point.figures["money"].value
+            and other.figures["power"].value >= point.figures["power"].value
+            and other.figures != point.figures
+        ]
+        assert point.front == (not beaten)
+    money = [point.figures["money"].value for point in plain.front]
+    assert money == sorted(money)
+    assert all(0 <= one.low <= one.value <= one.high <= 1 for point in front for one in [point.figures["power"]])
+
+
+def test_the_front_heeds_days_where_there_is_a_clock() -> None:
+    """A design that is dearer and finds less, but is done sooner, is on the front; without a clock it is not."""
+    quick = made.design(40, "ungrouped", 2)
+
+    def hurried(one: Design) -> dict[str, float]:
+        told = made.truth(one, clock=400)
+        return told | ({"days": 0.1, "money": 700.0} if one == quick else {})
+
+    for clock in (True, False):
+        asked = made.wanted()
+        bench = MadeBench(
+            hurried if clock else lambda one: {k: v for k, v in hurried(one).items() if k != "days"}, seed=1
+        )
+        found = answer(made.found(asked, bench), bench, MadeBench(hurried, seed=2), made.ground(), asked)
+        assert next(point.front for point in found.front if point.design == quick) is clock
+
+
+@pytest.mark.parametrize(
+    ("asked", "clock", "name"),
+    [
+        (made.wanted(), None, "money"),
+        (made.wanted(deadline="5d"), 400.0, "deadline"),
+        (made.wanted(money=None), None, "documents"),
+        (made.wanted(power=0.99, money=900.0), None, "money"),
+    ],
+    ids=["money", "deadline", "documents", "nothing"],
+)
+def test_what_binds_is_what_the_next_larger_design_runs_out_of(
+    asked: made.Wanted, clock: float | None, name: str
+) -> None:
+    assert made.answered(asked, clock=clock).binding.name == name
+
+
+def test_raters_who_have_left_bind() -> None:
+    def deserted(one: Design) -> dict[str, float]:
+        gone = float(dict(one)[SIZE] > 200)
+        return made.truth(one) | {"ended_by_nobody": gone, "ended_by_deadline": 0.0, "ended_as_planned": 1 - gone}
+
+    asked, bench = made.wanted(money=None), MadeBench(deserted, seed=1)
+    found = answer(made.found(asked, bench), bench, MadeBench(deserted, seed=2), made.ground(), asked)
+    assert (found.binding.name, found.binding.share) == ("raters", 1.0)
+
+
+def test_a_tenth_of_the_money_changes_nothing_where_the_advice_is_cheap(plain: Answer) -> None:
+    less, more = plain.other_money
+    assert (less.money, more.money) == (1800, 2200)
+    assert less.advice == more.advice == plain.advice.design
+    for one in (less, more):
+        assert one.most is not None
+        assert made.cost(one.most) <= one.money
+        assert abs(one.figure.value - made.truth(one.most)["power"]) < 5 * one.figure.mcse
+    assert more.figure.value > less.figure.value
+
+
+def test_a_tenth_less_money_may_reach_nothing_and_a_tenth_more_may_reach_all() -> None:
+    tight = made.answered(made.wanted(money=660.0))
+    assert tight.reached
+    less, more = tight.other_money
+    assert less.advice is None or made.cost(less.advice) <= less.money
+    assert more.advice == tight.advice.design
+    poor = made.answered(made.wanted(power=0.912, money=1000.0))
+    assert not poor.reached
+    less, more = poor.other_money
+    assert less.advice is None
+    assert more.advice is not None
+    assert 1000 < more.cost <= 1100
+
+
+def test_nothing_reached_is_told_with_what_would() -> None:
+    found = made.answered(made.wanted(power=0.99, money=900.0))
+    assert not found.reached
+    assert found.advice.design == made.design(160)
+    (missed,) = found.short
+    assert (missed.measure, missed.least) == ("power", 0.99)
+    documents = remedy(found, "documents")
+    kind = dict(documents.design)["design.grouping"], dict(documents.design)["design.ratings_per_item"]
+    assert documents.extrapolated
+    assert documents.low < made.size_at(0.99, kind) < documents.high
+    assert documents.money == pytest.approx(made.cost(documents.design), rel=0.01)
+    # Raters were tried and do not help enough.
+    assert not [one for one in found.remedies if one.what == "raters"]
+
+
+def test_more_raters_are_tried_and_not_extrapolated() -> None:
+    found = made.answered(made.wanted(power=0.87, money=640.0))
+    raters = remedy(found, "raters")
+    assert raters.value in (9, 12, 18)
+    assert not raters.extrapolated
+    assert dict(raters.design)["raters.pool_size"] == raters.value
+    # Of 96 worlds the standard error is .015.
+    assert made.truth(raters.design)["power"] > 0.87 - 5 * 0.015 > made.truth(made.design(120))["power"]
+
+
+def test_a_larger_difference_is_found_by_the_normal_approximation() -> None:
+    asked, pairs, error = made.wanted(power=0.9, money=400.0), 28, 0.55
+    ask = float(-ndtri(0.05 / 2 / pairs))
+
+    def normal(one: Design) -> dict[str, float]:
+        return made.truth(one) | {"power_at": float(ndtr(2.0 / error - ask))}
+
+    bench = MadeBench(normal, seed=1)
+    found = answer(made.found(asked, bench), bench, MadeBench(normal, seed=2), made.ground(), asked)
+    larger = remedy(found, "difference")
+    needed = error * (float(ndtri(0.9)) + ask)
+    assert float(ndtr(needed / error - ask)) == pytest.approx(0.9)
+    assert larger.low < needed < larger.high
+    assert larger.value == pytest.approx(needed, rel=0.03)
+
+
+def test_a_wrong_claim_is_not_mended_by_a_larger_difference() -> None:
+    def wrong(one: Design) -> dict[str, float]:
+        return made.truth(one) | {"no_wrong_claim": 0.9}
+
+    asked, bench = made.wanted(), MadeBench(wrong, seed=1)
+    found = answer(made.found(asked, bench), bench, MadeBench(wrong, seed=2), made.ground(), asked)
+    assert [one.measure for one in found.short] == ["no_wrong_claim"]
+    assert "difference" not in {one.what for one in found.remedies}
+
+
+def test_for_these_raters_the_figures_for_others_stand_beside() -> None:
+    found = made.answered(stands_on=made.ground(these_raters=True, raters=4))
+    mine, others = found.advice.figures["power"], found.all_new["power"]
+    assert others.value < mine.value - 0.2
+    assert others.worlds == mine.worlds
+    assert not made.answered().all_new
+
+
+def test_a_rival_that_could_not_be_carried_out_is_left_out() -> None:
+    class Failing(MadeBench):
+        def look(self, wants: dict[Design, int]) -> dict[Design, Looked]:  # type: ignore[override]
+            held = super().look(wants)
+            return {one: {} if dict(one)["design.ratings_per_item"] == 2 else looked for one, looked in held.items()}
+
+    asked, bench = made.wanted(), MadeBench(made.truth, seed=1)
+    found = answer(made.found(asked, bench), bench, Failing(made.fresh_truth, seed=2), made.ground(), asked)
+    assert {dict(row.design)["design.ratings_per_item"] for row in found.rows} == {1}
+
+
+def test_a_floor_ranks_nothing() -> None:
+    asked = replace(made.wanted(), targets=(Target("no_wrong_claim", 0.95, floor=True), Target("power", 0.8)))
+    assert made.answered(asked).advice.design == made.design(160)
+
+
+def test_the_same_search_gives_the_same_answer(plain: Answer) -> None:
+    assert repr(made.answered()) == repr(plain)
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.7])
+def test_lines_along_sizes_cover_what_is_true(shared: float) -> None:
+    """Sizes met the same worlds: an error that took them for independent would be too small."""
+    held, narrow, crossed = [], [], []
+    kind = ("pseudo_side_by_side", 1)
+    for seed in range(300):
+        bench = MadeBench(made.truth, seed=seed, shared=shared)
+        fitted = curve(bench.look(dict.fromkeys([made.design(size) for size in (20, 40, 80, 120)], 60)), "power")
+        one, true = fitted.figure(200), made.truth(made.design(200))["power"]
+        held.append(one.low < true < one.high)
+        narrow.append(abs(true - one.value) < (one.high - one.low) / 6)
+        _, low, high = fitted.reaching(0.9)
+        crossed.append(low < made.size_at(0.9, kind) < high)
+    room = 5 * math.sqrt(0.95 * 0.05 / 300)
+    assert 0.95 - room < np.mean(held) < 1
+    assert 0.95 - room < np.mean(crossed) < 1
+    assert np.mean(narrow) < 0.6
+
+
+def test_a_measure_that_does_not_rise_reaches_nothing() -> None:
+    bench = MadeBench(lambda one: made.truth(one) | {"power": 0.4}, seed=3)
+    fitted = curve(bench.look(dict.fromkeys([made.design(size) for size in made.SIZES], 100)), "power")
+    at, _, high = fitted.reaching(0.8)
+    assert high == math.inf
+    assert at > 10 * max(made.SIZES)
+
+
+def test_campaigns_that_ran_out_of_time_tell_no_line() -> None:
+    asked, bench = made.wanted(deadline="5d"), MadeBench(lambda one: made.truth(one, clock=400), seed=1)
+    tried = bench.look(dict.fromkeys([made.design(size) for size in made.SIZES], 50))
+    (line,) = curves(tried, "power", asked)
+    assert line.rise is not None
+    assert line.rise.reach == (20, 240)
