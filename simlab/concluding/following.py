@@ -55,6 +55,10 @@ def _refuse_ignored(wanted: Wanted, plan: Plan) -> None:
 
 def reading(table: Path, wanted: Wanted, plan: Plan) -> Read:
     """Take a table for what was collected by its plan; raise InputError where it contradicts it."""
+    if plan.told is not None and plan.sheets is not None:
+        from simlab.concluding.assigning import unblinding
+
+        return unblinding.read(table, plan.sheets.key, plan.config, plan.told, plan.sheets.scale)
     if plan.told is not None:
         return exported.read(table, plan.config, plan.told, wanted.told.columns)
     refuse_events(table)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from simlab.concluding.assigning.scale import Scale, restored
+from simlab.concluding.assigning.studying import ASSIGNED, KEY
 from simlab.concluding.campaigns import Told
 from simlab.concluding.conclusion import Followed
 from simlab.concluding.looks import Looked
-from simlab.concluding.sidecar import campaign_of, digest
+from simlab.concluding.sidecar import Campaign, campaign_of, digest
 from simlab.messages import legible
 from simlab.studies.questions import kind_of
 from simlab.types import InputError
@@ -19,12 +21,19 @@ FOLDER_FILE = "study.yaml"
 """The study in a folder that a study was assigned in."""
 
 
+class Sheets(NamedTuple):
+    """Hold what it takes to read filled sheets: the file of their key, and the scale that they were to be filled by."""
+
+    key: Path
+    scale: Scale
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Hold a plan: the composed `config`, its `digest`, and `told`, what an exported campaign says beside its table.
 
     `told` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`, or in
-    the folder that this is.
+    the folder that this is. `sheets` is there where a study was assigned in that folder.
     """
 
     path: Path
@@ -33,6 +42,7 @@ class Plan:
     digest: str
     told: Told | None
     file: Path
+    sheets: Sheets | None = None
 
 
 def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
@@ -44,15 +54,28 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     from simlab.config.plain_yaml import apart
     from simlab.config.studyfile import taken
 
-    file = path / FOLDER_FILE if path.is_dir() else path
+    file = _file_of(path)
     content, line = apart(file)
     where = f"--plan {legible(path)}"
     try:
         config = _composed(file, plugins) if line is None else taken(content, plugins)
     except InputError as error:
         raise InputError(f"{where}: {str(error).removeprefix(f'{legible(file, 200)}: ')}") from error
-    told = None if line is None else campaign_of(line, config, where).told
-    return Plan(path, kind_of(config).question, config, digest(config), told, file)
+    campaign = None if line is None else campaign_of(line, config, where)
+    told = None if campaign is None else campaign.told
+    return Plan(path, kind_of(config).question, config, digest(config), told, file, _sheets(campaign, file))
+
+
+def _file_of(path: Path) -> Path:
+    """Return the file of a plan: of a folder the study that was assigned in it, else the one that was planned."""
+    if not path.is_dir():
+        return path
+    return path / ASSIGNED if (path / ASSIGNED).exists() else path / FOLDER_FILE
+
+
+def _sheets(campaign: Campaign | None, file: Path) -> Sheets | None:
+    held = None if campaign is None else campaign.address.get("assigned")
+    return Sheets(file.parent / KEY, restored(held.get("scale"))) if isinstance(held, Mapping) else None
 
 
 def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:

@@ -1,0 +1,74 @@
+"""Write an assignment: the sheet, and in the study's folder its key and what `conclude` needs to read it back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from simlab.concluding.assigning import key, sheet
+from simlab.concluding.assigning.assigning import Assigned, sidecar_of
+from simlab.concluding.assigning.studying import ASSIGNED, KEY
+from simlab.concluding.looks import record_of
+from simlab.files import check_writable
+from simlab.messages import legible
+from simlab.types import InputError
+
+As: TypeAlias = Literal["csv", "label_studio", "appraise"]
+USUAL: Mapping[As, str] = {"csv": "assignment.csv", "label_studio": "label_studio", "appraise": "appraise"}
+"""What sheets are called where no name is given; forms other than csv take several files, in a folder."""
+
+
+def check(folder: Path, out: Path | None, form: As) -> Path:
+    """Return where sheets will be written; raise InputError where they, or key and study, could not be."""
+    chosen = folder / USUAL[form] if out is None else out
+    for name in (KEY, ASSIGNED):
+        check_writable(folder / name, "DIR")
+    if form == "csv":
+        if chosen.suffix.lower() != ".csv":
+            raise InputError(f"--out {legible(chosen)}: with --as csv end the name with .csv")
+        if chosen.resolve() == (folder / KEY).resolve():
+            raise InputError(f"--out {legible(chosen)}: is where the key is written; name another file")
+        check_writable(chosen, "--out")
+    return chosen
+
+
+def write(assigned: Assigned, out: Path, form: As) -> list[Path]:
+    """Write sheets, key and study; return the files, sheets first.
+
+    Raises InputError where the folder holds the key of another assignment, whose sheets nobody could read any more.
+    """
+    folder = assigned.study.folder
+    sheets = {out: sheet.text(assigned.lines)}
+    own = {
+        folder / KEY: key.text(assigned.lines, {}),
+        folder / ASSIGNED: sidecar_of(assigned, out.name),
+    }
+    _refuse_other(folder / KEY, own[folder / KEY])
+    beside = folder / ASSIGNED
+    if not beside.exists() or beside.read_bytes() != own[beside].encode():
+        record_of(beside).unlink(missing_ok=True)
+    _put(sheets | own)
+    return [*sheets, *own]
+
+
+def _refuse_other(file: Path, text: str) -> None:
+    if file.exists() and file.read_bytes() != text.encode():
+        raise InputError(
+            f"{legible(file)}: is the key of another assignment, whose sheets could not be read without it; move it "
+            "away if nobody rates by it"
+        )
+
+
+def _put(texts: Mapping[Path, str]) -> None:
+    """Write files whole or not at all: each is written aside first."""
+    aside = {file: file.with_name(f".{file.name}.part") for file in texts}
+    try:
+        for file, text in texts.items():
+            aside[file].write_text(text, encoding="utf-8", newline="")
+        for file in texts:
+            os.replace(aside[file], file)
+    finally:
+        for file in aside.values():
+            file.unlink(missing_ok=True)
