@@ -493,6 +493,12 @@ def assign(
         Literal["csv", "label_studio", "appraise"], typer.Option("--as", help="Write for a spreadsheet, or a tool.")
     ] = "csv",
     seed: Annotated[int | None, typer.Option(metavar="N", help="Deal by other random numbers.", min=0)] = None,
+    controls: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Put in so many control ratings for each rating.")
+    ] = None,
+    languages: Annotated[
+        str, typer.Option(metavar="SRC-TGT", help="For Appraise: which languages, by its codes.")
+    ] = "eng-deu",
     plugins: Plugins = None,
     form: Format = "table",
     save: Save = None,
@@ -504,7 +510,7 @@ def assign(
     """
     from simlab.commands import assign as assignments
 
-    said, as_json = assignments.answer(folder, items, raters, out, as_, seed, plugins or [])
+    said, as_json = assignments.answer(folder, items, raters, out, as_, seed, controls, languages, plugins or [])
     _say(_with_csv(lambda form: as_json if form == "json" else said), form, save)
 
 

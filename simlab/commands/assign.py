@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from simlab.commands.notes import program
-from simlab.concluding.assigning import writing
+from simlab.concluding.assigning import appraise, writing
 from simlab.concluding.assigning.assigning import Assigned, assign
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.assigning.writing import As
 from simlab.messages import legible, several
+
+LANGUAGES = "eng-deu"
 
 
 def answer(
@@ -24,16 +26,19 @@ def answer(
     out: Path | None,
     form: As,
     seed: int | None,
+    share: float | None = None,
+    spoken: str = LANGUAGES,
     plugins: Sequence[str] = (),
 ) -> tuple[str, str]:
     """Assign a study, write its sheets, and return the answer in words and as JSON.
 
     Raises InputError, before anything is written, for what does not fit.
     """
+    languages = appraise.languages(spoken)
     study = study_of(folder, plugins)
     chosen = writing.check(study.folder, out, form)
-    assigned = assign(study, items, raters, seed)
-    files = writing.write(assigned, chosen, form)
+    assigned = assign(study, items, raters, seed, share)
+    files = writing.write(assigned, chosen, form, languages)
     return _page(assigned, folder, files), json.dumps(_record(assigned, files), indent=1, ensure_ascii=False)
 
 

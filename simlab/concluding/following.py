@@ -58,7 +58,7 @@ def reading(table: Path, wanted: Wanted, plan: Plan) -> Read:
     if plan.told is not None and plan.sheets is not None:
         from simlab.concluding.assigning import unblinding
 
-        return unblinding.read(table, plan.sheets.key, plan.config, plan.told, plan.sheets.scale)
+        return unblinding.read(table, plan.sheets, plan.config, plan.told, wanted.told.columns)
     if plan.told is not None:
         return exported.read(table, plan.config, plan.told, wanted.told.columns)
     refuse_events(table)

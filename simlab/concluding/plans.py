@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from simlab.concluding.assigning.scale import Scale, restored
+from simlab.concluding.assigning.scale import restored
 from simlab.concluding.assigning.studying import ASSIGNED, KEY
+from simlab.concluding.assigning.unblinding import Sheets
 from simlab.concluding.campaigns import Told
 from simlab.concluding.conclusion import Followed
 from simlab.concluding.looks import Looked
@@ -19,13 +20,6 @@ from simlab.types import InputError
 
 FOLDER_FILE = "study.yaml"
 """The study in a folder that a study was assigned in."""
-
-
-class Sheets(NamedTuple):
-    """Hold what it takes to read filled sheets: the file of their key, and the scale that they were to be filled by."""
-
-    key: Path
-    scale: Scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab.concluding.assigning.ordering import Screen, evened
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import collect, lay
 from simlab.studies.ratings.on_clock import lay_out
@@ -15,15 +16,6 @@ from simlab.types import RATE, Answers, Asked, Collected, DesignFailure, Frame, 
 
 PLACE = Place(0)
 """Where among the campaigns of a plan the real one stands: its deal is that of the first one simulated."""
-
-
-class Screen(NamedTuple):
-    """Hold what a rater sees at once: a system's output of a document; a rater's tasks count from 0."""
-
-    rater: int
-    task: int
-    system: int
-    document: int
 
 
 class Dealt(NamedTuple):
@@ -59,7 +51,8 @@ def deal(config: Mapping[str, Any], frame: Frame, seed: int) -> Dealt:
     came: Collected = campaign.collected
     if came.asked is None:
         raise ValueError("a deal says whom it asked")
-    return Dealt(came, tuple(_screens(prepared, table, frame, came.asked)))
+    rng = stream(prepared.seed, *PLACE.of_study, "assign", "order")
+    return Dealt(came, tuple(evened(rng, _screens(prepared, table, frame, came.asked))))
 
 
 def _screens(prepared: Prepared, table: Any, frame: Frame, asked: Asked) -> list[Screen]:

@@ -17,7 +17,8 @@ from simlab.types import Frame, InputError, Ints
 class Seated(NamedTuple):
     """Hold the frame of a real study, whose raters are in the order of the simulated ones; what was matched, in words.
 
-    `system[k]` is the number in the table of items of the frame's k-th system.
+    `system[k]` is the number in the table of items of the frame's k-th system. `by_name`: raters are those of the
+    study, by their names.
     """
 
     frame: Frame
@@ -25,6 +26,7 @@ class Seated(NamedTuple):
     spare: tuple[Person, ...]
     system: Ints
     said: tuple[str, ...]
+    by_name: bool
 
 
 def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence[Person]) -> Seated:
@@ -35,7 +37,8 @@ def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence
     """
     _check_numbers(frame, config["design"], items, people)
     order, systems = _matched(frame.system_names, items.systems, "systems")
-    seats_of, raters = _matched(frame.rater_names, [one.name for one in people], "raters")
+    who = [one.name for one in people]
+    seats_of, raters = _matched(frame.rater_names, who, "raters")
     own = tuple(people[k] for k in seats_of[: frame.n_raters])
     spare = tuple(one for one in people if one not in own)
     document = np.repeat(np.arange(len(items.documents)), [len(one) for one in items.segments])
@@ -50,7 +53,8 @@ def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence
         rater_names=tuple(one.name for one in own),
         lower_is_better=frame.lower_is_better,
     )
-    return Seated(laid, own, spare, np.array(order), tuple(one for one in (systems, raters) if one))
+    said = tuple(one for one in (systems, raters) if one)
+    return Seated(laid, own, spare, np.array(order), said, set(frame.rater_names) <= set(who))
 
 
 def _check_numbers(frame: Frame, design: Mapping[str, Any], items: Items, people: Sequence[Person]) -> None:

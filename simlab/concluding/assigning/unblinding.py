@@ -17,6 +17,13 @@ from simlab.messages import legible, several
 from simlab.types import InputError
 
 
+class Sheets(NamedTuple):
+    """Hold what it takes to read filled sheets: the file of their key, and the scale that they were to be filled by."""
+
+    key: Path
+    scale: Scale
+
+
 class Rated(NamedTuple):
     """Hold a rating, unblinded."""
 
@@ -26,13 +33,15 @@ class Rated(NamedTuple):
     value: float
 
 
-def read(path: Path, key: Path, config: Mapping[str, Any], told: Told, scale: Scale) -> Read:
+def read(path: Path, sheets: Sheets, config: Mapping[str, Any], told: Told, columns: Mapping[str, str]) -> Read:
     """Read a filled assignment, of whatever form, as what was collected; control items are held against what passes.
+
+    `columns` are the table's own names of columns.
 
     Raises InputError, naming file and line, for codes that the key does not have or that were rated twice, and for
     ratings off the scale.
     """
-    rated = unblinded(given(path), read_key(key), scale, legible(path))
+    rated = unblinded(given(path, columns), read_key(sheets.key), sheets.scale, legible(path))
     found = collected(told, rows([one for one in rated if one.meant.counts], legible(path)), config)
     return found._replace(deviations=[*found.deviations, *controls(rated)])
 
@@ -40,6 +49,7 @@ def read(path: Path, key: Path, config: Mapping[str, Any], told: Told, scale: Sc
 def unblinded(came: Iterable[Given], key: Mapping[str, Meant], scale: Scale, where: str) -> list[Rated]:
     """Find what each rating is of; raise InputError for what is of nothing, comes twice, or is off the scale."""
     found: dict[str, Rated] = {}
+    people = {one.account: one.rater for one in key.values() if one.account}
     for one in came:
         slot = one.slot.lower()
         if slot not in key:
@@ -51,10 +61,15 @@ def unblinded(came: Iterable[Given], key: Mapping[str, Meant], scale: Scale, whe
             raise InputError(
                 f"{one.where}: {slot} is rated a second time (line {found[slot].given.line}); keep one of the two"
             )
-        found[slot] = Rated(one, key[slot], one.rater or key[slot].rater, _value(one, scale))
+        found[slot] = Rated(one, key[slot], _rater(one, key[slot], people), _value(one, scale))
     if not any(one.meant.counts for one in found.values()):
         raise InputError(f"{where}: holds no rating yet; fill in the column rating")
     return list(found.values())
+
+
+def _rater(one: Given, meant: Meant, people: Mapping[str, str]) -> str:
+    """Say who rated: who is named, by their account perhaps, else who was asked."""
+    return people.get(one.rater, one.rater) if one.rater else meant.rater
 
 
 def _value(one: Given, scale: Scale) -> float:
