@@ -22,6 +22,7 @@ NUMBER = 1
 """The number of the campaign, which is part of what accounts are called."""
 URL = "http://127.0.0.1:8000/dashboard/sso/"
 _LANGUAGES = re.compile(r"([a-z]{3})-([a-z]{3})")
+_ACCOUNT = re.compile(rf"[a-z]{{6}}{NUMBER:02x}([0-9a-f]{{2,6}})")
 
 
 class Languages(NamedTuple):
@@ -51,6 +52,17 @@ def accounts(raters: Sequence[str], spoken: Languages) -> dict[str, str]:
     """
     digits = max(2, len(f"{len(raters):x}"))
     return {name: f"{spoken.source}{spoken.target}{NUMBER:02x}{k:0{digits}x}" for k, name in enumerate(raters, 1)}
+
+
+def rater_of(account: str, raters: Sequence[str]) -> str | None:
+    """Return whose account one is; None for an account that is none of these raters'.
+
+    >>> rater_of("engdeu0102", ["Ann", "Bob"])
+    'Bob'
+    """
+    found = _ACCOUNT.fullmatch(account)
+    number = int(found[1], 16) if found else 0
+    return raters[number - 1] if 0 < number <= len(raters) else None
 
 
 def check_scale(scale: Scale) -> None:

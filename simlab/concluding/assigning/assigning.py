@@ -88,7 +88,7 @@ def _unheard(people: Sequence[Person], seconds: float | None) -> tuple[str, ...]
     return ()
 
 
-def sidecar_of(assigned: Assigned, sheet_name: str) -> str:
+def sidecar_of(assigned: Assigned) -> str:
     """Write the study with what an analyst is told of the campaign that its sheets make, as an exported one has it."""
     study, came = assigned.study, assigned.dealt.collected
     kept = replace(came, streams=Streams(study.frozen["seed"], came.streams.path))
@@ -96,4 +96,4 @@ def sidecar_of(assigned: Assigned, sheet_name: str) -> str:
         **sidecar.address(study.frozen, {}, PLACE),
         "assigned": {"seed": assigned.seed, "key": KEY, "scale": assigned.scale.plain()},
     }
-    return sidecar.text(study.frozen, address, campaigns.told(kept, None), sheet_name)
+    return sidecar.text(study.frozen, address, campaigns.told(kept, None), KEY)

@@ -13,7 +13,7 @@ from simlab.messages import legible
 from simlab.tables.cells import load
 from simlab.types import InputError
 
-COLUMNS = ("slot", "system", "document", "segment", "number", "rater", "account", "task", "position", "control")
+COLUMNS = ("slot", "system", "document", "segment", "number", "rater", "task", "position", "control")
 
 
 class Meant(NamedTuple):
@@ -24,7 +24,7 @@ class Meant(NamedTuple):
     segment: str
     number: int
     rater: str
-    account: str
+    position: int
     again: bool
     passes: Passing | None
 
@@ -34,8 +34,8 @@ class Meant(NamedTuple):
         return not self.again and self.passes is None
 
 
-def text(lines: Sequence[Line], accounts: Mapping[str, str]) -> str:
-    """Write the key of an assignment; `accounts` are what raters are called where they rate."""
+def text(lines: Sequence[Line]) -> str:
+    """Write the key of an assignment."""
     rows = (
         (
             one.slot,
@@ -44,7 +44,6 @@ def text(lines: Sequence[Line], accounts: Mapping[str, str]) -> str:
             one.segment,
             one.number,
             one.rater,
-            accounts.get(one.rater, ""),
             one.task,
             one.position,
             one.control,
@@ -66,7 +65,7 @@ def read_key(path: Path) -> dict[str, Meant]:
     found: dict[str, Meant] = {}
     for line, cells in held.rows:
         one = dict(zip(COLUMNS, map(bare, cells), strict=True))
-        if one["slot"] in found or not one["number"].isdecimal():
+        if one["slot"] in found or not (one["number"].isdecimal() and one["position"].isdecimal()):
             raise InputError(f"{held.at(line)}: is not the key as it was written; put it back")
         found[one["slot"]] = _meant(one, held.at(line))
     return found
@@ -75,5 +74,5 @@ def read_key(path: Path) -> dict[str, Meant]:
 def _meant(one: Mapping[str, str], where: str) -> Meant:
     again = one["control"] == REPEAT
     passes = passing(one["control"], where) if one["control"] and not again else None
-    who = (one["rater"], one["account"])
-    return Meant(one["system"], one["document"], one["segment"], int(one["number"]), *who, again, passes)
+    named = (one["system"], one["document"], one["segment"], int(one["number"]))
+    return Meant(*named, one["rater"], int(one["position"]), again, passes)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simlab.concluding.assigning import missing
+from simlab.concluding.assigning.appraise import rater_of
 from simlab.concluding.assigning.filled import Given, given
 from simlab.concluding.assigning.key import Meant, read_key
 from simlab.concluding.assigning.scale import Scale
@@ -41,15 +43,18 @@ def read(path: Path, sheets: Sheets, config: Mapping[str, Any], told: Told, colu
     Raises InputError, naming file and line, for codes that the key does not have or that were rated twice, and for
     ratings off the scale.
     """
-    rated = unblinded(given(path, columns), read_key(sheets.key), sheets.scale, legible(path))
+    key, people = read_key(sheets.key), told.frame.rater_names
+    rated = unblinded(given(path, columns), key, sheets.scale, people, legible(path))
+    missing.write(sheets.key.with_name(missing.NAME), key, {one.given.slot.lower() for one in rated})
     found = collected(told, rows([one for one in rated if one.meant.counts], legible(path)), config)
     return found._replace(deviations=[*found.deviations, *controls(rated)])
 
 
-def unblinded(came: Iterable[Given], key: Mapping[str, Meant], scale: Scale, where: str) -> list[Rated]:
+def unblinded(
+    came: Iterable[Given], key: Mapping[str, Meant], scale: Scale, people: Sequence[str], where: str
+) -> list[Rated]:
     """Find what each rating is of; raise InputError for what is of nothing, comes twice, or is off the scale."""
     found: dict[str, Rated] = {}
-    people = {one.account: one.rater for one in key.values() if one.account}
     for one in came:
         slot = one.slot.lower()
         if slot not in key:
@@ -59,7 +64,7 @@ def unblinded(came: Iterable[Given], key: Mapping[str, Meant], scale: Scale, whe
             )
         if slot in found:
             raise InputError(
-                f"{one.where}: {slot} is rated a second time (line {found[slot].given.line}); keep one of the two"
+                f"{one.where}: {slot} is rated a second time (first: {found[slot].given.where}); keep one of the two"
             )
         found[slot] = Rated(one, key[slot], _rater(one, key[slot], people), _value(one, scale))
     if not any(one.meant.counts for one in found.values()):
@@ -67,9 +72,11 @@ def unblinded(came: Iterable[Given], key: Mapping[str, Meant], scale: Scale, whe
     return list(found.values())
 
 
-def _rater(one: Given, meant: Meant, people: Mapping[str, str]) -> str:
+def _rater(one: Given, meant: Meant, people: Sequence[str]) -> str:
     """Say who rated: who is named, by their account perhaps, else who was asked."""
-    return people.get(one.rater, one.rater) if one.rater else meant.rater
+    if not one.rater or one.rater in people:
+        return one.rater or meant.rater
+    return rater_of(one.rater, people) or one.rater
 
 
 def _value(one: Given, scale: Scale) -> float:

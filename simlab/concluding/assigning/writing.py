@@ -58,9 +58,8 @@ def write(assigned: Assigned, out: Path, form: As, spoken: Languages) -> list[Pa
 
     Raises InputError where the folder holds the key of another assignment, whose sheets nobody could read any more.
     """
-    folder, raters = assigned.study.folder, assigned.seated.frame.rater_names
-    named = appraise.accounts(raters, spoken) if form == "appraise" else {}
-    own = {folder / KEY: key.text(assigned.lines, named), folder / ASSIGNED: sidecar_of(assigned, out.name)}
+    folder = assigned.study.folder
+    own = {folder / KEY: key.text(assigned.lines), folder / ASSIGNED: sidecar_of(assigned)}
     _refuse_other(folder / KEY, own[folder / KEY])
     beside = folder / ASSIGNED
     if not beside.exists() or beside.read_bytes() != own[beside].encode():
