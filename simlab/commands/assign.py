@@ -62,7 +62,12 @@ def _lines(assigned: Assigned, folder: Path, files: Sequence[Path]) -> Iterator[
     yield f"Order    random for each rater (seed {assigned.seed}); codes in place of systems, the key in key.csv"
     yield ""
     yield f"wrote {', '.join(legible(file, 200) for file in files)}"
-    yield f"next: {program()} conclude {shlex.quote(str(files[0]))} --plan {shlex.quote(str(folder))}"
+    yield f"next: {program()} conclude {_filled(files[0])} --plan {shlex.quote(str(folder))}"
+
+
+def _filled(sheets: Path) -> str:
+    """Name what is read back: the sheet itself once it is filled in, else what a tool exports."""
+    return "EXPORTED" if sheets.is_dir() else shlex.quote(str(sheets))
 
 
 def _counted(assigned: Assigned) -> str:

@@ -19,6 +19,8 @@ from simlab.types import InputError
 FORM = "a filled assignment (slot, rating)"
 USUAL = {"slot": ("code",), "rating": ("score",)}
 ENDINGS = (".csv", ".tsv", ".json")
+BESIDE = ("projects.csv", "accounts.csv", "manifest.json", "batches.json")
+"""What is written beside tasks, and holds no ratings."""
 APPRAISE = 7
 """So many cells at least has a row of Appraise: account, targetID, itemID, type, two languages, score."""
 
@@ -43,7 +45,8 @@ def given(path: Path, told: Mapping[str, str]) -> list[Given]:
     """
     if not path.is_dir():
         return list(_of_file(path, told))
-    files = sorted(one for one in path.iterdir() if one.suffix.lower() in ENDINGS and one.is_file())
+    named = (one for one in path.iterdir() if one.suffix.lower() in ENDINGS and one.name not in BESIDE)
+    files = sorted(one for one in named if one.is_file())
     if not files:
         raise InputError(f"{legible(path)}: holds no filled sheets ({', '.join(ENDINGS)}); name the folder that does")
     return [one for file in files for one in _of_file(file, told)]

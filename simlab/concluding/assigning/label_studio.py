@@ -19,6 +19,8 @@ from simlab.concluding.assigning.scale import Scale
 
 MOST_STARS = 10
 MOST_CHOICES = 15
+FINE = 0.01
+"""The step of a scale on which any number can be given."""
 DATA = ("slot", "position", "task", "document", "segment", "source", "output")
 """What a rater's tool is told of a rating that is to be given: nothing of the system, nor which are control items."""
 
@@ -30,7 +32,7 @@ def files(lines: Sequence[Line], raters: Sequence[str], scale: Scale) -> dict[st
     held: dict[str, str] = {}
     for name, stem in named.items():
         held[f"{stem}.tasks.json"] = _tasks(own[name])
-        held[f"{stem}.config.xml"] = config(scale)
+        held[f"{stem}.config.xml"] = config(scale, sources=any(line.source for line in lines))
     rows = [(name, f"{stem}.tasks.json", f"{stem}.config.xml", len(own[name])) for name, stem in named.items()]
     return held | {"projects.csv": table(("rater", "tasks", "config", "ratings"), rows)}
 
@@ -40,12 +42,13 @@ def _tasks(lines: Sequence[Line]) -> str:
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 
-def config(scale: Scale) -> str:
-    """Return a labelling config that asks for one rating of the scale."""
+def config(scale: Scale, *, sources: bool) -> str:
+    """Return a labelling config that asks for one rating of the scale, and shows sources where there are any."""
+    source = '  <Text name="source" value="$source"/>\n'
     return (
         "<View>\n"
         '  <Header value="Document $document $segment"/>\n'
-        '  <Text name="source" value="$source"/>\n'
+        f"{source if sources else ''}"
         '  <Text name="output" value="$output"/>\n'
         f"{_control(scale)}"
         "</View>\n"
@@ -60,7 +63,7 @@ def _control(scale: Scale) -> str:
         choices = "".join(f"    <Choice value={quoteattr(f'{value:g}')}/>\n" for value in values)
         return f"  {_tag('Choices', {'choice': 'single'})}>\n{choices}  </Choices>\n"
     ends = {name: end for name, end in (("min", scale.low), ("max", scale.high)) if math.isfinite(end)}
-    return f"  {_tag('Number', {**ends, 'step': scale.step or 'any'})}/>\n"
+    return f"  {_tag('Number', {**ends, 'step': scale.step or FINE})}/>\n"
 
 
 def _values(scale: Scale) -> list[float]:
