@@ -124,9 +124,14 @@ def _repeats(rated: Sequence[Rated]) -> Iterator[str]:
     for one in rated:
         if one.meant.again and (one.rater, *_place(one)) in first:
             apart.setdefault(one.rater, []).append(abs(one.value - first[one.rater, *_place(one)]))
-    for name, held in apart.items():
-        if any(held):
-            yield f"{name} rated {several(len(held), 'output')} twice, {sum(held) / len(held):.3g} apart on average"
+    if apart:
+        every = [value for held in apart.values() for value in held]
+        means = {name: sum(held) / len(held) for name, held in apart.items()}
+        worst = max(means, key=lambda name: means[name])
+        yield (
+            f"{several(len(every), 'output')} rated twice by the same rater, {sum(every) / len(every):.3g} apart on "
+            f"average (most: {worst}, {means[worst]:.3g})"
+        )
 
 
 def _place(one: Rated) -> tuple[str, str, int]:
