@@ -559,6 +559,43 @@ def conclude(
     _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
 
+@app.command(epilog="Example: simlab assign my --items items.csv --raters raters.csv")
+def assign(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", hidden=True)],
+    items: Annotated[
+        Path, typer.Option(metavar="FILE", help="Read what is rated: document, segment, source, system, output.")
+    ],
+    raters: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read who rates: rater, hours, cap; else r1, r2, ...")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write sheets here; DIR/assignment.csv by default.")
+    ] = None,
+    as_: Annotated[
+        Literal["csv", "label_studio", "appraise"], typer.Option("--as", help="Write for a spreadsheet, or a tool.")
+    ] = "csv",
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Deal by other random numbers.", min=0)] = None,
+    controls: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Put in so many control ratings for each rating.")
+    ] = None,
+    languages: Annotated[
+        str, typer.Option(metavar="SRC-TGT", help="For Appraise: which languages, by its codes.")
+    ] = "eng-deu",
+    plugins: Plugins = None,
+    form: Format = "table",
+    save: Save = None,
+) -> None:
+    """Assign a planned study: who rates what, in which order.
+
+    DIR is the folder of a plan, or a study file. Sheets are a draw of the design that was simulated; systems are named
+    in DIR/key.csv only. `simlab conclude FILE --plan DIR` reads filled sheets, and says what they show.
+    """
+    from simlab.commands import assign as assignments
+
+    said, as_json = assignments.answer(folder, items, raters, out, as_, seed, controls, languages, plugins or [])
+    _say(_with_csv(lambda form: as_json if form == "json" else said), form, save)
+
+
 @app.command(epilog="Example: simlab agreement ratings.tsv --plot agreement.png")
 def agreement(
     file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],

@@ -18,6 +18,7 @@ from simlab.concluding.plans import Plan
 from simlab.concluding.sidecar import digest
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text.tables import Form
+from simlab.engine import ledger_file
 from simlab.messages import legible, shown
 from simlab.studies.questions import kind_of
 from simlab.types import InputError, Place
@@ -28,9 +29,12 @@ MOST_ROUNDS = 8
 def apart(words: Sequence[str], place: Mapping[str, int | None], plan: Path | None) -> tuple[Path | None, list[str]]:
     """Tell the folder of a store, and conditions on its axes, from tables; None where a table is meant.
 
-    Raises InputError for what goes with a folder only, and for a plan beside one: its campaigns have their own.
+    With a plan, a folder that is no store holds filled sheets. Raises InputError for what goes with a folder only, and
+    for a plan beside one: its campaigns have their own.
     """
     folder = Path(words[0]) if words and Path(words[0]).is_dir() else None
+    if folder is not None and plan is not None and not (folder / ledger_file.FILE).exists():
+        folder = None
     given = [f"--{name} {value}" for name, value in place.items() if value is not None]
     if folder is None and given:
         raise InputError(f"{given[0]}: names a campaign of a store, and no folder is named; write conclude DIR")

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from simlab.concluding import exported
+from simlab.concluding.assigning import missing, unblinding
+from simlab.concluding.assigning.unblinding import Sheets
 from simlab.concluding.conclusion import Conclusion, Promise
 from simlab.concluding.looks import Looked, look
 from simlab.concluding.plans import Plan, followed
@@ -35,7 +37,17 @@ def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
     read = reading(table, wanted, plan)
     looked = look(plan.file, plan.digest, read.collected)
     found = of_collected(without_raters(read.collected, wanted, table), wanted, plan, say)
+    if plan.sheets is not None and not wanted.exclude:
+        found = replace(found, line=_line(found.line, read, plan.sheets))
     return judged(found, read, plan, looked)
+
+
+def _line(line: str, read: Read, sheets: Sheets) -> str:
+    """Say of how many planned ratings a line on those that came speaks."""
+    n, file = len(read.collected.seen.value), sheets.key.with_name(missing.NAME)
+    said = f"{n:,} of {read.planned:,} planned ratings: {line.partition(' of ')[2]}"
+    listed = f" ({missing.NAME})" if missing.is_own(file) else ""
+    return said if n == read.planned else f"{said}; {read.planned - n:,} missing{listed}"
 
 
 def _refuse_ignored(wanted: Wanted, plan: Plan) -> None:
@@ -55,6 +67,8 @@ def _refuse_ignored(wanted: Wanted, plan: Plan) -> None:
 
 def reading(table: Path, wanted: Wanted, plan: Plan) -> Read:
     """Take a table for what was collected by its plan; raise InputError where it contradicts it."""
+    if plan.told is not None and plan.sheets is not None:
+        return unblinding.read(table, plan.sheets, plan.config, plan.told, wanted.told.columns)
     if plan.told is not None:
         return exported.read(table, plan.config, plan.told, wanted.told.columns)
     refuse_events(table)

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simlab.concluding.assigning.scale import restored
+from simlab.concluding.assigning.studying import ASSIGNED, KEY
+from simlab.concluding.assigning.unblinding import Sheets
 from simlab.concluding.campaigns import Told
 from simlab.concluding.conclusion import Followed
 from simlab.concluding.looks import Looked
-from simlab.concluding.sidecar import campaign_of, digest
+from simlab.concluding.sidecar import Campaign, campaign_of, digest
 from simlab.messages import legible
 from simlab.studies.questions import kind_of
 from simlab.types import InputError
@@ -24,7 +27,7 @@ class Plan:
     """Hold a plan: the composed `config`, its `digest`, and `told`, what an exported campaign says beside its table.
 
     `told` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`, or in
-    the folder that this is.
+    the folder that this is. `sheets` is there where a study was assigned in that folder.
     """
 
     path: Path
@@ -33,6 +36,7 @@ class Plan:
     digest: str
     told: Told | None
     file: Path
+    sheets: Sheets | None = None
 
 
 def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
@@ -44,7 +48,7 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     from simlab.config.plain_yaml import apart
     from simlab.config.studyfile import taken
 
-    file = path / FOLDER_FILE if path.is_dir() else path
+    file = _file_of(path)
     content, line = apart(file)
     where = f"--plan {legible(path)}"
     try:
@@ -52,8 +56,9 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
         named = digest(config if line is not None else _as_written(config, content, file))
     except InputError as error:
         raise InputError(f"{where}: {str(error).removeprefix(f'{legible(file, 200)}: ')}") from error
-    told = None if line is None else campaign_of(line, config, where).told
-    return Plan(path, kind_of(config).question, config, named, told, file)
+    campaign = None if line is None else campaign_of(line, config, where)
+    told = None if campaign is None else campaign.told
+    return Plan(path, kind_of(config).question, config, named, told, file, _sheets(campaign, file))
 
 
 def _as_written(config: Mapping[str, Any], content: Any, file: Path) -> Mapping[str, Any]:
@@ -61,6 +66,18 @@ def _as_written(config: Mapping[str, Any], content: Any, file: Path) -> Mapping[
     from simlab.config.studyfile import beside
 
     return {**config, **{name: {**config[name], "path": path} for name, path in beside(content, file).items()}}
+
+
+def _file_of(path: Path) -> Path:
+    """Return the file of a plan: of a folder the study that was assigned in it, else the one that was planned."""
+    if not path.is_dir():
+        return path
+    return path / ASSIGNED if (path / ASSIGNED).exists() else path / FOLDER_FILE
+
+
+def _sheets(campaign: Campaign | None, file: Path) -> Sheets | None:
+    held = None if campaign is None else campaign.address.get("assigned")
+    return Sheets(file.parent / KEY, restored(held.get("scale"))) if isinstance(held, Mapping) else None
 
 
 def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:

@@ -41,8 +41,8 @@ class Table:
 def lay_table(frame: Frame, groups: Groups, ratings_per_item: int) -> Table:
     """Work out who can be asked about each unit, `ratings_per_item` raters at a time."""
     n_units = len(groups.pile)
-    seated = _seated(frame)
-    slots = _choices(seated >= 0, ratings_per_item)
+    seats = seated(frame)
+    slots = _choices(seats >= 0, ratings_per_item)
     bucket = np.empty(n_units, np.int64)
     bucket[groups.unit] = frame.bucket
     segments = np.bincount(frame.document, minlength=frame.n_documents)
@@ -51,7 +51,7 @@ def lay_table(frame: Frame, groups: Groups, ratings_per_item: int) -> Table:
         groups,
         bucket,
         slots,
-        np.take_along_axis(seated[:, None, :], slots, axis=2),
+        np.take_along_axis(seats[:, None, :], slots, axis=2),
         (slots[:, :, 0] >= 0).sum(1),
         _possible(frame, groups, slots),
         weight.astype(np.int64),
@@ -159,12 +159,12 @@ def _n_log_n(total: int) -> list[float]:
     return values
 
 
-def _seated(frame: Frame) -> Ints:
+def seated(frame: Frame) -> Ints:
     """Find the rater who sits in each slot of each bucket: `seated[bucket, slot]`, -1 = nobody."""
     by_item = frame.rater.max(0)
-    seated = np.full((int(frame.bucket.max()) + 1, frame.rater.shape[2]), -1, np.int64)
-    np.maximum.at(seated, frame.bucket[frame.document], by_item)
-    return seated
+    seats = np.full((int(frame.bucket.max()) + 1, frame.rater.shape[2]), -1, np.int64)
+    np.maximum.at(seats, frame.bucket[frame.document], by_item)
+    return seats
 
 
 def _choices(filled: Bools, k: int) -> Ints:

@@ -1,0 +1,99 @@
+"""Assign a study: read items and raters, deal, order, blind, and write sheet, key and what `conclude` needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from simlab.concluding import campaigns, sidecar
+from simlab.concluding.assigning.blinding import Line, Shown, lines
+from simlab.concluding.assigning.caps import seconds_of, within
+from simlab.concluding.assigning.controls import with_controls
+from simlab.concluding.assigning.dealing import PLACE, Dealt, deal
+from simlab.concluding.assigning.items import Items, read_items
+from simlab.concluding.assigning.people import Person, numbered_people, read_people
+from simlab.concluding.assigning.scale import Scale, scale_of
+from simlab.concluding.assigning.seating import Seated, seat
+from simlab.concluding.assigning.studying import KEY, Study
+from simlab.rng import stream
+from simlab.studies.worlds import draw_world
+from simlab.types import InputError, Ints, Streams
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Hold an assignment, before it is written."""
+
+    study: Study
+    items: Items
+    seated: Seated
+    dealt: Dealt
+    lines: tuple[Line, ...]
+    scale: Scale
+    seed: int
+    said: tuple[str, ...]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Name the documents that nobody is asked about."""
+        documents, names = self.dealt.collected.documents, self.seated.frame.document_names
+        if documents is None:
+            return ()
+        return tuple(name for name, there in zip(names, documents.tolist(), strict=True) if not there)
+
+
+def assign(study: Study, items: Path, raters: Path | None, seed: int | None, share: float | None = None) -> Assigned:
+    """Assign a study to items and raters; nothing is written. `share` is that of control ratings for each rating.
+
+    Raises InputError for items and raters that do not fit the design.
+    """
+    held, world = read_items(items), draw_world(study.config, 0)
+    people = numbered_people(world.frame.n_raters) if raters is None else read_people(raters)
+    seated = seat(world.frame, study.config, held, people)
+    own = int(study.config["seed"]) if seed is None else seed
+    dealt = deal(study.config, seated.frame, own)
+    sizes = np.array([len(one) for one in held.segments])
+    rng = stream(own, *PLACE.of_study, "assign", "controls")
+    work = with_controls(rng, dealt.screens, sizes, held.controls, _share(study, held, share))
+    loads = np.bincount([one.rater for one in work for _ in range(_size(one, sizes))], minlength=seated.frame.n_raters)
+    seconds = seconds_of(study.config, world)
+    said = _unheard(people, seconds)
+    seated = within(seated, loads, seconds)
+    dealt = dealt._replace(collected=replace(dealt.collected, frame=seated.frame))
+    laid = tuple(lines(work, seated, held, own))
+    return Assigned(study, held, seated, dealt, laid, scale_of(world), own, (*seated.said, *said))
+
+
+def _share(study: Study, items: Items, share: float | None) -> float | None:
+    """Return the share of control ratings: as asked, else as planned; None, of all control items, where there are."""
+    if share is not None:
+        if not 0 <= share <= 1:
+            raise InputError(f"--controls {share:g}: a share of control ratings is from 0 to 1, such as .05")
+        return share
+    planned = study.config["design"].get("collection", {}).get("control_share") or 0.0
+    return None if items.controls and not planned else planned
+
+
+def _size(one: Shown, sizes: Ints) -> int:
+    return len(one.control.segments) if one.control else int(sizes[one.document])
+
+
+def _unheard(people: Sequence[Person], seconds: float | None) -> tuple[str, ...]:
+    if seconds is None and any(math.isfinite(one.hours) for one in people):
+        return ("hours are not held against the work: the study has no clock (design.collection)",)
+    return ()
+
+
+def sidecar_of(assigned: Assigned) -> str:
+    """Write the study with what an analyst is told of the campaign that its sheets make, as an exported one has it."""
+    study, came = assigned.study, assigned.dealt.collected
+    kept = replace(came, streams=Streams(study.frozen["seed"], came.streams.path))
+    address = {
+        **sidecar.address(study.frozen, {}, PLACE),
+        "assigned": {"seed": assigned.seed, "key": KEY, "scale": assigned.scale.plain()},
+    }
+    return sidecar.text(study.frozen, address, campaigns.told(kept, None), KEY)

@@ -1,0 +1,42 @@
+"""Write texts into cells of a csv so that no spreadsheet takes them for formulas, and take them back unharmed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_GUARDED = re.compile(r"'+[=+\-@\t\r]")
+
+
+def guarded(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula, or that looks like one guarded.
+
+    >>> guarded("=1+1"), guarded("'-x"), guarded("it's")
+    ("'=1+1", "''-x", "it's")
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def bare(text: str) -> str:
+    """Take back what `guarded` wrote.
+
+    >>> bare("'=1+1"), bare("''-x"), bare("-3"), bare("it's")
+    ('=1+1', "'-x", '-3', "it's")
+    """
+    return text[1:] if _GUARDED.match(text) else text
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Write a table with commas; texts are guarded, None is an empty cell."""
+    held = io.StringIO()
+    writer = csv.writer(held, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return held.getvalue()
+
+
+def _cell(value: object) -> str:
+    return guarded(value) if isinstance(value, str) else "" if value is None else str(value)

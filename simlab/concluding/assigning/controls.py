@@ -1,0 +1,78 @@
+"""Put control items among the work of raters: those of the table of items, else outputs of their own once more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.concluding.assigning.blinding import Shown
+from simlab.concluding.assigning.items import Control
+from simlab.concluding.assigning.ordering import Screen
+from simlab.types import Ints
+
+APART = 2
+"""So many tasks lie between an output and the same once more, where there are as many."""
+
+
+class _Placed(NamedTuple):
+    """Hold a control item and the number of tasks before it."""
+
+    before: int
+    shown: Shown
+
+
+def with_controls(
+    rng: np.random.Generator, screens: Sequence[Screen], sizes: Ints, controls: Sequence[Control], share: float | None
+) -> list[Shown]:
+    """Return the work of all raters with control items in it, each a task of its own at a random place.
+
+    `share` is that of control ratings for each rating (None: all control items once, to everyone); `sizes[document]`
+    counts segments. Control items come from the table of items, in random order, again once all were shown; where it
+    has none, a rater gets outputs of their own once more, later than the first time.
+    """
+    work: list[Shown] = []
+    for _, held in groupby(screens, key=lambda one: one.rater):
+        tasks = [list(task) for _, task in groupby(held, key=lambda one: one.task)]
+        ratings = sum(int(sizes[one.document]) for task in tasks for one in task)
+        wanted = None if share is None else round(share * ratings)
+        own = _of_table(rng, tasks, controls, wanted) if controls else _again(rng, tasks, sizes, wanted or 0)
+        work += _merged(tasks, own)
+    return work
+
+
+def _of_table(
+    rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], controls: Sequence[Control], wanted: int | None
+) -> list[_Placed]:
+    rater, placed, count = tasks[0][0].rater, list[_Placed](), 0
+    wanted = sum(len(one.segments) for one in controls) if wanted is None else wanted
+    while count < wanted:
+        for k in rng.permutation(len(controls)).tolist():
+            if count < wanted:
+                before = int(rng.integers(len(tasks) + 1))
+                placed.append(_Placed(before, Shown(rater, 0, -1, -1, control=controls[k])))
+                count += len(controls[k].segments)
+    return placed
+
+
+def _again(rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], sizes: Ints, wanted: int) -> list[_Placed]:
+    own = [(k, one) for k, task in enumerate(tasks) for one in task]
+    placed, count = list[_Placed](), 0
+    for at in rng.permutation(len(own)).tolist():
+        if count < wanted:
+            task, one = own[at]
+            before = int(rng.integers(min(task + 1 + APART, len(tasks)), len(tasks) + 1))
+            placed.append(_Placed(before, Shown(one.rater, one.task, one.system, one.document, again=True)))
+            count += int(sizes[one.document])
+    return placed
+
+
+def _merged(tasks: Sequence[Sequence[Screen]], placed: Sequence[_Placed]) -> list[Shown]:
+    """Put control items before the tasks that they precede, and count tasks anew."""
+    merged: list[list[Shown]] = []
+    for k in range(len(tasks) + 1):
+        merged += [[one.shown] for one in placed if one.before == k]
+        merged += [[Shown(*one) for one in tasks[k]]] if k < len(tasks) else []
+    return [one._replace(task=number) for number, task in enumerate(merged) for one in task]

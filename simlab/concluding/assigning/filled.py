@@ -1,0 +1,94 @@
+"""Read what raters filled in, in whatever form: which code got which rating, and where that stands.
+
+A csv with the columns slot and rating is a sheet, or Label Studio's csv; without these names it is what Appraise
+exports. JSON is Label Studio's, in full or as JSON_MIN; a folder holds such files, one of each project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from simlab.concluding.assigning.cells import bare
+from simlab.messages import legible
+from simlab.tables.cells import Table, load, renamed
+from simlab.tables.numbers import missing
+from simlab.types import InputError
+
+FORM = "a filled assignment (slot, rating)"
+USUAL = {"slot": ("code",), "rating": ("score",)}
+ENDINGS = (".csv", ".tsv", ".json")
+BESIDE = ("projects.csv", "accounts.csv", "manifest.json", "batches.json")
+"""What is written beside tasks, and holds no ratings."""
+APPRAISE = 7
+"""So many cells at least has a row of Appraise: account, targetID, itemID, type, two languages, score."""
+
+
+class Given(NamedTuple):
+    """Hold a rating as it was written: the `slot` it is of, by whom ("": by whom it was asked of), and where it stands.
+
+    `line` is the number of the line, or of the entry.
+    """
+
+    slot: str
+    rater: str
+    rating: str
+    where: str
+    line: int
+
+
+def given(path: Path, told: Mapping[str, str]) -> list[Given]:
+    """Read a filled assignment, a file or a folder of them; `told` are the table's own names of columns.
+
+    Raises InputError, naming file and line, for what is none.
+    """
+    if not path.is_dir():
+        return list(_of_file(path, told))
+    named = (one for one in path.iterdir() if one.suffix.lower() in ENDINGS and one.name not in BESIDE)
+    files = sorted(one for one in named if one.is_file())
+    if not files:
+        raise InputError(f"{legible(path)}: holds no filled sheets ({', '.join(ENDINGS)}); name the folder that does")
+    return [one for file in files for one in _of_file(file, told)]
+
+
+def _of_file(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
+    if path.suffix.lower() == ".json":
+        from simlab.concluding.assigning.annotations import annotated
+
+        found = annotated(path)
+    else:
+        found = _of_csv(path, told)
+    yield from (one for one in found if not missing(one.rating))
+
+
+def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
+    table = load(path, FORM)
+    if not told and _is_appraise(table.header):
+        yield from _of_appraise(table)
+        return
+    table = renamed(table, USUAL, told)
+    for name in USUAL:
+        if name not in table.header:
+            there = legible(", ".join(table.header), 120)
+            raise InputError(f"{table.where}: has no column {name}; it has {there}; give {FORM}")
+    slot, rating = table.column("slot"), table.column("rating")
+    rater = table.column("rater") if "rater" in table.header else None
+    for line, cells in table.rows:
+        who = "" if rater is None else bare(cells[rater])
+        yield Given(cells[slot], who, cells[rating], table.at(line), line)
+
+
+def _is_appraise(first: tuple[str, ...]) -> bool:
+    """Tell by its first line whether a table is an export of Appraise, which has no header."""
+    return len(first) >= APPRAISE and first[3] in ("TGT", "CHK", "BAD", "REF") and first[2].isdecimal()
+
+
+def _of_appraise(table: Table) -> Iterator[Given]:
+    yield _given_there(table.header, table.at(1), 1)
+    for line, cells in table.rows:
+        yield _given_there(cells, table.at(line), line)
+
+
+def _given_there(cells: tuple[str, ...] | list[str], where: str, line: int) -> Given:
+    return Given(f"{cells[1]}-{cells[2]}", cells[0], cells[6], where, line)

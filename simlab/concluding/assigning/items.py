@@ -1,0 +1,175 @@
+"""Read the items of a study that is to be carried out: what each system put out for each segment of each document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from simlab.concluding.assigning.passing import Passing, passing
+from simlab.messages import legible, several
+from simlab.tables.cells import Table, check_systems, load, renamed
+from simlab.tables.names import Numbers, refuse_alike
+from simlab.types import InputError
+
+FORM = "items (document, segment, source, system, output)"
+USUAL: Mapping[str, Sequence[str]] = {
+    "document": ("doc", "document_id", "doc_id"),
+    "segment": ("seg", "segment_id", "seg_id"),
+    "source": ("src", "input"),
+    "system": ("model", "system_id"),
+    "output": ("target", "tgt", "translation", "hypothesis"),
+    "control": ("expected",),
+}
+MOST_LONGEST = 3
+"""So many missing outputs are named."""
+
+
+class Control(NamedTuple):
+    """Hold a control item, one output with all its segments: `passes[k]` is what somebody who looks gives segment k."""
+
+    document: str
+    segments: tuple[str, ...]
+    sources: tuple[str, ...]
+    outputs: tuple[str, ...]
+    passes: tuple[Passing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Hold what can be rated: `segments[document]` names segments in their order, "" where the document is the unit.
+
+    `source[item]` and `output[system][item]` are texts; items count the segments of the first document first.
+    """
+
+    where: str
+    systems: tuple[str, ...]
+    documents: tuple[str, ...]
+    segments: tuple[tuple[str, ...], ...]
+    source: tuple[str, ...]
+    output: tuple[tuple[str, ...], ...]
+    controls: tuple[Control, ...]
+
+
+class _Row(NamedTuple):
+    line: int
+    system: str
+    document: str
+    segment: str
+    source: str
+    output: str
+    control: str
+
+
+def read_items(path: Path) -> Items:
+    """Read a table of items; rows with a `control` are control items, whatever their system.
+
+    Raises InputError, naming file and line, for a table without the columns, an output that is there twice, and outputs
+    that are missing.
+    """
+    table = renamed(load(path, FORM), USUAL, {})
+    for name in ("document", "system"):
+        if name not in table.header:
+            there = legible(", ".join(table.header), 120)
+            raise InputError(f"{table.where}: has no column {name}; it has {there}; give a table of {FORM}")
+    rows = [_row(table, line, cells) for line, cells in table.rows]
+    items = _laid(table, [row for row in rows if not row.control])
+    return _with_controls(items, table, [row for row in rows if row.control])
+
+
+def _row(table: Table, line: int, cells: Sequence[str]) -> _Row:
+    held = {name: cells[table.column(name)] if name in table.header else "" for name in _Row._fields[1:]}
+    for name in ("document", "system"):
+        if not held[name] and not (name == "system" and held["control"]):
+            raise InputError(f"{table.at(line)}: {name} is empty; every row needs one")
+    return _Row(line, **held)
+
+
+def _laid(table: Table, rows: Sequence[_Row]) -> Items:
+    systems, documents = Numbers(), Numbers()
+    segments: dict[str, Numbers] = {}
+    outputs: dict[tuple[str, str, str], _Row] = {}
+    for row in rows:
+        systems[row.system], documents[row.document]
+        segments.setdefault(row.document, Numbers())[row.segment]
+        at = (row.system, row.document, row.segment)
+        if at in outputs:
+            raise InputError(
+                f"{table.at(row.line)}: the output of {_named(*at)} is there a second time (line {outputs[at].line}); "
+                "keep one"
+            )
+        outputs[at] = row
+    _check_names(table, systems, documents)
+    places = [(document, segment) for document in documents for segment in segments[document]]
+    _refuse_missing(table, list(systems), places, outputs)
+    return Items(
+        table.where,
+        tuple(systems),
+        tuple(documents),
+        tuple(tuple(segments[document]) for document in documents),
+        tuple(_source(table, [outputs[system, *place] for system in systems]) for place in places),
+        tuple(tuple(outputs[system, *place].output for place in places) for system in systems),
+        (),
+    )
+
+
+def _check_names(table: Table, systems: Numbers, documents: Numbers) -> None:
+    check_systems(len(systems), table)
+    if len(systems) < 2:
+        raise InputError(
+            f"{table.where}: has outputs of {several(len(systems), 'system')}; a study compares at least two"
+        )
+    refuse_alike(systems, "systems", table.where)
+    refuse_alike(documents, "documents", table.where)
+
+
+def _named(system: str, document: str, segment: str) -> str:
+    of = f"{legible(document, 40)}, segment {legible(segment, 40)}" if segment else legible(document, 40)
+    return f"{legible(system, 40)} for {of}"
+
+
+def _refuse_missing(
+    table: Table,
+    systems: Sequence[str],
+    places: Sequence[tuple[str, str]],
+    outputs: Mapping[tuple[str, str, str], _Row],
+) -> None:
+    lacking = [_named(system, *place) for place in places for system in systems if (system, *place) not in outputs]
+    if not lacking:
+        return
+    more = f" and {len(lacking) - MOST_LONGEST:,} more" if len(lacking) > MOST_LONGEST else ""
+    verb = "is" if len(lacking) == 1 else "are"
+    raise InputError(
+        f"{table.where}: {several(len(lacking), 'output')} {verb} missing: {'; '.join(lacking[:MOST_LONGEST])}{more}; "
+        "add them, or take these documents out"
+    )
+
+
+def _source(table: Table, rows: Sequence[_Row]) -> str:
+    """Return the source of a segment, which all rows of it that have one give alike."""
+    told = [row for row in rows if row.source]
+    for row in told[1:]:
+        if row.source != told[0].source:
+            raise InputError(
+                f"{table.at(row.line)}: the source of {legible(row.document, 40)} differs from that of line "
+                f"{told[0].line}; give one source for a segment"
+            )
+    return told[0].source if told else ""
+
+
+def _with_controls(items: Items, table: Table, rows: Sequence[_Row]) -> Items:
+    screens: dict[tuple[str, str], list[_Row]] = {}
+    for row in rows:
+        screens.setdefault((row.system, row.document), []).append(row)
+    controls = tuple(
+        Control(
+            held[0].document,
+            tuple(row.segment for row in held),
+            tuple(row.source for row in held),
+            tuple(row.output for row in held),
+            tuple(passing(row.control, table.at(row.line)) for row in held),
+        )
+        for held in screens.values()
+    )
+    return Items(items.where, items.systems, items.documents, items.segments, items.source, items.output, controls)

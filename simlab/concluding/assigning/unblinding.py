@@ -1,0 +1,138 @@
+"""Take a filled assignment for what was collected by its plan: by its key, without control items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simlab.concluding.assigning import missing
+from simlab.concluding.assigning.appraise import rater_of
+from simlab.concluding.assigning.filled import Given, given
+from simlab.concluding.assigning.key import Meant, read_key
+from simlab.concluding.assigning.scale import Scale
+from simlab.concluding.campaigns import Told
+from simlab.concluding.ratings.planned import collected
+from simlab.concluding.sheets import Read, Rows
+from simlab.files import decimal
+from simlab.messages import legible, several
+from simlab.types import InputError
+
+
+class Sheets(NamedTuple):
+    """Hold what it takes to read filled sheets: the file of their key, and the scale that they were to be filled by."""
+
+    key: Path
+    scale: Scale
+
+
+class Rated(NamedTuple):
+    """Hold a rating, unblinded."""
+
+    given: Given
+    meant: Meant
+    rater: str
+    value: float
+
+
+def read(path: Path, sheets: Sheets, config: Mapping[str, Any], told: Told, columns: Mapping[str, str]) -> Read:
+    """Read a filled assignment, of whatever form, as what was collected; control items are held against what passes.
+
+    `columns` are the table's own names of columns.
+
+    Raises InputError, naming file and line, for codes that the key does not have or that were rated twice, and for
+    ratings off the scale.
+    """
+    key, people = read_key(sheets.key), told.frame.rater_names
+    rated = unblinded(given(path, columns), key, sheets.scale, people, legible(path))
+    missing.write(sheets.key.with_name(missing.NAME), key, {one.given.slot.lower() for one in rated})
+    found = collected(told, rows([one for one in rated if one.meant.counts], legible(path)), config)
+    return found._replace(deviations=[*found.deviations, *controls(rated)])
+
+
+def unblinded(
+    came: Iterable[Given], key: Mapping[str, Meant], scale: Scale, people: Sequence[str], where: str
+) -> list[Rated]:
+    """Find what each rating is of; raise InputError for what is of nothing, comes twice, or is off the scale."""
+    found: dict[str, Rated] = {}
+    for one in came:
+        slot = one.slot.lower()
+        if slot not in key:
+            what = f"has the code {legible(one.slot, 40)}" if one.slot else "has no code"
+            raise InputError(
+                f"{one.where}: {what}, which is none of this plan's (key.csv); name the plan of this sheet"
+            )
+        if slot in found:
+            raise InputError(
+                f"{one.where}: {slot} is rated a second time (first: {found[slot].given.where}); keep one of the two"
+            )
+        found[slot] = Rated(one, key[slot], _rater(one, key[slot], people), _value(one, scale))
+    if not any(one.meant.counts for one in found.values()):
+        raise InputError(f"{where}: holds no rating yet; fill in the column rating")
+    return list(found.values())
+
+
+def _rater(one: Given, meant: Meant, people: Sequence[str]) -> str:
+    """Say who rated: who is named, by their account perhaps, else who was asked."""
+    if not one.rater or one.rater in people:
+        return one.rater or meant.rater
+    return rater_of(one.rater, people) or one.rater
+
+
+def _value(one: Given, scale: Scale) -> float:
+    value = decimal(one.rating)
+    if value is None:
+        raise InputError(
+            f"{one.where}: rating {legible(ascii(one.rating), 40)} is no number; mend it, or leave it empty"
+        )
+    if not scale.holds(value):
+        raise InputError(f"{one.where}: rating {legible(one.rating, 40)} is off the scale, {scale.said()}; mend it")
+    return value + 0.0  # -0.0 would be another zero
+
+
+def rows(rated: Sequence[Rated], where: str) -> Rows:
+    """Lay unblinded ratings out as an exported campaign does: segments are numbered in their documents."""
+    cells = {
+        "system": [one.meant.system for one in rated],
+        "document": [one.meant.document for one in rated],
+        "segment": [str(one.meant.number) for one in rated],
+        "rater": [one.rater for one in rated],
+        "score": [repr(one.value) for one in rated],
+    }
+    return Rows(where, cells, [one.given.line for one in rated])
+
+
+def controls(rated: Sequence[Rated]) -> list[str]:
+    """Say who failed control items, and how far those who rated an output twice were from themselves."""
+    return [*_failures(rated), *_repeats(rated)]
+
+
+def _failures(rated: Sequence[Rated]) -> Iterator[str]:
+    asked: dict[str, list[bool]] = {}
+    for one in rated:
+        if one.meant.passes is not None:
+            passed = one.meant.passes.low <= one.value <= one.meant.passes.high
+            asked.setdefault(one.rater, []).append(passed)
+    for name, passes in asked.items():
+        if failed := len(passes) - sum(passes):
+            yield f"{name} failed {failed} of {several(len(passes), 'control item')}"
+
+
+def _repeats(rated: Sequence[Rated]) -> Iterator[str]:
+    first = {(one.rater, *_place(one)): one.value for one in rated if one.meant.counts}
+    apart: dict[str, list[float]] = {}
+    for one in rated:
+        if one.meant.again and (one.rater, *_place(one)) in first:
+            apart.setdefault(one.rater, []).append(abs(one.value - first[one.rater, *_place(one)]))
+    if apart:
+        every = [value for held in apart.values() for value in held]
+        means = {name: sum(held) / len(held) for name, held in apart.items()}
+        worst = max(means, key=lambda name: means[name])
+        yield (
+            f"{several(len(every), 'output')} rated twice by the same rater, {sum(every) / len(every):.3g} apart on "
+            f"average (most: {worst}, {means[worst]:.3g})"
+        )
+
+
+def _place(one: Rated) -> tuple[str, str, int]:
+    return one.meant.system, one.meant.document, one.meant.number

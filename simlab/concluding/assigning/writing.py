@@ -1,0 +1,104 @@
+"""Write an assignment: the sheet, and in the study's folder its key and what `conclude` needs to read it back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from simlab.concluding.assigning import appraise, key, label_studio, sheet
+from simlab.concluding.assigning.appraise import Languages
+from simlab.concluding.assigning.assigning import Assigned, sidecar_of
+from simlab.concluding.assigning.studying import ASSIGNED, KEY
+from simlab.concluding.looks import record_of
+from simlab.files import check_writable
+from simlab.messages import legible
+from simlab.types import InputError
+
+As: TypeAlias = Literal["csv", "label_studio", "appraise"]
+USUAL: Mapping[As, str] = {"csv": "assignment.csv", "label_studio": "label_studio", "appraise": "appraise"}
+"""What sheets are called where no name is given; forms other than csv take several files, in a folder."""
+WRITTEN: Mapping[As, tuple[str, ...]] = {
+    "label_studio": (".tasks.json", ".config.xml", "projects.csv"),
+    "appraise": ("manifest.json", "batches.json", "accounts.csv"),
+}
+"""How the names of files end that forms write into a folder."""
+
+
+def check(folder: Path, out: Path | None, form: As) -> Path:
+    """Return where sheets will be written; raise InputError where they, or key and study, could not be."""
+    chosen = folder / USUAL[form] if out is None else out
+    for name in (KEY, ASSIGNED):
+        check_writable(folder / name, "DIR")
+    if form != "csv":
+        _check_folder(chosen, form)
+        return chosen
+    if chosen.suffix.lower() != ".csv":
+        raise InputError(f"--out {legible(chosen)}: with --as csv end the name with .csv")
+    if chosen.resolve() == (folder / KEY).resolve():
+        raise InputError(f"--out {legible(chosen)}: is where the key is written; name another file")
+    check_writable(chosen, "--out")
+    return chosen
+
+
+def _check_folder(out: Path, form: As) -> None:
+    """Raise InputError for a folder that could not be made, or that holds other things than sheets of this form."""
+    if out.is_dir():
+        others = [one.name for one in out.iterdir() if not one.name.endswith(WRITTEN[form])]
+        if others:
+            raise InputError(
+                f"--out {legible(out)}: holds other things ({legible(others[0], 40)}); name another folder"
+            )
+    check_writable(out / "x" if out.is_dir() else out, "--out")
+
+
+def write(assigned: Assigned, out: Path, form: As, spoken: Languages) -> list[Path]:
+    """Write sheets, key and study; return the file or folder of the sheets, the key and the study.
+
+    Raises InputError where the folder holds the key of another assignment, whose sheets nobody could read any more.
+    """
+    folder = assigned.study.folder
+    own = {folder / KEY: key.text(assigned.lines), folder / ASSIGNED: sidecar_of(assigned)}
+    _refuse_other(folder / KEY, own[folder / KEY])
+    beside = folder / ASSIGNED
+    if not beside.exists() or beside.read_bytes() != own[beside].encode():
+        record_of(beside).unlink(missing_ok=True)
+    sheets = _sheets(assigned, out, form, spoken)
+    if form != "csv":
+        out.mkdir(exist_ok=True)
+    _put(sheets | own)
+    return [out, *own]
+
+
+def _sheets(assigned: Assigned, out: Path, form: As, spoken: Languages) -> dict[Path, str]:
+    lines, raters = assigned.lines, assigned.seated.frame.rater_names
+    if form == "csv":
+        return {out: sheet.text(lines)}
+    if form == "label_studio":
+        held = label_studio.files(lines, raters, assigned.scale)
+    else:
+        appraise.check_scale(assigned.scale)
+        held = appraise.files(lines, raters, spoken, assigned.study.digest[:6])
+    return {out / name: text for name, text in held.items()}
+
+
+def _refuse_other(file: Path, text: str) -> None:
+    if file.exists() and file.read_bytes() != text.encode():
+        raise InputError(
+            f"{legible(file)}: is the key of another assignment, whose sheets could not be read without it; move it "
+            "away if nobody rates by it"
+        )
+
+
+def _put(texts: Mapping[Path, str]) -> None:
+    """Write files whole or not at all: each is written aside first."""
+    aside = {file: file.with_name(f".{file.name}.part") for file in texts}
+    try:
+        for file, text in texts.items():
+            aside[file].write_text(text, encoding="utf-8", newline="")
+        for file in texts:
+            os.replace(aside[file], file)
+    finally:
+        for file in aside.values():
+            file.unlink(missing_ok=True)
