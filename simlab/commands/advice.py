@@ -17,7 +17,7 @@ from simlab.fitting.backtest.advised import rules
 from simlab.fitting.backtest.advising import FULL, QUICK, Advised, advise, candidates
 from simlab.fitting.backtest.carrying_out import Plan, target_of
 from simlab.fitting.backtest.planning import A_FIT
-from simlab.fitting.backtest.splitting import check
+from simlab.fitting.backtest.splitting import check, pilot_documents
 from simlab.messages import legible, several
 from simlab.tables import preferences, understood
 from simlab.types import InputError
@@ -41,7 +41,8 @@ def answer(
         keep(as_json)
     if form != "table":
         return as_json if form == "json" else tables.to_csv(records)
-    return text.page(found, rows, plan.law.name, plan.world.frame.n_documents)
+    n = plan.world.frame.n_documents
+    return text.page(found, rows, plan.law.name, (pilot_documents(n, plan.pilot_share), n))
 
 
 def carry_out(
