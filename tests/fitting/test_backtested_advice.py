@@ -1,4 +1,4 @@
-"""Check how a design is named from a pilot and judged on real ratings: candidates, rules, pages, and what is refused."""
+"""Check how a design is named from a pilot and judged on real ratings: candidates, rules, pages, what is refused."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_the_command_writes_a_page_and_records(tmp_path: Path, capsys: pytest.Ca
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 100
-    found = json.loads(kept.read_text(encoding="utf-8"))
+    found = json.loads(kept.read_text(encoding="utf-8"))["answer"]
     assert [one["rule"] for one in found["rules"]] == [ADVICE, *THUMBS, BEST]
     assert {one["split"] for one in found["records"]} == {0, 1}
     assert answer([*words[:-3], "1", "--jobs", "1", "--format", "csv"]) == 0

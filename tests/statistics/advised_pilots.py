@@ -10,10 +10,11 @@ import numpy as np
 from simlab.fitting.backtest.advising import Candidate, Worth, candidates, worths
 from simlab.fitting.backtest.predicting import studied_as
 from simlab.types import World
-from tests.pilots import Pilot, law_of
+from simlab.world.laws.scales import ScaleEffects
+from tests.pilots import Pilot, Truth, law_of
 from tests.statistics.predicted_pilots import Effects, Size, frame_of, worlds_of
 
-GAIN = "power"
+GAIN, ALIKE = "power", Truth()
 Worths = Mapping[Candidate, Worth]
 
 
@@ -24,16 +25,17 @@ class Judged(NamedTuple):
     true: Worths
 
 
-def judged(pilots: Sequence[Pilot], effects: Sequence[Effects], size: Size, seed: int, truths: int) -> list[Judged]:
+def judged(
+    pilots: Sequence[Pilot], effects: Sequence[Effects], size: Size, seed: int, truths: int, truth: Truth = ALIKE
+) -> list[Judged]:
     """Predict all candidates from each pilot; carry them out in so many worlds drawn from its truth."""
-    return [
-        _judged(one, laws, size, seed + k, truths) for k, (one, laws) in enumerate(zip(pilots, effects, strict=True))
-    ]
+    both = zip(pilots, effects, strict=True)
+    return [_judged(law_of(one, truth), laws, size, seed + k, truths) for k, (one, laws) in enumerate(both)]
 
 
-def _judged(pilot: Pilot, laws: Effects, size: Size, seed: int, truths: int) -> Judged:
+def _judged(law: ScaleEffects, laws: Effects, size: Size, seed: int, truths: int) -> Judged:
     frame = frame_of(size, size.n_documents)
-    expected, true = worlds_of(laws, frame, seed, "expected"), worlds_of([law_of(pilot)] * truths, frame, seed, "true")
+    expected, true = worlds_of(laws, frame, seed, "expected"), worlds_of([law] * truths, frame, seed, "true")
     return Judged(_worths(expected, seed, size.sets, size.per_set), _worths(true, seed + 1, size.sets, size.per_set))
 
 
