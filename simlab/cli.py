@@ -666,6 +666,9 @@ def backtest(
         Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary", "preference"],
         typer.Option(help="Fit this law; auto: the first that the table allows of binary, mqm, gaussian, ordinal."),
     ] = "auto",
+    advice: Annotated[
+        bool, typer.Option("--advice", help="Name a design of those that cost the same instead, and judge it.")
+    ] = False,
     quick: Quick = False,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
@@ -682,11 +685,13 @@ def backtest(
     Fits a world to some documents of a table, predicts what studies on the others and on all of them find, and
     carries out these studies on the real ratings. FILE is a table of ratings, the built-in one if left out.
     """
+    from simlab.commands import advice as advices
     from simlab.commands import backtest as backtests
 
     told = _told(columns, better, scale, people)
     keep, asked = _keeping(save), backtests.Asked(pilot_share, splits, quick, seed, jobs, law, told)
-    print(backtests.answer(file, asked, form=form, plot=plot, keep=keep))
+    answering = advices.answer if advice else backtests.answer
+    print(answering(file, asked, form=form, plot=plot, keep=keep))
 
 
 @app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")

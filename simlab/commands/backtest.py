@@ -108,10 +108,10 @@ def _on_ratings(table: Path | None, asked: Asked, *, quiet: bool) -> Backtested:
     weight = steps(plan.size, "predicted")
     total = sum(part[1] * len(part[2]) for part in (fits, studies)) + weight * len(wanted)
     with progress(total, quiet=quiet, of="steps") as advance:
-        effects = dict(zip(to_fit, _each(fits, asked.jobs, advance), strict=True))
-        real = dict(zip(to_observe, _each(studies, asked.jobs, advance), strict=True))
+        effects = dict(zip(to_fit, each(fits, asked.jobs, advance), strict=True))
+        real = dict(zip(to_observe, each(studies, asked.jobs, advance), strict=True))
         calls = [(plan, task, effects.get(task.source, ())) for task in wanted]
-        expected = list(_each((predict, weight, calls), asked.jobs, advance))
+        expected = list(each((predict, weight, calls), asked.jobs, advance))
     pairs = zip(wanted, expected, strict=True)
     records = [one for task, found in pairs for one in compare(plan, task, found, real[_observed(task)])]
     return Backtested(understood.record(plan.ratings), records)
@@ -132,7 +132,7 @@ def _on_preferences(table: Path, asked: Asked, *, quiet: bool) -> Backtested:
     parts = [backtest.split(whole, asked.pilot_share, number, asked.seed) for number in range(asked.splits)]
     calls = [(whole, part, number, asked.seed, size) for number, part in enumerate(parts)]
     with progress(len(calls), quiet=quiet, of="splits") as advance:
-        found = list(_each((split_records, 1, calls), asked.jobs, advance))
+        found = list(each((split_records, 1, calls), asked.jobs, advance))
     return Backtested(preferences.record(compared), [record for records in found for record in records])
 
 
@@ -163,7 +163,7 @@ def _observed(task: Task) -> tuple[int, str]:
     return (0 if task.target == "all" else task.source.split), task.target
 
 
-def _each(part: Part, jobs: int | None, advance: Callable[[int], None]) -> Iterator[Any]:
+def each(part: Part, jobs: int | None, advance: Callable[[int], None]) -> Iterator[Any]:
     """Carry out all calls of a part, several at a time, in their order; tell each that is done."""
     from joblib import Parallel, delayed
 

@@ -39,9 +39,16 @@ def studied(
     All worlds are asked alike: the same documents, raters and signs of the tests.
     """
     real = worlds[0] if allowed is None else allowed
+    return studied_as(worlds, real, designs(real, size.thirds, size.ratings_per_item), seed, sets, per_set)
+
+
+def studied_as(
+    worlds: Sequence[World], real: World, asked_as: Sequence[Design], seed: int, sets: int, per_set: int
+) -> Found:
+    """Carry out studies of the designs that are asked for, and measure them; `real` says who can be asked what."""
     held, names = sums(worlds), normalizations(real)
     found: dict[tuple[Design, str, str], Measured] = {}
-    for design in designs(real, size.thirds, size.ratings_per_item):
+    for design in asked_as:
         asked = dealt(real, design, seed=seed, sets=sets, per_set=per_set)
         for name, said in campaigns(held, asked, names).items():
             found |= {(design, name, measure): value for measure, value in measured(said).items()}

@@ -1,0 +1,74 @@
+"""Answer whether the design that is named from half of a table's documents is the right one for the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from simlab.commands.backtest import PREFERENCE, Asked, Part, each, planned
+from simlab.commands.notes import note
+from simlab.commands.understanding import say
+from simlab.drawing.text import advice as text
+from simlab.drawing.text import tables
+from simlab.drawing.text.tables import Form
+from simlab.fitting.backtest.advised import rules
+from simlab.fitting.backtest.advising import FULL, QUICK, Advised, advise, candidates
+from simlab.fitting.backtest.carrying_out import Plan, target_of
+from simlab.fitting.backtest.planning import A_FIT
+from simlab.fitting.backtest.splitting import check, pilot_documents
+from simlab.messages import legible, several
+from simlab.tables import preferences, understood
+from simlab.types import InputError
+
+
+def answer(
+    table: Path | None, asked: Asked, *, form: Form, plot: Path | None, keep: Callable[[str], None] | None = None
+) -> str:
+    """Carry out a backtest of advice and write what came of it.
+
+    Raises InputError before anything is fitted for what is asked wrongly or malformed.
+    """
+    if plot is not None:
+        raise InputError(f"--plot {legible(plot)}: a backtest of advice is a table; leave out --plot or --advice")
+    read, rows, plan = carry_out(table, asked)
+    records = tables.plain([row._asdict() | {"rules": " ".join(row.rules)} for row in rows])
+    found = rules(rows)
+    summary = tables.plain([rule._asdict() for rule in found])
+    as_json = json.dumps({"read": read, "rules": summary, "records": records}, indent=1, allow_nan=False)
+    if keep:
+        keep(as_json)
+    if form != "table":
+        return as_json if form == "json" else tables.to_csv(records)
+    n = plan.world.frame.n_documents
+    return text.page(found, rows, plan.law.name, (pilot_documents(n, plan.pilot_share), n))
+
+
+def carry_out(
+    table: Path | None, asked: Asked, *, quiet: bool = False
+) -> tuple[dict[str, object], list[Advised], Plan]:
+    """Name designs from the pilots of all splits, and carry out their rivals on the real ratings of the others.
+
+    Raises InputError for a table that cannot be read or split, or that leaves nothing to choose.
+    """
+    from simlab.engine.progress import progress
+
+    plan = _planned(table, asked)
+    if not quiet:
+        say(table, plan.ratings)
+        note(f"{plan.law.name}: {several(asked.splits, 'fit')}, of {several(asked.splits, 'split')}")
+    part: Part = (advise, A_FIT, [(plan, split) for split in range(asked.splits)])
+    with progress(A_FIT * asked.splits, quiet=quiet, of="steps") as advance:
+        rows = [row for found in each(part, asked.jobs, advance) for row in found]
+    return understood.record(plan.ratings), rows, plan
+
+
+def _planned(table: Path | None, asked: Asked) -> Plan:
+    if asked.law == PREFERENCE or (table is not None and preferences.is_table(table, asked.told)):
+        raise InputError("--advice: designs are named for studies that rate outputs; preferences have one design only")
+    plan = planned(table, asked)
+    check(plan.world, plan.pilot_share)
+    for split in range(asked.splits):
+        candidates(target_of(plan, split, "held_out"))
+    return replace(plan, size=QUICK if asked.quick else FULL)

@@ -1,0 +1,164 @@
+"""Name a design among candidates of equal cost from what a pilot lets one expect, and judge what was named.
+
+All candidates ask for the same number of ratings. What is named is what a plan names for a given budget: the design
+that tells most pairs of systems apart among those whose claims a repetition confirms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.fitting.backtest.carrying_out import Plan, fitted, target_of
+from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, GROUPINGS, Design, normalizations, repeatable
+from simlab.fitting.backtest.planning import Size, Source
+from simlab.fitting.backtest.predicting import Found, fitted_worlds, studied_as
+from simlab.messages import several
+from simlab.rng import stream
+from simlab.types import InputError, World
+
+CONFIRMED = 0.9
+"""So large a share of claims is to be confirmed by a repetition."""
+
+FULL = Size(60, 6, 8, 12, 40, (3,), (1, 2), own=False)
+QUICK = Size(30, 4, 6, 6, 20, (3,), (1, 2), own=False)
+APART = 2 / 3
+"""Studies of other documents ask about this share of a table's, so that two of them can differ."""
+
+
+class Candidate(NamedTuple):
+    """Name a design and how its scores are normalised."""
+
+    design: Design
+    normalization: str
+
+
+class Worth(NamedTuple):
+    """Hold what a candidate is worth: how much of what is wanted, and the share of its claims that is confirmed.
+
+    NaN where nothing was claimed, so that there was nothing to confirm.
+    """
+
+    gain: float
+    confirmed: float
+
+
+class Advised(NamedTuple):
+    """Hold what was expected of a candidate from a split's pilot, and what studies on the other documents showed.
+
+    `rules` are those that name this candidate; `best` of all candidates is the best, as was known afterwards only.
+    """
+
+    split: int
+    grouping: str
+    normalization: str
+    documents: int
+    ratings_per_item: int
+    repetition: str
+    predicted_significant_share: float
+    predicted_confirmed: float
+    significant_share: float
+    confirmed: float
+    rules: tuple[str, ...]
+
+
+ADVICE, BEST = "advice", "best"
+THUMBS: Mapping[str, tuple[str, int]] = {
+    "all once": ("pseudo_side_by_side", 1),
+    "half twice": ("pseudo_side_by_side", 2),
+    "ungrouped": ("ungrouped", 1),
+}
+"""Rules of thumb: all documents once or half of them twice, side by side; all once, ungrouped. Scores as they are."""
+
+
+def candidates(world: World) -> list[Candidate]:
+    """List the designs that a table allows at one cost: groupings, one or two ratings, normalisations.
+
+    One rating of each output of N documents costs what two of each of N/2 cost. Studies that can be repeated with the
+    same documents are not held against others. Raises InputError for a table that leaves nothing to choose.
+    """
+    n = world.frame.n_documents
+    found = next((allowed for k in range(n - n % 2, 1, -2) if (allowed := _allowed(world, k))), [])
+    both = [Candidate(design, name) for design in found for name in normalizations(world)]
+    if len(both) < 2:
+        raise InputError(
+            f"--advice: the {several(n, 'document')} held out allow no two designs of equal cost; "
+            f"give {FEWEST_DOCUMENTS} documents or more whose outputs were rated by two people or more"
+        )
+    return both
+
+
+def _allowed(world: World, n: int) -> list[Design]:
+    """Return designs of n documents once or n/2 twice; none where a grouping cannot ask about n documents."""
+    shapes = [(grouping, documents, r) for documents, r in ((n, 1), (n // 2, 2)) for grouping in GROUPINGS]
+    every = [repeatable(world, Design(*one)) for one in shapes if one[1] >= FEWEST_DOCUMENTS]
+    once = [one for one in every if one is not None and one.ratings_per_item == 1]
+    if len(once) < len(GROUPINGS):
+        return []
+    same = [one for one in every if one is not None and one.repetition == "same documents"]
+    return same or (once if n <= APART * world.frame.n_documents else [])
+
+
+def named(expected: Mapping[Candidate, Worth], least: float = CONFIRMED) -> Candidate:
+    """Name the candidate of the largest gain among those whose claims are confirmed; of ties the first.
+
+    Where none is confirmed often enough, it is the one that is confirmed most often.
+    """
+    sure = [one for one, worth in expected.items() if worth.confirmed >= least]
+    if sure:
+        return max(sure, key=lambda one: expected[one].gain)
+    return max(expected, key=lambda one: np.nan_to_num(expected[one].confirmed, nan=-1.0))
+
+
+def shortfall(observed: Mapping[Candidate, Worth], chosen: Candidate, least: float = CONFIRMED) -> float:
+    """Return how much less a chosen candidate gains than the best whose claims are confirmed; never below 0.
+
+    A candidate that gains more because its claims are not confirmed makes up for nothing.
+    """
+    return max(observed[named(observed, least)].gain - observed[chosen].gain, 0.0)
+
+
+def worths(found: Found, of: Sequence[Candidate], gain: str) -> dict[Candidate, Worth]:
+    """Average measures of candidates over worlds."""
+    return {one: Worth(*(_mean(found, one, measure) for measure in (gain, "confirmed"))) for one in of}
+
+
+def _mean(found: Found, one: Candidate, measure: str) -> float:
+    value = found[one.design, one.normalization, measure].value
+    known = value[np.isfinite(value)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def thumb(of: Sequence[Candidate], rule: str) -> Candidate | None:
+    """Return the candidate that a rule of thumb names; None where the table does not allow it."""
+    return next((one for one in of if _key(one) == (*THUMBS[rule], "none")), None)
+
+
+def _key(one: Candidate) -> tuple[str, int, str]:
+    return one.design.grouping, one.design.ratings_per_item, one.normalization
+
+
+def advise(plan: Plan, split: int) -> list[Advised]:
+    """Name a design from a split's pilot, and carry out all candidates on the real ratings of the other documents."""
+    target = target_of(plan, split, "held_out")
+    of, size = candidates(target), plan.size
+    effects = fitted(plan, Source(split, "fit"))
+    rng = stream(plan.seed, "backtest", "worlds", split, "held_out", "fit")
+    worlds = list(fitted_worlds(rng, plan.law, effects, target.frame, size.worlds))
+    designs = list(dict.fromkeys(one.design for one in of))
+    expected = studied_as(worlds, target, designs, plan.seed + 2, size.sets, size.per_set)
+    real = studied_as([target], target, designs, plan.seed + 1, size.observed_sets, size.observed_per_set)
+    both = (worths(found, of, "significant_share") for found in (expected, real))
+    return list(_advised(split, *both))
+
+
+def _advised(split: int, expected: Mapping[Candidate, Worth], real: Mapping[Candidate, Worth]) -> Iterator[Advised]:
+    of = list(expected)
+    chosen = {ADVICE: named(expected)} | {rule: thumb(of, rule) for rule in THUMBS} | {BEST: named(real)}
+    for one in of:
+        rules = tuple(rule for rule, own in chosen.items() if own == one)
+        design = one.design
+        shape = design.grouping, one.normalization, design.documents, design.ratings_per_item, design.repetition
+        yield Advised(split, *shape, *expected[one], *real[one], rules)

@@ -1,0 +1,187 @@
+"""Check how a design is named from a pilot and judged on real ratings: candidates, rules, pages, what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simlab.cli import answer
+from simlab.commands.advice import carry_out
+from simlab.commands.backtest import Asked
+from simlab.drawing.text.advice import page
+from simlab.fitting.backtest.advised import rules
+from simlab.fitting.backtest.advising import (
+    ADVICE,
+    BEST,
+    THUMBS,
+    Advised,
+    Candidate,
+    Worth,
+    candidates,
+    named,
+    shortfall,
+    thumb,
+)
+from simlab.fitting.backtest.designs import Design, normalizations
+from simlab.fitting.backtest.splitting import part_of, split_documents
+from simlab.types import RATE, InputError, World
+from simlab.world.laws.fixed import fixed_ratings
+from simlab.world.recorded import table, world_of
+
+NAN = float("nan")
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    """Return half of the built-in table: 15 documents, three raters of each output."""
+    whole = world_of(table(None))
+    return part_of(whole, ~split_documents(whole, 0.5, 0, 0))
+
+
+def seated(world: World, seats: int) -> World:
+    """Keep so many raters of each output."""
+    ratings = fixed_ratings(world)
+    assert ratings is not None
+    cut = replace(ratings, value=ratings.value[..., :seats], errors=ratings.errors[..., :seats])
+    fewer = replace(world, frame=replace(world.frame, rater=world.frame.rater[..., :seats]))
+    return fewer.answering(RATE, cut)
+
+
+def candidate(grouping: str = "ungrouped", documents: int = 14, ratings: int = 1, name: str = "none") -> Candidate:
+    return Candidate(Design(grouping, documents, ratings), name)
+
+
+def test_all_candidates_cost_the_same(world: World) -> None:
+    of = candidates(world)
+    assert len(of) == len(set(of)) == 3 * 2 * len(normalizations(world)) == 24
+    assert {one.design.documents * one.design.ratings_per_item for one in of} == {14}
+    assert {(one.design.documents, one.design.ratings_per_item) for one in of} == {(14, 1), (7, 2)}
+    assert all(thumb(of, rule) in of for rule in THUMBS)
+    assert thumb(of, "half twice") == candidate("pseudo_side_by_side", 7, 2)
+
+
+def test_studies_that_cannot_be_repeated_alike_are_not_held_against_others(world: World) -> None:
+    """With two raters of each output both are asked where two ratings are: a repetition would be the same study."""
+    of = candidates(seated(world, 2))
+    assert {one.design.ratings_per_item for one in of} == {1}
+    assert thumb(of, "half twice") is None
+    alone = candidates(seated(world, 1))
+    assert {(one.design.documents, one.design.repetition) for one in alone} == {(10, "other documents")}
+
+
+def test_tables_that_leave_nothing_to_choose_are_refused(world: World) -> None:
+    few = part_of(world, split_documents(world, 5 / 15, 0, 0))
+    with pytest.raises(InputError, match="5 documents held out allow no two designs of equal cost"):
+        candidates(few)
+
+
+def test_the_largest_gain_among_the_confirmed_is_named() -> None:
+    bold, sure, best = candidate(name="zscore"), candidate(), candidate("system_balanced")
+    worth = {bold: Worth(0.7, 0.89), sure: Worth(0.4, 0.99), best: Worth(0.5, 0.9)}
+    assert named(worth) == best
+    assert named(worth, 0.8) == bold
+    assert named({one: held._replace(confirmed=0.1 * k) for k, (one, held) in enumerate(worth.items())}) == best
+    silent = {sure: Worth(0.0, NAN), bold: Worth(0.1, 0.2)}
+    assert named(silent) == bold
+    assert named({sure: Worth(0.0, NAN)}) == sure
+
+
+def test_a_shortfall_is_that_from_the_best_confirmed_one() -> None:
+    bold, sure, best = candidate(name="zscore"), candidate(), candidate("system_balanced")
+    worth = {bold: Worth(0.7, 0.89), sure: Worth(0.4, 0.99), best: Worth(0.5, 0.9)}
+    assert [shortfall(worth, one) for one in worth] == pytest.approx([0.0, 0.1, 0.0])
+
+
+def row(split: int, one: Candidate, share: float, confirmed: float, *of: str) -> Advised:
+    design = one.design
+    shape = design.grouping, one.normalization, design.documents, design.ratings_per_item, design.repetition
+    return Advised(split, *shape, 0.5, 0.95, share, confirmed, of)
+
+
+def test_rules_are_summed_up_over_splits() -> None:
+    first, second = candidate("pseudo_side_by_side"), candidate("pseudo_side_by_side", name="zscore")
+    rows = [
+        row(0, first, 0.5, 0.95, ADVICE, "all once"),
+        row(0, second, 0.6, 0.99, BEST),
+        row(1, first, 0.4, 0.85, "all once"),
+        row(1, second, 0.3, 0.99, ADVICE, BEST),
+    ]
+    advice, once, best = rules(rows)
+    assert (advice.rule, once.rule, best.rule) == (ADVICE, "all once", BEST)
+    assert (advice.shortfall, advice.shortfall_mcse) == pytest.approx((0.05, 0.05))
+    assert (once.shortfall, once.kept, once.named[0][1]) == (pytest.approx(0.05), 1, 2)
+    assert (best.shortfall, best.significant_share) == pytest.approx((0.0, 0.45))
+    one_split = rules(rows[:2])
+    assert math.isnan(one_split[0].shortfall_mcse)
+    said = page(rules(rows), rows, "mqm", (15, 30))
+    assert "of 2 designs" in said
+    assert "In 1 of 2 splits" not in said
+    assert "In 1 of 2 splits fewer than .9 of the claims" in page(
+        rules([*rows[:2], *_unsure(rows)]), rows, "mqm", (15, 30)
+    )
+
+
+def _unsure(rows: list[Advised]) -> list[Advised]:
+    return [rows[2], rows[3]._replace(confirmed=0.8)]
+
+
+@pytest.fixture
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit by short chains, and simulate little."""
+    from simlab.commands import advice
+
+    least = replace(advice.QUICK, worlds=4, sets=2, per_set=4, observed_sets=2, observed_per_set=6)
+    monkeypatch.setattr("simlab.commands.advice.QUICK", least)
+    monkeypatch.setattr("simlab.fitting.mqm.fast.ROUNDS", (30, 40))
+
+
+@pytest.mark.usefixtures("_short")
+def test_a_design_is_named_and_judged() -> None:
+    _, rows, _ = carry_out(None, Asked(quick=True, splits=1, jobs=1), quiet=True)
+    assert len(rows) == 24
+    expected = {_named(one): Worth(one.predicted_significant_share, one.predicted_confirmed) for one in rows}
+    real = {_named(one): Worth(one.significant_share, one.confirmed) for one in rows}
+    by = {rule: _named(one) for one in rows for rule in one.rules}
+    assert set(by) == {ADVICE, BEST, *THUMBS}
+    assert (by[ADVICE], by[BEST]) == (named(expected), named(real))
+    found = {one.rule: one.shortfall for one in rules(rows)}
+    assert found == pytest.approx({rule: shortfall(real, one) for rule, one in by.items()})
+    assert found["ungrouped"] > 0.05
+
+
+def _named(one: Advised) -> Candidate:
+    return candidate(one.grouping, one.documents, one.ratings_per_item, one.normalization)
+
+
+@pytest.mark.usefixtures("_short")
+def test_the_command_writes_a_page_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["backtest", "--advice", "--quick", "--splits", "2", "--jobs", "1"]
+    kept = tmp_path / "advice.json"
+    assert answer([*words, "--save", str(kept)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 100
+    found = json.loads(kept.read_text(encoding="utf-8"))["answer"]
+    assert [one["rule"] for one in found["rules"]] == [ADVICE, *THUMBS, BEST]
+    assert {one["split"] for one in found["records"]} == {0, 1}
+    assert answer([*words[:-3], "1", "--jobs", "1", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.startswith("split,grouping,normalization,documents,ratings_per_item,repetition,")
+
+
+def test_what_is_asked_wrongly_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["backtest", "--advice", "--plot", "a.png"]) == 2
+    assert "leave out --plot or --advice" in capsys.readouterr().err
+    lines = [f"i{item},A,B,{'ab'[item % 2]}" for item in range(40)]
+    preferences = tmp_path / "p.csv"
+    preferences.write_text("\n".join(["item,system_a,system_b,winner", *lines]) + "\n", encoding="utf-8")
+    assert answer(["backtest", str(preferences), "--advice"]) == 2
+    assert "preferences have one design only" in capsys.readouterr().err
+    few = tmp_path / "few.csv"
+    rows = [f"S{s},d{d},r{r},{(7 * s + 3 * d + r) % 40}" for s in range(3) for d in range(8) for r in range(2)]
+    few.write_text("\n".join(["system,document,rater,score", *rows]) + "\n", encoding="utf-8")
+    assert answer(["backtest", str(few), "--advice"]) == 2
+    assert "leaves 4" in capsys.readouterr().err
