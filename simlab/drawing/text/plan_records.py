@@ -151,4 +151,6 @@ def _known(said: Any) -> Any:
         return {str(key): _known(value) for key, value in said.items()}
     if isinstance(said, list | tuple):
         return [_known(value) for value in said]
-    return None if isinstance(said, float) and not math.isfinite(said) else said
+    # A lever's values may be numbers of numpy.
+    value = said.item() if hasattr(said, "item") else said
+    return None if isinstance(value, float) and not math.isfinite(value) else value

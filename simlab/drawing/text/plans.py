@@ -93,9 +93,16 @@ def _head(answer: Answer) -> Iterator[str]:
     yield from _cut(line("Wanted", words.targets(wanted)), 2)
     yield from _cut(line("Limits", words.limits(wanted, ground.raters)), 1)
     took = f", {duration(answer.seconds)}" if math.isfinite(answer.seconds) else ""
-    sure = f"; the choice is right with probability {number(answer.probability, 2)}"
-    sure = sure if math.isfinite(answer.probability) else ""
-    yield line("Search", f"{several(answer.designs, 'design')}, {answer.campaigns:,} simulated studies{took}{sure}")
+    told = f"{several(answer.designs, 'design')}, {answer.campaigns:,} simulated studies{took}{_sure(answer)}"
+    yield from _cut(line("Search", told), 2)
+
+
+def _sure(answer: Answer) -> str:
+    """Say how probably the choice is right, and what ended the search where that is less than was asked."""
+    if not math.isfinite(answer.probability):
+        return ""
+    said = f"; the choice is right with probability {number(answer.probability, 2)}"
+    return said if answer.probability >= answer.wanted.confidence or not answer.why else f"{said} ({answer.why})"
 
 
 def _cut(text: str, most: int) -> list[str]:
