@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from simlab.planning.answered import Binding, Point
-from simlab.planning.figures import ENDED, figures, first_target, reaches, value_of, within_limits
+from simlab.planning.figures import ENDED, figures, first_target, looked_at, reaches, value_of, within_limits
 from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of
 
 ENDS = {"money": "ended_by_money", "deadline": "ended_by_deadline", "raters": "ended_by_nobody"}
@@ -19,7 +19,7 @@ def binding(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> Bindi
     best = found.best
     if (larger := _larger(best, found, ground)) is None:
         return Binding("documents" if size_of(best) is not None else "none", math.nan, best, None)
-    looked = found.tried.get(larger) or bench.look({larger: WORLDS})[larger]
+    looked = found.tried.get(larger) or looked_at(bench, larger, WORLDS)
     if not looked:
         return Binding("none", math.nan, best, larger)
     name, share = _ended_by(looked, wanted)

@@ -8,20 +8,18 @@ import numpy as np
 
 from simlab.comparing.differences import Contrast, Point, inside, paired
 from simlab.measures.intervals import interval
-from simlab.measures.ranges import SHARE, Range, range_of
+from simlab.measures.ranges import range_of
 from simlab.planning.answered import Figure, Figures
-from simlab.planning.terms import Ground, Looked, Target, Wanted
-from simlab.types import Estimate
+from simlab.planning.terms import Bench, Design, Looked, Target, Wanted
+from simlab.types import Estimate, InputError
 
 ENDED = 0.9
 """So many campaigns have to end as planned for a design to be within the limits."""
-OF_PLANS = {"power_from": SHARE, "power_at": SHARE}
-"""Measures whose ranges follow from the difference that a plan is about."""
 
 
 def figure(name: str, found: Estimate) -> Figure:
     """Return a measure with its error and its 95 % interval, inside its range."""
-    within = _range(name)
+    within = range_of(name)
     influence = np.asarray(found.influence, float)
     telling = None if found.telling is None else np.array(found.telling)
     low, high = interval(np.array(found.value), influence, within, telling)
@@ -36,7 +34,7 @@ def figures(looked: Looked) -> Figures:
 def difference(name: str, first: Estimate, second: Estimate) -> Figure:
     """Return first minus second, deleting the same world from both designs, with its 95 % interval."""
     one, other = _point(name, first), _point(name, second)
-    within = _range(name)
+    within = range_of(name)
     bounds = None if within.least is None or within.greatest is None else (within.least, within.greatest)
     gap: Contrast = inside(paired(one, other), one, other, bounds)
     return Figure(gap.difference, gap.mcse, gap.low, gap.high, gap.clusters, min(first.n, second.n))
@@ -72,13 +70,12 @@ def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:
     return one, other
 
 
-def is_newcomer(ground: Ground) -> bool:
-    """Tell whether nobody has rated anything yet."""
-    return ground.read is None
-
-
-def _range(name: str) -> Range:
-    return OF_PLANS.get(name, range_of(name))
+def looked_at(bench: Bench, design: Design, worlds: int) -> Looked:
+    """Look at a design that nobody asked about; no measures where its keys do not go together, or none of it came."""
+    try:
+        return bench.look({design: worlds})[design]
+    except InputError:
+        return {}
 
 
 def _point(name: str, found: Estimate) -> Point:

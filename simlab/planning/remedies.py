@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from simlab.planning.answered import Figure, Figures, OtherMoney, Remedy, Short
 from simlab.planning.curves import SURE, Curve, curves
-from simlab.planning.figures import ENDED, first_target, reaches, value_of, within_limits
+from simlab.planning.figures import ENDED, first_target, looked_at, reaches, value_of, within_limits
 from simlab.planning.rivals import sizes
 from simlab.planning.terms import (
     Bench,
@@ -21,7 +21,6 @@ from simlab.planning.terms import (
     size_of,
     with_setting,
 )
-from simlab.types import InputError
 
 FACTORS = (0.9, 1.1)
 UNKNOWN = Figure(math.nan, math.nan, math.nan, math.nan, 0)
@@ -152,18 +151,10 @@ def _raters(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> Remed
             return None
         n = math.ceil(now * factor)
         more = with_setting(found.best, key, n)
-        looked = _tried(more, bench)
+        looked = looked_at(bench, more, WORLDS)
         if looked and reaches(looked, wanted) and within_limits(looked, wanted):
             return Remedy("raters", more, n, now, n, value_of(looked, "money"), False)
     return None
-
-
-def _tried(design: Design, bench: Bench) -> Looked:
-    """Look at a design that may be none: not every world can have other raters."""
-    try:
-        return bench.look({design: WORLDS})[design]
-    except InputError:
-        return {}
 
 
 def raters_key(ground: Ground) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from simlab.planning.curves import Curve, curves, ranked, with_size
-from simlab.planning.figures import first_target, shared_mean, value_of
+from simlab.planning.figures import first_target, looked_at, shared_mean, value_of
 from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of
 
 MOST = 3
@@ -50,7 +50,7 @@ def not_dearer(bench: Bench, one: Curve, chosen: Design, bounds: tuple[int, int]
     for _ in range(TRIES):
         if size in held:
             break
-        looked = bench.look({with_size(one.of, size): WORLDS})[with_size(one.of, size)]
+        looked = looked_at(bench, with_size(one.of, size), WORLDS)
         if "money" not in looked:
             return None
         own, other = shared_mean(looked["money"], wanted["money"])

@@ -19,6 +19,7 @@ from simlab.commands.plan_folder import keep
 from simlab.concluding.plans import read_plan
 from simlab.config import compose_sweep
 from simlab.config.studyfile import load_study
+from simlab.drawing.text.plans import page
 from simlab.planning import folder, frozen
 from simlab.planning.answered import Answer
 from simlab.planning.loads import loads
@@ -85,6 +86,8 @@ def test_a_folder_holds_study_plan_front_figure_and_paragraph(here: Path, plain:
     assert held["answer"]["reached"] is True
     assert held["answer"]["study"] == "study.yaml"
     assert composed(Path("my/study.yaml"))["design"]["documents"] == 12
+    last = page(planned(plain), Path("my"), "simlab assign my").splitlines()[-2]
+    assert last == f"wrote my/: study.yaml (frozen, {named[:6]}), plan.json, front.csv, front.png, paragraph.md"
     assert "Morris" in Path("my/paragraph.md").read_text()
     assert Path("my/front.csv").read_text().count("\n") == 36
 

@@ -5,18 +5,27 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from simlab.concluding.plans import FOLDER_FILE
 from simlab.drawing.text import tables
 from simlab.planning.answered import Answer, Binding, Figures, OtherMoney, Point, Remedy, Row
+from simlab.planning.folder import frozen
 from simlab.planning.terms import Design, Flip
 
 ACCOUNTS = ("money", "hours", "days")
 
 
-def to_json(answer: Answer, study: str | None = None, digest: str | None = None) -> str:
-    """Return the record of a plan as a JSON list of one; `study` is the path of its frozen study."""
-    return json.dumps([record(answer, study, digest)], indent=1, allow_nan=False)
+def to_json(answer: Answer, out: Path | None = None) -> str:
+    """Return the record of a plan as a JSON list of one; `out` is the folder that holds its study."""
+    study = None if out is None else str(out / FOLDER_FILE)
+    return json.dumps([record(answer, study, digest_of(answer))], indent=1, allow_nan=False)
+
+
+def digest_of(answer: Answer) -> str | None:
+    """Return the digest of the frozen study; None where none was composed."""
+    return frozen(answer.config).digest if answer.config else None
 
 
 def record(answer: Answer, study: str | None = None, digest: str | None = None) -> dict[str, Any]:
@@ -142,4 +151,6 @@ def _known(said: Any) -> Any:
         return {str(key): _known(value) for key, value in said.items()}
     if isinstance(said, list | tuple):
         return [_known(value) for value in said]
-    return None if isinstance(said, float) and not math.isfinite(said) else said
+    # A lever's values may be numbers of numpy.
+    value = said.item() if hasattr(said, "item") else said
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,6 +10,7 @@ from simlab.drawing.text.tables import bounded, measured, number
 from simlab.measures.labels import LABELS
 from simlab.messages import several
 from simlab.planning.answered import Answer, Figure, OtherMoney, Remedy
+from simlab.planning.figures import first_target
 from simlab.planning.terms import Flip, Target, Wanted
 
 HEADINGS = {
@@ -39,7 +40,7 @@ EXACT, HALF = 1e-9, 0.005
 TENTHS = ("less", "more")
 SMALL_GAP = 0.02
 TINY = 0.005
-WIDEST = 98
+WIDEST, SHORT = 98, 40
 
 
 def heading(measure: str) -> str:
@@ -142,7 +143,7 @@ def other_money(answer: Answer) -> str:
     told = [_with_money(one, answer) for one in answer.other_money]
     of = "" if answer.wanted.limits.money is not None else " than this costs"
     said = [
-        f"with 10 % {tenth}{of} ({money(one.money, answer.wanted)}) {what}{_most(one)}"
+        f"with 10 % {tenth}{of} ({money(one.money, answer.wanted)}) {what}{_most(one, answer)}"
         for tenth, one, what in zip(TENTHS, answer.other_money, told, strict=True)
     ]
     text = f"{'; '.join(said)} (by fitted lines)."
@@ -193,7 +194,7 @@ def flip(one: Flip, *, full: bool = True) -> str:
 
 def _then(one: Flip, answer: Answer) -> str:
     if one.then is None:
-        return "nothing reaches the targets"
+        return one.why if 0 < len(one.why) <= SHORT else "nothing reaches the targets"
     return designs.changed(one.then, answer.advice.design)
 
 
@@ -216,8 +217,10 @@ def _with_money(one: OtherMoney, answer: Answer) -> str:
     return f"the advice is {designs.changed(one.advice, answer.advice.design)}"
 
 
-def _most(one: OtherMoney) -> str:
-    return "" if one.most is None or not math.isfinite(one.figure.value) else f", the most finds {share(one.figure)}"
+def _most(one: OtherMoney, answer: Answer) -> str:
+    if one.most is None or not math.isfinite(one.figure.value):
+        return ""
+    return f", the most {heading(first_target(answer.wanted).measure)} {share(one.figure)}"
 
 
 def _remedy(one: Remedy, answer: Answer) -> str:

@@ -11,6 +11,9 @@ from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text import plan_words as words
 from simlab.drawing.text.conclusion_numbers import filled
 from simlab.drawing.text.fitted_world import WIDTH, line
+from simlab.drawing.text.plan_records import digest_of
+from simlab.drawing.text.plan_records import to_csv as to_csv
+from simlab.drawing.text.plan_records import to_json as to_json
 from simlab.drawing.text.tables import aligned, number
 from simlab.messages import duration, several, shortened
 from simlab.planning.answered import Answer, Figures, Row
@@ -36,10 +39,10 @@ class Piece(NamedTuple):
     joined: bool = False
 
 
-def page(answer: Answer, out: Path | None = None, following: str = "", digest: str = "") -> str:
+def page(answer: Answer, out: Path | None = None, following: str = "") -> str:
     """Write a plan on 25 lines of 100 columns; what finds no room there stands in plan.json.
 
-    `out` is the folder that was written, `following` the one next command, `digest` that of the frozen study.
+    `out` is the folder that was written, `following` the one next command.
     """
     pieces = [
         *(Piece(text) for text in _head(answer)),
@@ -51,7 +54,7 @@ def page(answer: Answer, out: Path | None = None, following: str = "", digest: s
         *_changes(answer),
         *_robust(answer),
         Piece("", 1),
-        *(Piece(text) for text in _end(out, following, digest)),
+        *(Piece(text) for text in _end(out, following, digest_of(answer))),
     ]
     return "\n".join(_fitting(pieces))
 
@@ -90,9 +93,16 @@ def _head(answer: Answer) -> Iterator[str]:
     yield from _cut(line("Wanted", words.targets(wanted)), 2)
     yield from _cut(line("Limits", words.limits(wanted, ground.raters)), 1)
     took = f", {duration(answer.seconds)}" if math.isfinite(answer.seconds) else ""
-    sure = f"; the choice is right with probability {number(answer.probability, 2)}"
-    sure = sure if math.isfinite(answer.probability) else ""
-    yield line("Search", f"{several(answer.designs, 'design')}, {answer.campaigns:,} simulated studies{took}{sure}")
+    told = f"{several(answer.designs, 'design')}, {answer.campaigns:,} simulated studies{took}{_sure(answer)}"
+    yield from _cut(line("Search", told), 2)
+
+
+def _sure(answer: Answer) -> str:
+    """Say how probably the choice is right, and what ended the search where that is less than was asked."""
+    if not math.isfinite(answer.probability):
+        return ""
+    said = f"; the choice is right with probability {number(answer.probability, 2)}"
+    return said if answer.probability >= answer.wanted.confidence or not answer.why else f"{said} ({answer.why})"
 
 
 def _cut(text: str, most: int) -> list[str]:
@@ -278,7 +288,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f} %" if math.isfinite(value) else "?"
 
 
-def _end(out: Path | None, following: str, digest: str) -> Iterator[str]:
+def _end(out: Path | None, following: str, digest: str | None) -> Iterator[str]:
     if out is not None:
         frozen = f"study.yaml (frozen, {digest[:6]})" if digest else "study.yaml"
         yield f"wrote {out}/: {frozen}, plan.json, front.csv, front.png, paragraph.md"
