@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.launch import OUTPUTS, Launched
+from simlab.commands.notes import note, program
 from simlab.tables.held import NOTHING, Told
 
 if TYPE_CHECKING:
     from simlab.drawing.text.tables import Form
+    from simlab.planning.answered import Answer
+    from simlab.planning.terms import Design, Ground, Wanted
 
 Keep = Callable[[str], None]
+Say = Callable[[str], None]
+
+SEARCHING, ROBUST, FLIPS, POOL = 0.5, 0.1, 0.15, 0.08
+"""Shares of the patience that parts of a plan may take; fresh worlds have what is left."""
+CAMPAIGNS, FRESH, SCENARIOS = "campaigns", "fresh", "scenarios"
+"""Folders below a plan's that keep campaigns: those of the search, those of the headline, those of other worlds."""
+OTHER_SEED = 1_000_003
+"""What is added to the seed for worlds that no choice has seen."""
 
 
 class Asked(NamedTuple):
@@ -43,13 +56,17 @@ class Asked(NamedTuple):
     told: Told = NOTHING
     force: bool = False
 
-
-FITTING, SEARCHING, ROBUST, FLIPS = 0.0, 0.45, 0.15, 0.15
-"""Shares of the patience that parts of a plan may take; fresh worlds have what is left."""
+    @property
+    def said(self) -> dict[str, Any]:
+        """Return what determines the plan: by it a folder is known again. How long it may take is no part of it."""
+        left_out = ("out", "jobs", "at_most", "told", "words")
+        own = {name: value for name, value in self._asdict().items() if name not in left_out and value is not None}
+        told = {name: str(value) for name, value in asdict(self.told).items() if value}
+        return {name: str(value) for name, value in own.items()} | told | {"words": sorted(self.words)}
 
 
 class Planned(NamedTuple):
-    """Hold an answer, the folder that it was written to, and the files there."""
+    """Hold an answer, and the folder and files that it was written to."""
 
     answer: Answer
     out: Path
@@ -62,15 +79,188 @@ def answer(asked: Asked, form: Form, keep: Keep | None = None) -> Launched:
     Raises InputError, before anything is carried out, for what is asked wrongly.
     """
     from simlab.commands import saving
-    from simlab.commands.notes import note
-    from simlab.drawing.text import plans as text
+    from simlab.drawing.text import plan_records as records
 
     planned = carried_out(asked, say=note)
-    as_json = text.to_json(planned.answer, planned.out)
+    as_json = records.to_json(planned.answer, planned.out)
     unkept = saving.kept(keep, as_json) if keep else []
-    if form == "json":
-        page = as_json
-    else:
-        page = text.to_csv(planned.answer) if form == "csv" else text.page(planned.answer, planned.out, program())
+    text = {"json": lambda: as_json, "csv": lambda: records.to_csv(planned.answer), "table": lambda: page(planned)}
     code = DONE if planned.answer.reached and not unkept else RESERVED
-    return Launched(page, unkept, code)
+    return Launched(text[form]().rstrip("\n"), unkept, code)
+
+
+def page(planned: Planned) -> str:
+    """Write a plan on a page, with the command that comes next."""
+    from simlab.drawing.text import plans
+
+    return plans.page(planned.answer, planned.out, following(planned))
+
+
+def following(planned: Planned) -> str:
+    """Return the one next command: the sheet, or what might reach the targets."""
+    if planned.answer.reached:
+        return f"{program()} assign {planned.out} --items items.csv --raters raters.csv --out sheet.csv"
+    return f"{program()} plan ... --smallest-difference X, --raters N or more budget.total"
+
+
+def carried_out(asked: Asked, say: Say) -> Planned:
+    """Carry out a plan and write its folder; raise InputError, before anything is written, for what is asked wrongly."""
+    from simlab.planning import asked as typed
+    from simlab.planning import folder, levers, targets
+    from simlab.planning.bench import Composer
+    from simlab.planning.ground import Given, smallest_of
+    from simlab.planning.terms import Limits, Wanted
+
+    began = time.monotonic()
+    subject, words = typed.apart(asked.words)
+    words = typed.settings(words, asked.price, asked.budget, asked.by, date.today())
+    wanted_targets = targets.read(asked.target, asked.floor)
+    patience = typed.patience(asked.at_most)
+    margin, confidence = typed.share("--margin", asked.margin), typed.share("--confidence", asked.confidence)
+    out = asked.out or _usual_folder(asked)
+    said = {**asked.said, "settings": sorted(words)}
+    folder.check(out, said)
+    given = Given(words, asked.systems, asked.raters, asked.seed)
+    ground = ground_of(subject, given, asked, out, say)
+    compose = Composer(ground.words)
+    designs = levers.chosen(ground, compose, asked.over, asked.candidates)
+    budget = compose(())["budget"]
+    wanted = Wanted(
+        targets=wanted_targets,
+        limits=Limits(budget["total"], budget["currency"], budget["deadline"]),
+        smallest=smallest_of(ground, asked.smallest),
+        margin=margin,
+        confidence=confidence,
+        seconds=patience,
+        seed=asked.seed,
+    )
+    found = _answered(ground, designs, wanted, compose, asked, out, began, say)
+    return _written(found, out, said)
+
+
+def _usual_folder(asked: Asked) -> Path:
+    named = repr(sorted(asked.said.items())).encode()
+    return OUTPUTS / f"plan-{sha256(named).hexdigest()[:8]}"
+
+
+def ground_of(subject: Path | None, given: Any, asked: Asked, out: Path, say: Say) -> Ground:
+    """Lay the ground of a plan: presets, a world or a study, or a pilot, to which a world is fitted first.
+
+    Raises InputError for a table that no world can be fitted to, and for one that failed its checks unless `--force`.
+    """
+    from simlab.planning import ground
+
+    if subject is None:
+        return ground.of_preset(given)
+    if subject.suffix.lower() in (".yaml", ".yml"):
+        return ground.of_file(subject, given, force=asked.force)
+    return _of_pilot(subject, given, asked, out, say)
+
+
+def _of_pilot(table: Path, given: Any, asked: Asked, out: Path, say: Say) -> Ground:
+    from simlab.commands import fit
+    from simlab.fitting import document
+    from simlab.messages import legible
+    from simlab.planning import folder, ground
+    from simlab.tables import preferences
+    from simlab.types import InputError
+
+    if preferences.is_table(table, asked.told):
+        raise InputError(
+            f"{legible(table)}: is a table of preferences, and plans are made for studies of ratings; "
+            "`simlab sweep preference_protocol` compares designs of comparisons"
+        )
+    found = fit.found_in(table, asked.told, asked.law, 0, say)
+    if found.failed and not asked.force:
+        raise InputError(
+            f"{legible(table)}: the world fitted to it failed {', '.join(found.failed)}, so its predictions err; fit "
+            "another law (--law LAW), or add --force to plan with this reservation"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    document.write(out / folder.WORLD, found.world)
+    return ground.of_world(out / folder.WORLD, given, None, found.record)
+
+
+def _answered(
+    ground: Ground,
+    designs: list[Design],
+    wanted: Wanted,
+    compose: Any,
+    asked: Asked,
+    out: Path,
+    began: float,
+    say: Say,
+) -> Answer:
+    from simlab.planning import answer as answering
+    from simlab.planning import frozen, targets
+    from simlab.planning.bench import bench, reseeded
+    from simlab.planning.loads import loads
+    from simlab.planning.searching import search
+    from simlab.planning.stages import Stage
+
+    config = compose(())
+    clock = "_target_" in config["design"]["collection"]
+    measures = targets.measures(wanted.targets, wanted.smallest, clock=clock)
+    left = wanted.seconds - (time.monotonic() - began)
+    pools = 1 if ground.these_raters else 2
+    with bench(out / CAMPAIGNS, compose, ground.words, measures, jobs=asked.jobs, seconds=left, quiet=True) as first:
+        found = search(Stage(first, SEARCHING * wanted.seconds), designs, wanted, say)
+        robust = _robust(Stage(first, ROBUST * wanted.seconds), found, ground, wanted)
+        flips = _flips(Stage(first, FLIPS * wanted.seconds), found, ground, wanted)
+        pool = _pool(Stage(first, POOL * wanted.seconds), found, ground, wanted)
+        other = reseeded(ground.words, asked.seed + OTHER_SEED)
+        with bench(
+            out / FRESH,
+            type(compose)(other),
+            other,
+            targets.crossed(measures),
+            pools=pools,
+            draws=2,
+            jobs=asked.jobs,
+            seconds=wanted.seconds - (time.monotonic() - began),
+            quiet=True,
+        ) as fresh:
+            return answering.answer(
+                found,
+                first,
+                fresh,
+                ground,
+                wanted,
+                robust,
+                flips,
+                pool=pool,
+                loads=lambda design: loads(frozen.study_of(ground, design)),
+                config=frozen.study_of(ground, found.advice or found.best),
+                seconds=time.monotonic() - began,
+            )
+
+
+def _robust(bench: Any, found: Any, ground: Ground, wanted: Wanted) -> Any:
+    return None
+
+
+def _flips(bench: Any, found: Any, ground: Ground, wanted: Wanted) -> Any:
+    return ()
+
+
+def _pool(bench: Any, found: Any, ground: Ground, wanted: Wanted) -> Any:
+    return None
+
+
+def _written(found: Answer, out: Path, said: Mapping[str, Any]) -> Planned:
+    """Write the folder of a plan: its study, the answer, the front as a table and a figure, a paragraph."""
+    from simlab.concluding.plans import FOLDER_FILE
+    from simlab.drawing.figures import files, plan
+    from simlab.drawing.text import paragraphs, plan_paragraphs, plan_records
+    from simlab.planning import folder
+
+    study = folder.frozen(found.config)
+    texts = {
+        folder.FRONT: plan_records.to_csv(found),
+        folder.PARAGRAPH: paragraphs.of_plan(study.config, study.digest, plan_paragraphs.foreseen(found)) + "\n",
+    }
+    record = plan_records.record(found, FOLDER_FILE, study.digest)
+    files_written = folder.write(
+        out, study, said, record, texts, lambda file: files.write(lambda: plan.draw(found), file)
+    )
+    return Planned(found, out, tuple(files_written))

@@ -53,6 +53,11 @@ def composed(words: Sequence[str], design: Design) -> Config:
     return next(compose_sweep(RUN, [*kept, *settings]).cells()).config
 
 
+def reseeded(words: Sequence[str], seed: int) -> list[str]:
+    """Return the words of the same study in other worlds."""
+    return [*(word for word in words if word.partition("=")[0] != "seed"), f"seed={seed}"]
+
+
 def _is_plain(value: Any) -> bool:
     """Tell a value that is patched from one that may name an option, or bring keys of its own."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simlab.config import Config, compose_sweep
+from simlab.config.studyfile import load_study
 from simlab.config.sweepfile import RUN
-from simlab.messages import legible, shown
+from simlab.messages import legible, several, shown
 from simlab.planning import assumptions
 from simlab.planning.terms import SIZE, Ground, Smallest
 from simlab.studies.questions import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError
+from simlab.world.files.fitted_checks import failed_checks
 from simlab.world.files.fitted_scales import FittedScales
 from simlab.world.files.fitted_world import read_world
 
 ENOUGH_RATERS = 6
 """Below so many no claim about other raters is possible at .05: flips of whole raters have p-values from 2^(1-R) on."""
+MOST_SEARCHED = 4000
+"""So many letters of a file tell what it is."""
 WORLDS = 40
 """Worlds whose truths say how far systems lie apart."""
 MOST_DOCUMENTS = 2000
@@ -101,12 +105,37 @@ def _about(path: Path, held: Any) -> tuple[str, str]:
     return content.get("law", "gaussian" if isinstance(held, FittedScales) else "mqm"), said
 
 
-def of_study(words: Sequence[str], given: Given, where: str) -> Ground:
-    """Stand on a study that somebody declared, as words; raise InputError for one without a truth."""
+def of_file(path: Path, given: Given, *, force: bool) -> Ground:
+    """Stand on a world that was fitted before, or on a study that somebody declared (`simlab show --config`).
+
+    Raises InputError for a file that is neither, for a world that failed its checks unless it is forced, and for one
+    of which nobody knows what is true.
+    """
+    if "simlab fitted" in path.read_text(encoding="utf-8", errors="replace")[:MOST_SEARCHED]:
+        failed = failed_checks(str(path))
+        if failed and not force:
+            raise InputError(
+                f"{legible(path)}: this world failed {several(len(failed), 'check')} against its pilot, so its "
+                "predictions err; fit another law (`simlab fit TABLE --law LAW`), or add --force to plan with it"
+            )
+        return of_world(path, given)
+    return _of_study(path, given)
+
+
+def _of_study(path: Path, given: Given) -> Ground:
     _refuse_systems(given)
-    config = composed([*words, *given.words])
-    frame = draw_world(config, 0).frame
-    return _ground(list(words), given, frame.n_raters, f"as {where} declares it", None, ("all of the world",), {})
+    if given.raters is not None:
+        raise InputError(f"--raters: {legible(path)} says how many raters there are; set raters.pool_size=N instead")
+    left_out = ("measure", "seed", "worlds", "pools", "document_draws", "studies", "question")
+    words = [
+        f"{one.key}={shown(one.values[0], MOST_SEARCHED)}"
+        for one in load_study(path).settings
+        if one.key not in left_out and not one.key.startswith(("measure.", "engine")) and not one.key.endswith("sha256")
+    ]
+    config = composed(_joined(words, given.words))
+    raters = draw_world(config, 0).frame.n_raters
+    said = f"as {legible(path.name)} declares it"
+    return _ground(words, given, raters, said, None, ("all of the world",), {})
 
 
 def smallest_of(ground: Ground, given: float | None) -> Smallest:

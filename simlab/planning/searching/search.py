@@ -124,7 +124,7 @@ def _judged(held: Sequence[Family], wanted: Wanted, weights: Floats) -> Judged:
     for f, (fit, cost, mask) in enumerate(zip(fits, costs, allowed, strict=True)):
         enough = fit.margins(wanted.targets) >= -margin
         right = enough & (cost <= SLACK * least[:, None] * (1 + 1e-9)) & mask
-        options += [(-float(right[:, k].mean()), float(cost[k]), f, k, enough[:, k]) for k in np.flatnonzero(mask)]
+        options += [(-float(right[:, k].mean()), float(cost[k]), f, int(k), enough[:, k]) for k in np.flatnonzero(mask)]
     none = float(np.isinf(least).mean())
     best = min(options, key=lambda one: one[:2], default=None)
     if best is None or none > -best[0]:

@@ -20,8 +20,8 @@ from simlab.messages import several
 from simlab.parts import chosen, name_of
 from simlab.studies.deadlines import check_deadline
 from simlab.studies.kind import Shape
-from simlab.studies.ratings.assignment_checks import check_assignment
 from simlab.studies.ratings.appraising import THESE_RATERS
+from simlab.studies.ratings.assignment_checks import check_assignment
 from simlab.studies.ratings.collecting import lay
 from simlab.studies.ratings.cutting import documents_paid, fewest, ratings_of, refuse_unpaid
 from simlab.studies.ratings.preparing import Prepared, further_of, prepare

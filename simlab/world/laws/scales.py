@@ -27,9 +27,8 @@ from simlab.world.laws.scale_effects import residuals, thought
 from simlab.world.laws.scale_effects import score_range as score_range
 from simlab.world.laws.scale_effects import to_scores as to_scores
 from simlab.world.laws.scale_effects import with_raters as with_raters
-from simlab.world.laws.scale_means import expected_scores
+from simlab.world.laws.scale_means import expected_scores, truth_of_pool
 from simlab.world.laws.scale_means import truth as truth
-from simlab.world.laws.scale_means import truth_of_pool
 
 
 @dataclass(frozen=True, slots=True)
