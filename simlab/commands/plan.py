@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
@@ -104,7 +104,7 @@ def following(planned: Planned) -> str:
 
 
 def carried_out(asked: Asked, say: Say) -> Planned:
-    """Carry out a plan and write its folder; raise InputError, before anything is written, for what is asked wrongly."""
+    """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
     from simlab.planning import asked as typed
     from simlab.planning import folder, levers, targets
     from simlab.planning.bench import Composer
@@ -124,6 +124,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     ground = ground_of(subject, given, asked, out, say)
     compose = Composer(ground.words)
     designs = levers.chosen(ground, compose, asked.over, asked.candidates)
+    ground = replace(ground, levers=levers.of_designs(designs))
     budget = compose(())["budget"]
     wanted = Wanted(
         targets=wanted_targets,
@@ -135,7 +136,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
         seed=asked.seed,
     )
     found = _answered(ground, designs, wanted, compose, asked, out, began, say)
-    return _written(found, out, said)
+    return _written(replace(found, seconds=time.monotonic() - began), out, said)
 
 
 def _usual_folder(asked: Asked) -> Path:
@@ -231,7 +232,6 @@ def _answered(
                 pool=pool,
                 loads=lambda design: loads(frozen.study_of(ground, design)),
                 config=frozen.study_of(ground, found.advice or found.best),
-                seconds=time.monotonic() - began,
             )
 
 

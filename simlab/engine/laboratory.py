@@ -1,4 +1,4 @@
-"""Carry out campaigns of designs as they are asked for, in one ledger: what a search, or anybody, looks at again is there.
+"""Carry out campaigns of designs as they are asked for, in one ledger: what is looked at again is there.
 
 A sweep knows its cells beforehand; a search finds out which it needs. Here a design becomes a cell when it is first
 looked at, and each look asks for so many worlds of it. Worlds have the same addresses in all designs, so designs are

@@ -1,4 +1,4 @@
-"""Lay the ground of a plan: the study that all designs share, in a world fitted to a pilot or in one that is assumed."""
+"""Lay the ground of a plan: the study that all designs share, in a world fitted to a pilot or in an assumed one."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def of_preset(given: Given) -> Ground:
         f"raters.raters_per_bucket={min(PER_BUCKET, n_raters)}",
         f"raters.buckets_per_rater={min(PER_BUCKET, n_raters)}",
     ]
-    said = f"scores from 0 to 100; {n_systems} systems, {n_raters} raters and outputs differ as in a campaign of WMT 2023 (ESA)"
+    people = f"{n_systems} systems, {n_raters} raters and outputs"
+    said = f"scores from 0 to 100; {people} differ as in a campaign of WMT 2023 (ESA)"
     return _ground(own, given, n_raters, said, None, ("all of the world",), {})
 
 
@@ -91,8 +92,7 @@ def of_world(path: Path, given: Given, read: str | None = None, record: Mapping[
     unknown = tuple(one.partition(":")[0] for one in (record or {}).get("not_identified", ()))
     said = f"{law}; {checks} ({legible(path.name)})"
     whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew (--raters)"
-    ground = _ground(own, given, n_raters, said + whom, read, unknown, record or {}, timing=timing)
-    return ground
+    return _ground(own, given, n_raters, said + whom, read, unknown, record or {}, timing=timing)
 
 
 def _about(path: Path, held: Any) -> tuple[str, str]:
@@ -255,8 +255,8 @@ def _check_people(n_systems: int, n_raters: int) -> None:
 def _check_question(config: Mapping[str, Any]) -> None:
     if (question := kind_of(config).question) != RATE:
         raise InputError(
-            f"question={shown(question)}: plans are made for studies of ratings; `simlab sweep preference_protocol` and "
-            "`simlab detect` answer for others"
+            f"question={shown(question)}: plans are made for studies of ratings; `simlab sweep preference_protocol` "
+            "and `simlab detect` answer for others"
         )
 
 

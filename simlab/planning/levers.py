@@ -23,7 +23,7 @@ from simlab.types import InputError
 GROUPING, EACH, NORMALIZATION = "design.grouping", "design.ratings_per_item", "analysis.normalization"
 TEST, POOL, OWN_POOL = "analysis.test", "raters.pool_size", "systems.n_raters"
 NO_LEVERS = {
-    "decision.level": "a looser level finds more and is wrong more often, so that it is no lever; fix it with decision.level=X",
+    "decision.level": "a looser level finds more and is wrong more often: it is no lever; fix it, decision.level=X",
     "seed": "all designs meet the same worlds",
     "worlds": "a plan takes as many worlds as it needs",
     "studies": "a plan takes as many studies as it needs",
@@ -52,6 +52,16 @@ def chosen(ground: Ground, compose: Compose, over: str | None, candidates: Path 
         raise InputError(f"--over: these levers make more than {MOST_DESIGNS:,} designs; give fewer values")
     grid = itertools.product(*([(lever.key, value) for value in lever.values] for lever in levers))
     return _checked([_complete(tuple(one), ground) for one in grid], compose, "--over" if over else "")
+
+
+def of_designs(designs: Sequence[Design]) -> tuple[Lever, ...]:
+    """Return the levers in which designs differ, with all values that they have; those of the size rise."""
+    values: dict[str, dict[Any, None]] = {}
+    for design in designs:
+        for key, value in design:
+            values.setdefault(key, {})[value] = None
+    held = {key: sorted(found) if key == SIZE else list(found) for key, found in values.items()}
+    return tuple(Lever(key, tuple(found)) for key, found in held.items())
 
 
 def usual(config: Config, ground: Ground) -> list[Lever]:

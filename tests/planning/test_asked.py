@@ -67,7 +67,7 @@ def test_a_pilot_is_told_from_settings(tmp_path: Path) -> None:
     assert asked.apart(["seed=3"]) == (None, ("seed=3",))
     with pytest.raises(InputError, match="a plan takes one pilot"):
         asked.apart([str(table), "other.csv"])
-    with pytest.raises(InputError, match="other.csv is no file"):
+    with pytest.raises(InputError, match=r"other\.csv is no file"):
         asked.apart(["other.csv"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -130,7 +131,7 @@ def resampled(estimate: Estimate, weights: Floats) -> Floats:
 
 def rises(estimates: Sequence[Estimate]) -> bool:
     """Tell whether a measure rises with size as far as can be seen: no fall is larger than its error allows."""
-    for first, second in zip(estimates, estimates[1:], strict=False):
+    for first, second in itertools.pairwise(estimates):
         n = min(len(first.influence), len(second.influence))
         paired = second.influence[:n] - first.influence[:n]
         error = float(np.sqrt(np.sum(paired**2) / (n * max(n - 1, 1))))
