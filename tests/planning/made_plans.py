@@ -71,7 +71,7 @@ def truth(one: Design, *, clock: float | None = None) -> dict[str, float]:
         told |= {"ended_as_planned": 1 - 0.99 * late}
     else:
         told |= {"ended_as_planned": 1.0}
-    if dict(one).get("estimand") == "all_raters":
+    if dict(one).get("design.estimand") == "all_raters":
         told |= {"power": power * 0.5, "power_at": power * 0.3, "no_wrong_claim": 0.6}
     return told
 
