@@ -50,6 +50,7 @@ def answer(
     robust: Robust | None = None,
     flips: Sequence[Flip] = (),
     *,
+    others: Bench | None = None,
     pool: Needed | None = None,
     loads: Callable[[Design], Loads | None] = lambda design: None,
     config: Mapping[str, Any] | None = None,
@@ -58,7 +59,8 @@ def answer(
     """Look at the advice and its rivals in fresh worlds, and say what they come to.
 
     `bench` is that of the search, `fresh` one with another seed and two pools and two draws of documents a world.
-    `loads` counts what a design asks of people, `config` is the advice's composed study.
+    Where targets are for these raters it has one pool, and `others` is such a bench with two, for raters that were not
+    asked. `loads` counts what a design asks of people, `config` is the advice's composed study.
     """
     chosen, roles = found.advice or found.best, _roles(found, bench, ground, wanted)
     looked = dict(_looked(list(roles), fresh, wanted))
@@ -66,25 +68,28 @@ def answer(
     looked[chosen] = looked[chosen] or found.tried[chosen]
     rows = _rows({one: role for one, role in roles.items() if looked[one]}, looked)
     missed = _missed(found, wanted, rows[0].figures)
+    all_new = _all_new(rows[0].design, others or fresh, ground, looked)
+    mended = remedies(found, bench, ground, wanted, missed, rows[0].figures) if missed else ()
+    binds = binding(found, bench, ground, wanted)
     return Answer(
         ground=ground,
         wanted=wanted,
         reached=found.advice is not None,
         rows=rows,
         front=front(found.tried, wanted),
-        binding=binding(found, bench, ground, wanted),
+        binding=binds,
         other_money=other_money(found, ground, wanted),
         short=missed,
-        remedies=remedies(found, bench, ground, wanted, missed, rows[0].figures) if missed else (),
+        remedies=mended,
         probability=found.probability,
         designs=found.designs,
-        campaigns=bench.campaigns + fresh.campaigns,
+        campaigns=sum(one.campaigns for one in (bench, fresh, *([others] if others else []))),
         worlds=max((one.worlds for one in rows[0].figures.values()), default=0),
         why=found.why,
         robust=robust,
         flips=tuple(flips),
         loads=loads(rows[0].design),
-        all_new=_all_new(rows[0].design, fresh, ground, looked),
+        all_new=all_new,
         pool=None if pool is None else Pool(pool.raters, pool.design, figures(pool.measures)),
         seconds=seconds,
         config=config or {},
@@ -139,10 +144,10 @@ def _missed(found: Found, wanted: Wanted, fresh: Figures) -> tuple[Short, ...]:
     return short(fresh, wanted) or short(figures(found.tried[found.best]), wanted)
 
 
-def _all_new(advice: Design, fresh: Bench, ground: Ground, looked: Mapping[Design, Looked]) -> Figures:
+def _all_new(advice: Design, others: Bench, ground: Ground, looked: Mapping[Design, Looked]) -> Figures:
     """Return the figures of a design for raters that were not asked, in as many fresh worlds."""
     if not ground.these_raters:
         return {}
     anew = with_setting(advice, *ALL_NEW)
     worlds = max((len(one.influence) for one in looked[advice].values()), default=FEWEST)
-    return figures(fresh.look({anew: worlds})[anew])
+    return figures(others.look({anew: worlds})[anew])

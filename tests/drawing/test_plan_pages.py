@@ -114,6 +114,9 @@ def test_hours_and_days_stand_where_there_is_a_clock_and_money_has_its_name(answ
     assert "hours" not in free
     assert "no budget, no deadline" in free
     assert "None" not in free
+    assert "with 10 % less than this costs (money 576)" in page(
+        made.answered(made.wanted(money=None, currency=None), said=(), robust=None, loads=lambda one: None)
+    ).replace("\n       ", " ").replace("W", "w")
 
 
 def test_a_gap_in_cost_is_shown_above_two_percent() -> None:

@@ -18,6 +18,7 @@ HEADINGS = {
     "power_at": "finds, just",
     "no_wrong_claim": "no wrong claim",
     "srp_new_study": "repeats",
+    "srp_new_documents": "repeats",
     "confirmed_new_study": "confirmed",
     "significant_share": "claims",
     "srp": "SRP",
@@ -27,6 +28,7 @@ MEANINGS = {
     "power_at": "finds, just: share of pairs exactly {} apart that are told apart, rightly",
     "no_wrong_claim": "no wrong claim: share of studies without one",
     "srp_new_study": "repeats: another study, raters and documents new, confirms every claim",
+    "srp_new_documents": "repeats: another study on new documents (for other raters: by new ones) confirms every claim",
     "confirmed_new_study": "confirmed: the share of claims that a study with other raters and documents confirms",
     "significant_share": "claims: the share of all pairs that a study tells apart",
     "srp": "SRP: a repetition with the same raters and documents confirms every claim",
@@ -92,7 +94,7 @@ def less(figure: Figure) -> str:
 def money(value: float, wanted: Wanted) -> str:
     """Write an amount of money with its currency."""
     said = f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.2f}"
-    return f"{said} {wanted.limits.currency or 'of money'}"
+    return f"{said} {wanted.limits.currency}" if wanted.limits.currency else f"money {said}"
 
 
 def targets(wanted: Wanted) -> str:

@@ -20,7 +20,9 @@ from simlab.planning.answered import Answer, Figures, Row
 from simlab.planning.figures import first_target
 
 MOST_LINES = 25
-USUAL = ("power", "no_wrong_claim", "srp_new_study")
+USUAL = ("power", "no_wrong_claim")
+REPEATS = ("srp_new_study", "srp_new_documents")
+"""What is new in a repetition: all, or all that can be where targets are for these raters."""
 MOST_MEASURES = 3
 RUNNERS, FLIPS = (8, 7, 4), (7, 5, 4)
 """How much runner-ups and what changes the advice matter, in their order."""
@@ -128,7 +130,7 @@ def _table(answer: Answer) -> Iterator[Piece]:
     header = ["", *map(words.heading, names), *(_account(name, answer) for name in accounts)]
     rows = [(_label(row, answer), row.figures) for row in answer.rows]
     if answer.all_new:
-        rows.insert(1, ("  the same, for other raters", answer.all_new))
+        rows.insert(1, ("  the same, for other raters", _anew(answer.all_new)))
     cells = [_cells(held, names, accounts) for _, held in rows]
     room = WIDTH - sum(2 + max(map(len, column)) for column in zip(header[1:], *cells, strict=True))
     labelled = [[shortened(label, room), *row] for (label, _), row in zip(rows, cells, strict=True)]
@@ -140,10 +142,17 @@ def _table(answer: Answer) -> Iterator[Piece]:
         yield Piece(text, next(weights) if row.role == "same_money" else 8)
 
 
+def _anew(held: Figures) -> Figures:
+    """Return figures for raters that were not asked: whatever repeats has other raters, too."""
+    new, old = REPEATS
+    return {**held, old: held[new]} if new in held else held
+
+
 def _measures(answer: Answer) -> list[str]:
     """Name the measures shown: targets before floors, then what belongs beside them."""
     targets = sorted(answer.wanted.targets, key=lambda one: one.floor)
-    names = dict.fromkeys([one.measure for one in targets] + list(USUAL))
+    repeats = next((name for name in REPEATS if name in answer.advice.figures), REPEATS[0])
+    names = dict.fromkeys([*(one.measure for one in targets), *USUAL, repeats])
     return [name for name in names if name in answer.advice.figures][:MOST_MEASURES]
 
 
