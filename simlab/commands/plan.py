@@ -18,7 +18,8 @@ from simlab.tables.held import NOTHING, Told
 if TYPE_CHECKING:
     from simlab.drawing.text.tables import Form
     from simlab.planning.answered import Answer
-    from simlab.planning.terms import Design, Ground, Wanted
+    from simlab.planning.pools import PoolNeeded
+    from simlab.planning.terms import Bench, Design, Found, Ground, Wanted
 
 Keep = Callable[[str], None]
 Say = Callable[[str], None]
@@ -179,7 +180,17 @@ def _of_pilot(table: Path, given: Any, asked: Asked, out: Path, say: Say) -> Gro
         )
     out.mkdir(parents=True, exist_ok=True)
     document.write(out / folder.WORLD, found.world)
-    return ground.of_world(out / folder.WORLD, given, None, found.record)
+    return ground.of_world(out / folder.WORLD, given, _read(found.record["read"]), found.record)
+
+
+def _read(read: Mapping[str, Any]) -> str:
+    """Say in a line what was read of a pilot."""
+    from simlab.messages import several
+
+    raters = f" by {several(read['raters'], 'rater')}" if read["raters"] else ""
+    scale = "{:g} to {:g}, ".format(*read["scale"]) if read["scale"] else ""
+    what = f"{several(read['used'], 'rating')} of {several(read['systems'], 'system')}"
+    return f"{what} on {several(read['documents'], 'document')}{raters}; {scale}{read['better']} is better"
 
 
 def _answered(
@@ -243,8 +254,16 @@ def _flips(bench: Any, found: Any, ground: Ground, wanted: Wanted) -> Any:
     return ()
 
 
-def _pool(bench: Any, found: Any, ground: Ground, wanted: Wanted) -> Any:
-    return None
+def _pool(bench: Bench, found: Found, ground: Ground, wanted: Wanted) -> PoolNeeded | None:
+    """Say how many raters it would take to speak of others, where there are too few."""
+    from simlab.planning import levers, pools
+    from simlab.planning.terms import SIZE, size_of, with_setting
+
+    if not ground.these_raters or bench.left() <= 0:
+        return None
+    # As many documents as the limits allow: what is asked is whether raters would do.
+    most = with_setting(found.advice or found.best, SIZE, size_of(found.best))
+    return pools.needed(bench, wanted, lambda n: levers.of_others(most, ground, n))
 
 
 def _written(found: Answer, out: Path, said: Mapping[str, Any]) -> Planned:

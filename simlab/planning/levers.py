@@ -29,6 +29,8 @@ NO_LEVERS = {
     "studies": "a plan takes as many studies as it needs",
 }
 RATIO = 1.1
+SEATS = 3
+"""Raters who sit together, where there are enough."""
 FEWEST_DOCUMENTS, MOST_SIZES, MOST_DESIGNS = 10, 40, 5000
 _RANGE = re.compile(r"(\d{1,6})\.\.(\d{1,6})", re.ASCII)
 _NEXT = re.compile(r",(?=[A-Za-z_][\w.]*(?:=|,|$))", re.ASCII)
@@ -181,6 +183,24 @@ def _complete(design: Design, ground: Ground) -> Design:
     if raters >= ENOUGH_RATERS and each > 1:
         return (*design, (TEST, "crossed_flips"))
     return design
+
+
+def of_others(design: Design, ground: Ground, raters: int) -> Design:
+    """Return a design of so many raters drawn from raters at large, judged by what these say."""
+    fitted = "systems=fitted" in ground.words
+    each = dict(design).get(EACH, 1)
+    own = {
+        (OWN_POOL if fitted else POOL): raters,
+        "design.estimand": "all_raters",
+        TEST: "crossed_flips" if each > 1 else "rater_flips",
+        **(
+            {"systems.rater_pool": "new", "systems.raters_per_bucket": SEATS}
+            if fitted
+            else {"raters.raters_per_bucket": SEATS}
+        ),
+        **({} if fitted else {"raters.buckets_per_rater": SEATS}),
+    }
+    return (*((key, value) for key, value in design if key not in own), *own.items())
 
 
 def _checked(designs: Sequence[Design], compose: Compose, where: str) -> list[Design]:

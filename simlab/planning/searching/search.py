@@ -20,7 +20,7 @@ from simlab.planning.searching.families import Curves, Family, curves, families,
 from simlab.planning.terms import Bench, Design, Found, Wanted, family
 from simlab.types import Bools, Floats
 
-FIRST = 30
+FIRST = 16
 """Worlds of a first look."""
 GROWTH = 1.6
 MOST_WORLDS = 4000
