@@ -15,12 +15,25 @@ from simlab.planning.binding import binding, front
 from simlab.planning.figures import difference, figures, first_target, shared_mean
 from simlab.planning.remedies import other_money, remedies, short
 from simlab.planning.rivals import same_money
-from simlab.planning.terms import Bench, Design, Flip, Found, Ground, Looked, Robust, Wanted, with_setting
+from simlab.planning.terms import (
+    Bench,
+    Design,
+    Flip,
+    Found,
+    Ground,
+    Looked,
+    Robust,
+    Wanted,
+    family,
+    size_of,
+    with_setting,
+)
 
 ALL_NEW = ("design.estimand", "all_raters")
 """Setting under which truth and targets are those for raters that might have been asked."""
 FEWEST, MOST = 24, 192
 """Fresh worlds: so many at least, and doubled up to so many while there is time."""
+ALIKE = 0.02
 ENOUGH = 0.01
 """A standard error of the first target that needs no more worlds."""
 
@@ -100,7 +113,13 @@ def _roles(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> dict[D
     """Name the designs that are shown: the advice, its rivals at equal cost, and the most within the limits."""
     chosen = found.advice or found.best
     roles = {chosen: "advice"} | dict.fromkeys(same_money(found, bench, ground, wanted), "same_money")
-    return roles if found.best in roles else {**roles, found.best: "most"}
+    return roles if any(_alike(found.best, one) for one in roles) else {**roles, found.best: "most"}
+
+
+def _alike(one: Design, other: Design) -> bool:
+    """Tell designs of one kind and about one size."""
+    sizes = size_of(one) or 1, size_of(other) or 1
+    return family(one) == family(other) and abs(sizes[0] / sizes[1] - 1) < ALIKE
 
 
 def _looked(designs: Sequence[Design], fresh: Bench, wanted: Wanted) -> Mapping[Design, Looked]:

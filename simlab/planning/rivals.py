@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from simlab.planning.curves import Curve, curves, ranked, with_size
-from simlab.planning.figures import first_target, looked_at, shared_mean, value_of
+import numpy as np
+
+from simlab.planning.curves import SURE, Curve, curves, ranked, with_size
+from simlab.planning.figures import first_target, looked_at, value_of
 from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of
+from simlab.types import Estimate
 
 MOST = 3
 SLACK = 0.005
@@ -37,28 +40,39 @@ def same_money(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> li
     for one in ranked(curves(others, measure, wanted), money):
         if len(fitting) == MOST:
             break
-        if (design := not_dearer(bench, one, chosen, bounds)) is not None:
+        if (design := not_dearer(bench, one, chosen, money, bounds)) is not None:
             fitting.append(design)
     return [*fitting, *_unsized(others, measure, money)][:MOST]
 
 
-def not_dearer(bench: Bench, one: Curve, chosen: Design, bounds: tuple[int, int]) -> Design | None:
-    """Return the largest design of a family that is not dearer than the one chosen, over the same worlds; or none."""
-    held: dict[int, float] = {}
-    wanted = bench.look({chosen: WORLDS})[chosen]
-    size = _clipped(one.size_for(value_of(wanted, "money")), bounds)
-    for _ in range(TRIES):
-        if size in held:
-            break
+def not_dearer(bench: Bench, one: Curve, chosen: Design, money: float, bounds: tuple[int, int]) -> Design | None:
+    """Return the largest design of a family that is not dearer than the one chosen, or none.
+
+    The lines of money say how large it is; worlds that both designs met say whether that is so, as far as they can:
+    documents differ in length, so that a few worlds err by more than a document.
+    """
+    steep, held = max(float(one.money.at[1]), 1e-12), dict[int, bool]()
+    size, wanted = _clipped(one.size_for(money), bounds), looked_at(bench, chosen, WORLDS)
+    while size not in held and len(held) < TRIES:
         looked = looked_at(bench, with_size(one.of, size), WORLDS)
-        if "money" not in looked:
+        if "money" not in looked or "money" not in wanted:
             return None
-        own, other = shared_mean(looked["money"], wanted["money"])
-        held[size] = own - other * (1 + SLACK)
-        # The next size is where a line from here, as steep as the family's, meets the money.
-        size = _clipped(size - held[size] / max(float(one.money.at[1]), 1e-12), bounds)
-    paid = [size for size, beyond in held.items() if beyond <= 0]
+        gap, room = _gap(looked["money"], wanted["money"])
+        held[size] = gap <= room
+        if gap > room:
+            size = _clipped(min(size - gap / steep, size - 1), bounds)
+        elif gap < -room - steep:
+            size = _clipped(size - gap / steep, bounds)
+    paid = [size for size, fine in held.items() if fine]
     return with_size(one.of, max(paid)) if paid else None
+
+
+def _gap(own: Estimate, other: Estimate) -> tuple[float, float]:
+    """Return how much dearer a design is over the worlds that both met, and what that may err by."""
+    n = min(len(own.influence), len(other.influence))
+    gaps = (own.value + own.influence[:n]) - (other.value + other.influence[:n])
+    error = float(np.std(gaps, ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    return float(np.mean(gaps)), SLACK * other.value + SURE * error
 
 
 def _clipped(size: float, bounds: tuple[int, int]) -> int:

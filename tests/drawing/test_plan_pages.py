@@ -134,7 +134,7 @@ def test_where_nothing_reaches_the_targets_it_is_said_first_with_what_would(answ
     assert re.search(
         r"Missed: finds \.8\d ± \.01, \.1\d less than the \.99 wanted\. Larger designs: the money binds\.", text
     )
-    assert re.search(r"To reach it: [\d,]+ documents \([\d,]+ to [\d,]+\), [\d,]+ EUR, extrapolated", text)
+    assert re.search(r"To reach it: [\d,]+ \([\d,]+ to [\d,]+\) documents, [\d,]+ EUR, extrapolated", text)
     assert re.search(r"ask for differences of [\d.]+ points \([\d.]+ to [\d.]+\) or more only, extrapolated", text)
     assert "Buy" not in text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import made_plans as made
@@ -17,6 +18,7 @@ from simlab.planning.curves import curve, curves
 from simlab.planning.figures import difference
 from simlab.planning.rivals import SLACK
 from simlab.planning.terms import SIZE, Design, Lever, Looked, Target, family, with_setting
+from simlab.types import Estimate, InputError
 
 SEEDS = 50
 
@@ -230,7 +232,7 @@ def test_for_these_raters_the_figures_for_others_stand_beside() -> None:
 
 def test_a_rival_that_could_not_be_carried_out_is_left_out() -> None:
     class Failing(MadeBench):
-        def look(self, wants: dict[Design, int]) -> dict[Design, Looked]:  # type: ignore[override]
+        def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
             held = super().look(wants)
             return {one: {} if dict(one)["design.ratings_per_item"] == 2 else looked for one, looked in held.items()}
 
@@ -281,3 +283,45 @@ def test_campaigns_that_ran_out_of_time_tell_no_line() -> None:
     (line,) = curves(tried, "power", asked)
     assert line.rise is not None
     assert line.rise.reach == (20, 240)
+
+
+def test_documents_of_uneven_length_are_paid_for_in_the_same_worlds() -> None:
+    """Rivals are as dear as the advice over the worlds that both met, whatever their documents' lengths."""
+
+    class Uneven(MadeBench):
+        def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+            return {one: {**held, "money": _paid(one, wants[one])} for one, held in super().look(wants).items()}
+
+    def _paid(one: Design, n: int) -> Estimate:
+        """Pay for the first documents of each world, which are the same for all designs."""
+        lengths = np.random.default_rng(3).geometric(0.3, (400, 400))[:n, : dict(one)[SIZE]].sum(1)
+        money = made.PRICE * lengths * dict(one)["design.ratings_per_item"]
+        return Estimate(float(money.mean()), money - money.mean(), "world", n)
+
+    asked, bench = made.wanted(money=None), Uneven(made.truth, seed=1)
+    found = answer(made.found(asked, bench), bench, Uneven(made.fresh_truth, seed=2), made.ground(), asked)
+    rivals = [row for row in found.rows if row.role == "same_money"]
+    assert len(rivals) == 3
+    for row in rivals:
+        assert made.sized(row.design) == pytest.approx(160 / dict(row.design)["design.ratings_per_item"], abs=1)
+        assert abs(row.gap) < 0.02
+        assert row.less["money"].mcse < row.figures["money"].mcse
+
+
+def test_designs_that_contradict_themselves_are_no_rivals() -> None:
+    class Picky(MadeBench):
+        def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+            if any(dict(one)["design.ratings_per_item"] == 2 and dict(one)[SIZE] == 80 for one in wants):
+                raise InputError("design.documents=80 does not go with 2 ratings")
+            return super().look(wants)
+
+    asked, bench = made.wanted(), MadeBench(made.truth, seed=1)
+    searched = made.found(asked, bench)
+    found = answer(searched, Picky(made.truth, seed=1), bench, made.ground(), asked)
+    assert [dict(row.design)["design.ratings_per_item"] for row in found.rows if row.role == "same_money"] == [1, 1]
+    assert made.design(80, each=2) not in [row.design for row in found.rows]
+
+
+def test_the_most_is_no_row_of_its_own_where_a_rival_is_as_good_as_it() -> None:
+    found = made.answered(made.wanted(money=645.0))
+    assert [row.role for row in found.rows] == ["advice", "same_money", "same_money", "same_money"]

@@ -75,6 +75,15 @@ def short(design: Design, beside: Design | None = None) -> str:
     return ", ".join([*words, *([size] if size and not same else [])]) or "the same"
 
 
+def of_size(design: Design) -> str:
+    """Say how large a design is.
+
+    >>> of_size((("design.documents", 65), ("design.ratings_per_item", 2)))
+    '65 documents, 2 ratings per output'
+    """
+    return changed(tuple((key, value) for key, value in design if key in (SIZE, EACH)), ())
+
+
 def changed(design: Design, beside: Design) -> str:
     """Say in what a design differs from another, its size in words.
 

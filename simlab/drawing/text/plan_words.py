@@ -11,7 +11,7 @@ from simlab.measures.labels import LABELS
 from simlab.messages import several
 from simlab.planning.answered import Answer, Figure, OtherMoney, Remedy
 from simlab.planning.figures import first_target
-from simlab.planning.terms import Flip, Target, Wanted
+from simlab.planning.terms import Flip, Target, Wanted, family
 
 HEADINGS = {
     "power": "finds",
@@ -232,7 +232,9 @@ def _remedy(one: Remedy, answer: Answer) -> str:
             return f"no number of documents alone does ({designs.short(one.design)} and more of them{marked})"
         most = f"{one.high:,.0f}" if math.isfinite(one.high) else "no end"
         cost = money(one.money, answer.wanted)
-        return f"{designs.short(one.design, answer.advice.design)} documents ({one.low:,.0f} to {most}), {cost}{marked}"
+        kind = designs.kind(family(one.design), answer.advice.design)
+        of = "" if kind == "the same" else f", {kind}"
+        return f"{one.value:,.0f} ({one.low:,.0f} to {most}) documents{of}, {cost}{marked}"
     if one.what == "raters":
         return f"{one.value:,.0f} raters{marked}"
     unit = answer.wanted.smallest.unit

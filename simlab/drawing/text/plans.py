@@ -214,7 +214,17 @@ def _met(answer: Answer) -> str:
     worlds, studies = (max((getattr(one, name) for one in held), default=0) for name in ("worlds", "studies"))
     who = "All rows met" if len(answer.rows) > 1 else "This design met"
     each = f" ({studies:,} studies)" if studies > worlds else ""
-    return f"{who} the same {several(worlds, 'world')}{each}, new to the search; ±: standard error."
+    bound = (
+        "; ≥: 95 % bound"
+        if any(
+            "≥" in words.share(row.figures[name])
+            for row in answer.rows
+            for name in _measures(answer)
+            if name in row.figures
+        )
+        else ""
+    )
+    return f"{who} the same {several(worlds, 'world')}{each}, new to the search; ±: standard error{bound}."
 
 
 def _times(answer: Answer) -> str:
@@ -222,8 +232,7 @@ def _times(answer: Answer) -> str:
     for row in answer.rows[1:]:
         said = designs.short(row.design, answer.advice.design).rpartition(", ")[2]
         if " x " in said:
-            size, _, each = said.partition(" x ")
-            return f"{said}: {size} documents, {each} ratings per output."
+            return f"{said}: {designs.of_size(row.design)}."
     return ""
 
 
