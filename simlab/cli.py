@@ -510,7 +510,9 @@ def assign(
     """
     from simlab.commands import assign as assignments
 
-    said, as_json = assignments.answer(folder, items, raters, out, as_, seed, controls, languages, plugins or [])
+    _keeping(save)  # refused at once where it could not be
+    asked = assignments.Asked(items, raters, out, as_, seed, controls, languages)
+    said, as_json = assignments.answer(folder, asked, plugins or [])
     _say(_with_csv(lambda form: as_json if form == "json" else said), form, save)
 
 

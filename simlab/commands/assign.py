@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simlab.commands.notes import program
 from simlab.concluding.assigning import appraise, writing
@@ -19,27 +19,40 @@ from simlab.messages import legible, several
 LANGUAGES = "eng-deu"
 
 
-def answer(
-    folder: Path,
-    items: Path,
-    raters: Path | None,
-    out: Path | None,
-    form: As,
-    seed: int | None,
-    share: float | None = None,
-    spoken: str = LANGUAGES,
-    plugins: Sequence[str] = (),
-) -> tuple[str, str]:
+class Asked(NamedTuple):
+    """Hold what is asked of an assignment: the files of items and raters, where sheets go and in which form.
+
+    `share` is that of control ratings for each rating, `spoken` the languages for Appraise; None: as is usual.
+    """
+
+    items: Path
+    raters: Path | None = None
+    out: Path | None = None
+    form: As = "csv"
+    seed: int | None = None
+    share: float | None = None
+    spoken: str = LANGUAGES
+
+
+def answer(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> tuple[str, str]:
     """Assign a study, write its sheets, and return the answer in words and as JSON.
 
     Raises InputError, before anything is written, for what does not fit.
     """
-    languages = appraise.languages(spoken)
-    study = study_of(folder, plugins)
-    chosen = writing.check(study.folder, out, form)
-    assigned = assign(study, items, raters, seed, share)
-    files = writing.write(assigned, chosen, form, languages)
+    assigned, files = carried_out(folder, asked, plugins)
     return _page(assigned, folder, files), json.dumps(_record(assigned, files), indent=1, ensure_ascii=False)
+
+
+def carried_out(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> tuple[Assigned, list[Path]]:
+    """Assign a study and write its sheets; return the assignment, and the sheets, the key and the study.
+
+    Raises InputError, before anything is written, for what does not fit.
+    """
+    languages = appraise.languages(asked.spoken)
+    study = study_of(folder, plugins)
+    out = writing.check(study.folder, asked.out, asked.form)
+    assigned = assign(study, asked.items, asked.raters, asked.seed, asked.share)
+    return assigned, writing.write(assigned, out, asked.form, languages)
 
 
 def _page(assigned: Assigned, folder: Path, files: Sequence[Path]) -> str:

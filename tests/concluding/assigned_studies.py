@@ -79,7 +79,8 @@ def answers(folder: Path, came: Collected) -> dict[str, float]:
     """Return by code what the raters of a campaign say when they are asked by a sheet."""
     values = said(came)
     return {
-        slot: values[row["rater"], row["system"], row["document"], row["number"]] for slot, row in key_of(folder).items()
+        slot: values[row["rater"], row["system"], row["document"], row["number"]]
+        for slot, row in key_of(folder).items()
     }
 
 
