@@ -512,8 +512,8 @@ def assign(
 
     _keeping(save)  # refused at once where it could not be
     asked = assignments.Asked(items, raters, out, as_, seed, controls, languages)
-    said, as_json = assignments.answer(folder, asked, plugins or [])
-    _say(_with_csv(lambda form: as_json if form == "json" else said), form, save)
+    said = assignments.answer(folder, asked, plugins or [])
+    _say(lambda form: said[form], form, save)
 
 
 @app.command(epilog="Example: simlab agreement ratings.tsv --plot agreement.png")

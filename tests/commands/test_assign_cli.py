@@ -106,9 +106,11 @@ def test_a_sheet_is_made_filled_and_concluded_from(said: Said) -> None:
 def test_a_study_file_and_json_do_as_well(said: Said) -> None:
     held = json.loads(said("assign", "my/study.yaml", "--items", "items.csv", "--format", "json")[0])
     assert held["ratings"] == 48
-    assert sum(one["ratings"] for one in held["raters"]) == 48
+    assert sum(one["ratings"] for one in held["loads"]) == 48
     assert [Path(name).name for name in held["files"]] == ["assignment.csv", "key.csv", "assigned.study.yaml"]
     assert len(held["left_out"]) == 2
+    lines = said("assign", "my", "--items", "items.csv", "--format", "csv")[0].splitlines()
+    assert (lines[0], len(lines)) == ("rater,ratings", 7)
 
 
 def test_systems_are_named_in_the_key_only(said: Said) -> None:
@@ -257,7 +259,7 @@ def test_a_code_that_is_rated_twice_is_named(said: Said) -> None:
 def test_the_sheet_of_another_plan_is_refused(said: Said) -> None:
     said("assign", "my", "--items", "items.csv")
     filled()
-    plan("other", "seed=5")
+    plan("other", "design.documents=9")
     said("assign", "other", "--items", "items.csv")
     _, err = said("conclude", "filled.csv", "--plan", "other", code=REFUSED)
     assert "which is none of this plan's (key.csv); name the plan of this sheet" in err
