@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simlab.commands.notebook import compare, plot, query, run, sweep
     from simlab.commands.notebook_accounts import quote, timeline
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
+    from simlab.commands.notebook_assignments import assign
     from simlab.commands.notebook_campaigns import export
     from simlab.commands.notebook_conclusion import Concluded, conclude
     from simlab.commands.notebook_merging import merge
@@ -32,6 +33,7 @@ __all__ = [
     "InputError",
     "__version__",
     "agreement",
+    "assign",
     "backtest",
     "compare",
     "conclude",
@@ -56,6 +58,7 @@ _HOME = {
     **dict.fromkeys(("Concluded", "conclude"), "simlab.commands.notebook_conclusion"),
     **dict.fromkeys(("agreement", "backtest", "detect", "fit", "fit_metric"), "simlab.commands.notebook_tables"),
     **dict.fromkeys(("quote", "timeline"), "simlab.commands.notebook_accounts"),
+    "assign": "simlab.commands.notebook_assignments",
     "export": "simlab.commands.notebook_campaigns",
     "merge": "simlab.commands.notebook_merging",
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),

@@ -592,8 +592,10 @@ def assign(
     """
     from simlab.commands import assign as assignments
 
-    said, as_json = assignments.answer(folder, items, raters, out, as_, seed, controls, languages, plugins or [])
-    _say(_with_csv(lambda form: as_json if form == "json" else said), form, save)
+    _keeping(save)  # refused at once where it could not be
+    asked = assignments.Asked(items, raters, out, as_, seed, controls, languages)
+    said = assignments.answer(folder, asked, plugins or [])
+    _say(lambda form: said[form], form, save)
 
 
 @app.command(epilog="Example: simlab agreement ratings.tsv --plot agreement.png")

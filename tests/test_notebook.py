@@ -452,6 +452,7 @@ def test_every_verb_says_what_it_gives_raises_and_shows() -> None:
         "agreement",
         "quote",
         "timeline",
+        "assign",
     ):
         text = getattr(simlab, name).__doc__
         assert "InputError" in text, name

@@ -64,7 +64,7 @@ def assign(study: Study, items: Path, raters: Path | None, seed: int | None, sha
     said = _unheard(people, seconds)
     seated = within(seated, loads, seconds)
     dealt = dealt._replace(collected=replace(dealt.collected, frame=seated.frame))
-    laid = tuple(lines(work, seated, held, own))
+    laid = tuple(lines(work, seated, held, own, study.digest))
     return Assigned(study, held, seated, dealt, laid, scale_of(world), own, (*seated.said, *said))
 
 

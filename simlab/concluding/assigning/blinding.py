@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
@@ -57,9 +58,13 @@ class Line(NamedTuple):
         return self.slot.rpartition("-")[0]
 
 
-def lines(work: Sequence[Shown], seated: Seated, items: Items, seed: int) -> list[Line]:
-    """Lay out work, rater by rater and in its order; codes are drawn anew for each screen."""
-    codes = _codes(len(work), seed)
+def lines(work: Sequence[Shown], seated: Seated, items: Items, seed: int, study: str) -> list[Line]:
+    """Lay out work, rater by rater and in its order; codes are drawn anew for each screen.
+
+    `study` is the digest of the study: other studies, and other items, have other codes, so that no sheet is read by
+    the key of another.
+    """
+    codes = _codes(len(work), seed, study, _digest(items))
     frame = seated.frame
     starts = np.searchsorted(frame.document, np.arange(frame.n_documents))
     found: list[Line] = []
@@ -91,9 +96,13 @@ def _of_study(one: Shown, seated: Seated, items: Items, starts: Ints) -> list[tu
     ]
 
 
-def _codes(n: int, seed: int) -> list[str]:
+def _digest(items: Items) -> str:
+    return sha256(repr((items.systems, items.documents, items.segments, items.output)).encode()).hexdigest()
+
+
+def _codes(n: int, seed: int, study: str, items: str) -> list[str]:
     """Draw so many different codes, by random numbers that nothing else is drawn from."""
-    rng = stream(seed, "assign", "codes")
+    rng = stream(seed, "assign", "codes", study, items)
     found: dict[str, None] = {}
     while len(found) < n:
         letters = rng.integers(len(LETTERS), size=(n, LENGTH))
