@@ -60,6 +60,23 @@ def needed(seen: Seen, limit: float) -> Needed:
     return Needed(*(_quantile(number, share) for share in (0.5, 0.25, 0.75)))
 
 
+def needed_alone(seen: Seen, limit: float) -> Needed:
+    """Return of how many units a new study makes a claim, of whatever sign, with a probability of .80, by itself.
+
+    What was seen says what a difference may be, as in `needed`, and is then left out. `lasting` is not shrunk by units.
+    """
+    from scipy.special import ndtr, ndtri
+
+    if not (np.isfinite(seen.bar) and np.isfinite(seen.noise) and seen.n > 0 and seen.noise > 0):
+        return Needed(np.inf, np.inf, np.inf)
+    number = np.unique(np.round(np.geomspace(1, limit, STEPS)))
+    end = np.abs(seen.value + np.sqrt(seen.noise) * ndtri((np.arange(DRAWS) + 0.5) / DRAWS))
+    ratio = end[:, None] / np.sqrt(seen.lasting + seen.noise * seen.n / number)
+    settled = ndtr(ratio - seen.bar) + ndtr(-ratio - seen.bar) >= POWER
+    least = np.where(settled.any(1), number[settled.argmax(1)], np.inf)
+    return Needed(*(_quantile(least, share) for share in (0.5, 0.25, 0.75)))
+
+
 def _quantile(number: Floats, share: float) -> float:
     """Return a quantile of numbers, some of which may be infinite."""
     return float(np.sort(number)[int(share * len(number))])
