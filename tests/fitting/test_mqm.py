@@ -301,7 +301,9 @@ def test_values_of_a_fitted_world_are_checked(place: str, value: object, said: s
 
 def draw(**changed: object) -> World:
     keys: dict[str, object] = {"path": None, "sha256": None, "names": None, "n_documents": 12, "noise": "fresh"}
-    keys |= {"raters_per_bucket": None, "rater_pool": "pilot"}
+    keys |= {"raters_per_bucket": None, "rater_pool": "pilot", "n_raters": None, "draw": None}
+    spreads = ("rater_system_sd", "leniency_sd", "residual_sd", "system_document_sd")
+    keys |= {f"assumed_{spread}": None for spread in spreads}
     return fitted(stream(4), **(keys | changed))  # type: ignore[arg-type]
 
 

@@ -25,7 +25,13 @@ KEYS: dict[str, Any] = {
     "n_documents": 30,
     "raters_per_bucket": None,
     "rater_pool": "pilot",
+    "n_raters": None,
     "noise": "fresh",
+    "draw": None,
+    "assumed_rater_system_sd": None,
+    "assumed_leniency_sd": None,
+    "assumed_residual_sd": None,
+    "assumed_system_document_sd": None,
 }
 
 

@@ -58,7 +58,13 @@ def world(path: Path | None, k: int) -> RatedWorld:
         n_documents=6,
         raters_per_bucket=None,
         rater_pool="new",
+        n_raters=None,
         noise="fresh",
+        draw=None,
+        assumed_rater_system_sd=None,
+        assumed_leniency_sd=None,
+        assumed_residual_sd=None,
+        assumed_system_document_sd=None,
     )
 
 

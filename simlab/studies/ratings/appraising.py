@@ -77,7 +77,7 @@ def truth(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
     It is what raters at large say on average, or those of the world's pool alone (`design.estimand`).
     """
     worth = world.truth
-    if prepared.design["estimand"] == THESE_RATERS:
+    if prepared.design.get("estimand") == THESE_RATERS:
         worth = None if world.of_pool is None else world.of_pool()
     if worth is None:
         return {}

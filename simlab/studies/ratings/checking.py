@@ -59,7 +59,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
 
 def _check_estimand(config: Mapping[str, Any], world: World) -> None:
     """Refuse a truth of these raters where nobody knows it, and where a world has several pools of them."""
-    if config["design"]["estimand"] != THESE_RATERS:
+    if config["design"].get("estimand") != THESE_RATERS:
         return
     if world.of_pool is None:
         raise InputError(
