@@ -1,0 +1,225 @@
+"""Say how far an advice holds over the worlds that a pilot allows, or over scenarios.
+
+Noise of simulation makes draws of the posterior look further apart than they are: it is taken out of their spread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.planning import telling
+from simlab.planning.curves import with_size
+from simlab.planning.figures import first_target, reaches, value_of
+from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Robust, Wanted, family, size_of, with_setting
+from simlab.rng import stream
+from simlab.types import Bools, Floats
+
+DRAW = "systems.draw"
+"""The setting that gives all worlds the same draw of a fitted world's parameters."""
+ROUNDS = 4
+"""Draws are simulated in so many parts, each spread over the posterior, so that time may end them."""
+FEWEST = 6
+"""Fewer draws tell no share."""
+RESAMPLED = 400
+TAIL = 0.05
+
+
+class Told(NamedTuple):
+    """Hold what a design reaches: `value[measure, draw]`, `error[measure, draw, world]` and `money[draw]`.
+
+    `error` are influence values by world, scaled so that their squares sum to a value's variance of simulation.
+    """
+
+    value: Floats
+    error: Floats
+    money: Floats
+
+
+class Sample(NamedTuple):
+    """Hold draws taken again, and standard normal numbers of worlds: one row for each time."""
+
+    draw: Any
+    world: Floats
+
+
+def over_draws(
+    bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, draws: int = 24, worlds: int = 16
+) -> Robust | None:
+    """Return in what share of the posterior draws the advice (else the best design) reaches all its targets.
+
+    A draw's measure is its true one plus noise of simulation, `s_b = theta_b + e_b`. All draws meet the same numbers
+    of worlds, so that noise is shared; of the spread between draws, `Var s`, only what differs between them is noise,
+    `N`. `theta_b* = mean s + sqrt(max(0, 1 - N / Var s)) (s_b - mean s)` has the spread of theta. The 90 % interval is
+    that of draws taken again, with the noise that draws share added anew, and no shorter than Wilson's of as many
+    draws.
+
+    The regret is the mean, over draws, of what the advice costs beyond the cheapest design that reaches the targets in
+    that draw, 0 where none does. A minimum over noisy figures would find designs that reach by luck: measures of all
+    designs are shrunken before, as above; the noise that draws share stays in, and is in the interval.
+
+    None without a posterior, or where time ends before six draws; `draws` counts those that were simulated.
+    """
+    if not ground.draws or bench.left() <= 0:
+        return None
+    at = np.unique(np.linspace(0, ground.draws - 1, min(draws, ground.draws)).round().astype(int)).tolist()
+    looks = list(_rounds(bench, _candidates(found), at, worlds))
+    judged = _judged([one for _, one in looks], wanted)
+    if judged is None or len(judged.draws) < FEWEST:
+        return None
+    kept = [looks[i][0] for i in judged.draws]
+    more = telling.more(
+        judged.told[0].value[_first(wanted)], _error_between(judged.told[0])[_first(wanted)], kept, ground
+    )
+    return _robust(judged, wanted, "posterior draws", more)
+
+
+def over_scenarios(benches: Mapping[str, Bench], found: Found, wanted: Wanted, *, worlds: int = 96) -> Robust:
+    """Return in what share of scenarios, each a bench of its own, the advice (else the best) reaches its targets.
+
+    Scenarios are no sample of anything: intervals are those of simulation alone, and noise is not taken out.
+
+    Raises ValueError where no scenario could be simulated.
+    """
+    designs = _candidates(found)
+    looks = {name: one.look(dict.fromkeys(designs, worlds)) for name, one in benches.items()}
+    judged = _judged(list(looks.values()), wanted)
+    if judged is None:
+        raise ValueError("no scenario has the measures that are wanted")
+    names = [list(looks)[i] for i in judged.draws]
+    return _robust(judged, wanted, "scenarios", _missed(designs[0], {name: looks[name] for name in names}, wanted))
+
+
+class _Judged(NamedTuple):
+    """Hold the draws in which the advice could be measured, and what it and other designs reach in them."""
+
+    draws: Sequence[int]
+    told: Sequence[Told]
+
+
+def _candidates(found: Found) -> list[Design]:
+    """List the advice, the rivals, and the next smaller and larger designs of its kind that were looked at."""
+    chosen = found.advice or found.best
+    sizes = sorted({size_of(one) or 0 for one in found.tried if family(one) == family(chosen)})
+    own = size_of(chosen)
+    near: list[int] = (
+        [] if own is None else [*[s for s in sizes if 0 < s < own][-1:], *[s for s in sizes if s > own][:1]]
+    )
+    return list(dict.fromkeys([chosen, *found.rivals, *(with_size(chosen, size) for size in near)]))
+
+
+def _rounds(
+    bench: Bench, designs: Sequence[Design], at: Sequence[int], worlds: int
+) -> Iterator[tuple[int, Mapping[Design, Looked]]]:
+    """Look at all designs in every fourth draw, then in the next ones, as long as there is time."""
+    for start in range(ROUNDS):
+        if bench.left() <= 0:
+            return
+        named = {(one, k): with_setting(one, DRAW, k) for k in at[start::ROUNDS] for one in designs}
+        looked = bench.look(dict.fromkeys(named.values(), worlds))
+        for k in at[start::ROUNDS]:
+            yield k, {one: looked.get(named[one, k], {}) for one in designs}
+
+
+def _judged(looks: Sequence[Mapping[Design, Looked]], wanted: Wanted) -> _Judged | None:
+    """Keep the draws in which all targets of the advice have a value; other designs that lack one reach nothing."""
+    names = [one.measure for one in wanted.targets]
+    kept = [i for i, look in enumerate(looks) if all(name in next(iter(look.values())) for name in (*names, "money"))]
+    if not kept:
+        return None
+    return _Judged(kept, [_told([looks[i][one] for i in kept], names) for one in looks[0]])
+
+
+def _told(looks: Sequence[Looked], names: Sequence[str]) -> Told:
+    worlds = max((len(look[name].influence) for look in looks for name in names if name in look), default=1)
+    error = np.zeros((len(names), len(looks), worlds))
+    value = np.full((len(names), len(looks)), -np.inf)
+    for m, name in enumerate(names):
+        for b, look in enumerate(looks):
+            if name in look and (n := len(look[name].influence)) > 1:
+                value[m, b] = look[name].value
+                error[m, b, :n] = np.asarray(look[name].influence) / math.sqrt(n * (n - 1))
+    return Told(value, error, np.array([value_of(look, "money") for look in looks]))
+
+
+def _robust(judged: _Judged, wanted: Wanted, source: str, more: str) -> Robust:
+    sampled = source == "posterior draws"
+    n, worlds = len(judged.draws), max(one.error.shape[2] for one in judged.told)
+    rng = stream(wanted.seed, "plan", "robust")
+    drawn = rng.integers(n, size=(RESAMPLED, n)) if sampled else np.tile(np.arange(n), (RESAMPLED, 1))
+    again = Sample(drawn, rng.standard_normal((RESAMPLED, worlds)))
+    now = Sample(np.arange(n)[None, :], np.zeros((1, worlds)))
+    least = np.array([one.least for one in wanted.targets])
+    advice = judged.told[0]
+    met, times = _met(advice, least, now, shrink=sampled), _met(advice, least, again, shrink=sampled)
+    regret = float(_regret(judged.told, least, now, shrink=sampled)[0])
+    regrets = _regret(judged.told, least, again, shrink=sampled)
+    low, high = np.quantile(times.mean(axis=1), [TAIL, 1 - TAIL])
+    if sampled:
+        low, high = _no_shorter(low, high, int(met.sum()), n)
+    first = _true(advice, now, shrink=sampled)[_first(wanted), 0]
+    low_regret, high_regret = np.quantile(regrets, [TAIL, 1 - TAIL])
+    return Robust(
+        float(met.mean()), float(low), float(high), float(np.quantile(first, TAIL)), regret,
+        float(low_regret), float(high_regret), n, source, more,
+    )  # fmt: skip
+
+
+def _true(told: Told, sample: Sample, *, shrink: bool) -> Floats:
+    """Return measures with noise of simulation removed `[measure, time, draw]`."""
+    error = told.error
+    at = told.value[:, sample.draw]
+    # What draws share in noise moves all of them; where they are not shrunken each has its own.
+    shift = error.mean(axis=1) @ sample.world[:, : error.shape[2]].T
+    if not shrink:
+        return np.asarray(at + np.einsum("mbw,tw->mtb", error, sample.world[:, : error.shape[2]]))
+    finite: Bools = np.asarray(np.isfinite(told.value).all(axis=1))
+    known = np.where(finite[:, None, None], at, 0.0)
+    centre = known.mean(axis=2, keepdims=True)
+    spread = known.var(axis=2, ddof=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kept = np.nan_to_num(np.sqrt(np.maximum(0.0, 1 - _error_between(told)[:, None, None] / spread)), nan=0.0)
+    return np.asarray(np.where(finite[:, None, None], centre + kept * (known - centre) + shift[:, :, None], at))
+
+
+def _error_between(told: Told) -> Floats:
+    """Return, by measure, how much noise of simulation adds to the variance between draws."""
+    own = told.error - told.error.mean(axis=1, keepdims=True)
+    return np.asarray((own**2).sum(axis=(1, 2)) / max(told.error.shape[1] - 1, 1))
+
+
+def _met(told: Told, least: Floats, sample: Sample, *, shrink: bool) -> Bools:
+    """Tell where all targets are reached `[time, draw]`."""
+    return np.asarray((_true(told, sample, shrink=shrink) >= least[:, None, None]).all(axis=0))
+
+
+def _regret(told: Sequence[Told], least: Floats, sample: Sample, *, shrink: bool) -> Floats:
+    """Return the mean cost beyond the cheapest design that reaches the targets, as a share of the cost `[time]`."""
+    own = told[0].money[sample.draw]
+    cheapest = own.copy()
+    for one in told:
+        paid = np.nan_to_num(one.money, nan=np.inf)[sample.draw]
+        cheapest = np.minimum(cheapest, np.where(_met(one, least, sample, shrink=shrink), paid, np.inf))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.nan_to_num((own - cheapest) / own, nan=0.0).mean(axis=1))
+
+
+def _no_shorter(low: float, high: float, met: int, n: int) -> tuple[float, float]:
+    """Widen an interval to Wilson's: draws that all reach the targets do not show that all of the posterior do."""
+    from scipy.stats import binomtest
+
+    known = binomtest(met, n).proportion_ci(1 - 2 * TAIL, "wilson")
+    return min(low, float(known.low)), max(high, float(known.high))
+
+
+def _missed(advice: Design, looks: Mapping[str, Mapping[Design, Looked]], wanted: Wanted) -> str:
+    """Name the scenarios in which the advice does not reach its targets."""
+    named = [name for name, look in looks.items() if not reaches(look[advice], wanted)]
+    return f"It does not in {', '.join(named)}." if named else ""
+
+
+def _first(wanted: Wanted) -> int:
+    return wanted.targets.index(first_target(wanted))
