@@ -18,18 +18,10 @@ from simlab.tables.held import NOTHING, Told
 if TYPE_CHECKING:
     from simlab.drawing.text.tables import Form
     from simlab.planning.answered import Answer
-    from simlab.planning.pools import PoolNeeded
-    from simlab.planning.terms import Bench, Design, Found, Ground, Wanted
+    from simlab.planning.terms import Ground
 
 Keep = Callable[[str], None]
 Say = Callable[[str], None]
-
-SEARCHING, ROBUST, FLIPS, POOL = 0.5, 0.1, 0.15, 0.08
-"""Shares of the patience that parts of a plan may take; fresh worlds have what is left."""
-CAMPAIGNS, FRESH, SCENARIOS = "campaigns", "fresh", "scenarios"
-"""Folders below a plan's that keep campaigns: those of the search, those of the headline, those of other worlds."""
-OTHER_SEED = 1_000_003
-"""What is added to the seed for worlds that no choice has seen."""
 
 
 class Asked(NamedTuple):
@@ -107,8 +99,9 @@ def following(planned: Planned) -> str:
 def carried_out(asked: Asked, say: Say) -> Planned:
     """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
     from simlab.planning import asked as typed
-    from simlab.planning import folder, levers, targets
+    from simlab.planning import carrying_out, folder, levers, targets
     from simlab.planning.bench import Composer
+    from simlab.planning.carrying_out import Plan
     from simlab.planning.ground import Given, smallest_of
     from simlab.planning.terms import Limits, Wanted
 
@@ -136,8 +129,9 @@ def carried_out(asked: Asked, say: Say) -> Planned:
         seconds=patience,
         seed=asked.seed,
     )
-    found = _answered(ground, designs, wanted, compose, asked, out, began, say)
-    return _written(replace(found, seconds=time.monotonic() - began), out, said)
+    scenarios = [Path(one.strip()) for one in (asked.scenarios or "").split(",") if one.strip()]
+    plan = Plan(ground, designs, wanted, out, given, scenarios, asked.jobs, asked.force)
+    return _written(carrying_out.carried_out(plan, began, say), out, said)
 
 
 def _usual_folder(asked: Asked) -> Path:
@@ -191,79 +185,6 @@ def _read(read: Mapping[str, Any]) -> str:
     scale = "{:g} to {:g}, ".format(*read["scale"]) if read["scale"] else ""
     what = f"{several(read['used'], 'rating')} of {several(read['systems'], 'system')}"
     return f"{what} on {several(read['documents'], 'document')}{raters}; {scale}{read['better']} is better"
-
-
-def _answered(
-    ground: Ground,
-    designs: list[Design],
-    wanted: Wanted,
-    compose: Any,
-    asked: Asked,
-    out: Path,
-    began: float,
-    say: Say,
-) -> Answer:
-    from simlab.planning import answer as answering
-    from simlab.planning import frozen, targets
-    from simlab.planning.bench import bench, reseeded
-    from simlab.planning.loads import loads
-    from simlab.planning.searching import search
-    from simlab.planning.stages import Stage
-
-    config = compose(())
-    clock = "_target_" in config["design"]["collection"]
-    measures = targets.measures(wanted.targets, wanted.smallest, clock=clock)
-    left = wanted.seconds - (time.monotonic() - began)
-    pools = 1 if ground.these_raters else 2
-    with bench(out / CAMPAIGNS, compose, ground.words, measures, jobs=asked.jobs, seconds=left, quiet=True) as first:
-        found = search(Stage(first, SEARCHING * wanted.seconds), designs, wanted, say)
-        robust = _robust(Stage(first, ROBUST * wanted.seconds), found, ground, wanted)
-        flips = _flips(Stage(first, FLIPS * wanted.seconds), found, ground, wanted)
-        pool = _pool(Stage(first, POOL * wanted.seconds), found, ground, wanted)
-        other = reseeded(ground.words, asked.seed + OTHER_SEED)
-        with bench(
-            out / FRESH,
-            type(compose)(other),
-            other,
-            targets.crossed(measures),
-            pools=pools,
-            draws=2,
-            jobs=asked.jobs,
-            seconds=wanted.seconds - (time.monotonic() - began),
-            quiet=True,
-        ) as fresh:
-            return answering.answer(
-                found,
-                first,
-                fresh,
-                ground,
-                wanted,
-                robust,
-                flips,
-                pool=pool,
-                loads=lambda design: loads(frozen.study_of(ground, design)),
-                config=frozen.study_of(ground, found.advice or found.best),
-            )
-
-
-def _robust(bench: Any, found: Any, ground: Ground, wanted: Wanted) -> Any:
-    return None
-
-
-def _flips(bench: Any, found: Any, ground: Ground, wanted: Wanted) -> Any:
-    return ()
-
-
-def _pool(bench: Bench, found: Found, ground: Ground, wanted: Wanted) -> PoolNeeded | None:
-    """Say how many raters it would take to speak of others, where there are too few."""
-    from simlab.planning import levers, pools
-    from simlab.planning.terms import SIZE, size_of, with_setting
-
-    if not ground.these_raters or bench.left() <= 0:
-        return None
-    # As many documents as the limits allow: what is asked is whether raters would do.
-    most = with_setting(found.advice or found.best, SIZE, size_of(found.best))
-    return pools.needed(bench, wanted, lambda n: levers.of_others(most, ground, n))
 
 
 def _written(found: Answer, out: Path, said: Mapping[str, Any]) -> Planned:

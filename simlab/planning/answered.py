@@ -149,6 +149,7 @@ class Answer:
     worlds: int
     why: str
     robust: Robust | None = None
+    scenarios: Robust | None = None
     flips: tuple[Flip, ...] = ()
     loads: Loads | None = None
     all_new: Figures = field(default_factory=dict)

@@ -59,6 +59,7 @@ def record(answer: Answer, study: str | None = None, digest: str | None = None) 
         "missed": [{"target": one.measure, "least": one.least, **one.figure._asdict()} for one in answer.short],
         "would_reach": [_remedy(one) for one in answer.remedies],
         "robust": None if answer.robust is None else answer.robust._asdict(),
+        "scenarios": None if answer.scenarios is None else answer.scenarios._asdict(),
         "flips": [_flip(one) for one in answer.flips],
         "loads": None if answer.loads is None else answer.loads._asdict(),
         "these_raters": ground.these_raters,

@@ -18,6 +18,7 @@ from simlab.drawing.text.tables import aligned, number
 from simlab.messages import duration, several, shortened
 from simlab.planning.answered import Answer, Figures, Row
 from simlab.planning.figures import first_target
+from simlab.planning.terms import Robust
 
 MOST_LINES = 25
 USUAL = ("power", "no_wrong_claim")
@@ -290,8 +291,12 @@ def _changes(answer: Answer) -> Iterator[Piece]:
 
 
 def _robust(answer: Answer) -> Iterator[Piece]:
-    if (held := answer.robust) is None:
-        return
+    for held in (answer.robust, answer.scenarios):
+        if held is not None:
+            yield from _held(answer, held)
+
+
+def _held(answer: Answer, held: Robust) -> Iterator[Piece]:
     span = f"({number(held.low, 2)} to {number(held.high, 2)})"
     measure = words.heading(first_target(answer.wanted).measure)
     regret = f"{_percent(held.regret)} ({_percent(held.regret_low)} to {_percent(held.regret_high)})"

@@ -1,0 +1,144 @@
+"""Carry out a plan: search, ask whether the advice holds, look at what is named in worlds that no choice has seen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from simlab.planning import frozen, ground, levers, pools, targets
+from simlab.planning.answer import answer
+from simlab.planning.answered import Answer
+from simlab.planning.bench import Composer, bench, reseeded
+from simlab.planning.ground import Given
+from simlab.planning.loads import loads
+from simlab.planning.pools import PoolNeeded
+from simlab.planning.robustness import over_draws, over_scenarios
+from simlab.planning.searching import search
+from simlab.planning.stages import Stage
+from simlab.planning.terms import SIZE, Bench, Design, Found, Ground, Robust, Wanted, size_of, with_setting
+from simlab.store.measures import Measures
+
+SEARCHING, ROBUST, FLIPS, POOL = 0.5, 0.1, 0.15, 0.08
+"""Shares of the patience that parts of a plan may take; fresh worlds have what is left."""
+NEAREST = 3
+"""So many rivals are asked about in each draw of the posterior."""
+CAMPAIGNS, FRESH, SCENARIOS = "campaigns", "fresh", "scenarios"
+"""Folders below a plan's that keep campaigns: those of the search, those of the headline, those of other worlds."""
+OTHER_SEED = 1_000_003
+"""What is added to the seed for worlds that no choice has seen."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Hold what is planned: the ground, the designs, what is wanted, and where campaigns are kept.
+
+    `scenarios` are other worlds in which the advice is asked about, `given` what a user said beside the worlds.
+    """
+
+    ground: Ground
+    designs: Sequence[Design]
+    wanted: Wanted
+    out: Path
+    given: Given
+    scenarios: Sequence[Path] = ()
+    jobs: int | None = None
+    force: bool = False
+
+    @property
+    def clock(self) -> bool:
+        """Tell whether people work on a clock."""
+        return "_target_" in Composer(self.ground.words)(())["design"]["collection"]
+
+    @property
+    def measures(self) -> Measures:
+        """Bind what is measured of each design."""
+        return targets.measures(self.wanted.targets, self.wanted.smallest, clock=self.clock)
+
+
+def carried_out(plan: Plan, began: float, say: Say) -> Answer:
+    """Search for the design to buy, and answer with it; `began` is when patience began, `say` is told who leads.
+
+    Campaigns are kept below the plan's folder, where the same plan goes on. Raises InputError where that holds another
+    plan's.
+    """
+    wanted, on = plan.wanted, plan.ground
+    # A scenario that cannot be is refused before anything runs.
+    others = [ground.of_file(path, plan.given, force=plan.force) for path in plan.scenarios]
+    with bench(
+        plan.out / CAMPAIGNS,
+        Composer(on.words),
+        on.words,
+        plan.measures,
+        jobs=plan.jobs,
+        seconds=_left(wanted, began),
+        quiet=True,
+    ) as first:
+        found = search(Stage(first, SEARCHING * wanted.seconds), plan.designs, wanted, say)
+        near = replace(found, rivals=found.rivals[:NEAREST])
+        robust = over_draws(Stage(first, ROBUST * wanted.seconds), near, on, wanted)
+        pool = _pool(Stage(first, POOL * wanted.seconds), found, on, wanted)
+        said = _named(plan, found, first, began, robust, pool)
+    held = replace(said, scenarios=_over_scenarios(plan, others, near)) if others else said
+    return replace(held, seconds=time.monotonic() - began)
+
+
+def _named(
+    plan: Plan, found: Found, first: Bench, began: float, robust: Robust | None, pool: PoolNeeded | None
+) -> Answer:
+    """Look at the designs that are named in fresh worlds: two draws of documents, and two pools of raters, each."""
+    words = reseeded(plan.ground.words, plan.wanted.seed + OTHER_SEED)
+    with bench(
+        plan.out / FRESH,
+        Composer(words),
+        words,
+        targets.crossed(plan.measures),
+        # Of these raters there is one pool.
+        pools=1 if plan.ground.these_raters else 2,
+        draws=2,
+        jobs=plan.jobs,
+        seconds=_left(plan.wanted, began),
+        quiet=True,
+    ) as fresh:
+        return answer(
+            found,
+            first,
+            fresh,
+            plan.ground,
+            plan.wanted,
+            robust,
+            (),
+            pool=pool,
+            loads=lambda design: loads(frozen.study_of(plan.ground, design)),
+            config=frozen.study_of(plan.ground, found.advice or found.best),
+        )
+
+
+def _left(wanted: Wanted, began: float) -> float:
+    return wanted.seconds - (time.monotonic() - began)
+
+
+def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robust:
+    """Ask in other worlds, each with campaigns of its own, whether the advice holds."""
+    with ExitStack() as stack:
+        held: dict[str, Bench] = {}
+        for path, other in zip(plan.scenarios, others, strict=True):
+            folder = plan.out / SCENARIOS / f"{len(held) + 1}"
+            benches = bench(folder, Composer(other.words), other.words, plan.measures, jobs=plan.jobs, quiet=True)
+            held[f"{path.stem}"] = stack.enter_context(benches)
+        return over_scenarios(held, found, plan.wanted)
+
+
+def _pool(bench: Bench, found: Found, on: Ground, wanted: Wanted) -> PoolNeeded | None:
+    """Say how many raters it would take to speak of others, where there are too few."""
+    if not on.these_raters or bench.left() <= 0:
+        return None
+    # As many documents as the limits allow: what is asked is whether raters would do.
+    size = size_of(found.best)
+    chosen = found.advice or found.best
+    most = chosen if size is None else with_setting(chosen, SIZE, size)
+    return pools.needed(bench, wanted, lambda n: levers.of_others(most, on, n))
