@@ -542,13 +542,15 @@ FAMILIES = {
 }
 EQUAL_SYSTEMS = {"false_positive"}
 """Measures that have a value only where two systems are truly equal."""
+NEAR = {"power_at": {"smallest": 1.6}}
+"""What measures of one true difference are to take for it: one that pairs of these small studies nearly have."""
 
 
 def test_every_measure_has_a_value_in_some_study() -> None:
     for option in options("measure"):
         if option.id in EQUAL_SYSTEMS:
             continue
-        part = parts.bind(option.values[0])
+        part = parts.bind(option.values[0] | NEAR.get(str(option.id), {}))
         assert sum(part(outcomes()).n for outcomes in FAMILIES.values()) > 0, option.id
 
 
