@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,16 @@ from assigned_studies import (
     fill_label_studio,
     planned,
 )
-from exported_designs import patched, ratings
+from exported_designs import composed, patched, ratings
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from simlab.concluding import exported
+from simlab.concluding.assigning.filled import Given
+from simlab.concluding.assigning.filled import given as filled
+from simlab.concluding.assigning.key import Meant
+from simlab.concluding.assigning.scale import Scale, restored, scale_of
+from simlab.concluding.assigning.unblinding import _beyond, unblinded
 from simlab.concluding.concluding import conclude
 from simlab.concluding.following import reading
 from simlab.concluding.plans import read_plan
@@ -76,7 +83,7 @@ def said_as_stored(filled: Path, folder: Path, config: dict[str, Any]) -> None:
     assert [one.verdict for one in found.pairs] == verdict.tolist()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=MANY, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=12, deadline=None, suppress_health_check=MANY, derandomize=True, phases=[Phase.generate])
 @given(data=st.data())
 def test_sheets_of_any_design_are_campaigns_of_it(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -96,3 +103,113 @@ def test_sheets_of_any_design_are_campaigns_of_it(
     for name in ("unit", "item", "rater", "value"):
         assert exported.same(getattr(came.seen, name), getattr(read.collected.seen, name)), name
     assert read.deviations == []
+
+
+SCALES = [
+    (Scale(0, 100, 1.0), [0, 7, 100], [-1, 101, 7.5]),
+    (Scale(0, 1, 0.1), [0.3, 0.7000000000000001, 1], [0.25, 1.1]),
+    (Scale(-math.inf, math.inf, 0.0), [-1e6, 0.123], []),
+    (Scale(0, math.inf, 0.0), [0, 25.1], [-0.1]),
+    (Scale(1, 5, 0.0, (1.0, 2.0, 3.0, 5.0)), [1, 5], [4, 0, 2.5]),
+    (Scale(0, 100, 5.0, loose=True), [3, 100], [101]),
+    (Scale(2, 5, 0.0, (2.0, 5.0), loose=True), [1, 3, 5], []),
+]
+
+
+@pytest.mark.parametrize(("scale", "inside", "outside"), SCALES)
+def test_scales_hold_their_ratings_and_are_kept(scale: Scale, inside: list[float], outside: list[float]) -> None:
+    assert all(map(scale.holds, inside))
+    assert not any(map(scale.holds, outside))
+    assert restored(json.loads(json.dumps(scale.plain()))) == scale
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("systems=gaussian",), Scale(0, 100, 1.0)),
+        (("systems=gaussian", "raters.noise=potential"), Scale(0, 100, 1.0)),
+        (("systems=ordinal",), None),
+        (("systems=mqm",), Scale(0, math.inf, 0.0)),
+        (("systems=recorded", "worlds=1"), Scale(-math.inf, math.inf, 0.0)),
+    ],
+)
+def test_a_study_says_its_scale(words: tuple[str, ...], expected: Scale | None) -> None:
+    found = scale_of(composed(*words))
+    assert found == (expected or Scale(found.values[0], found.values[-1], 0.0, found.values))
+
+
+def test_ratings_that_no_pilot_showed_are_said() -> None:
+    scale = Scale(2, 5, 0.0, (2.0, 3.0, 5.0), loose=True)
+    one = Given("a-1", "", "1", "filled.csv, line 2", 2)
+    meant = Meant("A", "d1", "", 1, "r1", 1, False, None)
+    (rated,) = unblinded([one], {"a-1": meant}, scale, ["r1"], "filled.csv")
+    assert list(_beyond([rated], scale)) == [
+        "1 rating beyond those of the pilot, 2 to 5 (first: 1, filled.csv, line 2)"
+    ]
+
+
+def written(path: Path, held: Any) -> Path:
+    path.write_text(held if isinstance(held, str) else json.dumps(held), encoding="utf-8")
+    return path
+
+
+def test_tables_come_as_spreadsheets_save_them(tmp_path: Path) -> None:
+    text = "\ufeffposition;Slot;Rating;rater\r\n1;ABC-1;3;r1\r\n2;abd-1;NA;r1\r\n3;abf-1;;r1\r\n"
+    assert [one[:3] for one in filled(written(tmp_path / "a.csv", text), {})] == [("ABC-1", "r1", "3")]
+    told = filled(written(tmp_path / "b.csv", "code,quality\nabc-1,4\n"), {"rating": "quality"})
+    assert [(one.slot, one.rating) for one in told] == [("abc-1", "4")]
+
+
+def test_a_folder_holds_the_exports_of_all(tmp_path: Path) -> None:
+    written(tmp_path / "1.csv", "slot,rating\na-1,3\n")
+    written(tmp_path / "2.json", [{"slot": "b-1", "rating": 4, "id": 3}, {"slot": "c-1"}])
+    written(tmp_path / "projects.csv", "rater,tasks\nr1,x\n")
+    written(tmp_path / "notes.txt", "nothing")
+    assert [(one.slot, one.rating) for one in filled(tmp_path, {})] == [("a-1", "3"), ("b-1", "4")]
+
+
+@pytest.mark.parametrize(
+    ("value", "rating"),
+    [({"rating": 4}, "4"), ({"choices": ["3"]}, "3"), ({"number": 0.5}, "0.5"), ({"number": 80}, "80")],
+)
+def test_every_control_of_label_studio_is_read(value: dict[str, Any], rating: str, tmp_path: Path) -> None:
+    result = [{"from_name": "why", "value": {"text": ["x"]}}, {"from_name": "rating", "value": value}]
+    task = {"id": 1, "data": {"slot": "a-1"}, "annotations": [{"result": result}]}
+    assert [one.rating for one in filled(written(tmp_path / "x.json", [task]), {})] == [rating]
+
+
+@pytest.mark.parametrize(
+    ("held", "line"),
+    [
+        ("[{", "x.json, line 1: is no JSON"),
+        ({"a": 1}, "x.json: is no list of tasks"),
+        ([3], "x.json: is no list of tasks"),
+        ("\udcff", "x.json"),
+    ],
+)
+def test_what_is_no_export_is_refused(held: Any, line: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b"\xff" if held == "\udcff" else written(path, held).read_bytes())
+    with pytest.raises(InputError, match=line):
+        filled(path, {})
+
+
+def test_a_task_that_two_rated_is_refused(tmp_path: Path) -> None:
+    done = {"result": [{"from_name": "rating", "value": {"number": 3}}]}
+    task = {"data": {"slot": "a-1"}, "annotations": [done, done]}
+    with pytest.raises(InputError, match="x.json, task 1: has 2 ratings of a-1; keep one"):
+        filled(written(tmp_path / "x.json", [task]), {})
+
+
+def test_a_key_that_was_changed_or_lost_is_refused(tmp_path: Path) -> None:
+    config = small()
+    folder = planned(tmp_path / "my", config)
+    came = collected(config, Place(0))
+    filled_in = in_form("csv", folder, came)
+    key = folder / "key.csv"
+    key.write_text(key.read_text(encoding="utf-8").replace("slot,system", "slot,model", 1), encoding="utf-8")
+    with pytest.raises(InputError, match="key.csv: is not the key as it was written"):
+        reading(filled_in, Wanted(), read_plan(folder))
+    key.unlink()
+    with pytest.raises(InputError, match="key.csv: is not there"):
+        reading(filled_in, Wanted(), read_plan(folder))

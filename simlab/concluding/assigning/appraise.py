@@ -8,6 +8,7 @@ github.com/AppraiseDev/Appraise, Examples/Document and EvalData/models/direct_as
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -66,8 +67,11 @@ def rater_of(account: str, raters: Sequence[str]) -> str | None:
 
 
 def check_scale(scale: Scale) -> None:
-    """Raise InputError for a scale other than that of Appraise's slider."""
-    if (scale.low, scale.high) != (0.0, 100.0):
+    """Raise InputError for a scale other than that of Appraise's slider, or a pilot's that cannot be it."""
+    if (scale.low, scale.high) == (0.0, 100.0):
+        return
+    ends = [end for end in (scale.low, scale.high) if math.isfinite(end)]
+    if not scale.loose or any(not 0 <= end <= 100 for end in ends):
         raise InputError(
             f"--as appraise: its slider goes from 0 to 100, and this study rates {scale.said()}; choose another form"
         )

@@ -65,7 +65,7 @@ def assign(study: Study, items: Path, raters: Path | None, seed: int | None, sha
     seated = within(seated, loads, seconds)
     dealt = dealt._replace(collected=replace(dealt.collected, frame=seated.frame))
     laid = tuple(lines(work, seated, held, own, study.digest))
-    return Assigned(study, held, seated, dealt, laid, scale_of(world), own, (*seated.said, *said))
+    return Assigned(study, held, seated, dealt, laid, scale_of(study.config), own, (*seated.said, *said))
 
 
 def _share(study: Study, items: Items, share: float | None) -> float | None:

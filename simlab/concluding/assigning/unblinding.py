@@ -47,7 +47,7 @@ def read(path: Path, sheets: Sheets, config: Mapping[str, Any], told: Told, colu
     rated = unblinded(given(path, columns), key, sheets.scale, people, legible(path))
     missing.write(sheets.key.with_name(missing.NAME), key, {one.given.slot.lower() for one in rated})
     found = collected(told, rows([one for one in rated if one.meant.counts], legible(path)), config)
-    return found._replace(deviations=[*found.deviations, *controls(rated)])
+    return found._replace(deviations=[*found.deviations, *_beyond(rated, sheets.scale), *controls(rated)])
 
 
 def unblinded(
@@ -100,6 +100,14 @@ def rows(rated: Sequence[Rated], where: str) -> Rows:
         "score": [repr(one.value) for one in rated],
     }
     return Rows(where, cells, [one.given.line for one in rated])
+
+
+def _beyond(rated: Sequence[Rated], scale: Scale) -> Iterator[str]:
+    """Say which ratings lie beyond what a pilot showed of its scale."""
+    new = [one for one in rated if scale.is_new(one.value)]
+    if new:
+        said = f"{several(len(new), 'rating')} beyond those of the pilot, {scale.said()}"
+        yield f"{said} (first: {legible(new[0].given.rating, 20)}, {new[0].given.where})"
 
 
 def controls(rated: Sequence[Rated]) -> list[str]:
