@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from simlab.commands.backtest import PREFERENCE, Asked, Part, each, planned
 from simlab.commands.notes import note
@@ -30,24 +31,39 @@ def answer(
 
     Raises InputError before anything is fitted for what is asked wrongly or malformed.
     """
-    if plot is not None:
-        raise InputError(f"--plot {legible(plot)}: a backtest of advice is a table; leave out --plot or --advice")
+    refuse_plot(plot)
     read, rows, plan = carry_out(table, asked)
-    records = tables.plain([row._asdict() | {"rules": " ".join(row.rules)} for row in rows])
-    found = rules(rows)
+    found, held = rules(rows), tables.plain(records(rows))
     summary = tables.plain([rule._asdict() for rule in found])
-    as_json = json.dumps({"read": read, "rules": summary, "records": records}, indent=1, allow_nan=False)
+    as_json = json.dumps({"read": read, "rules": summary, "records": held}, indent=1, allow_nan=False)
     if keep:
         keep(as_json)
     if form != "table":
-        return as_json if form == "json" else tables.to_csv(records)
+        return as_json if form == "json" else tables.to_csv(held)
     n = plan.world.frame.n_documents
     return text.page(found, rows, plan.law.name, (pilot_documents(n, plan.pilot_share), n))
 
 
-def carry_out(
-    table: Path | None, asked: Asked, *, quiet: bool = False
-) -> tuple[dict[str, object], list[Advised], Plan]:
+def refuse_plot(plot: Path | None) -> None:
+    """Raise InputError for a figure, which nobody draws."""
+    if plot is not None:
+        raise InputError(f"--plot {legible(plot)}: a backtest of advice is a table; leave out --plot or --advice")
+
+
+def records(rows: Sequence[Advised]) -> list[dict[str, Any]]:
+    """Write candidates as records, the rules that name one as one text."""
+    return [row._asdict() | {"rules": " ".join(row.rules)} for row in rows]
+
+
+class Judged(NamedTuple):
+    """Hold what was understood of a table, for programs, all candidates of all splits, and what was carried out."""
+
+    read: dict[str, Any]
+    rows: list[Advised]
+    plan: Plan
+
+
+def carry_out(table: Path | None, asked: Asked, *, quiet: bool = False) -> Judged:
     """Name designs from the pilots of all splits, and carry out their rivals on the real ratings of the others.
 
     Raises InputError for a table that cannot be read or split, or that leaves nothing to choose.
@@ -61,7 +77,7 @@ def carry_out(
     part: Part = (advise, A_FIT, [(plan, split) for split in range(asked.splits)])
     with progress(A_FIT * asked.splits, quiet=quiet, of="steps") as advance:
         rows = [row for found in each(part, asked.jobs, advance) for row in found]
-    return understood.record(plan.ratings), rows, plan
+    return Judged(understood.record(plan.ratings), rows, plan)
 
 
 def _planned(table: Path | None, asked: Asked) -> Plan:

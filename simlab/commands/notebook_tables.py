@@ -17,6 +17,7 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     import xarray as xr
 
+    from simlab.commands.backtest import Asked
     from simlab.fitting.agreement import Agreement
 
 File: TypeAlias = str | os.PathLike[str]
@@ -129,6 +130,7 @@ def backtest(
     *,
     pilot_share: float = 0.5,
     splits: int = 4,
+    advice: bool = False,
     quick: bool = False,
     law: Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary", "preference"] = "auto",
     columns: Mapping[str, str] | None = None,
@@ -144,8 +146,12 @@ def backtest(
 
     Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: of SRP, the
     share confirmed, the significant share, power (never observed: NaN) and Kendall's tau. Coordinates say of which
-    measure, split, target, method and design. `columns`, `better`, `scale` and `people` are those of `fit`. Raises
-    InputError for a table that cannot be read or split.
+    measure, split, target, method and design. `columns`, `better`, `scale` and `people` are those of `fit`.
+
+    With `advice` a design is named instead among those of equal cost, from each split's pilot: over `candidate`, what
+    was predicted and observed of its significant share and the share confirmed; `rules` says which rules name it
+    (`advice`, rules of thumb, and `best`, known afterwards only). Raises InputError for a table that cannot be read or
+    split, or that leaves nothing to choose.
 
     >>> table = simlab.backtest("ratings.tsv", quick=True).to_dataframe()  # doctest: +SKIP
     """
@@ -159,12 +165,24 @@ def backtest(
     with mendable():
         files.check_suffix(path_of(plot))
         asked = backtests.Asked(pilot_share, splits, quick, seed, checked_jobs(jobs), law, told)
+        if advice:
+            return _advised(path_of(table), asked, path_of(plot), quiet=not progress)
         records = backtests.carry_out(path_of(table), asked, quiet=not progress).records
         if plot is not None:
             backtests.save_figure(records, Path(plot))
     design = ("grouping", "normalization", "documents", "ratings_per_item", "repetition")
     about = ("split", "target", "method", "law", *design, "measure", "unknown")
     return with_units(listed("prediction", [record._asdict() for record in records], about))
+
+
+def _advised(table: Path | None, asked: Asked, plot: Path | None, *, quiet: bool) -> xr.Dataset:
+    """Return the candidates of all splits; raise InputError for a figure, which nobody draws."""
+    from simlab.commands import advice
+
+    advice.refuse_plot(plot)
+    records = advice.records(advice.carry_out(table, asked, quiet=quiet).rows)
+    about = ("split", "grouping", "normalization", "documents", "ratings_per_item", "repetition", "rules")
+    return listed("candidate", records, about)
 
 
 def detect(

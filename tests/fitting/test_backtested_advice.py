@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import simlab
 from simlab.cli import answer
 from simlab.commands.advice import carry_out
 from simlab.commands.backtest import Asked
@@ -170,6 +171,17 @@ def test_the_command_writes_a_page_and_records(tmp_path: Path, capsys: pytest.Ca
     assert {one["split"] for one in found["records"]} == {0, 1}
     assert answer([*words[:-3], "1", "--jobs", "1", "--format", "csv"]) == 0
     assert capsys.readouterr().out.startswith("split,grouping,normalization,documents,ratings_per_item,repetition,")
+
+
+@pytest.mark.usefixtures("_short")
+def test_a_notebook_has_the_candidates() -> None:
+    held = simlab.backtest(advice=True, quick=True, splits=1, jobs=1)
+    assert held.sizes == {"candidate": 24}
+    advised = held.isel(candidate=["advice" in str(rules).split() for rules in held["rules"].values])
+    assert advised.sizes == {"candidate": 1}
+    assert 0 < float(advised["significant_share"][0]) < 1
+    with pytest.raises(InputError, match="leave out"):
+        simlab.backtest(advice=True, plot="a.png")
 
 
 def test_what_is_asked_wrongly_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

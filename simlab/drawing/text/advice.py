@@ -67,6 +67,7 @@ def _design(named: tuple[str, str, int, int]) -> str:
 def _notes(rules: Sequence[Rule], rows: Sequence[Advised], law: str) -> list[str]:
     advice = rules[0]
     unsure = f"In {advice.splits - advice.kept} of {several(advice.splits, 'split')}"
+    lacking = [RULES[name] for name in RULES if name not in {rule.rule for rule in rules}]
     cut = sum(max(len(rule.named) - SHOWN, 0) for rule in rules)
     return [
         "Designs: grouping, documents x ratings of each output, normalization.",
@@ -76,6 +77,7 @@ def _notes(rules: Sequence[Rule], rows: Sequence[Advised], law: str) -> list[str
         "Errors are over splits, which share one table. What tells more pairs apart than the best, but is",
         "confirmed too seldom, falls short by 0.",
         *([f"{unsure} fewer than .9 of the claims were confirmed."] if advice.kept < advice.splits else []),
+        *([f"{', '.join(lacking)}: left out, since nobody else could repeat it."] if lacking else []),
         *(["Studies are compared with studies of other documents of the table."] if _others(rows) else []),
         *([f"{several(cut, 'design')} named less often: not shown."] if cut else []),
         "--format csv or json has every split and candidate.",
