@@ -9,7 +9,7 @@ from dataclasses import replace
 import made_plans as made
 import numpy as np
 import pytest
-from benches import MadeBench
+from planning.benches import MadeBench
 from scipy.special import ndtr, ndtri
 
 from simlab.planning.answer import answer
@@ -20,7 +20,7 @@ from simlab.planning.rivals import SLACK
 from simlab.planning.terms import SIZE, Design, Lever, Looked, Target, family, with_setting
 from simlab.types import Estimate, InputError
 
-SEEDS = 50
+SEEDS, FITS = 30, 200
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,7 @@ def test_lines_along_sizes_cover_what_is_true(shared: float) -> None:
     """Sizes met the same worlds: an error that took them for independent would be too small."""
     held, narrow, crossed = [], [], []
     kind = ("pseudo_side_by_side", 1)
-    for seed in range(300):
+    for seed in range(FITS):
         bench = MadeBench(made.truth, seed=seed, shared=shared)
         fitted = curve(bench.look(dict.fromkeys([made.design(size) for size in (20, 40, 80, 120)], 60)), "power")
         one, true = fitted.figure(200), made.truth(made.design(200))["power"]
@@ -263,7 +263,7 @@ def test_lines_along_sizes_cover_what_is_true(shared: float) -> None:
         narrow.append(abs(true - one.value) < (one.high - one.low) / 6)
         _, low, high = fitted.reaching(0.9)
         crossed.append(low < made.size_at(0.9, kind) < high)
-    room = 5 * math.sqrt(0.95 * 0.05 / 300)
+    room = 5 * math.sqrt(0.95 * 0.05 / FITS)
     assert 0.95 - room < np.mean(held) < 1
     assert 0.95 - room < np.mean(crossed) < 1
     assert np.mean(narrow) < 0.6
