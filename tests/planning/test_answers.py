@@ -325,3 +325,23 @@ def test_designs_that_contradict_themselves_are_no_rivals() -> None:
 def test_the_most_is_no_row_of_its_own_where_a_rival_is_as_good_as_it() -> None:
     found = made.answered(made.wanted(money=645.0))
     assert [row.role for row in found.rows] == ["advice", "same_money", "same_money", "same_money"]
+
+
+def test_a_kind_that_costs_the_same_by_the_document_has_the_same_size() -> None:
+    """Lines of money err by a document or so; worlds that both met know that a document more costs no more."""
+
+    class Hired(MadeBench):
+        def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+            return {one: {**held, "money": _paid(one, wants[one])} for one, held in super().look(wants).items()}
+
+    def _paid(one: Design, n: int) -> Estimate:
+        # The more documents, the more raters are taken on, so that no line fits.
+        lengths = np.random.default_rng(3).geometric(0.7, (400, 400))[:n, : dict(one)[SIZE]].sum(1)
+        money = lengths * dict(one)["design.ratings_per_item"] + 5.0 * math.sqrt(dict(one)[SIZE])
+        return Estimate(float(money.mean()), money - money.mean(), "world", n)
+
+    asked, bench = made.wanted(money=None), Hired(made.truth, seed=1)
+    found = answer(made.found(asked, bench), bench, Hired(made.fresh_truth, seed=2), made.ground(), asked)
+    once = [row for row in found.rows if row.role == "same_money" and dict(row.design)["design.ratings_per_item"] == 1]
+    assert once
+    assert {(made.sized(row.design), row.gap) for row in once} == {(160, 0.0)}
