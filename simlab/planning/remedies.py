@@ -144,6 +144,8 @@ def _needed(tried: Mapping[Design, Looked], wanted: Wanted, target: Target) -> t
 
 def _raters(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> Remedy | None:
     """Return the fewest raters, of some that are tried, with whom the best design reaches the targets."""
+    if ground.these_raters:
+        return None  # others would be asked about other raters; how many that takes is a question of its own
     key = raters_key(ground)
     now = int(dict(found.best).get(key, ground.raters))
     for factor in MORE_RATERS:

@@ -52,27 +52,27 @@ def not_dearer(bench: Bench, one: Curve, chosen: Design, money: float, bounds: t
     documents differ in length, so that a few worlds err by more than a document.
     """
     steep, held = max(float(one.money.at[1]), 1e-12), dict[int, bool]()
-    size, wanted = _clipped(one.size_for(money), bounds), looked_at(bench, chosen, WORLDS)
+    size, wanted = _clipped(one.size_for(money * (1 + SLACK)), bounds), looked_at(bench, chosen, WORLDS)
     while size not in held and len(held) < TRIES:
         looked = looked_at(bench, with_size(one.of, size), WORLDS)
         if "money" not in looked or "money" not in wanted:
             return None
-        gap, room = _gap(looked["money"], wanted["money"])
-        held[size] = gap <= room
-        if gap > room:
+        gap, error = _gap(looked["money"], wanted["money"])
+        room = SLACK * wanted["money"].value
+        held[size] = gap <= room + SURE * error
+        if not held[size]:
             size = _clipped(min(size - gap / steep, size - 1), bounds)
-        elif gap < -room - steep:
-            size = _clipped(size - gap / steep, bounds)
+        elif gap + steep <= room - SURE * error:
+            size = _clipped(max(size - gap / steep, size + 1), bounds)
     paid = [size for size, fine in held.items() if fine]
     return with_size(one.of, max(paid)) if paid else None
 
 
 def _gap(own: Estimate, other: Estimate) -> tuple[float, float]:
-    """Return how much dearer a design is over the worlds that both met, and what that may err by."""
+    """Return how much dearer a design is over the worlds that both met, and the error of that."""
     n = min(len(own.influence), len(other.influence))
     gaps = (own.value + own.influence[:n]) - (other.value + other.influence[:n])
-    error = float(np.std(gaps, ddof=1)) / math.sqrt(n) if n > 1 else 0.0
-    return float(np.mean(gaps)), SLACK * other.value + SURE * error
+    return float(np.mean(gaps)), float(np.std(gaps, ddof=1)) / math.sqrt(n) if n > 1 else 0.0
 
 
 def _clipped(size: float, bounds: tuple[int, int]) -> int:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
+import made_plans as made
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "planning"))
-import made_plans as made
 
 from simlab.drawing.figures import files, plan
 from simlab.planning.answered import Answer

@@ -6,14 +6,11 @@ import csv
 import io
 import json
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "planning"))
 import made_plans as made
+import pytest
 
 from simlab.drawing.text import plan_paragraphs, plan_records
 from simlab.drawing.text.plans import page

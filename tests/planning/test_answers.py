@@ -9,7 +9,7 @@ from dataclasses import replace
 import made_plans as made
 import numpy as np
 import pytest
-from benches import MadeBench
+from planning.benches import MadeBench
 from scipy.special import ndtr, ndtri
 
 from simlab.planning.answer import answer
@@ -20,7 +20,7 @@ from simlab.planning.rivals import SLACK
 from simlab.planning.terms import SIZE, Design, Lever, Looked, Target, family, with_setting
 from simlab.types import Estimate, InputError
 
-SEEDS = 50
+SEEDS, FITS = 30, 200
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,7 @@ def test_lines_along_sizes_cover_what_is_true(shared: float) -> None:
     """Sizes met the same worlds: an error that took them for independent would be too small."""
     held, narrow, crossed = [], [], []
     kind = ("pseudo_side_by_side", 1)
-    for seed in range(300):
+    for seed in range(FITS):
         bench = MadeBench(made.truth, seed=seed, shared=shared)
         fitted = curve(bench.look(dict.fromkeys([made.design(size) for size in (20, 40, 80, 120)], 60)), "power")
         one, true = fitted.figure(200), made.truth(made.design(200))["power"]
@@ -263,7 +263,7 @@ def test_lines_along_sizes_cover_what_is_true(shared: float) -> None:
         narrow.append(abs(true - one.value) < (one.high - one.low) / 6)
         _, low, high = fitted.reaching(0.9)
         crossed.append(low < made.size_at(0.9, kind) < high)
-    room = 5 * math.sqrt(0.95 * 0.05 / 300)
+    room = 5 * math.sqrt(0.95 * 0.05 / FITS)
     assert 0.95 - room < np.mean(held) < 1
     assert 0.95 - room < np.mean(crossed) < 1
     assert np.mean(narrow) < 0.6
@@ -325,3 +325,23 @@ def test_designs_that_contradict_themselves_are_no_rivals() -> None:
 def test_the_most_is_no_row_of_its_own_where_a_rival_is_as_good_as_it() -> None:
     found = made.answered(made.wanted(money=645.0))
     assert [row.role for row in found.rows] == ["advice", "same_money", "same_money", "same_money"]
+
+
+def test_a_kind_that_costs_the_same_by_the_document_has_the_same_size() -> None:
+    """Lines of money err by a document or so; worlds that both met know that a document more costs no more."""
+
+    class Hired(MadeBench):
+        def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+            return {one: {**held, "money": _paid(one, wants[one])} for one, held in super().look(wants).items()}
+
+    def _paid(one: Design, n: int) -> Estimate:
+        # The more documents, the more raters are taken on, so that no line fits.
+        lengths = np.random.default_rng(3).geometric(0.7, (400, 400))[:n, : dict(one)[SIZE]].sum(1)
+        money = lengths * dict(one)["design.ratings_per_item"] + 5.0 * math.sqrt(dict(one)[SIZE])
+        return Estimate(float(money.mean()), money - money.mean(), "world", n)
+
+    asked, bench = made.wanted(money=None), Hired(made.truth, seed=1)
+    found = answer(made.found(asked, bench), bench, Hired(made.fresh_truth, seed=2), made.ground(), asked)
+    once = [row for row in found.rows if row.role == "same_money" and dict(row.design)["design.ratings_per_item"] == 1]
+    assert once
+    assert {(made.sized(row.design), row.gap) for row in once} == {(160, 0.0)}

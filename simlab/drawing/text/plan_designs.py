@@ -96,11 +96,6 @@ def changed(design: Design, beside: Design) -> str:
     return ", ".join([*size, *([words] if words != "the same" else [])]) or "the same"
 
 
-def kind_of_pool(design: Design) -> str:
-    """Say a design whose raters are said already."""
-    return changed(tuple((key, value) for key, value in design if key not in POOL), ())
-
-
 def kind(own: Design, beside: Design) -> str:
     """Say in what a family differs from another: its ratings per output, and other levers."""
     other = dict(beside)

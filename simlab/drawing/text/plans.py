@@ -249,7 +249,7 @@ def _few_raters(answer: Answer) -> str:
         return f"{said}; no number of raters that was tried would do for others."
     measure = first_target(answer.wanted).measure
     finds = f", {words.heading(measure)} {words.share(pool.figures[measure])}" if measure in pool.figures else ""
-    return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.kind_of_pool(pool.design)}{finds})."
+    return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.of_size(pool.design)}{finds})."
 
 
 def _at_smallest(answer: Answer) -> str:

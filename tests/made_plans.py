@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benches import MadeBench
+from planning.benches import MadeBench
 from scipy.special import ndtr, ndtri
 
 from simlab.planning.answer import answer
