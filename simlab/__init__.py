@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from simlab.commands.notebook_campaigns import export
     from simlab.commands.notebook_conclusion import Concluded, conclude
     from simlab.commands.notebook_merging import merge
+    from simlab.commands.notebook_plans import PlannedStudy, plan
     from simlab.commands.notebook_tables import agreement, backtest, detect, fit, fit_metric
     from simlab.store.opening import config_of, open_results
     from simlab.types import InputError
@@ -31,6 +32,7 @@ __all__ = [
     "FittedMetrics",
     "FittedWorld",
     "InputError",
+    "PlannedStudy",
     "__version__",
     "agreement",
     "assign",
@@ -44,6 +46,7 @@ __all__ = [
     "fit_metric",
     "merge",
     "open_results",
+    "plan",
     "plot",
     "query",
     "quote",
@@ -61,6 +64,7 @@ _HOME = {
     "assign": "simlab.commands.notebook_assignments",
     "export": "simlab.commands.notebook_campaigns",
     "merge": "simlab.commands.notebook_merging",
+    **dict.fromkeys(("PlannedStudy", "plan"), "simlab.commands.notebook_plans"),
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),
     "InputError": "simlab.types",
 }

@@ -18,6 +18,7 @@ from simlab.tables.held import NOTHING, Told
 if TYPE_CHECKING:
     from simlab.drawing.text.tables import Form
     from simlab.planning.answered import Answer
+    from simlab.planning.ground import Given
     from simlab.planning.terms import Ground
 
 Keep = Callable[[str], None]
@@ -139,7 +140,7 @@ def _usual_folder(asked: Asked) -> Path:
     return OUTPUTS / f"plan-{sha256(named).hexdigest()[:8]}"
 
 
-def ground_of(subject: Path | None, given: Any, asked: Asked, out: Path, say: Say) -> Ground:
+def ground_of(subject: Path | None, given: Given, asked: Asked, out: Path, say: Say) -> Ground:
     """Lay the ground of a plan: presets, a world or a study, or a pilot, to which a world is fitted first.
 
     Raises InputError for a table that no world can be fitted to, and for one that failed its checks unless `--force`.
@@ -153,7 +154,7 @@ def ground_of(subject: Path | None, given: Any, asked: Asked, out: Path, say: Sa
     return _of_pilot(subject, given, asked, out, say)
 
 
-def _of_pilot(table: Path, given: Any, asked: Asked, out: Path, say: Say) -> Ground:
+def _of_pilot(table: Path, given: Given, asked: Asked, out: Path, say: Say) -> Ground:
     from simlab.commands import fit
     from simlab.fitting import document
     from simlab.messages import legible
@@ -166,6 +167,7 @@ def _of_pilot(table: Path, given: Any, asked: Asked, out: Path, say: Say) -> Gro
             f"{legible(table)}: is a table of preferences, and plans are made for studies of ratings; "
             "`simlab sweep preference_protocol` compares designs of comparisons"
         )
+    _foreseen(given, asked)
     found = fit.found_in(table, asked.told, asked.law, 0, say)
     if found.failed and not asked.force:
         raise InputError(
@@ -175,6 +177,18 @@ def _of_pilot(table: Path, given: Any, asked: Asked, out: Path, say: Say) -> Gro
     out.mkdir(parents=True, exist_ok=True)
     document.write(out / folder.WORLD, found.world)
     return ground.of_world(out / folder.WORLD, given, _read(found.record["read"]), found.record)
+
+
+def _foreseen(given: Given, asked: Asked) -> None:
+    """Raise InputError for settings, levers and candidates that no world allows, before one is fitted."""
+    from simlab.planning import levers
+    from simlab.planning.ground import composed
+
+    config = composed(["systems=fitted", *given.words])
+    if asked.over is not None:
+        levers.refuse_unknown(asked.over, config)
+    if asked.candidates is not None:
+        levers.listed(asked.candidates)
 
 
 def _read(read: Mapping[str, Any]) -> str:

@@ -87,6 +87,15 @@ def typed(text: str, config: Config, ground: Ground) -> list[Lever]:
     return list(levers.values())
 
 
+def refuse_unknown(text: str, config: Config) -> None:
+    """Raise InputError for a lever that no world has, or with values that it cannot have."""
+    for part in _NEXT.split(text):
+        key, _, values = part.strip().partition("=")
+        key = _lever(key.strip(), config)
+        if values:
+            _read(key, values, config)
+
+
 def _lever(key: str, config: Config) -> str:
     """Return the key of a lever; raise InputError where there is none."""
     if key in NO_LEVERS:
