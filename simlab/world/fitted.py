@@ -126,8 +126,15 @@ def _counting(held: FittedWorld, at: int, kept: Ints, assumed: Mapping[str, Any]
     if "residual_sd" in assumed:
         raise InputError("systems.assumed_residual_sd: where errors are counted ratings have no residual; leave it out")
     effects = replace(held.effects[at], system_mean=held.effects[at].system_mean[kept])
-    own = {name: spread for name, spread in assumed.items() if name != "leniency_sd"}
-    return replace(effects, **own), assumed.get("leniency_sd", held.leniency_sd[at])
+    was, leniency_sd = held.leniency_sd[at], assumed.get("leniency_sd", held.leniency_sd[at])
+    if leniency_sd != was > 0:
+        effects = replace(effects, leniency=_stretched(effects.leniency, was, leniency_sd))
+    return replace(effects, **{name: sd for name, sd in assumed.items() if name != "leniency_sd"}), leniency_sd
+
+
+def _stretched(factors: Floats, was: float, sd: float) -> Floats:
+    """Give lognormal factors with mean 1 another standard deviation of their logarithm."""
+    return np.asarray(np.exp((np.log(factors) + was**2 / 2) * (sd / was) - sd**2 / 2))
 
 
 def working_at(speeds: Speeds | None, world: World) -> World:

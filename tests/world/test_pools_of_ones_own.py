@@ -131,9 +131,9 @@ def test_of_a_world_fitted_to_counted_errors(pool: dict[str, Any]) -> None:
     np.testing.assert_allclose(own_truth(none), none.truth, rtol=1e-9)
 
 
-def small(design: dict[str, Any] = {}, **keys: Any) -> dict[str, Any]:
+def small(estimand: str = "these_raters", documents: int = 14, **keys: Any) -> dict[str, Any]:
     """Declare a small study on a scale, all of whose keys are there."""
-    config = study(**{"min_documents": 5, "estimand": "these_raters"} | design)
+    config = study(min_documents=5, estimand=estimand, documents=documents)
     return config | {"systems": small_systems("gaussian"), "raters": section("raters", "gaussian"), "pools": 1} | keys
 
 
@@ -146,8 +146,7 @@ def drawn_for(config: dict[str, Any]) -> World:
 
 def test_claims_are_held_against_it() -> None:
     of_pool, at_large = (
-        run_block(small({"estimand": estimand}), [Place(0), Place(1)]).arrays
-        for estimand in ("these_raters", "all_raters")
+        run_block(small(estimand), [Place(0), Place(1)]).arrays for estimand in ("these_raters", "all_raters")
     )
     assert (of_pool["true_value"] != at_large["true_value"]).all()
     for name in ("significant", "direction"):
@@ -159,7 +158,7 @@ def in_two_pools() -> dict[str, Any]:
 
 
 def recorded() -> dict[str, Any]:
-    return small({"documents": 20}, worlds=1, systems=section("systems", "recorded"), raters={})
+    return small(documents=20, worlds=1, systems=section("systems", "recorded"), raters={})
 
 
 @pytest.mark.parametrize(
