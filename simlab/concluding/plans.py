@@ -58,7 +58,7 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
         raise InputError(f"{where}: {str(error).removeprefix(f'{legible(file, 200)}: ')}") from error
     campaign = None if line is None else campaign_of(line, config, where)
     told = None if campaign is None else campaign.told
-    return Plan(path, kind_of(config).question, config, named, told, file, _sheets(campaign, file))
+    return Plan(path, kind_of(config).question, config, named, told, file, _sheets(campaign, file, where))
 
 
 def _as_written(config: Mapping[str, Any], content: Any, file: Path) -> Mapping[str, Any]:
@@ -75,9 +75,9 @@ def _file_of(path: Path) -> Path:
     return path / ASSIGNED if (path / ASSIGNED).exists() else path / FOLDER_FILE
 
 
-def _sheets(campaign: Campaign | None, file: Path) -> Sheets | None:
+def _sheets(campaign: Campaign | None, file: Path, where: str) -> Sheets | None:
     held = None if campaign is None else campaign.address.get("assigned")
-    return Sheets(file.parent / KEY, restored(held.get("scale"))) if isinstance(held, Mapping) else None
+    return Sheets(file.parent / KEY, restored(held.get("scale"), where)) if isinstance(held, Mapping) else None
 
 
 def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:

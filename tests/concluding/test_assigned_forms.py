@@ -120,7 +120,13 @@ SCALES = [
 def test_scales_hold_their_ratings_and_are_kept(scale: Scale, inside: list[float], outside: list[float]) -> None:
     assert all(map(scale.holds, inside))
     assert not any(map(scale.holds, outside))
-    assert restored(json.loads(json.dumps(scale.plain()))) == scale
+    assert restored(json.loads(json.dumps(scale.plain())), "my") == scale
+
+
+@pytest.mark.parametrize("held", [None, {}, {"low": "x", "high": 1, "step": 1, "values": [], "loose": False}, []])
+def test_a_scale_that_is_none_is_refused(held: Any) -> None:
+    with pytest.raises(InputError, match="^my: does not say the scale"):
+        restored(held, "my")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +203,7 @@ def test_what_is_no_export_is_refused(held: Any, line: str, tmp_path: Path) -> N
 def test_a_task_that_two_rated_is_refused(tmp_path: Path) -> None:
     done = {"result": [{"from_name": "rating", "value": {"number": 3}}]}
     task = {"data": {"slot": "a-1"}, "annotations": [done, done]}
-    with pytest.raises(InputError, match="x.json, task 1: has 2 ratings of a-1; keep one"):
+    with pytest.raises(InputError, match=r"x\.json, task 1: has 2 ratings of a-1; keep one"):
         filled(written(tmp_path / "x.json", [task]), {})
 
 
@@ -208,8 +214,8 @@ def test_a_key_that_was_changed_or_lost_is_refused(tmp_path: Path) -> None:
     filled_in = in_form("csv", folder, came)
     key = folder / "key.csv"
     key.write_text(key.read_text(encoding="utf-8").replace("slot,system", "slot,model", 1), encoding="utf-8")
-    with pytest.raises(InputError, match="key.csv: is not the key as it was written"):
+    with pytest.raises(InputError, match=r"key\.csv: is not the key as it was written"):
         reading(filled_in, Wanted(), read_plan(folder))
     key.unlink()
-    with pytest.raises(InputError, match="key.csv: is not there"):
+    with pytest.raises(InputError, match=r"key\.csv: is not there"):
         reading(filled_in, Wanted(), read_plan(folder))

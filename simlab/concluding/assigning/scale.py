@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from simlab.parts import chosen
 from simlab.studies.worlds import draw_world
-from simlab.types import RATE
+from simlab.types import RATE, InputError
 from simlab.world.fitted import fitted
 from simlab.world.laws.scales import ScaledRatings, score_range
 
@@ -58,19 +58,19 @@ class Scale(NamedTuple):
         return f"{self.low:g} or more{by}" if math.isfinite(self.low) else f"any number{by}"
 
 
-def restored(held: Any) -> Scale:
-    """Read what `plain` wrote; anything else is a scale that holds any number."""
-    if not isinstance(held, Mapping) or not {"low", "high", "step", "values"} <= held.keys():
-        return Scale(-math.inf, math.inf, 0.0)
-    low, high = (end if isinstance(end := held[name], int | float) else None for name in ("low", "high"))
-    values = held["values"] if isinstance(held["values"], list) else []
-    return Scale(
-        -math.inf if low is None else float(low),
-        math.inf if high is None else float(high),
-        float(held["step"] or 0.0),
-        tuple(float(value) for value in values),
-        bool(held.get("loose")),
-    )
+def restored(held: Any, where: str) -> Scale:
+    """Read what `plain` wrote; raise InputError, beginning with `where`, for anything else."""
+    try:
+        low, high = held["low"], held["high"]
+        return Scale(
+            -math.inf if low is None else float(low),
+            math.inf if high is None else float(high),
+            float(held["step"]),
+            tuple(float(value) for value in held["values"]),
+            bool(held["loose"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{where}: does not say the scale of its ratings; assign the study again") from error
 
 
 def scale_of(config: Mapping[str, Any]) -> Scale:
