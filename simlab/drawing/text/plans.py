@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text import plan_words as words
-from simlab.drawing.text.conclusion_numbers import filled
+from simlab.drawing.text.conclusion_numbers import HELD, filled
 from simlab.drawing.text.fitted_world import WIDTH, line
 from simlab.drawing.text.plan_records import digest_of
 from simlab.drawing.text.plan_records import to_csv as to_csv
@@ -84,7 +84,8 @@ def _lines(pieces: Sequence[Piece]) -> list[str]:
 
 
 def _broken(text: str) -> list[str]:
-    return filled(text).splitlines() if len(text) > WIDTH else [text]
+    # A value stays with its error.
+    return filled(text.replace(" ± ", f"{HELD}±{HELD}")).splitlines() if len(text) > WIDTH else [text]
 
 
 def _head(answer: Answer) -> Iterator[str]:
