@@ -74,6 +74,8 @@ def test_a_page_has_25_lines_of_100_columns_and_ends_with_what_to_do_next(
     assert lines[-2] == "wrote my/: study.yaml, plan.json, front.csv, front.png, paragraph.md"
     assert lines[-1] == f"next: {NEXT}"
     assert not any(line.rstrip() != line for line in lines)
+    assert "± .00 " not in " ".join(lines)
+    assert not any(line.endswith("±") or line.lstrip().startswith("±") for line in lines)
 
 
 @pytest.mark.parametrize("name", CASES)

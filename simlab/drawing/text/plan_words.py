@@ -38,7 +38,8 @@ WANTED = {
     "power": "find {} of differences of {} or more",
     "no_wrong_claim": "no wrong claim in {} of studies",
 }
-EXACT, HALF = 1e-9, 0.005
+EXACT, HALF, LEAST = 1e-9, 0.005, 0.001
+"""An error below `LEAST` is written as that."""
 TENTHS = ("less", "more")
 SMALL_GAP = 0.02
 TINY = 0.005
@@ -75,7 +76,7 @@ def quantity(value: float, unit: str) -> str:
 def share(figure: Figure) -> str:
     """Write a share with its error, of which a digit is shown; a bound where no error is known."""
     said = bounded(figure.value, figure.mcse, (figure.low, figure.high), 2) if figure.mcse <= EXACT else ""
-    return said or measured(figure.value, figure.mcse, 3 if EXACT < figure.mcse < HALF else 2)
+    return said or measured(figure.value, *_rounded(figure.mcse))
 
 
 def span(figure: Figure, *, sign: bool = False) -> str:
@@ -87,8 +88,17 @@ def span(figure: Figure, *, sign: bool = False) -> str:
 
 def less(figure: Figure) -> str:
     """Write a paired difference with its error and its interval."""
-    error = number(figure.mcse, 2) if math.isfinite(figure.mcse) else "?"
-    return f"{number(figure.value, 2, sign=True)} ± {error} {span(figure, sign=True)}".rstrip()
+    error, digits = _rounded(figure.mcse)
+    return f"{measured(figure.value, error, digits, sign=True)} {span(figure, sign=True)}".rstrip()
+
+
+def _rounded(error: float) -> tuple[float, int]:
+    """Return an error and the decimals that show it: two, or three where these would make it nothing.
+
+    >>> _rounded(0.012), _rounded(0.004), _rounded(0.0001)
+    ((0.012, 2), (0.004, 3), (0.001, 3))
+    """
+    return (max(error, LEAST), 3) if EXACT < error < HALF else (error, 2)
 
 
 def money(value: float, wanted: Wanted) -> str:

@@ -9,22 +9,17 @@ from typing import NamedTuple
 
 from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text import plan_words as words
-from simlab.drawing.text.conclusion_numbers import filled
+from simlab.drawing.text.conclusion_numbers import HELD, filled
 from simlab.drawing.text.fitted_world import WIDTH, line
 from simlab.drawing.text.plan_records import digest_of
-from simlab.drawing.text.plan_records import to_csv as to_csv
-from simlab.drawing.text.plan_records import to_json as to_json
-from simlab.drawing.text.tables import aligned, number
-from simlab.messages import duration, several, shortened
-from simlab.planning.answered import Answer, Figures, Row
+from simlab.drawing.text.plan_rows import measures, table
+from simlab.drawing.text.tables import number
+from simlab.messages import duration, several
+from simlab.planning.answered import Answer
 from simlab.planning.figures import first_target
 from simlab.planning.terms import Robust
 
 MOST_LINES = 25
-USUAL = ("power", "no_wrong_claim")
-REPEATS = ("srp_new_study", "srp_new_documents")
-"""What is new in a repetition: all, or all that can be where targets are for these raters."""
-MOST_MEASURES = 3
 RUNNERS, FLIPS = (8, 7, 4), (7, 5, 4)
 """How much runner-ups and what changes the advice matter, in their order."""
 NEEDED = 9
@@ -85,7 +80,8 @@ def _lines(pieces: Sequence[Piece]) -> list[str]:
 
 
 def _broken(text: str) -> list[str]:
-    return filled(text).splitlines() if len(text) > WIDTH else [text]
+    # A value stays with its error.
+    return filled(text.replace(" ± ", f"{HELD}±{HELD}")).splitlines() if len(text) > WIDTH else [text]
 
 
 def _head(answer: Answer) -> Iterator[str]:
@@ -126,65 +122,10 @@ def _headline(answer: Answer) -> str:
 
 def _table(answer: Answer) -> Iterator[Piece]:
     """Write the rows of designs; runner-ups, the last ones first, may be left out."""
-    names = _measures(answer)
-    accounts = [name for name in ("money", "hours", "days") if name in answer.advice.figures]
-    header = ["", *map(words.heading, names), *(_account(name, answer) for name in accounts)]
-    rows = [(_label(row, answer), row.figures) for row in answer.rows]
-    if answer.all_new:
-        rows.insert(1, ("  the same, for other raters", _anew(answer.all_new)))
-    cells = [_cells(held, names, accounts) for _, held in rows]
-    room = WIDTH - sum(2 + max(map(len, column)) for column in zip(header[1:], *cells, strict=True))
-    labelled = [[shortened(label, room), *row] for (label, _), row in zip(rows, cells, strict=True)]
-    top, *lines = aligned(header, labelled).splitlines()
-    kept = 2 if answer.all_new else 1
-    yield from map(Piece, [top, *lines[:kept]])
-    weights = iter(RUNNERS)
+    lines, kept, weights = table(answer), 3 if answer.all_new else 2, iter(RUNNERS)
+    yield from map(Piece, lines[:kept])
     for row, text in zip(answer.rows[1:], lines[kept:], strict=True):
         yield Piece(text, next(weights) if row.role == "same_money" else 8)
-
-
-def _anew(held: Figures) -> Figures:
-    """Return figures for raters that were not asked: whatever repeats has other raters, too."""
-    new, old = REPEATS
-    return {**held, old: held[new]} if new in held else held
-
-
-def _measures(answer: Answer) -> list[str]:
-    """Name the measures shown: targets before floors, then what belongs beside them."""
-    targets = sorted(answer.wanted.targets, key=lambda one: one.floor)
-    repeats = next((name for name in REPEATS if name in answer.advice.figures), REPEATS[0])
-    names = dict.fromkeys([*(one.measure for one in targets), *USUAL, repeats])
-    return [name for name in names if name in answer.advice.figures][:MOST_MEASURES]
-
-
-def _account(name: str, answer: Answer) -> str:
-    return (answer.wanted.limits.currency or "money") if name == "money" else name
-
-
-def _label(row: Row, answer: Answer) -> str:
-    if row.role == "advice":
-        return "this design" if answer.reached else "the best"
-    said = designs.short(row.design, answer.advice.design)
-    if row.role == "most":
-        return f"most you can do: {said}"
-    if abs(row.gap) > words.SMALL_GAP:
-        return f"{'cheaper' if row.gap < 0 else 'dearer'}: {said} ({100 * row.gap:+.0f} %)"
-    return f"same money: {said}"
-
-
-def _cells(held: Figures, names: Sequence[str], accounts: Sequence[str]) -> list[str]:
-    shares = [words.share(held[name]) if name in held else "-" for name in names]
-    return shares + [_amount(held, name) for name in accounts]
-
-
-def _amount(held: Figures, name: str) -> str:
-    """Write money, hours or days; with an error where that is not small."""
-    if name not in held or not math.isfinite(held[name].value):
-        return "-"
-    one = held[name]
-    digits = 1 if name == "days" and one.value < 10 else 0
-    error = one.mcse if one.mcse > words.TINY * abs(one.value) and one.mcse >= 0.5 * 10.0**-digits else 0.0
-    return f"{one.value:,.{digits}f}" + (f" ± {error:,.{digits}f}" if error else "")
 
 
 def _below(answer: Answer) -> Iterator[Piece]:
@@ -194,7 +135,7 @@ def _below(answer: Answer) -> Iterator[Piece]:
         yield Piece(words.remedies(answer))
     yield from _joined((words.within_margin(answer), NEEDED))
     yield from _joined((_few_raters(answer), NEEDED))
-    yield Piece(f"{'; '.join(words.meaning(name, answer.wanted) for name in _measures(answer))}.", 8)
+    yield Piece(f"{'; '.join(words.meaning(name, answer.wanted) for name in measures(answer))}.", 8)
     yield from _joined(
         (words.binding(answer) if answer.reached else "", NEEDED),
         (_met(answer), 7),
@@ -220,7 +161,7 @@ def _met(answer: Answer) -> str:
         if any(
             "≥" in words.share(row.figures[name])
             for row in answer.rows
-            for name in _measures(answer)
+            for name in measures(answer)
             if name in row.figures
         )
         else ""
