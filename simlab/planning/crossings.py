@@ -1,0 +1,211 @@
+"""Find how far an assumption is from where an advice changes, from what designs reach at some of its values.
+
+What is wanted of a design becomes conditions, each at least 0 where it holds: of shares on the probit scale, on which
+power is nearly straight over the spreads that worlds differ in. Designs met the same worlds at all values, so that one
+set of numbers by world, drawn again, moves all that was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.planning.figures import ENDED
+from simlab.planning.rivals import SLACK
+from simlab.planning.terms import Assumption, Design, Looked, Wanted
+from simlab.types import Bools, Estimate, Floats
+
+CERTAIN = 9.0
+"""A condition that always holds, or (negative) never: beyond all probits."""
+FINE = 241
+"""Distances at which an event is looked for; between them it is a straight line."""
+LIMITS = ("ended_as_planned", "money", "cheaper")
+
+
+class Scale(NamedTuple):
+    """Hold distances of an assumption: 0 at its value, -1 and 1 at the ends of its plausible range."""
+
+    of: Assumption
+
+    def at(self, value: float) -> float:
+        """Return the distance of a value, negative below the value that is assumed."""
+        gap = self._plain(value) - self._plain(self.of.value)
+        return gap / self._half(gap)
+
+    def value(self, distance: float) -> float:
+        """Return the value at a distance."""
+        plain = self._plain(self.of.value) + distance * self._half(distance)
+        return min(max(math.exp(plain) if self.of.log else plain, self.of.least), self.of.most)
+
+    def end(self, side: int) -> float:
+        """Return how far a flip is looked for on a side, 1 or -1."""
+        return abs(self.at(self.of.most if side > 0 else self.of.least))
+
+    def _plain(self, value: float) -> float:
+        return math.log(value) if self.of.log else value
+
+    def _half(self, gap: float) -> float:
+        """Return the half-width of the plausible range on a side; that of the other where it has none."""
+        now = self._plain(self.of.value)
+        above, below = self._plain(self.of.high) - now, now - self._plain(self.of.low)
+        wide, other = (above, below) if gap >= 0 else (below, above)
+        return wide if wide > 0 else other if other > 0 else 1.0
+
+
+class Held(NamedTuple):
+    """Hold the conditions of a design at a value: `margin[condition]`, and `error[condition, world]` of each.
+
+    Squares of the errors sum to the variance of a margin.
+    """
+
+    margin: Floats
+    error: Floats
+
+
+class Track(NamedTuple):
+    """Hold conditions of designs along distances: `x[point]`, `margin[design, condition, point]`, `error[..., world]`.
+
+    `advised`: the first design is the advice, whose end is an event; other designs are one where they reach all.
+    """
+
+    x: Floats
+    margin: Floats
+    error: Floats
+    advised: bool
+
+
+class Crossing(NamedTuple):
+    """Hold where the nearest event is on a side, at least 0: by what was measured, and by `again[time]`.
+
+    Where there is none it is infinite. `first` is the design that is the event's, by its place.
+    """
+
+    at: float
+    again: Floats
+    first: int
+
+
+def names(wanted: Wanted) -> list[str]:
+    """Name the conditions of a design, in their order."""
+    return [*(one.measure for one in wanted.targets), *LIMITS]
+
+
+def held(look: Looked, wanted: Wanted, advice: Looked | None) -> Held:
+    """Return the conditions of a design; with the advice's measures one is to cost less than that."""
+    parts = [_share(look.get(one.measure), one.least, -CERTAIN) for one in wanted.targets]
+    parts += [_share(look.get("ended_as_planned"), ENDED, CERTAIN), _paid(look.get("money"), wanted.limits.money)]
+    parts.append(_none(CERTAIN) if advice is None else _cheaper(look.get("money"), advice.get("money")))
+    worlds = max(len(error) for _, error in parts)
+    error = np.stack([np.pad(one, (0, worlds - len(one))) for _, one in parts])
+    return Held(np.array([margin for margin, _ in parts]), error)
+
+
+def moved(one: Held, start: Held, known: Held) -> Held:
+    """Return conditions with what they differ by from those at the start added to what is known there.
+
+    What cannot be told at one of these is as it is.
+    """
+    plain: Bools = np.asarray((np.abs([one.margin, start.margin, known.margin]) < CERTAIN).all(axis=0))
+    worlds = max(part.error.shape[1] for part in (one, start, known))
+    errors = [np.pad(part.error, ((0, 0), (0, worlds - part.error.shape[1]))) for part in (one, start, known)]
+    margin = np.where(plain, one.margin - start.margin + known.margin, one.margin)
+    return Held(margin, np.where(plain[:, None], errors[0] - errors[1] + errors[2], errors[0]))
+
+
+def track(points: Mapping[float, Mapping[Design, Held]], designs: Sequence[Design], *, advised: bool) -> Track:
+    """Put what designs reach at distances together."""
+    x = sorted(points)
+    worlds = max(points[at][one].error.shape[1] for at in x for one in designs)
+    margin = np.array([[points[at][one].margin for at in x] for one in designs])
+    error = np.array([[_padded(points[at][one].error, worlds) for at in x] for one in designs])
+    return Track(np.array(x), margin.transpose(0, 2, 1), error.transpose(0, 2, 1, 3), advised)
+
+
+def crossing(of: Track, side: int, end: float, worlds: Floats, *, straight: bool) -> Crossing:
+    """Return where the nearest event is on a side, up to its end.
+
+    `worlds[time, world]` are standard normal numbers. A straight line goes through all points, else lines go from one
+    to the next.
+    """
+    grid = side * np.linspace(0.0, end, FINE)
+    basis = _line(of.x, grid) if straight else _bent(of.x, grid)
+    now = _events(of.margin[None] @ basis.T, of.advised)
+    shift = np.einsum("dcpw,tw->tdcp", of.error, worlds[:, : of.error.shape[3]], optimize=True)
+    again = _events((of.margin[None] + shift) @ basis.T, of.advised)
+    at = _first(now.max(axis=1), np.abs(grid))
+    place = int(np.argmin(np.abs(np.abs(grid) - at[0]))) if math.isfinite(at[0]) else -1
+    return Crossing(float(at[0]), _first(again.max(axis=1), np.abs(grid)), int(now[0, :, place].argmax()))
+
+
+def _events(margins: Floats, advised: bool) -> Floats:
+    """Return by how much each design is an event `[time, design, distance]`, from `[time, design, condition, ...]`."""
+    least = margins.min(axis=2)
+    if advised:
+        least[:, 0] *= -1
+    return np.asarray(least)
+
+
+def _first(event: Floats, distance: Floats) -> Floats:
+    """Return the first distance at which an event is at least 0 `[time]`; infinite where it is nowhere."""
+    met = event >= 0
+    k = met.argmax(axis=1)
+    rows, before = np.arange(len(event)), np.maximum(k - 1, 0)
+    here, there = event[rows, k], event[rows, before]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(k > 0, here / (here - there), 0.0)
+    return np.asarray(np.where(met.any(axis=1), distance[k] - part * (distance[k] - distance[before]), np.inf))
+
+
+def _line(x: Floats, grid: Floats) -> Floats:
+    """Return the matrix that makes a least-squares line at distances of values `[distance, point]`."""
+    rows = np.column_stack([np.ones_like(x), x])
+    return np.asarray(np.column_stack([np.ones_like(grid), grid]) @ np.linalg.pinv(rows))
+
+
+def _bent(x: Floats, grid: Floats) -> Floats:
+    """Return the matrix that makes lines from point to point at distances of values `[distance, point]`."""
+    return np.column_stack([np.interp(grid, x, one) for one in np.eye(len(x))])
+
+
+def _share(found: Estimate | None, least: float, otherwise: float) -> tuple[float, Floats]:
+    from scipy.special import ndtri
+
+    if found is None or len(found.influence) < 2:
+        return _none(otherwise)
+    n = len(found.influence)
+    value = min(max(found.value, 0.5 / n), 1 - 0.5 / n)
+    at = float(ndtri(value))
+    slope = math.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
+    return at - float(ndtri(least)), np.asarray(found.influence) / math.sqrt(n * (n - 1)) / slope
+
+
+def _paid(found: Estimate | None, limit: float | None) -> tuple[float, Floats]:
+    if found is None or limit is None or not found.value > 0:
+        return _none(CERTAIN)
+    # Money that is spent to the last is within the limit.
+    return math.log(limit * (1 + 1e-9) / found.value), _scaled(found, 1 / found.value)
+
+
+def _cheaper(found: Estimate | None, advice: Estimate | None) -> tuple[float, Floats]:
+    if found is None or advice is None or not min(found.value, advice.value) > 0:
+        return _none(-CERTAIN)
+    n = min(len(found.influence), len(advice.influence))
+    own, other = (float(one.value + np.mean(one.influence[:n])) for one in (found, advice))
+    gap = np.asarray(advice.influence[:n]) / other - np.asarray(found.influence[:n]) / own
+    return math.log(other / own) - SLACK, gap / math.sqrt(max(n * (n - 1), 1))
+
+
+def _scaled(found: Estimate, factor: float) -> Floats:
+    n = len(found.influence)
+    return np.asarray(found.influence) * (-factor / math.sqrt(max(n * (n - 1), 1)))
+
+
+def _none(margin: float) -> tuple[float, Floats]:
+    return margin, np.zeros(1)
+
+
+def _padded(error: Floats, worlds: int) -> Floats:
+    return np.pad(error, ((0, 0), (0, worlds - error.shape[1])))
