@@ -1,0 +1,152 @@
+"""Carry out campaigns of designs as they are asked for, in one ledger: what is looked at again is there.
+
+A sweep knows its cells beforehand; a search finds out which it needs. Here a design becomes a cell when it is first
+looked at, and each look asks for so many worlds of it. Worlds have the same addresses in all designs, so designs are
+compared on the same worlds, and a folder that was begun goes on where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from simlab.config.sweep import Sweep, anywhere
+from simlab.engine import ledger
+from simlab.engine.addresses import Address
+from simlab.engine.backends import Backend, backend_of
+from simlab.engine.block_checks import Fitting
+from simlab.engine.checking import shape_of
+from simlab.engine.conclusions import foreign
+from simlab.engine.continuation import cell_key, declare
+from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.machine import check_jobs
+from simlab.engine.provenance import code_digest, installation, provenance, refuse_other_numbers, revised
+from simlab.engine.run import carry_out, fitting_of
+from simlab.engine.workers import Task
+from simlab.types import Estimate, InputError, Place
+
+Design: TypeAlias = Hashable
+Measure = Callable[[Ledger, Entry], Mapping[str, Estimate]]
+"""Measures a cell from what the ledger holds of it."""
+
+
+@dataclass(slots=True)
+class Laboratory:
+    """Look at designs: carry out what is missing of their worlds, and measure them.
+
+    `compose` gives a design's study; `sizes` are the pools and draws of documents of a world. `asked` are the campaigns
+    that looks asked for.
+    """
+
+    book: Ledger
+    backend: Backend
+    fitting: Fitting
+    compose: Callable[[Any], Mapping[str, Any]]
+    measure: Measure
+    base: Sweep
+    seconds: float
+    quiet: bool
+    began: float = field(default_factory=time.monotonic)
+    cells: dict[Design, Entry] = field(default_factory=dict)
+    worlds: dict[str, int] = field(default_factory=dict)
+    measured: dict[str, tuple[int, Mapping[str, Estimate]]] = field(default_factory=dict)
+
+    @property
+    def campaigns(self) -> int:
+        """Count the campaigns that the answers given so far rest on."""
+        return sum(self.worlds.values()) * self.base.pools * self.base.document_draws
+
+    def left(self) -> float:
+        """Return how many seconds of patience are left."""
+        return self.seconds - (time.monotonic() - self.began)
+
+    def look(self, wants: Mapping[Any, int]) -> dict[Any, Mapping[str, Estimate]]:
+        """Carry out what is missing of so many worlds of each design, from the first on; measure all that there is.
+
+        Raises InputError, before anything is carried out, for a design whose keys contradict each other.
+        """
+        self._take_in([design for design in wants if design not in self.cells])
+        entries = [self.cells[design] for design in wants]
+        for entry, n in zip(entries, wants.values(), strict=True):
+            self.worlds[entry.cell] = max(n, self.worlds.get(entry.cell, 0))
+        if tasks := list(self._missing(entries)):
+            self.book.fall_behind()
+            engine = self.base.base["engine"]
+            carry_out(tasks, self.book, self.fitting, self.backend, engine, self.quiet)
+        return {design: self._measured(self.cells[design]) for design in wants}
+
+    def _take_in(self, designs: Sequence[Design]) -> None:
+        """Make cells of designs that were not looked at before; what the ledger holds of them is found by their key."""
+        from simlab.studies.checks import check
+
+        held = {entry.cell: entry for entry in self.book.entries()}
+        new: list[Entry] = []
+        for design in designs:
+            config = anywhere(self.compose(design))
+            key = cell_key(config)
+            if key not in held:
+                names = tuple(shape_of(config, "", check).system_names)
+                held[key] = Entry((len(held),), key, config, names)
+                new.append(held[key])
+            self.cells[design] = held[key]
+        if new:
+            self.book.admit(self._declared(list(held.values())), new, 1, 1)
+
+    def _declared(self, entries: Sequence[Entry]) -> dict[str, Any]:
+        """Write down what the folder holds: designs along one axis, named by their keys."""
+        axis = {"key": "design", "name": "design", "values": [entry.cell for entry in entries]}
+        return declare(self.base) | foreign([entry.config for entry in entries]) | {"axes": [axis]}
+
+    def _missing(self, entries: Sequence[Entry]) -> Iterator[Task]:
+        """List the campaigns that are missing, world by world, those of all designs in a row."""
+        crossed = [(pool, draw) for pool in range(self.base.pools) for draw in range(self.base.document_draws)]
+        most = max((self.worlds[entry.cell] for entry in entries), default=0)
+        for world in range(most):
+            for pool, draw in crossed:
+                at = Place(world, pool, draw)
+                for entry in entries:
+                    if world < self.worlds[entry.cell] and self.book.missing(entry.cell, at, 1):
+                        yield Task(Address(entry.cell, world, 0, 1, pool, draw), entry.config)
+
+    def _measured(self, entry: Entry) -> Mapping[str, Estimate]:
+        n = self.worlds[entry.cell]
+        if entry.cell not in self.measured or self.measured[entry.cell][0] != n:
+            self.measured[entry.cell] = n, self.measure(self.book, entry)
+        return self.measured[entry.cell][1]
+
+
+@contextmanager
+def laboratory(
+    folder: Path,
+    base: Sweep,
+    compose: Callable[[Any], Mapping[str, Any]],
+    measure: Measure,
+    *,
+    jobs: int | None = None,
+    seconds: float = float("inf"),
+    quiet: bool = False,
+    allow_version: bool = False,
+) -> Iterator[Laboratory]:
+    """Hold a ledger and the processes that carry out campaigns, for as many looks as there is patience.
+
+    `base` is the study that all designs share, with its engine, pools and draws of documents. Raises InputError, before
+    anything is written, where the folder holds another base or other numbers, or another run is at it.
+    """
+    from simlab.engine.preparing import jobs_of
+
+    processes = check_jobs(jobs_of(base, jobs), "jobs")
+    with backend_of(base.base["engine"], processes, quiet=quiet) as backend, ledger.writing(folder) as book:
+        held = book.declaration()
+        if held is not None and held["base"] != declare(base)["base"]:
+            raise InputError(f"{folder} holds campaigns of another plan; give another --out")
+        before, now = book.provenance(), revised(provenance(), [entry.config for entry in book.entries()])
+        refuse_other_numbers(before, now, str(folder), allowed=allow_version)
+        book.note_provenance(now)
+        book.note_code(code_digest())
+        fitting = fitting_of(None, book.entries())
+        yield Laboratory(book, backend, fitting, compose, measure, base, seconds, quiet)
+        book.note_seen(installation())
