@@ -18,7 +18,7 @@ from simlab.config.sweep import Sweep, anywhere
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
 from simlab.engine.backends import Backend, backend_of
-from simlab.engine.block_checks import Fitting
+from simlab.engine.block_checks import Fitting, unusable
 from simlab.engine.checking import shape_of
 from simlab.engine.conclusions import foreign
 from simlab.engine.continuation import cell_key, declare
@@ -30,16 +30,17 @@ from simlab.engine.workers import Task
 from simlab.types import Estimate, InputError, Place
 
 Design: TypeAlias = Hashable
-Measure = Callable[[Ledger, Entry], Mapping[str, Estimate]]
-"""Measures a cell from what the ledger holds of it."""
+Measure = Callable[[Ledger, Entry, int], Mapping[str, Estimate]]
+"""Measures a cell from what the ledger holds of its first so many worlds."""
 
 
 @dataclass(slots=True)
 class Laboratory:
     """Look at designs: carry out what is missing of their worlds, and measure them.
 
-    `compose` gives a design's study; `sizes` are the pools and draws of documents of a world. `asked` are the campaigns
-    that looks asked for.
+    `compose` gives a design's study, `base` the pools and draws of documents of a world. Of each cell `worlds` were
+    asked for; a folder that holds more gives the same answers as one that is filled just now. What was `tried` and
+    failed is not tried again while this laboratory is open.
     """
 
     book: Ledger
@@ -54,6 +55,7 @@ class Laboratory:
     cells: dict[Design, Entry] = field(default_factory=dict)
     worlds: dict[str, int] = field(default_factory=dict)
     measured: dict[str, tuple[int, Mapping[str, Estimate]]] = field(default_factory=dict)
+    tried: set[Address] = field(default_factory=set)
 
     @property
     def campaigns(self) -> int:
@@ -65,7 +67,7 @@ class Laboratory:
         return self.seconds - (time.monotonic() - self.began)
 
     def look(self, wants: Mapping[Any, int]) -> dict[Any, Mapping[str, Estimate]]:
-        """Carry out what is missing of so many worlds of each design, from the first on; measure all that there is.
+        """Carry out what is missing of so many worlds of each design, from the first on; measure all that was asked for.
 
         Raises InputError, before anything is carried out, for a design whose keys contradict each other.
         """
@@ -75,6 +77,7 @@ class Laboratory:
             self.worlds[entry.cell] = max(n, self.worlds.get(entry.cell, 0))
         if tasks := list(self._missing(entries)):
             self.book.fall_behind()
+            self.tried.update(task.address for task in tasks)
             engine = self.base.base["engine"]
             carry_out(tasks, self.book, self.fitting, self.backend, engine, self.quiet)
         return {design: self._measured(self.cells[design]) for design in wants}
@@ -109,13 +112,16 @@ class Laboratory:
             for pool, draw in crossed:
                 at = Place(world, pool, draw)
                 for entry in entries:
-                    if world < self.worlds[entry.cell] and self.book.missing(entry.cell, at, 1):
-                        yield Task(Address(entry.cell, world, 0, 1, pool, draw), entry.config)
+                    address = Address(entry.cell, world, 0, 1, pool, draw)
+                    if world >= self.worlds[entry.cell] or address in self.tried:
+                        continue
+                    if self.book.missing(entry.cell, at, 1):
+                        yield Task(address, entry.config)
 
     def _measured(self, entry: Entry) -> Mapping[str, Estimate]:
         n = self.worlds[entry.cell]
         if entry.cell not in self.measured or self.measured[entry.cell][0] != n:
-            self.measured[entry.cell] = n, self.measure(self.book, entry)
+            self.measured[entry.cell] = n, self.measure(self.book, entry, n)
         return self.measured[entry.cell][1]
 
 
@@ -145,6 +151,8 @@ def laboratory(
             raise InputError(f"{folder} holds campaigns of another plan; give another --out")
         before, now = book.provenance(), revised(provenance(), [entry.config for entry in book.entries()])
         refuse_other_numbers(before, now, str(folder), allowed=allow_version)
+        if torn := [row for row, _ in unusable(book, seen=book.seen(installation()))]:
+            book.discard(torn)
         book.note_provenance(now)
         book.note_code(code_digest())
         fitting = fitting_of(None, book.entries())

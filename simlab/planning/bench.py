@@ -74,10 +74,11 @@ class Measuring:
         """Take the measures by the names under which they are wanted."""
         self.measures = measures
 
-    def __call__(self, book: Ledger, entry: Entry) -> Looked:
-        """Return the measures that have a value."""
+    def __call__(self, book: Ledger, entry: Entry, worlds: int) -> Looked:
+        """Return the measures that have a value in the first so many worlds."""
         declared = conclusions_of({}, [entry.config]).outcomes
-        outcomes = gather(book.blocks(entry.cell), entry.config, declared)
+        rows = (row for row in book.blocks(entry.cell) if row.block.address.world < worlds)
+        outcomes = gather(rows, entry.config, declared)
         found = estimate(self.measures, outcomes, declared)
         return {name: one for name, one in found.items() if isinstance(one, Estimate) and one.n}
 

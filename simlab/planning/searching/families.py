@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
+from simlab.planning.searching.paths import NEVER, RISES, RISING, WANDERS, Chance, path, rises
 from simlab.planning.terms import Design, Looked, Target, Wanted, family, size_of
-from simlab.types import Estimate, Floats, Ints
+from simlab.types import Bools, Floats
 
-RISING = frozenset(("power", "power_at", "significant_share"))
-"""Measures that rise with size, unless what is seen says otherwise."""
 ENDED = 0.9
 """Within the limits are designs of which money or deadline end fewer than one campaign in ten."""
-SURE = 4.0
-"""Standard errors by which a measure must fall with size before it is taken for one that does not rise."""
-REACH = 0.5
-"""Sizes count in a fit by how near they are to where it is needed: a normal kernel of this width, in logarithms."""
 ROUNDING = 1e-9
+MOST_MEASURES, MOST_SIZES = 100, 10_000
 
 
 @dataclass(slots=True)
 class Family:
     """Hold the designs of a family in the order of their sizes, and what was seen of some of them.
 
-    `known[k]` is what was measured of the k-th design, of `worlds[k]` worlds. `weights` are those of `resamples` of the
-    worlds less 1: `[resample, world]`.
+    `known[k]` is what was measured of the k-th design, of `worlds[k]` worlds; `drawn` are its measures in resamples of
+    them. `number` tells families apart where random numbers are drawn.
     """
 
+    number: int
     designs: tuple[Design, ...]
     log_size: Floats
     known: dict[int, Looked] = field(default_factory=dict)
     worlds: dict[int, int] = field(default_factory=dict)
+    drawn: dict[tuple[int, str], Floats] = field(default_factory=dict)
+    paths: dict[str, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Count the designs."""
@@ -42,35 +39,41 @@ class Family:
 
     def saw(self, k: int, looked: Looked, worlds: int) -> None:
         """Take note of what was measured."""
+        if self.worlds.get(k) == worlds:
+            return
         self.known[k], self.worlds[k] = looked, worlds
+        self.drawn = {at: values for at, values in self.drawn.items() if at[0] != k}
+        self.paths = {}
 
     def within(self, k: int, wanted: Wanted) -> bool:
-        """Tell whether the k-th design, which was looked at, is within the limits."""
+        """Tell whether the k-th design, which was looked at, is within the limits; one that has no money is not."""
         looked, money = self.known[k], wanted.limits.money
         if "money" not in looked:
             return False
         ended = looked["ended_as_planned"].value if "ended_as_planned" in looked else 1.0
         return ended >= ENDED and (money is None or looked["money"].value <= money * (1 + ROUNDING))
 
-    def costs(self, wanted: Wanted) -> Floats:
-        """Return the mean money of every design: what was measured, and between that a line through sizes.
+    def costs(self, wanted: Wanted, chance: Chance | None = None) -> Floats:
+        """Return the money of every design: what was measured, and a line through sizes where that is inexact.
 
-        Campaigns that money or deadline cut say nothing of what a design costs.
+        `[size]`, or, with random numbers, in each resample of worlds `[resample, size]`. Campaigns that money or
+        deadline cut say nothing of what a design costs.
         """
         whole = sorted(k for k in self.known if self.within(k, wanted))
         if not whole:
-            return np.full(len(self), np.inf)
-        size = np.exp(self.log_size)
-        money = np.array([self.known[k]["money"].value for k in whole])
-        if len(whole) == 1:
-            cost = money[0] * size / size[whole[0]]
+            return np.full(len(self) if chance is None else (len(chance.worlds), len(self)), np.inf)
+        estimates = [self.known[k]["money"] for k in whole]
+        if chance is None:
+            money = np.array([[one.value for one in estimates]])
         else:
-            slope, start = np.polyfit(size[whole], money, 1)
-            cost = start + slope * size
-        cost[whole] = money
-        return np.asarray(np.maximum.accumulate(np.maximum(cost, 0.0)), float)
+            money = np.stack([self._drawn(k, "money", chance) for k in whole], axis=1)
+        exact = [j for j, one in enumerate(estimates) if not one.mcse > 0]
+        cost = _line(np.exp(self.log_size), np.array(whole), money, [self.worlds[k] for k in whole])
+        cost[:, np.array(whole)[exact]] = money[:, exact]
+        cost = np.maximum.accumulate(np.maximum(cost, 0.0), axis=1)
+        return np.asarray(cost[0] if chance is None else cost, float)
 
-    def allowed(self, wanted: Wanted) -> np.ndarray:
+    def allowed(self, wanted: Wanted) -> Bools:
         """Mark the designs that are within the limits as far as is known: sizes above one that is not are not."""
         mask = np.ones(len(self), bool)
         cost, money = self.costs(wanted), wanted.limits.money
@@ -81,6 +84,50 @@ class Family:
                 mask[k:] = False
         return mask
 
+    def reaches(self, targets: Sequence[Target], chance: Chance) -> Floats:
+        """Return by how much the worst of the targets is exceeded, in each resample: `[resample, size]`."""
+        return np.asarray(np.min([self.path(one.measure, chance) - one.least for one in targets], axis=0))
+
+    def path(self, measure: str, chance: Chance) -> Floats:
+        """Return what every design reaches of a measure, in each resample: `[resample, size]`.
+
+        A design of which it was looked for and has no value does not reach a target.
+        """
+        if measure not in self.paths:
+            self.paths[measure] = self._path(measure, chance)
+        return self.paths[measure]
+
+    def _path(self, measure: str, chance: Chance) -> Floats:
+        seen = [k for k in sorted(self.known) if measure in self.known[k] and self.known[k][measure].n]
+        if not seen:
+            return np.full((len(chance.worlds), len(self)), NEVER)
+        estimates = [self.known[k][measure] for k in seen]
+        shape = RISES if measure in RISING and rises(estimates) else WANDERS
+        shares = np.stack([self._drawn(k, measure, chance) for k in seen], axis=1)
+        normals = chance.of_path(self._place(measure), len(self))
+        found = path(self.log_size, np.array(seen), shares, shape, normals)
+        found[:, [k for k in self.known if k not in seen]] = NEVER
+        return found
+
+    def _drawn(self, k: int, measure: str, chance: Chance) -> Floats:
+        if (k, measure) not in self.drawn:
+            one = self.known[k][measure]
+            place = self._place(measure) * MOST_SIZES + k
+            self.drawn[k, measure] = chance.mean(one) if measure == "money" else chance.share(one, place)
+        return self.drawn[k, measure]
+
+    def _place(self, measure: str) -> int:
+        return self.number * MOST_MEASURES + sum(measure.encode()) % MOST_MEASURES
+
+
+def _line(size: Floats, at: np.ndarray, money: Floats, worlds: Sequence[int]) -> Floats:
+    """Lay a line through what sizes cost, `[resample, size]`; through 0 where one size was seen."""
+    if len(at) == 1:
+        return np.asarray(money * size / size[at])
+    # Errors of money grow with it.
+    slope, start = np.polyfit(size[at], money.T, 1, w=np.sqrt(worlds) / size[at])
+    return np.asarray(start[:, None] + slope[:, None] * size)
+
 
 def families(designs: Sequence[Design]) -> list[Family]:
     """Sort designs into families, each in the order of its sizes."""
@@ -88,95 +135,10 @@ def families(designs: Sequence[Design]) -> list[Family]:
     for design in designs:
         sorted_by.setdefault(family(design), []).append(design)
     found = []
-    for members in sorted_by.values():
+    for number, members in enumerate(sorted_by.values()):
         ordered = sorted(dict.fromkeys(members), key=lambda one: size_of(one) or 0)
-        found.append(Family(tuple(ordered), np.log([float(size_of(one) or 1) for one in ordered])))
+        found.append(Family(number, tuple(ordered), np.log([float(size_of(one) or 1) for one in ordered])))
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """Hold measures of all designs of a family, in each of many resamples of the worlds: `[resample, design]`."""
-
-    values: Mapping[str, Floats]
-
-    def margins(self, targets: Sequence[Target]) -> Floats:
-        """Return by how much the worst of the targets is exceeded."""
-        return np.asarray(np.min([self.values[one.measure] - one.least for one in targets], axis=0))
-
-
-def curves(held: Family, targets: Sequence[Target], weights: Floats) -> Curves:
-    """Say what every design of a family may reach, from what was seen of some, in resamples of the worlds."""
-    return Curves({one.measure: _curve(held, one, weights) for one in targets})
-
-
-def _curve(held: Family, target: Target, weights: Floats) -> Floats:
-    seen = [k for k in sorted(held.known) if target.measure in held.known[k]]
-    if not seen:
-        return np.full((len(weights), len(held)), -1.0)
-    estimates = [held.known[k][target.measure] for k in seen]
-    drawn = np.stack([resampled(one, weights) for one in estimates], axis=1)
-    at = np.array(seen)
-    if len(seen) > 1 and target.measure in RISING and rises(estimates):
-        return _rising(held.log_size, at, estimates, drawn, target.least)
-    return _between(held.log_size, at, drawn)
-
-
-def resampled(estimate: Estimate, weights: Floats) -> Floats:
-    """Return the values of an estimate in resamples of its clusters, by influence: `[resample]`."""
-    influence = np.nan_to_num(np.asarray(estimate.influence, float))
-    n = len(influence)
-    return np.asarray(estimate.value + weights[:, :n] @ influence / np.sqrt(n * max(n - 1, 1)))
-
-
-def rises(estimates: Sequence[Estimate]) -> bool:
-    """Tell whether a measure rises with size as far as can be seen: no fall is larger than its error allows."""
-    for first, second in itertools.pairwise(estimates):
-        n = min(len(first.influence), len(second.influence))
-        paired = second.influence[:n] - first.influence[:n]
-        error = float(np.sqrt(np.sum(paired**2) / (n * max(n - 1, 1))))
-        # With other numbers of worlds the value of one is not that of its first worlds.
-        error = max(error, first.mcse, second.mcse) if len(first.influence) != len(second.influence) else error
-        if first.value - second.value > SURE * max(error, ROUNDING):
-            return False
-    return True
-
-
-def _rising(log_size: Floats, at: Ints, estimates: Sequence[Estimate], drawn: Floats, least: float) -> Floats:
-    """Fit probit lines along log size, near to where the target is reached; one for each resample."""
-    clipped = np.array([0.5 / (len(one.influence) + 1) for one in estimates])
-    z = ndtri(np.clip(drawn, clipped, 1 - clipped))
-    centre = ndtri(np.clip([one.value for one in estimates], clipped, 1 - clipped))
-    density = np.exp(-(centre**2) / 2) / np.sqrt(2 * np.pi)
-    error = np.array([max(one.mcse, 0.2 / len(one.influence)) for one in estimates]) / density
-    x = log_size[at]
-    crossing = _crossing(x, centre, error, float(ndtri(least)))
-    weight = np.exp(-((x - crossing) ** 2) / (2 * REACH**2)) + 1e-4
-    weight = weight / (error**2 + 0.05**2)
-    shifted = x - crossing
-    s0, s1, s2 = (float((weight * shifted**power).sum()) for power in (0, 1, 2))
-    t0, t1 = (weight * z).sum(1), (weight * shifted * z).sum(1)
-    below = max(s0 * s2 - s1**2, 1e-12)
-    slope = np.maximum((s0 * t1 - s1 * t0) / below, 0.0)
-    start = (t0 - slope * s1) / s0
-    return np.asarray(ndtr(start[:, None] + slope[:, None] * (log_size - crossing)))
-
-
-def _crossing(x: Floats, z: Floats, error: Floats, wanted: float) -> float:
-    """Return about where the line through all points reaches what is wanted, within the sizes that were seen."""
-    slope, start = np.polyfit(x, z, 1, w=1 / error)
-    crossing = (wanted - start) / slope if slope > 0 else x[-1]
-    return float(np.clip(crossing, x[0], x[-1]))
-
-
-def _between(log_size: Floats, at: Ints, drawn: Floats) -> Floats:
-    """Lay lines between the sizes that were seen; beyond them the last value holds."""
-    x = log_size[at]
-    if len(at) == 1:
-        return np.repeat(drawn, len(log_size), axis=1)
-    right = np.clip(np.searchsorted(x, log_size), 1, len(x) - 1)
-    share = np.clip((log_size - x[right - 1]) / (x[right] - x[right - 1]), 0.0, 1.0)
-    return np.asarray(drawn[:, right - 1] * (1 - share) + drawn[:, right] * share)
 
 
 def looked_at(all_of_them: Sequence[Family]) -> Iterator[tuple[Design, Looked]]:

@@ -1,0 +1,84 @@
+"""Judge which design to choose from resamples of the worlds, how likely that is right, and what speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.planning.searching.families import Family
+from simlab.planning.searching.paths import Chance
+from simlab.planning.terms import Wanted
+from simlab.types import Bools, Floats, Ints
+
+SLACK = 1.05
+"""A design that costs up to so many times the cheapest is as good."""
+ROUNDING = 1e-9
+
+At = tuple[int, int]
+"""A family and the place of a design in it."""
+
+
+class Judged(NamedTuple):
+    """Hold a choice (None: no design is chosen), the probability that it is right, and what speaks against it.
+
+    `doubts` say of designs how often they are what makes the choice wrong: the choice itself, where it does not reach
+    its targets, and of each family the design that most often reaches them for too much less.
+    """
+
+    choice: At | None
+    probability: float
+    doubts: dict[At, float]
+
+
+class _All(NamedTuple):
+    """Hold all designs within the limits: where each stands, its cost and by how much it exceeds its targets.
+
+    `cost` and `excess` are `[resample, design]`.
+    """
+
+    family: Ints
+    k: Ints
+    cost: Floats
+    excess: Floats
+
+    def at(self, d: int) -> At:
+        return int(self.family[d]), int(self.k[d])
+
+
+def judge(held: Sequence[Family], wanted: Wanted, chance: Chance) -> Judged:
+    """Choose the design that is right most often, the cheapest of those that are as often."""
+    every = _all(held, wanted, chance)
+    if not len(every.k):
+        return Judged(None, 1.0, {})
+    good = every.excess >= wanted.margin
+    least = np.where(good, every.cost, np.inf).min(1)
+    right = (every.excess >= -wanted.margin) & (every.cost <= SLACK * least[:, None] * (1 + ROUNDING))
+    share, none = right.mean(0), float(np.isinf(least).mean())
+    best = int(np.lexsort((every.cost.mean(0), -share))[0])
+    if none > share[best]:
+        return Judged(None, none, _undercutting(every, good))
+    doubts = _undercutting(every, good & (every.cost * SLACK * (1 + ROUNDING) < every.cost[:, [best]]))
+    doubts = {at: often for at, often in doubts.items() if at != every.at(best)}
+    doubts[every.at(best)] = float((every.excess[:, best] < -wanted.margin).mean())
+    return Judged(every.at(best), float(share[best]), doubts)
+
+
+def _all(held: Sequence[Family], wanted: Wanted, chance: Chance) -> _All:
+    masks = [one.allowed(wanted) for one in held]
+    used = [(one, mask) for one, mask in zip(held, masks, strict=True) if mask.any()]
+    n = len(chance.worlds)
+    where = [(f, int(k)) for f, mask in enumerate(masks) for k in np.flatnonzero(mask)]
+    cost = [one.costs(wanted, chance)[:, mask] for one, mask in used]
+    excess = [one.reaches(wanted.targets, chance)[:, mask] for one, mask in used]
+    numbers = np.array(where, int).reshape(-1, 2)
+    nothing = np.zeros((n, 0))
+    return _All(numbers[:, 0], numbers[:, 1], np.hstack([nothing, *cost]), np.hstack([nothing, *excess]))
+
+
+def _undercutting(every: _All, against: Bools) -> dict[At, float]:
+    """Say of each family's design that most often speaks against a choice how often it does."""
+    often = against.mean(0)
+    worst = {int(every.family[d]): int(d) for d in np.argsort(often, kind="stable")}
+    return {every.at(d): float(often[d]) for d in worst.values() if often[d] > 0}
