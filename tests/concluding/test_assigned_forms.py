@@ -125,7 +125,7 @@ def test_scales_hold_their_ratings_and_are_kept(scale: Scale, inside: list[float
 
 @pytest.mark.parametrize("held", [None, {}, {"low": "x", "high": 1, "step": 1, "values": [], "loose": False}, []])
 def test_a_scale_that_is_none_is_refused(held: Any) -> None:
-    with pytest.raises(InputError, match="^my: does not say the scale"):
+    with pytest.raises(InputError, match=r"^my: does not say the scale"):
         restored(held, "my")
 
 
@@ -164,6 +164,17 @@ def test_tables_come_as_spreadsheets_save_them(tmp_path: Path) -> None:
     assert [one[:3] for one in filled(written(tmp_path / "a.csv", text), {})] == [("ABC-1", "r1", "3")]
     told = filled(written(tmp_path / "b.csv", "code,quality\nabc-1,4\n"), {"rating": "quality"})
     assert [(one.slot, one.rating) for one in told] == [("abc-1", "4")]
+
+
+def test_rows_of_appraise_need_no_header_of_different_names(tmp_path: Path) -> None:
+    rows = "engeng0101,bcdfgh,1,TGT,eng,eng,1,d1,True,[],1.0,1.0\n\nengeng0102,xyzwvt,2,TGT,eng,eng,70,d1,True,[],1,2\n"
+    found = filled(written(tmp_path / "a.csv", rows), {})
+    assert [(one.slot, one.rater, one.rating, one.line) for one in found] == [
+        ("bcdfgh-1", "engeng0101", "1", 1),
+        ("xyzwvt-2", "engeng0102", "70", 3),
+    ]
+    with pytest.raises(InputError, match=r"b\.csv, line 2: has 3 cells, and a row of Appraise at least 7"):
+        filled(written(tmp_path / "b.csv", rows.partition("\n")[0] + "\na,b,c\n"), {})
 
 
 def test_a_folder_holds_the_exports_of_all(tmp_path: Path) -> None:

@@ -6,13 +6,16 @@ exports. JSON is Label Studio's, in full or as JSON_MIN; a folder holds such fil
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from simlab.concluding.assigning.cells import bare
 from simlab.messages import legible
-from simlab.tables.cells import Table, load, renamed
+from simlab.tables.cells import load, renamed
+from simlab.tables.dialect import Dialect, dialect_of, rows
+from simlab.tables.dialect import cells as cut
+from simlab.tables.lines import numbered_lines
 from simlab.tables.numbers import missing
 from simlab.types import InputError
 
@@ -63,11 +66,12 @@ def _of_file(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
 
 
 def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
-    table = load(path, FORM)
-    if not told and _is_appraise(table.header):
-        yield from _of_appraise(table)
+    first = next(numbered_lines(path), (0, ""))[1]
+    dialect = dialect_of(first)
+    if not told and _is_appraise(cut(first, dialect)):
+        yield from _of_appraise(path, dialect)
         return
-    table = renamed(table, USUAL, told)
+    table = renamed(load(path, FORM), USUAL, told)
     for name in USUAL:
         if name not in table.header:
             there = legible(", ".join(table.header), 120)
@@ -79,16 +83,15 @@ def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
         yield Given(cells[slot], who, cells[rating], table.at(line), line)
 
 
-def _is_appraise(first: tuple[str, ...]) -> bool:
+def _is_appraise(first: Sequence[str]) -> bool:
     """Tell by its first line whether a table is an export of Appraise, which has no header."""
     return len(first) >= APPRAISE and first[3] in ("TGT", "CHK", "BAD", "REF") and first[2].isdecimal()
 
 
-def _of_appraise(table: Table) -> Iterator[Given]:
-    yield _given_there(table.header, table.at(1), 1)
-    for line, cells in table.rows:
-        yield _given_there(cells, table.at(line), line)
-
-
-def _given_there(cells: tuple[str, ...] | list[str], where: str, line: int) -> Given:
-    return Given(f"{cells[1]}-{cells[2]}", cells[0], cells[6], where, line)
+def _of_appraise(path: Path, dialect: Dialect) -> Iterator[Given]:
+    where = legible(path)
+    for line, cells in rows(numbered_lines(path), dialect, where):
+        at = f"{where}, line {line}"
+        if len(cells) < APPRAISE:
+            raise InputError(f"{at}: has {len(cells)} cells, and a row of Appraise at least {APPRAISE}; export again")
+        yield Given(f"{cells[1]}-{cells[2]}", cells[0], cells[6], at, line)
