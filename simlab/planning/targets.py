@@ -16,7 +16,7 @@ from simlab.store.measures import Measures
 from simlab.types import InputError
 
 USUAL = (Target("power", 0.8), Target("no_wrong_claim", 0.95))
-FINDING = ("power", "power_at", "significant_share")
+FINDING = ("power", "power_from", "power_at", "significant_share")
 """Measures that a study without a claim does not reach."""
 BY_SILENCE = ("no_wrong_claim", "srp", "confirmed", "type_s", "family_wise_error", "false_positive")
 """Measures, by how their names begin, that are at their best where nothing is claimed."""
@@ -55,7 +55,9 @@ def _typed(option: str, text: str, *, floor: bool) -> tuple[Target, ...]:
 
 
 def _target(option: str, text: str, *, floor: bool) -> Target:
-    name, equals, written = text.partition("=")
+    name, equals, written = (part.strip() for part in text.partition("="))
+    if not name:
+        raise InputError(f"{option} {shown(text)}: names no measure; write one with the share wanted, such as power=.8")
     known = [*(measure for measure, span in RANGES.items() if (span.least, span.greatest) == (0.0, 1.0)), "power_at"]
     if name not in bound_options("measure"):
         raise InputError(f"{option} {shown(text)}: {shown(name)} is no measure; {or_nearest(name, known)}")
@@ -78,8 +80,9 @@ def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) ->
     options: Mapping[str, Any] = bound_options("measure")
     names = dict.fromkeys([*(one.measure for one in targets), *ALWAYS, *(ON_A_CLOCK if clock else ())])
     found = {name: bind(options[name]) for name in names}
+    matters = partial(power_from, smallest=smallest.value)
     return found | {
-        "power": partial(power_from, smallest=smallest.value),
+        **{name: matters for name in ("power", "power_from") if name == "power" or name in found},
         "power_at": partial(power_at, smallest=smallest.value, within=WITHIN),
     }
 
