@@ -99,6 +99,7 @@ def following(planned: Planned) -> str:
 
 def carried_out(asked: Asked, say: Say) -> Planned:
     """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
+    from simlab.commands import plan_folder
     from simlab.planning import asked as typed
     from simlab.planning import carrying_out, folder, levers, targets
     from simlab.planning.bench import Composer
@@ -132,7 +133,8 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     )
     scenarios = [Path(one.strip()) for one in (asked.scenarios or "").split(",") if one.strip()]
     plan = Plan(ground, designs, wanted, out, given, scenarios, asked.jobs, asked.force)
-    return _written(carrying_out.carried_out(plan, began, say), out, said)
+    found = carrying_out.carried_out(plan, began, say)
+    return Planned(found, out, tuple(plan_folder.keep(out, found, said)[0]))
 
 
 def _usual_folder(asked: Asked) -> Path:
@@ -199,22 +201,3 @@ def _read(read: Mapping[str, Any]) -> str:
     scale = "{:g} to {:g}, ".format(*read["scale"]) if read["scale"] else ""
     what = f"{several(read['used'], 'rating')} of {several(read['systems'], 'system')}"
     return f"{what} on {several(read['documents'], 'document')}{raters}; {scale}{read['better']} is better"
-
-
-def _written(found: Answer, out: Path, said: Mapping[str, Any]) -> Planned:
-    """Write the folder of a plan: its study, the answer, the front as a table and a figure, a paragraph."""
-    from simlab.concluding.plans import FOLDER_FILE
-    from simlab.drawing.figures import files, plan
-    from simlab.drawing.text import paragraphs, plan_paragraphs, plan_records
-    from simlab.planning import folder
-
-    study = folder.frozen(found.config)
-    texts = {
-        folder.FRONT: plan_records.to_csv(found),
-        folder.PARAGRAPH: paragraphs.of_plan(study.config, study.digest, plan_paragraphs.foreseen(found)) + "\n",
-    }
-    record = plan_records.record(found, FOLDER_FILE, study.digest)
-    files_written = folder.write(
-        out, study, said, record, texts, lambda file: files.write(lambda: plan.draw(found), file)
-    )
-    return Planned(found, out, tuple(files_written))

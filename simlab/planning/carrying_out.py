@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from simlab.planning import frozen, ground, levers, pools, targets
 from simlab.planning.answer import answer
 from simlab.planning.answered import Answer
 from simlab.planning.bench import Composer, bench, reseeded
+from simlab.planning.flips import nearest
 from simlab.planning.ground import Given
 from simlab.planning.loads import loads
 from simlab.planning.pools import PoolNeeded
@@ -81,41 +82,43 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
         found = search(Stage(first, SEARCHING * wanted.seconds), plan.designs, wanted, say)
         near = replace(found, rivals=found.rivals[:NEAREST])
         robust = over_draws(Stage(first, ROBUST * wanted.seconds), near, on, wanted)
+        flips = nearest(Stage(first, FLIPS * wanted.seconds), near, on, wanted)
         pool = _pool(Stage(first, POOL * wanted.seconds), found, on, wanted)
-        said = _named(plan, found, first, began, robust, pool)
+        with ExitStack() as stack:
+            # Of these raters there is one pool; what others would say needs two.
+            pools = (1, 2) if on.these_raters else (2,)
+            fresh, *at_large = [stack.enter_context(_fresh(plan, n, began)) for n in pools]
+            said = answer(
+                found,
+                first,
+                fresh,
+                on,
+                wanted,
+                robust,
+                flips,
+                others=at_large[0] if at_large else None,
+                pool=pool,
+                loads=lambda design: loads(frozen.study_of(on, design)),
+                config=frozen.study_of(on, found.advice or found.best),
+            )
     held = replace(said, scenarios=_over_scenarios(plan, others, near)) if others else said
     return replace(held, seconds=time.monotonic() - began)
 
 
-def _named(
-    plan: Plan, found: Found, first: Bench, began: float, robust: Robust | None, pool: PoolNeeded | None
-) -> Answer:
-    """Look at the designs that are named in fresh worlds: two draws of documents, and two pools of raters, each."""
+def _fresh(plan: Plan, n_pools: int, began: float) -> AbstractContextManager[Bench]:
+    """Hold a bench of worlds that no choice has seen: two draws of documents in each, for so many pools of raters."""
     words = reseeded(plan.ground.words, plan.wanted.seed + OTHER_SEED)
-    with bench(
-        plan.out / FRESH,
+    return bench(
+        plan.out / f"{FRESH}-{n_pools}",
         Composer(words),
         words,
         targets.crossed(plan.measures),
-        # Of these raters there is one pool.
-        pools=1 if plan.ground.these_raters else 2,
+        pools=n_pools,
         draws=2,
         jobs=plan.jobs,
         seconds=_left(plan.wanted, began),
         quiet=True,
-    ) as fresh:
-        return answer(
-            found,
-            first,
-            fresh,
-            plan.ground,
-            plan.wanted,
-            robust,
-            (),
-            pool=pool,
-            loads=lambda design: loads(frozen.study_of(plan.ground, design)),
-            config=frozen.study_of(plan.ground, found.advice or found.best),
-        )
+    )
 
 
 def _left(wanted: Wanted, began: float) -> float:

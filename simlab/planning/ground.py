@@ -54,8 +54,10 @@ class Given(NamedTuple):
 
 def of_preset(given: Given) -> Ground:
     """Stand on the preset worlds: nobody has rated anything yet, and people and systems are as in another campaign."""
-    n_systems, n_raters = given.systems or USUAL_SYSTEMS, given.raters or ENOUGH_RATERS
+    n_systems = _number(given, "systems.n_systems", USUAL_SYSTEMS if given.systems is None else given.systems)
+    n_raters = _number(given, "raters.pool_size", ENOUGH_RATERS if given.raters is None else given.raters)
     _check_people(n_systems, n_raters)
+    size = _number(given, "systems.n_documents", 0)
     own = [
         "systems=esa",
         f"systems.n_systems={n_systems}",
@@ -63,6 +65,7 @@ def of_preset(given: Given) -> Ground:
         f"raters.pool_size={n_raters}",
         f"raters.raters_per_bucket={min(PER_BUCKET, n_raters)}",
         f"raters.buckets_per_rater={min(PER_BUCKET, n_raters)}",
+        *([f"systems.n_segments={math.ceil(size * ESA_SEGMENTS)}"] if size else []),
     ]
     people = f"{n_systems} systems, {n_raters} raters and outputs"
     said = f"scores from 0 to 100; {people} differ as in a campaign of WMT 2023 (ESA)"
@@ -77,7 +80,9 @@ def of_world(path: Path, given: Given, read: str | None = None, record: Mapping[
     _refuse_systems(given)
     held = read_world(str(path), None)
     pilot = len(held.rater_names)
-    n_raters = given.raters or max(ENOUGH_RATERS, pilot)
+    n_raters = _number(
+        given, "systems.n_raters", given.raters if given.raters is not None else max(ENOUGH_RATERS, pilot)
+    )
     _check_people(len(held.system_names), n_raters)
     same = n_raters == pilot and n_raters < ENOUGH_RATERS
     own = [
@@ -178,7 +183,9 @@ def _ground(
     first = draw_world(config, 0)
     if first.truth is None:
         raise InputError(f"{world}: nobody knows what is true there, so no error can be counted; fit it (simlab fit)")
-    size = largest(config, first.frame.n_systems, len(first.frame.document) / first.frame.n_documents)
+    size = _number(given, "systems.n_documents", 0) or largest(
+        config, first.frame.n_systems, len(first.frame.document) / first.frame.n_documents
+    )
     words = _joined(words, [f"{key}={value}" for key, value in sizes(config, size).items() if key not in given.keys])
     config = composed(words)
     unit = "points"
@@ -239,6 +246,12 @@ def _draws(config: Mapping[str, Any]) -> int:
 def _joined(first: Sequence[str], then: Sequence[str]) -> list[str]:
     """Put words together; what is said later of a key takes the place of what was said before."""
     return list({word.partition("=")[0]: word for word in (*first, *then)}.values())
+
+
+def _number(given: Given, key: str, otherwise: int) -> int:
+    """Return the whole number that is set for a key."""
+    said = given.keys.get(key, "")
+    return int(said) if said.isdecimal() else otherwise
 
 
 def _quoted(path: Path) -> str:

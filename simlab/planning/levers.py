@@ -15,9 +15,11 @@ import yaml
 from simlab.config import Config, list_options
 from simlab.config.overrides import parse
 from simlab.config.sections import checked_value
+from simlab.engine.checking import shape_of
 from simlab.messages import flat, legible, or_nearest, shown
 from simlab.planning.ground import ENOUGH_RATERS
-from simlab.planning.terms import SIZE, Design, Ground, Lever
+from simlab.planning.terms import SIZE, Design, Ground, Lever, family, size_of
+from simlab.studies.checks import check
 from simlab.types import InputError
 
 GROUPING, EACH, NORMALIZATION = "design.grouping", "design.ratings_per_item", "analysis.normalization"
@@ -27,13 +29,17 @@ NO_LEVERS = {
     "seed": "all designs meet the same worlds",
     "worlds": "a plan takes as many worlds as it needs",
     "studies": "a plan takes as many studies as it needs",
+    "pools": "campaigns of a plan have one pool of raters",
+    "document_draws": "campaigns of a plan have one draw of documents",
+    "measure": "what is measured is no choice; say what is wanted with --target",
 }
 RATIO = 1.1
 SEATS = 3
 """Raters who sit together, where there are enough."""
 FEWEST_DOCUMENTS, MOST_SIZES, MOST_DESIGNS = 10, 40, 5000
 _RANGE = re.compile(r"(\d{1,6})\.\.(\d{1,6})", re.ASCII)
-_NEXT = re.compile(r",(?=[A-Za-z_][\w.]*(?:=|,|$))", re.ASCII)
+_NEXT = re.compile(r",(?=\s*[A-Za-z_]\w*(?:(?:\.\w+)+\s*(?:=|,|$)|\s*=))", re.ASCII)
+"""Before what is a key: it has a dot, or a value. A name alone is another value (`design.grouping=A,B`)."""
 
 Compose = Callable[[Design], Config]
 
@@ -104,7 +110,7 @@ def _lever(key: str, config: Config) -> str:
         key = OWN_POOL
     known = [*(name for name, _ in flat(config)), *list_options()]
     if key not in known:
-        raise InputError(f"--over: {shown(key)} is no key of this study; {or_nearest(key, known)}")
+        raise InputError(f"--over: {shown(key)} is no key of this study; {or_nearest(key, known, limit=300)}")
     return key
 
 
@@ -212,11 +218,22 @@ def of_others(design: Design, ground: Ground, raters: int) -> Design:
     return (*((key, value) for key, value in design if key not in own), *own.items())
 
 
+def _ends(designs: Sequence[Design]) -> set[Design]:
+    """Return the smallest and the largest design of each family: what holds for both holds between them."""
+    families: dict[Design, list[Design]] = {}
+    for design in designs:
+        families.setdefault(family(design), []).append(design)
+    return {end(held, key=lambda one: size_of(one) or 0) for held in families.values() for end in (min, max)}
+
+
 def _checked(designs: Sequence[Design], compose: Compose, where: str) -> list[Design]:
     """Compose every design; raise InputError for the first that contradicts itself, naming it."""
+    ends = _ends(designs)
     for design in dict.fromkeys(designs):
         try:
-            compose(design)
+            config = compose(design)
+            if design in ends:
+                shape_of(config, "", check)
         except InputError as error:
             said = ", ".join(f"{key}={shown(value)}" for key, value in design)
             raise InputError(f"{where}{': ' if where else ''}the design {said}: {error}") from error

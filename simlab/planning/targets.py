@@ -16,12 +16,14 @@ from simlab.store.measures import Measures
 from simlab.types import InputError
 
 USUAL = (Target("power", 0.8), Target("no_wrong_claim", 0.95))
-FINDING = ("power", "power_at", "significant_share")
+FINDING = ("power", "power_from", "power_at", "significant_share")
 """Measures that a study without a claim does not reach."""
 BY_SILENCE = ("no_wrong_claim", "srp", "confirmed", "type_s", "family_wise_error", "false_positive")
 """Measures, by how their names begin, that are at their best where nothing is claimed."""
 ALWAYS = ("significant_share", "no_wrong_claim", "money", "ended_as_planned", "ended_by_money", "ended_by_deadline")
 ON_A_CLOCK = ("hours", "days", "ended_by_nobody")
+CROSSED = ("srp_new_study", "confirmed_new_study", "srp_new_documents")
+"""Measures that need other raters, or other documents, for the same systems."""
 WITHIN = 1.6
 """Pairs that truly differ by up to so many times the smallest difference, or as little, say what power there is."""
 
@@ -55,7 +57,9 @@ def _typed(option: str, text: str, *, floor: bool) -> tuple[Target, ...]:
 
 
 def _target(option: str, text: str, *, floor: bool) -> Target:
-    name, equals, written = text.partition("=")
+    name, equals, written = (part.strip() for part in text.partition("="))
+    if not name:
+        raise InputError(f"{option} {shown(text)}: names no measure; write one with the share wanted, such as power=.8")
     known = [*(measure for measure, span in RANGES.items() if (span.least, span.greatest) == (0.0, 1.0)), "power_at"]
     if name not in bound_options("measure"):
         raise InputError(f"{option} {shown(text)}: {shown(name)} is no measure; {or_nearest(name, known)}")
@@ -78,8 +82,9 @@ def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) ->
     options: Mapping[str, Any] = bound_options("measure")
     names = dict.fromkeys([*(one.measure for one in targets), *ALWAYS, *(ON_A_CLOCK if clock else ())])
     found = {name: bind(options[name]) for name in names}
+    matters = partial(power_from, smallest=smallest.value)
     return found | {
-        "power": partial(power_from, smallest=smallest.value),
+        **{name: matters for name in ("power", "power_from") if name == "power" or name in found},
         "power_at": partial(power_at, smallest=smallest.value, within=WITHIN),
     }
 
@@ -87,4 +92,4 @@ def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) ->
 def crossed(found: Measures) -> Measures:
     """Add what needs other raters and other documents for the same systems."""
     options: Mapping[str, Any] = bound_options("measure")
-    return {**found, **{name: bind(options[name]) for name in ("srp_new_study", "confirmed_new_study")}}
+    return {**found, **{name: bind(options[name]) for name in CROSSED}}
