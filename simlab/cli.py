@@ -581,6 +581,12 @@ def assign(
     languages: Annotated[
         str, typer.Option(metavar="SRC-TGT", help="For Appraise: which languages, by its codes.")
     ] = "eng-deu",
+    after: Annotated[
+        Path | None, typer.Option(metavar="TABLE", help="Ask about what TABLE, of this plan, left open.")
+    ] = None,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="With --after: as a new study, which is concluded by itself.")
+    ] = False,
     plugins: Plugins = None,
     form: Format = "table",
     save: Save = None,
@@ -588,12 +594,15 @@ def assign(
     """Assign a planned study: who rates what, in which order.
 
     DIR is the folder of a plan, or a study file. Sheets are a draw of the design that was simulated; systems are named
-    in DIR/key.csv only. `simlab conclude FILE --plan DIR` reads filled sheets, and says what they show.
+    in DIR/key.csv only. `simlab conclude FILE --plan DIR` reads filled sheets, and says what they show. With --after
+    the pairs that are still open are asked about on documents that nobody rated, in a folder below DIR.
     """
     from simlab.commands import assign as assignments
 
     _keeping(save)  # refused at once where it could not be
-    asked = assignments.Asked(items, raters, out, as_, seed, controls, languages)
+    if alone and after is None:
+        raise UsageError("--alone goes with --after TABLE")
+    asked = assignments.Asked(items, raters, out, as_, seed, controls, languages, after, alone)
     said = assignments.answer(folder, asked, plugins or [])
     _say(lambda form: said[form], form, save)
 

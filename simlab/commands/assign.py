@@ -6,6 +6,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,8 @@ LANGUAGES = "eng-deu"
 class Asked(NamedTuple):
     """Hold what is asked of an assignment: the files of items and raters, where sheets go and in which form.
 
-    `share` is that of control ratings for each rating, `spoken` the languages for Appraise; None: as is usual.
+    `share` is that of control ratings for each rating, `spoken` the languages for Appraise; None: as is usual. `after`
+    is what came of a first batch, `alone`: what follows is a study that is concluded by itself.
     """
 
     items: Path
@@ -34,6 +36,8 @@ class Asked(NamedTuple):
     seed: int | None = None
     share: float | None = None
     spoken: str = LANGUAGES
+    after: Path | None = None
+    alone: bool = False
 
 
 def answer(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> dict[Form, str]:
@@ -41,7 +45,15 @@ def answer(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> dict[Form
 
     Raises InputError, before anything is written, for what does not fit.
     """
+    said: tuple[str, ...] = ()
+    if asked.after is not None:
+        from simlab.commands.assign_after import following
+
+        second = following(folder, asked.after, asked.items, alone=asked.alone, plugins=plugins)
+        folder, said = second.folder, (second.batch.why,)
+        asked = asked._replace(items=second.items, after=None)
     assigned, files = carried_out(folder, asked, plugins)
+    assigned = replace(assigned, said=(*said, *assigned.said))
     record = _record(assigned, folder, files)
     as_json = json.dumps(record, indent=1, ensure_ascii=False)
     return {"table": text.page(_sheets(assigned, folder, files)), "json": as_json, "csv": to_csv(record["loads"])}

@@ -242,7 +242,7 @@ def _held(answer: Answer, held: Robust) -> Iterator[Piece]:
     measure = words.heading(first_target(answer.wanted).measure)
     regret = f"{_percent(held.regret)} ({_percent(held.regret_low)} to {_percent(held.regret_high)})"
     yield from _joined(
-        (f"In {number(held.share, 2)} {span} of {held.draws} {held.source} this reaches the targets;", 7),
+        (f"In {number(held.share, 2)} {span} of {held.draws} {held.source} this reaches the targets;", 8),
         (f"{measure} is {number(held.q05, 2)} or more in 95 %, and it costs {regret} more than the best in each.", 7),
         (held.more, 5),
     )

@@ -1,0 +1,100 @@
+"""Make a study of what a first one left open: the pairs to settle, on documents that nobody rated, concluded alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simlab.commands.notes import note
+from simlab.concluding.assigning.items import read_items
+from simlab.concluding.concluding import conclude
+from simlab.concluding.following_up import Batch, Room, second_batch
+from simlab.concluding.plans import read_plan
+from simlab.concluding.wanted import Wanted
+from simlab.messages import legible
+from simlab.planning import folder
+from simlab.types import InputError
+
+SECOND, ITEMS = "second", "items.csv"
+"""The folder of the second study below that of the first, and its items there."""
+
+
+class Following(NamedTuple):
+    """Hold the folder of a second study, the items that it may ask about, and what it asks for."""
+
+    folder: Path
+    items: Path
+    batch: Batch
+
+
+def following(first: Path, after: Path, items: Path, *, alone: bool, plugins: Sequence[str] = ()) -> Following:
+    """Conclude from what came, and write the study of the open pairs into a folder below the first one's.
+
+    Raises InputError where the plan's promise would be broken (without `alone`), where nothing is open, and where there
+    are not enough documents that nobody rated.
+    """
+    plan = read_plan(first, plugins)
+    found = conclude(after, Wanted(plan=plan, again=False), note)
+    held = read_items(items)
+    rated = set() if plan.told is None else set(plan.told.frame.document_names)
+    if plan.told is not None and plan.told.documents is not None:
+        rated = {name for name, there in zip(plan.told.frame.document_names, plan.told.documents, strict=True) if there}
+    unrated = [name for name in held.documents if name not in rated]
+    batch = second_batch(plan, found, Room(documents=len(unrated)), alone=alone)
+    config = _study(plan.config, batch)
+    out = first / SECOND
+    asked = {"after": after.name, "first": plan.digest}
+    folder.check(out, asked)
+    study = folder.frozen(config)
+    chosen = _items(items, set(batch.systems), set(unrated))
+    folder.write(out, study, asked, _record(batch), {ITEMS: chosen})
+    return Following(out, out / ITEMS, batch)
+
+
+def _study(config: Mapping[str, Any], batch: Batch) -> dict[str, Any]:
+    """Return the study of a batch: its systems, documents and, where they settle pairs, raters; all else as before."""
+    systems, design = dict(config["systems"]), {**config["design"], "documents": batch.documents}
+    if "names" in systems:
+        systems["names"] = list(batch.systems)
+    elif "n_systems" in systems:
+        systems["n_systems"] = len(batch.systems)
+    if "n_documents" in systems:
+        systems["n_documents"] = max(systems["n_documents"], batch.documents)
+    study = {**config, "systems": systems, "design": design}
+    if batch.raters is not None and "n_raters" in systems:
+        systems |= {"n_raters": batch.raters, "rater_pool": "new"}
+    elif batch.raters is not None and "pool_size" in config["raters"]:
+        study["raters"] = {**config["raters"], "pool_size": batch.raters}
+    return study
+
+
+def _items(items: Path, systems: set[str], documents: set[str]) -> str:
+    """Return the rows of items that a second study may ask about."""
+    with items.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        names = list(reader.fieldnames or [])
+        if not {"system", "document"} <= set(names):
+            raise InputError(
+                f"{legible(items)}: for --after name its columns system and document; they say what was not rated yet"
+            )
+        rows = [row for row in reader if row["system"] in systems and row["document"] in documents]
+    held = io.StringIO()
+    writer = csv.DictWriter(held, names, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return held.getvalue()
+
+
+def _record(batch: Batch) -> dict[str, Any]:
+    return {
+        "systems": list(batch.systems),
+        "documents": batch.documents,
+        "ratings": batch.ratings,
+        "raters": batch.raters,
+        "pairs": [one._asdict() for one in batch.asked],
+        "new_raters": batch.new_raters,
+        "why": batch.why,
+    }
