@@ -113,7 +113,7 @@ def _check(plan: Plan, found: Conclusion, *, alone: bool) -> None:
         raise InputError(f"{_where(plan)}: a metric is corrected by one set of labels; plan a new study of more labels")
     if alone or (found.promise.name == "anytime" and found.promise.holds):
         return
-    remedy = "rate a second batch as a new study of the open pairs and conclude it alone"
+    remedy = "rate a second batch as a new study of the open pairs and conclude it alone (--alone)"
     if found.promise.name == "anytime":
         raise InputError(f"{_where(plan)}: promises nothing that could go on ({found.promise.broken}); {remedy}")
     later = ", or plan for looks at any time (decision=anytime)" if plan.question == COMPARE else ""
