@@ -58,7 +58,7 @@ def nearest(bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, world
     refined = [one for event in sorted(events, key=_distance) if (one := following.refined(event)) is not None]
     for event in _nearest_each(refined):
         grown = following.grown(event)
-        if np.isfinite(grown.crossing.again).mean() >= SURE and math.isfinite(grown.crossing.at):
+        if _is_sure(grown):
             flips.append(following.flip(grown))
     return sorted(flips, key=lambda flip: flip.distance)
 
@@ -191,6 +191,12 @@ def _distance(event: _Event) -> float:
 
 def _reach(about: float) -> float:
     return max(ABOUT * about, NEAREST)
+
+
+def _is_sure(event: _Event) -> bool:
+    """Tell an event that values about it show, not a line that was followed far from them."""
+    met = np.isfinite(event.crossing.again).mean()
+    return bool(met >= SURE and abs(event.crossing.at - event.about) <= _reach(event.about))
 
 
 def _is_narrow(event: _Event) -> bool:
