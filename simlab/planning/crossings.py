@@ -22,6 +22,8 @@ CERTAIN = 9.0
 """A condition that always holds, or (negative) never: beyond all probits."""
 FINE = 241
 """Distances at which an event is looked for; between them it is a straight line."""
+SOON, OFTEN = 2.0, 0.05
+"""Designs are left out that are no event up to so many times its distance in nearly all times."""
 LIMITS = ("ended_as_planned", "money", "cheaper")
 
 
@@ -80,12 +82,14 @@ class Track(NamedTuple):
 class Crossing(NamedTuple):
     """Hold where the nearest event is on a side, at least 0: by what was measured, and by `again[time]`.
 
-    Where there is none it is infinite. `first` is the design that is the event's, by its place.
+    Where there is none it is infinite. `first` is the design that is the event's, by its place, `near` are all that may
+    be, and the first.
     """
 
     at: float
     again: Floats
     first: int
+    near: tuple[int, ...]
 
 
 def names(wanted: Wanted) -> list[str]:
@@ -124,20 +128,26 @@ def track(points: Mapping[float, Mapping[Design, Held]], designs: Sequence[Desig
     return Track(np.array(x), margin.transpose(0, 2, 1), error.transpose(0, 2, 1, 3), advised)
 
 
-def crossing(of: Track, side: int, end: float, worlds: Floats, *, straight: bool) -> Crossing:
-    """Return where the nearest event is on a side, up to its end.
+def crossing(of: Track, side: int, span: tuple[float, float], worlds: Floats, *, straight: bool) -> Crossing:
+    """Return where the nearest event is on a side, between two distances.
 
     `worlds[time, world]` are standard normal numbers. A straight line goes through all points, else lines go from one
     to the next.
     """
-    grid = side * np.linspace(0.0, end, FINE)
-    basis = _line(of.x, grid) if straight else _bent(of.x, grid)
-    now = _events(of.margin[None] @ basis.T, of.advised)
+    distance = np.linspace(*span, FINE)
+    basis = _line(of.x, side * distance) if straight else _bent(of.x, side * distance)
     shift = np.einsum("dcpw,tw->tdcp", of.error, worlds[:, : of.error.shape[3]], optimize=True)
-    again = _events((of.margin[None] + shift) @ basis.T, of.advised)
-    at = _first(now.max(axis=1), np.abs(grid))
-    place = int(np.argmin(np.abs(np.abs(grid) - at[0]))) if math.isfinite(at[0]) else -1
-    return Crossing(float(at[0]), _first(again.max(axis=1), np.abs(grid)), int(now[0, :, place].argmax()))
+    now = _first(_events(of.margin[None] @ basis.T, of.advised), distance)[0]
+    again = _first(_events((of.margin[None] + shift) @ basis.T, of.advised), distance)
+    return Crossing(float(now.min()), again.min(axis=1), int(now.argmin()), _near(again))
+
+
+def _near(again: Floats) -> tuple[int, ...]:
+    """Return the first design, and those that may be the event, or would be soon after it, from `[time, design]`."""
+    event = again.min(axis=1)
+    far = SOON * np.median(event[np.isfinite(event)]) if np.isfinite(event).any() else math.inf
+    often = np.mean(again <= far, axis=0) >= OFTEN
+    return tuple(k for k in range(again.shape[1]) if k == 0 or often[k])
 
 
 def _events(margins: Floats, advised: bool) -> Floats:
@@ -149,14 +159,14 @@ def _events(margins: Floats, advised: bool) -> Floats:
 
 
 def _first(event: Floats, distance: Floats) -> Floats:
-    """Return the first distance at which an event is at least 0 `[time]`; infinite where it is nowhere."""
+    """Return the first distance at which an event is at least 0, along the last axis; infinite where it is nowhere."""
     met = event >= 0
-    k = met.argmax(axis=1)
-    rows, before = np.arange(len(event)), np.maximum(k - 1, 0)
-    here, there = event[rows, k], event[rows, before]
+    k = met.argmax(axis=-1)
+    before = np.maximum(k - 1, 0)
+    here, there = (np.take_along_axis(event, at[..., None], -1)[..., 0] for at in (k, before))
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.where(k > 0, here / (here - there), 0.0)
-    return np.asarray(np.where(met.any(axis=1), distance[k] - part * (distance[k] - distance[before]), np.inf))
+    return np.asarray(np.where(met.any(axis=-1), distance[k] - part * (distance[k] - distance[before]), np.inf))
 
 
 def _line(x: Floats, grid: Floats) -> Floats:

@@ -47,7 +47,7 @@ class Sample(NamedTuple):
 
 
 def over_draws(
-    bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, draws: int = 24, worlds: int = 16
+    bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, draws: int = 24, worlds: int = 32
 ) -> Robust | None:
     """Return in what share of the posterior draws the advice (else the best design) reaches all its targets.
 
@@ -101,14 +101,17 @@ class _Judged(NamedTuple):
 
 
 def _candidates(found: Found) -> list[Design]:
-    """List the advice, the rivals, and the next smaller and larger designs of its kind that were looked at."""
+    """List the advice, and what may be cheaper: rivals, and the next smaller design of its kind that was looked at."""
     chosen = found.advice or found.best
-    sizes = sorted({size_of(one) or 0 for one in found.tried if family(one) == family(chosen)})
-    own = size_of(chosen)
-    near: list[int] = (
-        [] if own is None else [*[s for s in sizes if 0 < s < own][-1:], *[s for s in sizes if s > own][:1]]
-    )
-    return list(dict.fromkeys([chosen, *found.rivals, *(with_size(chosen, size) for size in near)]))
+    own, money = size_of(chosen), _money(found, chosen)
+    sizes = [size_of(one) or 0 for one in found.tried if family(one) == family(chosen)]
+    smaller = [] if own is None else sorted(size for size in sizes if 0 < size < own)[-1:]
+    others = [*found.rivals, *(with_size(chosen, size) for size in smaller)]
+    return list(dict.fromkeys([chosen, *(one for one in others if not _money(found, one) >= money)]))
+
+
+def _money(found: Found, one: Design) -> float:
+    return value_of(found.tried.get(one, {}), "money")
 
 
 def _rounds(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import made_plans as made
 import numpy as np
@@ -68,7 +68,7 @@ def many() -> list[tuple[Posterior, Robust, float]]:
     for seed in range(60):
         of = posterior(seed)
         bench = MadeBench(of, seed, sd=0.25, shared=0.1)
-        robust = over_draws(bench, FOUND, FITTED, WANTED)
+        robust = over_draws(bench, FOUND, FITTED, WANTED, worlds=16)
         assert robust is not None
         at = np.unique(np.linspace(0, DRAWS - 1, 24).round().astype(int)).tolist()
         plain = [bench.look({with_setting(ADVICE, DRAW, k): 16})[with_setting(ADVICE, DRAW, k)] for k in at]
@@ -97,7 +97,7 @@ def test_intervals_of_the_share_hold_it_and_shorter_ones_do_not(many: list[tuple
 
 
 def test_intervals_hold_the_share_where_draws_share_most_of_the_noise() -> None:
-    found = [(posterior(seed), found_of(posterior(seed), seed)) for seed in range(40)]
+    found = [(posterior(seed), found_of(posterior(seed), seed, worlds=16)) for seed in range(40)]
     held = np.mean([robust.low <= of.share <= robust.high for of, robust in found])
     assert held >= 0.9 - 3 * math.sqrt(0.9 * 0.1 / len(found))
 
@@ -125,6 +125,14 @@ def test_draws_that_do_not_differ_all_reach_the_targets_or_none_does() -> None:
         assert robust.share == share
         assert robust.low <= share <= robust.high
         assert robust.high - robust.low > 0.05
+
+
+def test_designs_that_are_known_to_be_dearer_are_not_simulated() -> None:
+    of = posterior(1)
+    bench = MadeBench(of, 1)
+    tried = MadeBench(lambda one: {"money": PRICES[dict(one)["kind"]]}, 1).look(dict.fromkeys(FOUND.tried, 10))
+    over_draws(bench, replace(FOUND, tried=tried), FITTED, WANTED)
+    assert {dict(one)["kind"] for one in bench.worlds} == {"advice", "cheap"}
 
 
 def test_without_a_posterior_or_time_nothing_is_said() -> None:
