@@ -1,0 +1,75 @@
+"""Make problems for a search whose answer is known: families of designs that differ in what they cost and reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from simlab.planning.terms import SIZE, Design, Limits, Smallest, Target, Wanted
+
+SIZES = (20, 30, 40, 50, 60, 80, 100, 120, 150, 180, 220, 260, 300, 340, 400)
+KINDS = ("plain", "close", "between", "none", "all", "against", "dip")
+FAMILY = "design.grouping"
+WANTED = Wanted(
+    (Target("power", 0.8), Target("no_wrong_claim", 0.95)), Limits(600.0, None, None), Smallest(1.0, "points", "")
+)
+
+
+class Problem(NamedTuple):
+    """Hold the designs of a problem and what is true of each."""
+
+    truths: Mapping[Design, Mapping[str, float]]
+
+    @property
+    def designs(self) -> list[Design]:
+        """List the designs."""
+        return list(self.truths)
+
+    def truth(self, design: Design) -> Mapping[str, float]:
+        """Return what is true of a design."""
+        return self.truths[design]
+
+    def reaches(self, design: Design, more: float, wanted: Wanted = WANTED) -> bool:
+        """Tell whether a design exceeds all targets by so much, within the limits."""
+        truth, money = self.truths[design], wanted.limits.money
+        affordable = money is None or truth["money"] <= money
+        return affordable and all(truth[one.measure] >= one.least + more for one in wanted.targets)
+
+    def is_right(self, choice: Design | None, wanted: Wanted = WANTED) -> bool:
+        """Tell whether a choice is right."""
+        good = [self.truths[one]["money"] for one in self.designs if self.reaches(one, wanted.margin, wanted)]
+        cheapest = min(good, default=math.inf)
+        if choice is None:
+            return math.isinf(cheapest)
+        return self.reaches(choice, -wanted.margin, wanted) and self.truths[choice]["money"] <= 1.05 * cheapest + 1e-9
+
+
+def problem(seed: int, kind: str = "plain", n_families: int = 8) -> Problem:
+    """Make a problem: plain; two families 3 % apart; the target between two sizes; reached by none or by all designs.
+
+    `against`: what costs more finds less. `dip`: no_wrong_claim falls below its target in between and rises again.
+    """
+    rng = np.random.default_rng([7, seed])
+    cross = np.exp(rng.uniform(np.log(60), np.log(350), n_families))
+    slope, price = rng.uniform(0.6, 1.1, n_families), rng.uniform(0.8, 1.6, n_families)
+    wrong = rng.uniform(0.955, 0.985, n_families)
+    if kind == "close":
+        price, cross = np.ones(n_families), np.concatenate([cross[:1], cross[:1] * 1.03, cross[2:] * 1.3])
+    elif kind == "between":
+        cross = np.sqrt(np.array(SIZES[5:])[rng.integers(0, 8, n_families)] * np.array(SIZES[6:14])[-1])
+    elif kind in ("none", "all"):
+        cross = cross * (8 if kind == "none" else 0.05)
+    elif kind == "against":
+        price = cross / cross.mean() * rng.uniform(0.9, 1.1, n_families)
+
+    def truth(f: int, size: int) -> dict[str, float]:
+        power = float(ndtr(ndtri(0.8) + slope[f] * np.log(size / cross[f])))
+        fall = 0.05 * math.exp(-(((math.log(size) - math.log(120 + 20 * f)) / 0.6) ** 2))
+        kept = 0.985 - fall if kind == "dip" else float(wrong[f])
+        return {"power": power, "no_wrong_claim": kept, "money": float(price[f] * size), "ended_as_planned": 1.0}
+
+    return Problem({((FAMILY, f"{f}"), (SIZE, n)): truth(f, n) for f in range(n_families) for n in SIZES})
