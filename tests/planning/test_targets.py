@@ -40,7 +40,10 @@ def test_targets_are_read(target: str | None, floor: str | None, read: tuple[Tar
         ("hours=.5", None, "hours is no share"),
         ("", None, "names no measure"),
         ("power=.8,", None, "names no measure"),
-        *((f"power={wrong}", None, "say which share") for wrong in ("", "2", "1", "0", "-.1", "nan", "inf", "x", "80%")),
+        *(
+            (f"power={wrong}", None, "say which share")
+            for wrong in ("", "2", "1", "0", "-.1", "nan", "inf", "x", "80%")
+        ),
         ("power", None, "say which share it is to be at least, such as power=.8"),
         ("power=.8,power=.9", None, "power is a target twice"),
         ("power=.8", "power=.5", "power is a target twice"),
