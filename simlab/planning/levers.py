@@ -51,7 +51,7 @@ def chosen(ground: Ground, compose: Compose, over: str | None, candidates: Path 
         raise InputError("--over and --candidates both say which designs there are; give one of them")
     if candidates is not None:
         where, config = f"--candidates {legible(candidates)}", compose(())
-        named = [tuple((_lever(key, config, where), value) for key, value in one) for one in listed(candidates)]
+        named = [tuple((_named(key, config, where), value) for key, value in one) for one in listed(candidates)]
         return _checked([_complete(one, ground) for one in named], compose, where)
     config = compose(())
     levers = usual(config, ground) if over is None else typed(over, config, ground)
@@ -82,8 +82,12 @@ def typed(text: str, config: Config, ground: Ground) -> list[Lever]:
     return list(levers.values())
 
 
-def _lever(key: str, config: Config, where: str = "--over") -> str:
+def _lever(key: str, config: Config) -> str:
     """Return the key of a lever; raise InputError where there is none."""
+    return _named(key, config, "--over")
+
+
+def _named(key: str, config: Config, where: str) -> str:
     if key in NO_LEVERS:
         raise InputError(f"{where}{' ' if where == '--over' else ': '}{key}: {NO_LEVERS[key]}")
     if key == POOL and POOL not in dict(flat(config)):
