@@ -118,6 +118,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     folder.check(out, said)
     given = Given(words, asked.systems, asked.raters, asked.seed)
     ground = ground_of(subject, given, asked, out, say)
+    ground = levers.with_room(ground, Composer(ground.words)(()), asked.over, asked.candidates)
     compose = Composer(ground.words)
     designs = levers.chosen(ground, compose, asked.over, asked.candidates)
     ground = replace(ground, levers=levers.of_designs(designs))

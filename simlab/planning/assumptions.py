@@ -1,24 +1,29 @@
 """List what a plan takes for true of people, scores and prices, and how far each of these might be otherwise.
 
-Plausible ranges of a fitted world are those of its pilot (5 to 95 % of the posterior). What presets assume has those of
-the campaign that they are from where that tells, else half to twice as much, and says so.
+Plausible ranges of a fitted world are those of its pilot (5 to 95 % of the posterior), on the scale of its law: points,
+the noise of a rating where a latent value is cut into categories, logarithms where errors are counted. What presets
+assume has the range of the campaign that they are from where that tells one, else half to twice as much, and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import yaml
+import numpy as np
 
 from simlab.planning.terms import Assumption
+from simlab.studies.money import on_a_clock
+from simlab.types import Floats
+from simlab.world.files.fitted_scales import FittedScales
+from simlab.world.files.fitted_world import FittedWorld, read_world
 
 REACH = 3.0
-"""A flip is looked for up to so many times the plausible range's length from the value, on the assumption's scale."""
+"""A flip is looked for up to so many times as far as the plausible range reaches, on the assumption's scale."""
 FACTOR = 2.0
-LEAST_SHARE = 0.05
-"""A spread is not told from 0 below this share of its value, where distances are those of logarithms."""
+ENDS = (0.05, 0.5, 0.95)
+"""Quantiles of what a pilot tells: the ends of its plausible range, and the value between them."""
+CAMPAIGN, ASSUMED, PILOT = "its campaign", "half to twice as much", "pilot"
 
 
 class _Named(NamedTuple):
@@ -29,66 +34,154 @@ class _Named(NamedTuple):
     unit: str
 
 
-SPREADS: Mapping[str, _Named] = {
-    "rater_system_sd": _Named("rater x system", "raters favour single systems by {:.2g} points", ""),
-    "leniency_sd": _Named("leniency", "raters differ in leniency by {:.2g} points", ""),
-    "residual_sd": _Named("own noise", "a rating's own noise is {:.2g} points", ""),
-    "system_document_sd": _Named("system x document", "systems differ on single documents by {:.2g} points", ""),
+class _Range(NamedTuple):
+    """Hold a value between the ends of what is plausible, and who says so."""
+
+    value: float
+    low: float
+    high: float
+    source: str = PILOT
+
+
+NAMES: Mapping[str, str] = {
+    "rater_system_sd": "rater x system",
+    "leniency_sd": "leniency",
+    "residual_sd": "own noise",
+    "system_document_sd": "system x document",
 }
+WORDS: Mapping[str, tuple[str, str, str, str]] = {
+    "points": (
+        "raters favour single systems by {:.2g} points",
+        "raters differ in leniency by {:.2g} points",
+        "a rating's own noise is {:.2g} points",
+        "systems differ on single documents by {:.2g} points",
+    ),
+    "of a rating's noise": (
+        "raters favour single systems by {:.2g} of a rating's noise",
+        "raters differ in leniency by {:.2g} of a rating's noise",
+        "a rating's own noise is {:.2g} times as large",
+        "systems differ on single documents by {:.2g} of a rating's noise",
+    ),
+    "log": (
+        "raters favour single systems by {:.2g} (log of errors)",
+        "raters differ in how many errors they mark by {:.2g} (log)",
+        "of the noise {:.2g} is each rating's own",
+        "systems differ on single documents by {:.2g} (log of errors)",
+    ),
+}
+"""What is said of each spread, by the unit that the law has for it."""
 WORK: Mapping[str, _Named] = {
     "design.collection.seconds_per_answer": _Named("speed", "a rating takes {:.0f} s", "s"),
     "design.collection.drop_out": _Named("drop-out", "in an hour of work {:.2g} of the people leave for good", "share"),
     "budget.price_per_rating": _Named("price", "a rating costs {:.2g}", "money"),
 }
-ESA = {"leniency_sd": (4.5, 12.8), "rater_system_sd": (1.5, 4.1), "residual_sd": (9.6, 10.7)}
-"""90 % intervals of the campaign behind the preset, in points (conf/raters/esa.yaml); of noise less that of outputs."""
+SPEED = "design.collection.seconds_per_answer"
+MEASURED: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "raters=esa": {"leniency_sd": (4.5, 12.8), "rater_system_sd": (1.5, 4.1), "residual_sd": (10.1, 11.1)},
+    "raters=expert_pool": {"rater_system_sd": (0.0, 0.3)},
+}
+"""Ranges that the YAML of a preset tells of the campaign that it is from; of noise less that of outputs."""
 
 
 def of(config: Mapping[str, Any], unit: str) -> Iterator[Assumption]:
     """List the assumptions of a composed study: spreads of its world, then work and price."""
     systems = config["systems"]
     fitted = str(systems.get("_target_", "")).startswith("simlab.world.fitted.")
-    yield from (_of_pilot(systems, unit) if fitted else _of_preset(config, unit))
+    held = read_world(systems["path"], None) if fitted else None
+    yield from _of_preset(config) if held is None else _of_pilot(systems, held)
     for key, named in WORK.items():
         value = _value(config, key)
-        if isinstance(value, int | float) and value > 0:
-            yield _by_factor(named, key, float(value), named.unit, "half to twice as much")
+        if key == SPEED and value is None and held is not None and held.timing and on_a_clock(config):
+            seconds = [one.seconds_per_answer for one in held.timing]
+            yield _by_factor(named, key, _of_draws(seconds))
+        elif isinstance(value, int | float) and value > 0:
+            yield _by_factor(named, key, _assumed(float(value)))
 
 
-def _of_pilot(systems: Mapping[str, Any], unit: str) -> Iterator[Assumption]:
-    if systems["path"] is None:
-        return
-    components = yaml.safe_load(Path(systems["path"]).read_text(encoding="utf-8")).get("components", {})
-    for name, named in SPREADS.items():
-        known = components.get(name, {})
-        if "low" in known and "estimate" in known and known["high"] > known["low"]:
-            low, value, high = (float(known[end]) for end in ("low", "estimate", "high"))
-            yield _linear(named, f"systems.assumed_{name}", value, low, high, unit, "pilot")
+def _of_pilot(systems: Mapping[str, Any], held: FittedWorld | FittedScales) -> Iterator[Assumption]:
+    """Go through the spreads that the draws of a pilot tell, those left out that it says nothing of."""
+    for name, column in _columns(held).items():
+        key, said = f"systems.assumed_{name}", _of_draws(column)
+        named = _named(name, _unit(held))
+        if systems.get(f"assumed_{name}") is not None:
+            yield _by_factor(named, key, _assumed(float(systems[f"assumed_{name}"])))
+        elif said.high > said.low:
+            yield _linear(named, key, said, 1.0 if name == "residual_sd" and isinstance(held, FittedWorld) else np.inf)
 
 
-def _of_preset(config: Mapping[str, Any], unit: str) -> Iterator[Assumption]:
-    esa = config["raters"].get("leniency_sd") == 7.2
-    for name, named in SPREADS.items():
-        section = next((part for part in ("raters", "systems") if config[part].get(name)), None)
+def _columns(held: FittedWorld | FittedScales) -> dict[str, Floats]:
+    """Return the draws of each spread, by the name of its key."""
+    if isinstance(held, FittedScales):
+        return {name: np.array([getattr(one, name) for one in held.effects]) for name in NAMES}
+    of_effects = {"rater_system_sd": "rater_system_sd", "residual_sd": "noise_share"}
+    of_effects["system_document_sd"] = "system_document_sd"
+    found = {name: np.array([getattr(one, own) for one in held.effects]) for name, own in of_effects.items()}
+    return {name: found.get(name, np.array(held.leniency_sd)) for name in NAMES}
+
+
+def _unit(held: FittedWorld | FittedScales) -> str:
+    if isinstance(held, FittedWorld):
+        return "log"
+    return "points" if held.effects[0].scale.law == "gaussian" else "of a rating's noise"
+
+
+def _of_preset(config: Mapping[str, Any]) -> Iterator[Assumption]:
+    told = _measured(config["raters"])
+    for name in NAMES:
+        own = "noise_share" if name == "residual_sd" and "noise_share" in config["raters"] else name
+        section = next((part for part in ("raters", "systems") if config[part].get(own)), None)
         if section is None:
             continue
-        key, value = f"{section}.{name}", float(config[section][name])
-        if esa and name in ESA:
-            yield _linear(named, key, value, *ESA[name], unit, "the campaign behind the preset")
+        key, value, named = f"{section}.{own}", float(config[section][own]), _named(name, _preset_unit(config))
+        low, high = told.get(name, (np.inf, -np.inf))
+        if low <= value <= high:
+            yield _linear(named, key, _Range(value, low, high, CAMPAIGN))
         else:
-            yield _by_factor(named, key, value, unit, "half to twice as much")
+            yield _by_factor(named, key, _assumed(value), 1.0 if own == "noise_share" else np.inf)
 
 
-def _linear(named: _Named, key: str, value: float, low: float, high: float, unit: str, source: str) -> Assumption:
-    reach = REACH * (high - low)
-    least, most = max(0.0, value - reach), value + reach
-    return Assumption(named.name, key, value, low, high, least, most, False, named.words, unit, source)
+def _measured(raters: Mapping[str, Any]) -> Mapping[str, tuple[float, float]]:
+    """Return the ranges of a preset's own campaign; nothing where its spreads are not those of the preset."""
+    from simlab.config import bound_options
+
+    for option, ranges in MEASURED.items():
+        section = bound_options("raters")[option.partition("=")[2]]
+        if raters.get("_target_") == section["_target_"] and all(raters[name] == section[name] for name in ranges):
+            return ranges
+    return {}
 
 
-def _by_factor(named: _Named, key: str, value: float, unit: str, source: str) -> Assumption:
-    low, high = value / FACTOR, value * FACTOR
-    least, most = value / FACTOR**REACH, value * FACTOR**REACH
-    return Assumption(named.name, key, value, low, high, least, most, True, named.words, unit, source)
+def _preset_unit(config: Mapping[str, Any]) -> str:
+    law = config["raters"].get("law")
+    return "log" if law is None else "points" if law == "gaussian" else "of a rating's noise"
+
+
+def _named(name: str, unit: str) -> _Named:
+    return _Named(NAMES[name], WORDS[unit][list(NAMES).index(name)], unit)
+
+
+def _of_draws(column: Sequence[float] | Floats) -> _Range:
+    low, value, high = (float(end) for end in np.quantile(np.asarray(column, float), ENDS))
+    return _Range(value, low, high)
+
+
+def _assumed(value: float) -> _Range:
+    return _Range(value, value / FACTOR, value * FACTOR, ASSUMED)
+
+
+def _linear(named: _Named, key: str, of: _Range, most: float = np.inf) -> Assumption:
+    """Let a spread go down to 0, and up as far again as the plausible range reaches, three times."""
+    least = max(0.0, of.value - REACH * (of.value - of.low))
+    farthest = min(most, of.value + REACH * (of.high - of.value))
+    span = (least, farthest, False)
+    return Assumption(named.name, key, of.value, of.low, of.high, *span, named.words, named.unit, of.source)
+
+
+def _by_factor(named: _Named, key: str, of: _Range, end: float = np.inf) -> Assumption:
+    """Let a quantity be three times as many times smaller, or larger, as is plausible; a share ends at 1."""
+    least, most = of.value * (of.low / of.value) ** REACH, of.value * (of.high / of.value) ** REACH
+    span = (min(of.high, end), least, min(most, end), True)
+    return Assumption(named.name, key, of.value, of.low, *span, named.words, named.unit, of.source)
 
 
 def _value(config: Mapping[str, Any], key: str) -> Any:

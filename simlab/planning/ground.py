@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from simlab.config import Config, compose_sweep
 from simlab.config.studyfile import load_study
 from simlab.config.sweepfile import RUN
 from simlab.messages import legible, several, shown
 from simlab.planning import assumptions
-from simlab.planning.terms import SIZE, Ground, Smallest
+from simlab.planning.extent import DOCUMENTS, SEGMENTS, check_people, draws, largest, sizes, system_sd, unit_of
+from simlab.planning.terms import Ground, Smallest
 from simlab.studies.questions import kind_of
+from simlab.studies.ratings import KIND
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError
 from simlab.world.files.fitted_checks import failed_checks
@@ -27,15 +27,9 @@ ENOUGH_RATERS = 6
 """Below so many no claim about other raters is possible at .05: flips of whole raters have p-values from 2^(1-R) on."""
 MOST_SEARCHED = 4000
 """So many letters of a file tell what it is."""
-WORLDS = 40
-"""Worlds whose truths say how far systems lie apart."""
-MOST_DOCUMENTS = 2000
-WITHOUT_MONEY = 200
-"""So many documents at most where nobody says what there is to spend."""
 USUAL_SYSTEMS = 6
 PER_BUCKET = 3
-ESA_SEGMENTS = 561 / 181
-"""Segments a document in the preset world (systems=esa), whatever the number of documents."""
+FITTED, RECORDED, USUAL = "fitted", "recorded", "esa"
 
 
 class Given(NamedTuple):
@@ -53,51 +47,67 @@ class Given(NamedTuple):
 
 
 def of_preset(given: Given) -> Ground:
-    """Stand on the preset worlds: nobody has rated anything yet, and people and systems are as in another campaign."""
+    """Stand on preset worlds: nobody has rated anything yet, and people and systems are as in another campaign.
+
+    `systems=...` among the words chooses others than those of ESA; `systems=fitted` is the fit that is built in, or at
+    `systems.path`. Raises InputError for systems of which nobody knows what is true, or that are not rated.
+    """
+    systems = given.keys.get("systems", USUAL)
+    if systems == FITTED:
+        path = composed([word for word in given.words if word.startswith("systems")])["systems"]["path"]
+        return of_world(None if path is None else Path(path), given)
+    if systems == RECORDED:
+        raise InputError(
+            "systems=recorded: nobody knows what is true of a recorded table, so no error can be counted; name the "
+            "table itself, and a world is fitted to it"
+        )
     n_systems = _number(given, "systems.n_systems", USUAL_SYSTEMS if given.systems is None else given.systems)
     n_raters = _number(given, "raters.pool_size", ENOUGH_RATERS if given.raters is None else given.raters)
-    _check_people(n_systems, n_raters)
-    size = _number(given, "systems.n_documents", 0)
+    check_people(n_systems, n_raters)
+    raters = given.keys.get("raters", KIND.suits.get(systems, "expert_pool"))
     own = [
-        "systems=esa",
+        f"systems={systems}",
         f"systems.n_systems={n_systems}",
-        "raters=esa",
+        f"raters={raters}",
         f"raters.pool_size={n_raters}",
         f"raters.raters_per_bucket={min(PER_BUCKET, n_raters)}",
         f"raters.buckets_per_rater={min(PER_BUCKET, n_raters)}",
-        *([f"systems.n_segments={math.ceil(size * ESA_SEGMENTS)}"] if size else []),
     ]
-    people = f"{n_systems} systems, {n_raters} raters and outputs"
-    said = f"scores from 0 to 100; {people} differ as in a campaign of WMT 2023 (ESA)"
+    people = f"{n_systems} systems, {n_raters} raters and outputs differ as"
+    said = f"{people} systems={systems} and raters={raters} have it"
+    if systems == raters == USUAL:
+        said = f"scores from 0 to 100; {people} in a campaign of WMT 2023 (ESA)"
     return _ground(own, given, n_raters, said, None, ("all of the world",), {})
 
 
-def of_world(path: Path, given: Given, read: str | None = None, record: Mapping[str, Any] | None = None) -> Ground:
+def of_world(
+    path: Path | None, given: Given, read: str | None = None, record: Mapping[str, Any] | None = None
+) -> Ground:
     """Stand on a world that was fitted to a pilot; `read` says what was read of that, `record` what a fit says.
 
+    None is the fit to the built-in ratings.
     Raises InputError for a file that is none, and for numbers of raters that no study has.
     """
     _refuse_systems(given)
-    held = read_world(str(path), None)
+    held = read_world(None if path is None else str(path), None)
     pilot = len(held.rater_names)
     n_raters = _number(
         given, "systems.n_raters", given.raters if given.raters is not None else max(ENOUGH_RATERS, pilot)
     )
-    _check_people(len(held.system_names), n_raters)
+    check_people(len(held.system_names), n_raters)
     same = n_raters == pilot and n_raters < ENOUGH_RATERS
     own = [
         "systems=fitted",
-        f"systems.path={_quoted(path)}",
+        *([] if path is None else [f"systems.path={_quoted(path)}"]),
         f"systems.rater_pool={'pilot' if same else 'new'}",
         *([] if n_raters == pilot else [f"systems.n_raters={n_raters}"]),
         *([f"systems.raters_per_bucket={min(PER_BUCKET, n_raters)}"] if n_raters != pilot else []),
     ]
-    law, checks = _about(path, held)
-    timing = bool(held.timing)
+    law, checks = ("mqm", "built in") if path is None else _about(path, held)
     unknown = tuple(one.partition(":")[0] for one in (record or {}).get("not_identified", ()))
-    said = f"{law}; {checks} ({legible(path.name)})"
+    said = f"{law}; {checks}" + ("" if path is None else f" ({legible(path.name)})")
     whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew (--raters)"
-    return _ground(own, given, n_raters, said + whom, read, unknown, record or {}, timing=timing)
+    return _ground(own, given, n_raters, said + whom, read, unknown, record or {}, timing=bool(held.timing))
 
 
 def _about(path: Path, held: Any) -> tuple[str, str]:
@@ -177,18 +187,17 @@ def _ground(
     usual += ["design.estimand=these_raters"] if few else []
     if "budget.deadline" in given.keys and "design.collection" not in given.keys:
         usual.append(f"design.collection={'fitted' if timing else 'team'}")
-    words = _joined(usual, given.words)
+    words = _as_long(usual, given)
     config = composed(words)
     _check_question(config)
     first = draw_world(config, 0)
     if first.truth is None:
         raise InputError(f"{world}: nobody knows what is true there, so no error can be counted; fit it (simlab fit)")
-    size = _number(given, "systems.n_documents", 0) or largest(
-        config, first.frame.n_systems, len(first.frame.document) / first.frame.n_documents
-    )
+    n, each = first.frame.n_documents, len(first.frame.document) / first.frame.n_documents
+    size = n if DOCUMENTS in given.keys else largest(config, first.frame.n_systems, each)
     words = _joined(words, [f"{key}={value}" for key, value in sizes(config, size).items() if key not in given.keys])
     config = composed(words)
-    unit = "points"
+    unit = unit_of(first)
     return Ground(
         words=tuple(words),
         read=read,
@@ -199,48 +208,20 @@ def _ground(
         these_raters=few,
         unit=unit,
         system_sd=system_sd(config),
-        draws=_draws(config),
+        draws=draws(config),
         levers=(),
         assumptions=tuple(assumptions.of(config, unit)),
         record=record,
     )
 
 
-def largest(config: Mapping[str, Any], n_systems: int, segments: float) -> int:
-    """Return the most documents that the money pays, one rating of each segment of each system."""
-    budget = config["budget"]
-    money, price = budget["total"], budget["price_per_rating"] * (1 + budget["platform_fee"])
-    if money is None or price <= 0:
-        return WITHOUT_MONEY
-    # Documents differ in length, so some campaigns pay for a few more than the mean.
-    return int(
-        min(max(1.1 * money / (price * n_systems * segments), config["design"]["min_documents"]), MOST_DOCUMENTS)
-    )
-
-
-def sizes(config: Mapping[str, Any], documents: int) -> dict[str, Any]:
-    """Return the settings by which a world has so many documents, and designs may ask for all of them."""
-    systems = config["systems"]
-    found: dict[str, Any] = {"systems.n_documents": documents} if "n_documents" in systems else {}
-    if "n_segments" in systems and found:
-        found["systems.n_segments"] = math.ceil(documents * systems["n_segments"] / systems["n_documents"])
-    return found | {SIZE: min(documents, config["design"]["documents"])}
-
-
-def system_sd(config: Mapping[str, Any]) -> float:
-    """Return the standard deviation of the systems' truths: the root of its mean square over worlds.
-
-    Of a fitted world these are draws of the posterior, so that what the pilot's noise added to its means is left out.
-    """
-    truths = [draw_world(config, world).truth for world in range(WORLDS)]
-    return float(np.sqrt(np.mean([np.var(truth, ddof=1) for truth in truths if truth is not None])))
-
-
-def _draws(config: Mapping[str, Any]) -> int:
-    systems = config["systems"]
-    if not str(systems.get("_target_", "")).startswith("simlab.world.fitted."):
-        return 0
-    return len(read_world(systems["path"], None).effects)
+def _as_long(usual: Sequence[str], given: Given) -> list[str]:
+    """Put words together; where the number of documents is typed, these are as long as those of the preset."""
+    words = _joined(usual, given.words)
+    if DOCUMENTS not in given.keys or SEGMENTS in given.keys:
+        return words
+    wanted = int(composed(words)["systems"].get("n_documents", 1))
+    return _joined(words, [f"{SEGMENTS}={n}" for key, n in sizes(composed(usual), wanted).items() if key == SEGMENTS])
 
 
 def _joined(first: Sequence[str], then: Sequence[str]) -> list[str]:
@@ -256,13 +237,6 @@ def _number(given: Given, key: str, otherwise: int) -> int:
 
 def _quoted(path: Path) -> str:
     return json.dumps(str(path), ensure_ascii=False) if any(c in str(path) for c in " ,'\"[]{}()=") else str(path)
-
-
-def _check_people(n_systems: int, n_raters: int) -> None:
-    if n_systems < 2:
-        raise InputError(f"--systems {n_systems}: a study compares at least two systems")
-    if n_raters < 1:
-        raise InputError(f"--raters {n_raters}: a study has at least one rater")
 
 
 def _check_question(config: Mapping[str, Any]) -> None:

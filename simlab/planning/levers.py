@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from simlab.config import Config, list_options
 from simlab.config.overrides import parse
 from simlab.config.sections import checked_value
 from simlab.engine.checking import shape_of
 from simlab.messages import flat, legible, or_nearest, shown
+from simlab.planning.candidates import listed as listed
+from simlab.planning.extent import sizes as sizes_of
 from simlab.planning.ground import ENOUGH_RATERS
 from simlab.planning.terms import SIZE, Design, Ground, Lever, family, size_of
 from simlab.studies.checks import check
-from simlab.types import InputError
+from simlab.studies.worlds import draw_world
+from simlab.types import RATE, InputError, World
+from simlab.world.laws.error_counts import ErrorCounts
 
 GROUPING, EACH, NORMALIZATION = "design.grouping", "design.ratings_per_item", "analysis.normalization"
 TEST, POOL, OWN_POOL = "analysis.test", "raters.pool_size", "systems.n_raters"
@@ -61,6 +63,23 @@ def chosen(ground: Ground, compose: Compose, over: str | None, candidates: Path 
         raise InputError(f"--over: these levers make more than {MOST_DESIGNS:,} designs; give fewer values")
     grid = itertools.product(*([(lever.key, value) for value in lever.values] for lever in levers))
     return _checked([_complete(tuple(one), ground) for one in grid], compose, "--over" if over else "")
+
+
+def with_room(ground: Ground, config: Config, over: str | None, candidates: Path | None) -> Ground:
+    """Let the worlds of a plan hold as many documents as the largest of the designs asks for, and no more.
+
+    `config` is composed of the ground's words. Where nobody says how large designs are, worlds stay as they are. Raises
+    InputError as `chosen` does.
+    """
+    if candidates is not None:
+        found = [int(size) for one in listed(candidates) if isinstance(size := dict(one).get(SIZE), int)]
+    else:
+        found = [int(n) for lever in typed(over or SIZE, config, ground) if lever.is_size for n in lever.values]
+    if not found or (max(found) <= _largest(config) and not over):
+        return ground
+    wanted = sizes_of(config, max(found))
+    kept = [word for word in ground.words if word.partition("=")[0] not in wanted]
+    return replace(ground, words=(*kept, *(f"{key}={value}" for key, value in wanted.items())))
 
 
 def of_designs(designs: Sequence[Design]) -> tuple[Lever, ...]:
@@ -119,6 +138,11 @@ def _named(key: str, config: Config, where: str) -> str:
     return key
 
 
+def _own(key: str, config: Config) -> str:
+    """Return the key by which a fitted world has other numbers of raters."""
+    return OWN_POOL if key == POOL and POOL not in dict(flat(config)) else key
+
+
 def _read(key: str, values: str, config: Config) -> list[Any]:
     if match := _RANGE.fullmatch(values.strip()):
         low, high = (int(end) for end in match.groups())
@@ -149,12 +173,11 @@ def _values(key: str, config: Config, ground: Ground) -> list[Any]:
         most = _largest(config)
         return geometric(min(FEWEST_DOCUMENTS, most), most)
     if key == EACH:
-        return [1, 2] if _seats(config, ground) > 1 else [1]
+        return [1, 2] if _seats(config) > 1 else [1]
     if key == GROUPING:
-        return ["pseudo_side_by_side", "ungrouped"] if _seats(config, ground) > 1 else ["pseudo_side_by_side"]
+        return ["pseudo_side_by_side", "ungrouped"] if _seats(config) > 1 else ["pseudo_side_by_side"]
     if key == NORMALIZATION:
-        counted = str(config["systems"]["_target_"]).endswith("systems.mqm")
-        return ["none", "mean"] if counted else ["none", "zscore"]
+        return normalizations(draw_world(config, 0))
     if key in (POOL, OWN_POOL):
         return [n for n in (ground.raters, *(ENOUGH_RATERS, 8, 10, 15)) if n >= ground.raters]
     if key in (options := list_options()):
@@ -167,45 +190,14 @@ def _largest(config: Config) -> int:
     return int(systems.get("n_documents", config["design"]["documents"]))
 
 
-def _seats(config: Config, ground: Ground) -> int:
-    """Count who sits together in a bucket."""
-    own = config["raters"].get("raters_per_bucket") or config["systems"].get("raters_per_bucket")
-    return min(own or 3, ground.raters)
+def _seats(config: Config) -> int:
+    """Count who sits together in the bucket that has the fewest."""
+    return int((draw_world(config, 0).frame.rater >= 0).any(axis=0).sum(1).min())
 
 
-def listed(file: Path) -> list[Design]:
-    """Read designs from a file: a table with a key a column, or a YAML list of mappings."""
-    where = f"--candidates {legible(file)}"
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{where}: cannot be read; name a .csv or a .yaml file") from error
-    rows = _in_table(text, where) if file.suffix.lower() == ".csv" else _in_list(text, where)
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
-        raise InputError(f"{where}: holds no designs; give a column, or a line, for each key that differs")
-    found = [tuple((str(key), value) for key, value in row.items()) for row in rows]
-    for key, value in itertools.chain.from_iterable(found):
-        if isinstance(value, list | dict):
-            raise InputError(f"{where}: {legible(key, 60)} holds several values; a design has one value of a key")
-    return found
-
-
-def _in_table(text: str, where: str) -> list[dict[str, Any]]:
-    """Read a table with a key a column; an empty field sets nothing."""
-    rows = list(csv.DictReader(text.splitlines()))
-    if any(None in row for row in rows):
-        raise InputError(f"{where}: a row has more fields than the first, which names the keys; mend it")
-    try:
-        return [{key: parse(f"{key}={value}").values[0] for key, value in row.items() if value} for row in rows]
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
-
-
-def _in_list(text: str, where: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InputError(f"{where}: is no YAML; write a list of lines such as `- design.documents: 40`") from error
+def normalizations(world: World) -> list[str]:
+    """List the normalisations that make sense: factors for raters where errors are counted, else z-scores, or none."""
+    return ["none", "mean", "error"] if isinstance(world.answers[RATE], ErrorCounts) else ["none", "zscore"]
 
 
 def _complete(design: Design, ground: Ground) -> Design:

@@ -22,6 +22,8 @@ from simlab.world.systems import lognormal
 
 Spread: TypeAlias = Annotated[float, Ge(0), Le(1e6)]
 
+MOST_LOG = 10.0
+"""The largest standard deviation of a logarithm that the file of a fitted world may hold."""
 USUAL_SEATS = 3
 """Raters who sit together where in the pilot each document had one: else a design would have nobody to choose from."""
 
@@ -52,7 +54,8 @@ def fitted(
     `n_raters`, where that is given, and sit as evenly as can be.
 
     `draw` takes the same draw of the parameters in all worlds; `assumed_...` are spreads that take the place of those
-    of every draw.
+    of every draw, on the scale of the law (where errors are counted: of logarithms, and the share of the noise that is
+    a rating's own in place of the residual).
 
     How fast people work is a draw, too, where the pilot had times: none is taken by itself, so that worlds of older
     files keep their bits.
@@ -79,7 +82,7 @@ def fitted(
         effects = assuming(_of_systems(held.effects[at], kept), assumed)
         world = _on_scale(rng, effects, frame, len(people), new=new, potential=potential)
         return working_at(speeds, world)
-    counted, leniency_sd = _counting(held, at, kept, assumed)
+    counted, leniency_sd = _counting(held, at, kept, of_counts(assumed))
     raters = partial(
         new_raters,
         effects=counted,
@@ -112,6 +115,20 @@ def _people(held: FittedWorld | FittedScales, n_raters: int | None, *, new: bool
     return numbered("rater", n_raters)
 
 
+def of_counts(assumed: Mapping[str, float]) -> dict[str, float]:
+    """Return what is assumed where errors are counted, whose own noise is a share.
+
+    Raises InputError for shares and spreads of logarithms that cannot be.
+    """
+    for name, spread in assumed.items():
+        most, what = (1.0, "the share of the noise") if name == "residual_sd" else (MOST_LOG, "the spread of a log")
+        if spread > most:
+            raise InputError(
+                f"systems.assumed_{name}={spread:g}: where errors are counted it is {what}; give at most {most:g}"
+            )
+    return {"noise_share" if name == "residual_sd" else name: spread for name, spread in assumed.items()}
+
+
 def assuming(effects: scales.ScaleEffects, assumed: Mapping[str, Any]) -> scales.ScaleEffects:
     """Put other spreads in the place of a pilot's; its own raters' leniency and taste are stretched to them."""
     own = effects
@@ -123,8 +140,6 @@ def assuming(effects: scales.ScaleEffects, assumed: Mapping[str, Any]) -> scales
 
 def _counting(held: FittedWorld, at: int, kept: Ints, assumed: Mapping[str, Any]) -> tuple[Effects, float]:
     """Return the effects of a draw of counted errors, and how far raters at large differ in leniency."""
-    if "residual_sd" in assumed:
-        raise InputError("systems.assumed_residual_sd: where errors are counted ratings have no residual; leave it out")
     effects = replace(held.effects[at], system_mean=held.effects[at].system_mean[kept])
     was, leniency_sd = held.leniency_sd[at], assumed.get("leniency_sd", held.leniency_sd[at])
     if leniency_sd != was > 0:

@@ -192,8 +192,8 @@ def test_of_counted_errors_the_pilots_raters_are_stretched() -> None:
     own, stretched = usual - alike, wide - alike
     assert np.corrcoef(own, stretched)[0, 1] == pytest.approx(1)
     assert stretched.std() > 2 * own.std()
-    with pytest.raises(InputError, match=r"^systems.assumed_residual_sd: where errors are counted .*; leave it out$"):
-        fitted(None, assumed_residual_sd=1.0)
+    with pytest.raises(InputError, match=r"^systems.assumed_residual_sd=1.5: where errors are counted it is the share"):
+        fitted(None, assumed_residual_sd=1.5)
 
 
 @pytest.mark.parametrize("name", ["rater_system_sd", "leniency_sd", "residual_sd", "system_document_sd"])
