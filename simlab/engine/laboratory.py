@@ -67,7 +67,7 @@ class Laboratory:
         return self.seconds - (time.monotonic() - self.began)
 
     def look(self, wants: Mapping[Any, int]) -> dict[Any, Mapping[str, Estimate]]:
-        """Carry out what is missing of so many worlds of each design, from the first on; measure all asked for.
+        """Carry out what is missing of so many worlds of each design, from the first on; measure these.
 
         Raises InputError, before anything is carried out, for a design whose keys contradict each other.
         """

@@ -59,8 +59,11 @@ def test_choices_are_right_as_often_as_they_say() -> None:
 
 
 def test_a_sloppy_rule_fails_where_the_search_does_not() -> None:
-    made = [(problem(seed, kind), seed) for kind in KINDS for seed in range(6)]
-    assert np.mean([one.is_right(sloppy(one, seed)) for one, seed in made]) < 0.8
+    # Where no design, or every design, reaches the targets even ten worlds will do.
+    kinds = ("plain", "close", "between", "dip")
+    made = [(problem(seed, kind), seed) for kind in kinds for seed in range(20)]
+    right = np.mean([one.is_right(sloppy(one, seed)) for one, seed in made])
+    assert right < 0.9 - 3 * math.sqrt(0.9 * 0.1 / len(made))
 
 
 @pytest.mark.parametrize("kind", ["plain", "close", "dip"])
