@@ -157,7 +157,7 @@ def geometric(low: int, high: int) -> list[int]:
     """Return whole numbers whose ratios are alike, both ends included.
 
     >>> geometric(20, 30)
-    [20, 22, 25, 27, 30]
+    [20, 22, 24, 26, 28, 30]
     """
     steps = min(max(math.ceil(math.log(high / low) / math.log(RATIO)), 1), MOST_SIZES - 1)
     return list(dict.fromkeys(round(low * (high / low) ** (k / steps)) for k in range(steps + 1)))
