@@ -91,9 +91,8 @@ def of_world(
     _refuse_systems(given)
     held = read_world(None if path is None else str(path), None)
     pilot = len(held.rater_names)
-    n_raters = _number(
-        given, "systems.n_raters", given.raters if given.raters is not None else max(ENOUGH_RATERS, pilot)
-    )
+    usual = max(ENOUGH_RATERS, pilot) if given.raters is None else given.raters
+    n_raters = _number(given, "systems.n_raters", usual)
     check_people(len(held.system_names), n_raters)
     same = n_raters == pilot and n_raters < ENOUGH_RATERS
     own = [
@@ -231,8 +230,7 @@ def _joined(first: Sequence[str], then: Sequence[str]) -> list[str]:
 
 def _number(given: Given, key: str, otherwise: int) -> int:
     """Return the whole number that is set for a key."""
-    said = given.keys.get(key, "")
-    return int(said) if said.isdecimal() else otherwise
+    return int(said) if (said := given.keys.get(key, "")).isdecimal() else otherwise
 
 
 def _quoted(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import math
 import re
@@ -10,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from simlab.config import Config, list_options
 from simlab.config.overrides import parse
 from simlab.config.sections import checked_value
 from simlab.engine.checking import shape_of
 from simlab.messages import flat, legible, or_nearest, shown
-from simlab.planning.candidates import listed as listed
 from simlab.planning.extent import sizes as sizes_of
 from simlab.planning.ground import ENOUGH_RATERS
 from simlab.planning.terms import SIZE, Design, Ground, Lever, family, size_of
@@ -138,11 +140,6 @@ def _named(key: str, config: Config, where: str) -> str:
     return key
 
 
-def _own(key: str, config: Config) -> str:
-    """Return the key by which a fitted world has other numbers of raters."""
-    return OWN_POOL if key == POOL and POOL not in dict(flat(config)) else key
-
-
 def _read(key: str, values: str, config: Config) -> list[Any]:
     if match := _RANGE.fullmatch(values.strip()):
         low, high = (int(end) for end in match.groups())
@@ -161,7 +158,7 @@ def geometric(low: int, high: int) -> list[int]:
     """Return whole numbers whose ratios are alike, both ends included.
 
     >>> geometric(20, 30)
-    [20, 22, 25, 27, 30]
+    [20, 22, 24, 26, 28, 30]
     """
     steps = min(max(math.ceil(math.log(high / low) / math.log(RATIO)), 1), MOST_SIZES - 1)
     return list(dict.fromkeys(round(low * (high / low) ** (k / steps)) for k in range(steps + 1)))
@@ -185,6 +182,11 @@ def _values(key: str, config: Config, ground: Ground) -> list[Any]:
     raise InputError(f"--over {key}: say between which values: {key}=A,B")
 
 
+def normalizations(world: World) -> list[str]:
+    """List the normalisations that make sense: factors for raters where errors are counted, else z-scores, or none."""
+    return ["none", "mean", "error"] if isinstance(world.answers[RATE], ErrorCounts) else ["none", "zscore"]
+
+
 def _largest(config: Config) -> int:
     systems: Mapping[str, Any] = config["systems"]
     return int(systems.get("n_documents", config["design"]["documents"]))
@@ -195,9 +197,39 @@ def _seats(config: Config) -> int:
     return int((draw_world(config, 0).frame.rater >= 0).any(axis=0).sum(1).min())
 
 
-def normalizations(world: World) -> list[str]:
-    """List the normalisations that make sense: factors for raters where errors are counted, else z-scores, or none."""
-    return ["none", "mean", "error"] if isinstance(world.answers[RATE], ErrorCounts) else ["none", "zscore"]
+def listed(file: Path) -> list[Design]:
+    """Read designs from a file: a table with a key a column, or a YAML list of mappings."""
+    where = f"--candidates {legible(file)}"
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{where}: cannot be read; name a .csv or a .yaml file") from error
+    rows = _in_table(text, where) if file.suffix.lower() == ".csv" else _in_list(text, where)
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
+        raise InputError(f"{where}: holds no designs; give a column, or a line, for each key that differs")
+    found = [tuple((str(key), value) for key, value in row.items()) for row in rows]
+    for key, value in itertools.chain.from_iterable(found):
+        if isinstance(value, list | dict):
+            raise InputError(f"{where}: {legible(key, 60)} holds several values; a design has one value of a key")
+    return found
+
+
+def _in_table(text: str, where: str) -> list[dict[str, Any]]:
+    """Read a table with a key a column; an empty field sets nothing."""
+    rows = list(csv.DictReader(text.splitlines()))
+    if any(None in row for row in rows):
+        raise InputError(f"{where}: a row has more fields than the first, which names the keys; mend it")
+    try:
+        return [{key: parse(f"{key}={value}").values[0] for key, value in row.items() if value} for row in rows]
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _in_list(text: str, where: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"{where}: is no YAML; write a list of lines such as `- design.documents: 40`") from error
 
 
 def _complete(design: Design, ground: Ground) -> Design:
