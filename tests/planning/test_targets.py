@@ -86,4 +86,4 @@ def test_power_is_that_of_the_differences_that_matter() -> None:
     assert {"money", "no_wrong_claim", "ended_as_planned", "significant_share"} <= set(found)
     assert "hours" not in found
     assert {"hours", "days"} <= set(targets.measures(wanted, Smallest(1.0, "points", ""), clock=True))
-    assert set(targets.crossed(found)) - set(found) == {"srp_new_study", "confirmed_new_study"}
+    assert {"srp_new_study", "confirmed_new_study"} <= set(targets.crossed(found)) - set(found)
