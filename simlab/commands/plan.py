@@ -185,13 +185,14 @@ def _of_pilot(table: Path, given: Given, asked: Asked, out: Path, say: Say) -> G
 def _foreseen(given: Given, asked: Asked) -> None:
     """Raise InputError for settings, levers and candidates that no world allows, before one is fitted."""
     from simlab.planning import levers
+    from simlab.planning.candidates import listed
     from simlab.planning.ground import composed
 
     config = composed(["systems=fitted", *given.words])
     if asked.over is not None:
         levers.refuse_unknown(asked.over, config)
     if asked.candidates is not None:
-        levers.listed(asked.candidates)
+        listed(asked.candidates)
 
 
 def _read(read: Mapping[str, Any]) -> str:

@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 import yaml
 
-from simlab.planning import ground
+from simlab.planning import extent
 from simlab.planning.bench import Composer
 from simlab.planning.ground import Given, composed, of_preset, of_world, smallest_of
 from simlab.planning.terms import Ground
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
+from simlab.world.files.fitted_world import read_world
 
 MONEY = ("budget.total=500",)
+ESA_SEGMENTS = 561 / 181
+"""Segments a document of the campaign behind the preset."""
 
 
 def config_of(held: Ground) -> Any:
@@ -67,18 +70,18 @@ def test_what_is_typed_takes_the_place_of_what_is_usual() -> None:
 def test_documents_are_as_long_however_many_there_are(words: tuple[str, ...]) -> None:
     config = config_of(of_preset(Given(words)))
     systems = config["systems"]
-    assert systems["n_segments"] / systems["n_documents"] == pytest.approx(ground.ESA_SEGMENTS, rel=0.02)
+    assert systems["n_segments"] / systems["n_documents"] == pytest.approx(ESA_SEGMENTS, rel=0.02)
 
 
 def test_the_largest_world_is_what_the_money_pays() -> None:
     sizes = [config_of(of_preset(Given((f"budget.total={n}",))))["systems"]["n_documents"] for n in (500, 1000, 5000)]
     for money, size in zip((500, 1000, 5000), sizes, strict=True):
-        assert size * 6 * ground.ESA_SEGMENTS == pytest.approx(1.1 * money, rel=0.05)
+        assert size * 6 * ESA_SEGMENTS == pytest.approx(1.1 * money, rel=0.05)
     half = config_of(of_preset(Given(("budget.total=500", "budget.price_per_rating=0.5"))))
     assert half["systems"]["n_documents"] == sizes[1]
-    assert config_of(of_preset(Given()))["systems"]["n_documents"] == ground.WITHOUT_MONEY
+    assert config_of(of_preset(Given()))["systems"]["n_documents"] == extent.WITHOUT_MONEY
     much = config_of(of_preset(Given(("budget.total=1e9",))))
-    assert much["systems"]["n_documents"] == ground.MOST_DOCUMENTS
+    assert much["systems"]["n_documents"] == extent.MOST_DOCUMENTS
 
 
 def test_the_truth_of_the_preset_is_in_points() -> None:
@@ -130,7 +133,7 @@ def test_a_preset_assumes_what_its_campaign_leaves_open() -> None:
         "budget.price_per_rating",
     }
     taste = named["raters.rater_system_sd"]
-    assert (taste.low, taste.value, taste.high, taste.source) == (1.5, 2.8, 4.1, "the campaign behind the preset")
+    assert (taste.low, taste.value, taste.high, taste.source) == (1.5, 2.8, 4.1, "its campaign")
     price = named["budget.price_per_rating"]
     assert (price.low, price.value, price.high, price.log) == (0.5, 1.0, 2.0, True)
     for one in named.values():
@@ -170,15 +173,15 @@ def test_a_world_has_the_pilots_raters_or_others(
 
 def test_a_world_assumes_what_its_pilot_left_open(fitted_world: Path) -> None:
     held = of_world(fitted_world, Given())
-    components = yaml.safe_load(fitted_world.read_text())["components"]
+    effects = read_world(str(fitted_world), None).effects
     named = {one.key: one for one in held.assumptions if one.source == "pilot"}
     assert len(named) == 4
     for key, one in named.items():
-        known = components[key.removeprefix("systems.assumed_")]
-        assert (one.low, one.value, one.high) == (known["low"], known["estimate"], known["high"])
+        drawn = [getattr(one, key.removeprefix("systems.assumed_")) for one in effects]
+        assert (one.low, one.value, one.high) == pytest.approx(np.quantile(drawn, [0.05, 0.5, 0.95]))
         assert one.least <= one.low
         assert one.most >= one.high
-    truths = [draw_world(config_of(held), world).truth for world in range(ground.WORLDS)]
+    truths = [draw_world(config_of(held), world).truth for world in range(extent.WORLDS)]
     assert held.system_sd == pytest.approx(np.sqrt(np.mean([np.var(one, ddof=1) for one in truths])))  # type: ignore[arg-type]
 
 
