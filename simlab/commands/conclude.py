@@ -12,7 +12,7 @@ from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.notes import note
 from simlab.concluding.concluding import conclude
 from simlab.concluding.conclusion import Conclusion, PromiseName
-from simlab.concluding.plans import read_plan
+from simlab.concluding.plans import Plan, read_plan
 from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.figures import conclusion as figures
@@ -20,10 +20,14 @@ from simlab.drawing.figures import files
 from simlab.drawing.text import conclusions as text
 from simlab.drawing.text import paragraphs, tables
 from simlab.drawing.text.tables import Form
-from simlab.files import check_writable
+from simlab.files import check_writable, reason
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError
+
+
+IN_FOLDER = "conclusion.json"
+"""What a conclusion is called in the folder of its plan."""
 
 
 class Answered(NamedTuple):
@@ -95,7 +99,20 @@ def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, 
         return _planned(wanted, form, figure, paragraph)
     found = conclude(table, wanted, note)
     words = following(table, wanted, found.question, figure, paragraph)
-    return presented(found, words, form, figure, paragraph)
+    answered = presented(found, words, form, figure, paragraph)
+    unkept = [] if wanted.plan is None else _kept(answered.json, wanted.plan)
+    return answered._replace(notes=(*answered.notes, *unkept))
+
+
+def _kept(as_json: str, plan: Plan) -> list[str]:
+    """Keep a conclusion in the folder of its plan; return a line that says why that could not be."""
+    if not plan.path.is_dir():
+        return []
+    try:
+        (plan.path / IN_FOLDER).write_text(as_json + "\n", encoding="utf-8")
+    except OSError as error:
+        return [f"{legible(plan.path / IN_FOLDER)}: not kept ({reason(error)})"]
+    return []
 
 
 def presented(found: Conclusion, words: str, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:

@@ -21,6 +21,7 @@ from simlab.planning.searching import search
 from simlab.planning.stages import Stage
 from simlab.planning.terms import SIZE, Bench, Design, Found, Ground, Robust, Wanted, size_of, with_setting
 from simlab.store.measures import Measures
+from simlab.types import InputError
 
 SEARCHING, ROBUST, FLIPS, POOL = 0.5, 0.1, 0.15, 0.08
 """Shares of the patience that parts of a plan may take; fresh worlds have what is left."""
@@ -70,11 +71,14 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
     wanted, on = plan.wanted, plan.ground
     # A scenario that cannot be is refused before anything runs.
     others = [ground.of_file(path, plan.given, force=plan.force) for path in plan.scenarios]
+    n_pools, n_draws = _replicated(plan)
     with bench(
         plan.out / CAMPAIGNS,
         Composer(on.words),
         on.words,
         plan.measures,
+        pools=n_pools,
+        draws=n_draws,
         jobs=plan.jobs,
         seconds=_left(wanted, began),
         quiet=True,
@@ -105,6 +109,18 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
     return replace(held, seconds=time.monotonic() - began)
 
 
+def _replicated(plan: Plan) -> tuple[int, int]:
+    """Return the pools and draws of a world that the targets need; raise InputError where these raters are all."""
+    n_pools, n_draws = targets.replicated(plan.wanted.targets)
+    if n_pools > 1 and plan.ground.these_raters:
+        named = next(one.measure for one in plan.wanted.targets if one.measure.endswith(targets.RATERS_ANEW))
+        raise InputError(
+            f"--target {named}: {plan.ground.raters} raters are too few to speak of others; ask "
+            f"{ground.ENOUGH_RATERS} or more (--raters), or take {named.partition('_new_')[0]}_new_documents"
+        )
+    return n_pools, n_draws
+
+
 def _fresh(plan: Plan, n_pools: int, began: float) -> AbstractContextManager[Bench]:
     """Hold a bench of worlds that no choice has seen: two draws of documents in each, for so many pools of raters."""
     words = reseeded(plan.ground.words, plan.wanted.seed + OTHER_SEED)
@@ -131,7 +147,10 @@ def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robus
         held: dict[str, Bench] = {}
         for path, other in zip(plan.scenarios, others, strict=True):
             folder = plan.out / SCENARIOS / f"{len(held) + 1}"
-            benches = bench(folder, Composer(other.words), other.words, plan.measures, jobs=plan.jobs, quiet=True)
+            pools_and_draws = dict(zip(("pools", "draws"), _replicated(plan), strict=True))
+            benches = bench(
+                folder, Composer(other.words), other.words, plan.measures, **pools_and_draws, jobs=plan.jobs, quiet=True
+            )
             held[f"{path.stem}"] = stack.enter_context(benches)
         return over_scenarios(held, found, plan.wanted)
 

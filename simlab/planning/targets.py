@@ -8,6 +8,7 @@ from typing import Any
 
 from simlab.config import bound_options
 from simlab.measures.by_difference import power_at, power_from
+from simlab.measures.labels import LABELS
 from simlab.measures.ranges import RANGES
 from simlab.messages import or_nearest, shown
 from simlab.parts import bind
@@ -24,6 +25,9 @@ ALWAYS = ("significant_share", "no_wrong_claim", "money", "ended_as_planned", "e
 ON_A_CLOCK = ("hours", "days", "ended_by_nobody")
 CROSSED = ("srp_new_study", "confirmed_new_study", "srp_new_documents")
 """Measures that need other raters, or other documents, for the same systems."""
+SAME_AGAIN = ("srp", "srp_given_any", "srp_disjoint", "srp_both_significant", "confirmed")
+"""Measures of what the same raters say of the same documents again: a plan speaks of other ones."""
+RATERS_ANEW, DOCUMENTS_ANEW = ("_new_raters", "_new_study"), ("_new_documents", "_new_study")
 WITHIN = 1.6
 """Pairs that truly differ by up to so many times the smallest difference, or as little, say what power there is."""
 
@@ -63,6 +67,14 @@ def _target(option: str, text: str, *, floor: bool) -> Target:
     known = [*(measure for measure, span in RANGES.items() if (span.least, span.greatest) == (0.0, 1.0)), "power_at"]
     if name not in bound_options("measure"):
         raise InputError(f"{option} {shown(text)}: {shown(name)} is no measure; {or_nearest(name, known)}")
+    if name in SAME_AGAIN:
+        anew = "confirmed_new_study" if name == "confirmed" else "srp_new_study"
+        raise InputError(
+            f"{option} {shown(text)}: {name} is what the same raters say of the same documents again; a plan speaks of "
+            f"other ones: {anew}, or {anew.replace('study', 'documents')}"
+        )
+    if LABELS.get(name, {}).get("less_is_better"):
+        raise InputError(f"{option} {shown(text)}: less is better of {name}; write what is to be large, no_wrong_claim")
     if name not in known:
         raise InputError(f"{option} {shown(text)}: {name} is no share, and targets are shares that are to be large")
     try:
@@ -87,6 +99,15 @@ def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) ->
         **{name: matters for name in ("power", "power_from") if name == "power" or name in found},
         "power_at": partial(power_at, smallest=smallest.value, within=WITHIN),
     }
+
+
+def replicated(targets: tuple[Target, ...]) -> tuple[int, int]:
+    """Return how many pools of raters, and draws of documents, each world needs for its targets to be measured."""
+    names = [one.measure for one in targets]
+    return (
+        1 + any(name.endswith(RATERS_ANEW) for name in names),
+        1 + any(name.endswith(DOCUMENTS_ANEW) for name in names),
+    )
 
 
 def crossed(found: Measures) -> Measures:

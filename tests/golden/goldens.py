@@ -53,7 +53,8 @@ SEARCHED = {"shared_calibration": 1e-7, "recorded_budget": 1e-7, "recorded_metri
 """Where bounds, or a mean, are searched for until a step is small, the last step is another on another CPU."""
 
 COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "order", "agreement", "fit", "backtest", "mutt", "detect"]
-COMMANDS += ["assign", "corrupt", "fit-metric", "verify", "merge", "cluster-script", "replay", "export", "list", "show"]
+COMMANDS += ["plan", "assign", "corrupt", "fit-metric", "verify", "merge", "cluster-script", "replay", "export"]
+COMMANDS += ["list", "show"]
 
 WIDE = patch.dict(os.environ, COLUMNS="80")
 """The terminal is always this wide: help and tables are folded to it."""
