@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,8 +63,11 @@ def _study(config: Mapping[str, Any], batch: Batch) -> dict[str, Any]:
         systems["names"] = list(batch.systems)
     elif "n_systems" in systems:
         systems["n_systems"] = len(batch.systems)
-    if "n_documents" in systems:
-        systems["n_documents"] = max(systems["n_documents"], batch.documents)
+    if batch.documents > systems.get("n_documents", batch.documents):
+        # A world of more documents; these are as long as those of the first study.
+        longer = batch.documents / systems["n_documents"]
+        systems["n_documents"] = batch.documents
+        systems |= {"n_segments": math.ceil(longer * systems["n_segments"])} if "n_segments" in systems else {}
     study = {**config, "systems": systems, "design": design}
     if batch.raters is not None and "n_raters" in systems:
         systems |= {"n_raters": batch.raters, "rater_pool": "new"}

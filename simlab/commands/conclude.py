@@ -25,7 +25,6 @@ from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError
 
-
 IN_FOLDER = "conclusion.json"
 """What a conclusion is called in the folder of its plan."""
 

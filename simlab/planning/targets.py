@@ -73,10 +73,10 @@ def _target(option: str, text: str, *, floor: bool) -> Target:
             f"{option} {shown(text)}: {name} is what the same raters say of the same documents again; a plan speaks of "
             f"other ones: {anew}, or {anew.replace('study', 'documents')}"
         )
-    if LABELS.get(name, {}).get("less_is_better"):
-        raise InputError(f"{option} {shown(text)}: less is better of {name}; write what is to be large, no_wrong_claim")
     if name not in known:
         raise InputError(f"{option} {shown(text)}: {name} is no share, and targets are shares that are to be large")
+    if LABELS.get(name, {}).get("less_is_better"):
+        raise InputError(f"{option} {shown(text)}: less is better of {name}; write what is to be large, no_wrong_claim")
     try:
         least = float(written) if equals else float("nan")
     except ValueError:

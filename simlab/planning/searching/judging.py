@@ -57,7 +57,8 @@ def judge(held: Sequence[Family], wanted: Wanted, chance: Chance) -> Judged:
     right = (every.excess >= -wanted.margin) & (every.cost <= SLACK * least[:, None] * (1 + ROUNDING))
     share, none = right.mean(0), float(np.isinf(least).mean())
     best = int(np.lexsort((every.cost.mean(0), -share))[0])
-    if none > share[best]:
+    # Within the margin both may be right: then a design helps more than none.
+    if none > share[best] and share[best] < wanted.confidence:
         return Judged(None, none, _undercutting(every, good))
     doubts = _undercutting(every, good & (every.cost * SLACK * (1 + ROUNDING) < every.cost[:, [best]]))
     doubts = {at: often for at, often in doubts.items() if at != every.at(best)}

@@ -1,0 +1,185 @@
+"""Plan a study on the command line: the page, what programs read, the folder, and what cannot be meant."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simlab.cli import answer
+from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SMALL = [
+    "plan",
+    "--systems",
+    "3",
+    "--raters",
+    "6",
+    "--price",
+    ".5",
+    "--budget",
+    "300",
+    "--at-most",
+    "20s",
+    "--jobs",
+    "1",
+]
+FEW = ["--over", "design.documents=10..24,design.ratings_per_item=1,2"]
+WIDE = ["--smallest-difference", "9", "--target", "power=.5", "--margin", ".1", "--confidence", ".8"]
+NAMES = {
+    *("reached", "design", "study", "cost", "hours", "days", "measures", "confidence", "margin", "campaigns"),
+    *("front", "runners", "binding", "robust", "flips"),
+}
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan of three systems, with its page and its answer for programs beside it."""
+    place = tmp_path_factory.mktemp("planned")
+    assert answer([*SMALL, *FEW, *WIDE, "--out", str(place / "my"), "--save", str(place / "answer.json")]) == DONE
+    return place
+
+
+def _saved(place: Path) -> dict[str, Any]:
+    held: dict[str, Any] = json.loads((place / "answer.json").read_text(encoding="utf-8"))["answer"][0]
+    return held
+
+
+def test_programs_find_the_settled_names(planned: Path) -> None:
+    held = _saved(planned)
+    assert held.keys() >= NAMES
+    assert held["reached"] is True
+    assert {"design.documents", "design.ratings_per_item"} <= held["design"].keys()
+    assert {"value", "mcse", "low", "high"} <= held["measures"]["power"].keys()
+    assert held["measures"]["power"]["low"] <= held["measures"]["power"]["value"] <= held["measures"]["power"]["high"]
+    assert Path(held["study"]).is_file()
+    assert held["cost"] == pytest.approx(held["measures"]["money"]["value"])
+    assert held["cost"] <= 300
+    assert len(held["front"]) >= 2
+
+
+def test_the_page_fits_a_screen_and_ends_with_the_next_command(
+    planned: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answer([*SMALL, *FEW, *WIDE, "--out", str(planned / "my")]) == DONE
+    page = capsys.readouterr().out.rstrip("\n").splitlines()
+    assert len(page) <= 25
+    assert max(map(len, page)) <= 100
+    assert any(line.startswith("next: ") and "simlab assign" in line for line in page[-3:])
+    assert any(line.startswith("Buy") for line in page)
+
+
+def test_the_same_plan_goes_on_where_it_was(planned: Path, tmp_path: Path) -> None:
+    before = (planned / "my" / "study.yaml").read_bytes()
+    again = tmp_path / "answer.json"
+    assert answer([*SMALL, *FEW, *WIDE, "--out", str(planned / "my"), "--save", str(again)]) == DONE
+    assert _saved(tmp_path)["design"] == _saved(planned)["design"]
+    assert (planned / "my" / "study.yaml").read_bytes() == before
+
+
+def test_its_folder_takes_no_other_plan(planned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer([*SMALL, *FEW, "--out", str(planned / "my")]) == REFUSED
+    said = capsys.readouterr().err.strip()
+    assert "holds another plan" in said
+    assert "\n" not in said
+
+
+def test_the_study_is_one_that_runs(planned: Path, tmp_path: Path) -> None:
+    study = planned / "my" / "study.yaml"
+    assert answer(["run", str(study), "worlds=2", "studies=2", "--out", str(tmp_path / "run"), "--jobs", "1"]) == DONE
+
+
+def test_what_nothing_reaches_is_a_reservation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*SMALL, "--over", "design.documents=6,8", "--smallest-difference", "1", "--out", str(tmp_path / "my")]
+    assert answer(words) == RESERVED
+    assert "Nothing within the limits reaches the targets" in capsys.readouterr().out
+    assert json.loads((tmp_path / "my" / "plan.json").read_text())["answer"]["reached"] is False
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--target", "srp_new_study=.7"], "a study that claims nothing reaches it"),
+        (["--target", "no_wrong_claim=.95"], "a study that claims nothing reaches it"),
+        (["--target", "pwer=.8"], "did you mean power"),
+        (["--target", "power=80"], "say which share"),
+        (["--target", "money=.5"], "is no share"),
+        (["--target", "srp=.5", "--floor", "power=.5"], "the same raters say of the same documents again"),
+        (["--over", "decision.level=.01,.05"], "no lever"),
+        (["--over", "design.dokuments=10,20"], "did you mean design.documents"),
+        (["--over", "design.documents=20..10"], "from the smaller to the larger"),
+        (["--by", "soon"], "is no time"),
+        (["--margin", "2"], "between 0 and 1"),
+        (["--at-most", "never"], "must be a time"),
+        (["--smallest-difference", "-1"], "above 0"),
+        (["budget.total=5"], "say the same"),
+        (["--candidates", "nothing.csv"], "cannot be read"),
+        (["nothing.csv"], "is no file"),
+        (["systems=recorded"], ""),
+        (["question=compare"], ""),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line_and_nothing_is_written(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answer([*SMALL, *words, "--out", str(tmp_path / "my")]) == REFUSED
+    err = capsys.readouterr().err.strip()
+    assert said in err
+    assert "\n" not in err
+    assert not (tmp_path / "my").exists()
+
+
+def test_preferences_are_refused_before_anything_is_fitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["plan", str(EXAMPLES / "preferences.csv"), "--out", str(tmp_path / "my")]) == REFUSED
+    assert "is a table of preferences" in capsys.readouterr().err
+
+
+def _filled(folder: Path, seed: int) -> Path:
+    """Fill a sheet in: systems differ by a point or two, ratings by much more."""
+    draw = random.Random(seed)
+    key = {row["slot"]: row["system"] for row in csv.DictReader((folder / "key.csv").open(encoding="utf-8"))}
+    mean = {name: 70 + 2 * k for k, name in enumerate(sorted(set(key.values())))}
+    rows = list(csv.DictReader((folder / "assignment.csv").open(encoding="utf-8")))
+    for row in rows:
+        row["rating"] = str(min(100, max(0, round(draw.gauss(mean[key[row["slot"]]], 12)))))
+    out = folder / "filled.csv"
+    with out.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return out
+
+
+def _items(out: Path, documents: int) -> Path:
+    with out.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["document", "segment", "source", "system", "output"])
+        for document in range(documents):
+            for segment in (1, 2):
+                for system in "ABC":
+                    writer.writerow([f"d{document}", segment, "source", system, f"output {system}"])
+    return out
+
+
+def test_what_is_open_becomes_a_study_of_its_own(
+    planned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, items = planned / "my", _items(tmp_path / "items.csv", 4000)
+    assert answer(["assign", str(folder), "--items", str(items)]) == DONE
+    filled = _filled(folder, 1)
+    assert answer(["conclude", str(filled), "--plan", str(folder)]) in (DONE, RESERVED)
+    assert json.loads((folder / "conclusion.json").read_text())["plan"]
+    after = ["assign", str(folder), "--items", str(items), "--after", str(filled)]
+    capsys.readouterr()
+    assert answer(after) == REFUSED
+    assert "one of a single look" in capsys.readouterr().err
+    assert answer([*after, "--alone"]) == DONE, capsys.readouterr().err
+    first = {row["document"] for row in csv.DictReader((folder / "assignment.csv").open(encoding="utf-8"))}
+    second = {row["document"] for row in csv.DictReader((folder / "second" / "assignment.csv").open(encoding="utf-8"))}
+    assert second
+    assert not first & second
