@@ -68,7 +68,9 @@ def _study(config: Mapping[str, Any], batch: Batch) -> dict[str, Any]:
         longer = batch.documents / systems["n_documents"]
         systems["n_documents"] = batch.documents
         systems |= {"n_segments": math.ceil(longer * systems["n_segments"])} if "n_segments" in systems else {}
-    study = {**config, "systems": systems, "design": design}
+    # What there was to spend was spent on the first study.
+    budget = {**config["budget"], "total": None, "per_system": None}
+    study = {**config, "systems": systems, "design": design, "budget": budget}
     if batch.raters is not None and "n_raters" in systems:
         systems |= {"n_raters": batch.raters, "rater_pool": "new"}
     elif batch.raters is not None and "pool_size" in config["raters"]:

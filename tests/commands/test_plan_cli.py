@@ -139,12 +139,16 @@ def test_preferences_are_refused_before_anything_is_fitted(tmp_path: Path, capsy
     assert "is a table of preferences" in capsys.readouterr().err
 
 
+def _rows(file: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
+
+
 def _filled(folder: Path, seed: int) -> Path:
     """Fill a sheet in: systems differ by a point or two, ratings by much more."""
     draw = random.Random(seed)
-    key = {row["slot"]: row["system"] for row in csv.DictReader((folder / "key.csv").open(encoding="utf-8"))}
+    key = {row["slot"]: row["system"] for row in _rows(folder / "key.csv")}
     mean = {name: 70 + 2 * k for k, name in enumerate(sorted(set(key.values())))}
-    rows = list(csv.DictReader((folder / "assignment.csv").open(encoding="utf-8")))
+    rows = _rows(folder / "assignment.csv")
     for row in rows:
         row["rating"] = str(min(100, max(0, round(draw.gauss(mean[key[row["slot"]]], 12)))))
     out = folder / "filled.csv"
@@ -179,7 +183,7 @@ def test_what_is_open_becomes_a_study_of_its_own(
     assert answer(after) == REFUSED
     assert "one of a single look" in capsys.readouterr().err
     assert answer([*after, "--alone"]) == DONE, capsys.readouterr().err
-    first = {row["document"] for row in csv.DictReader((folder / "assignment.csv").open(encoding="utf-8"))}
-    second = {row["document"] for row in csv.DictReader((folder / "second" / "assignment.csv").open(encoding="utf-8"))}
-    assert second
+    first = {row["document"] for row in _rows(folder / "assignment.csv")}
+    second = {row["document"] for row in _rows(folder / "second" / "assignment.csv")}
+    assert len(second) == json.loads((folder / "second" / "plan.json").read_text())["answer"]["documents"]
     assert not first & second

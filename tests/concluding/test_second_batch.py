@@ -43,7 +43,7 @@ def still_open() -> Conclusion:
 
 
 def test_a_promise_of_one_look_is_not_looked_at_twice() -> None:
-    with pytest.raises(InputError, match=r"is one of a single look, at its end.*conclude it alone$"):
+    with pytest.raises(InputError, match=r"is one of a single look, at its end.*conclude it alone \(--alone\)$"):
         second_batch(plan(), planned(), MANY)
     fixed = compared(promise=rated().promise)
     with pytest.raises(InputError, match=r"or plan for looks at any time \(decision=anytime\)"):

@@ -97,7 +97,7 @@ def test_rows_of_one_cost_stand_below_the_advice_and_the_most_last(answers: dict
     assert re.match(r"same money: 80 x 2 +\.\d\d ± \.\d\d +\.\d\d ± \.\d\d +\.\d\d ± \.\d\d +640$", lines[at + 1])
     assert re.match(r"most you can do: 240 x 2 .* 1,920$", lines[at + 3])
     text = told(answers["plain"])
-    assert "finds: share of pairs of systems 2 points or more apart that are told apart, rightly" in text
+    assert "finds: of pairs 2 points or more apart, the share told apart rightly" in text
     assert "80 x 2: 80 documents, 2 ratings per output." in text
     assert "All rows met the same 192 worlds" in text
 

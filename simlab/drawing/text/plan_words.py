@@ -24,10 +24,10 @@ HEADINGS = {
     "srp": "SRP",
 }
 MEANINGS = {
-    "power": "finds: share of pairs of systems {} or more apart that are told apart, rightly",
-    "power_at": "finds, just: share of pairs exactly {} apart that are told apart, rightly",
+    "power": "finds: of pairs {} or more apart, the share told apart rightly",
+    "power_at": "finds, just: of pairs exactly {} apart, the share told apart rightly",
     "no_wrong_claim": "no wrong claim: share of studies without one",
-    "srp_new_study": "repeats: another study, raters and documents new, confirms every claim",
+    "srp_new_study": "repeats: a second study, all new, confirms every claim",
     "srp_new_documents": "repeats: another study on new documents (for other raters: by new ones) confirms every claim",
     "confirmed_new_study": "confirmed: the share of claims that a study with other raters and documents confirms",
     "significant_share": "claims: the share of all pairs that a study tells apart",

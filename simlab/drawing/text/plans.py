@@ -88,7 +88,7 @@ def _head(answer: Answer) -> Iterator[str]:
     ground, wanted = answer.ground, answer.wanted
     assumed = f"; assumed: {', '.join(ground.assumed)}" if ground.assumed else ""
     yield from _cut(line("Pilot", ground.read or "none: people and scores are those of the world"), 1)
-    yield from _cut(line("World", ground.world + assumed), 2)
+    yield from _cut(line("World", ground.world + assumed), 2 if ground.read is None else 1)
     yield from _cut(line("Wanted", words.targets(wanted)), 2)
     yield from _cut(line("Limits", words.limits(wanted, ground.raters)), 1)
     took = f", {duration(answer.seconds)}" if math.isfinite(answer.seconds) else ""
@@ -242,8 +242,8 @@ def _held(answer: Answer, held: Robust) -> Iterator[Piece]:
     measure = words.heading(first_target(answer.wanted).measure)
     regret = f"{_percent(held.regret)} ({_percent(held.regret_low)} to {_percent(held.regret_high)})"
     yield from _joined(
-        (f"In {number(held.share, 2)} {span} of {held.draws} {held.source} this reaches the targets;", 8),
-        (f"{measure} is {number(held.q05, 2)} or more in 95 %, and it costs {regret} more than the best in each.", 7),
+        (f"In {number(held.share, 2)} {span} of {held.draws} {held.source} this reaches the targets.", 8),
+        (f"There {measure} is {number(held.q05, 2)} or more in 95 %, and it costs {regret} more than the best.", 7),
         (held.more, 5),
     )
 
