@@ -142,7 +142,10 @@ def test_what_would_change_the_advice_stands_with_what_is_plausible(answers: dic
     text = told(answers["plain"])
     assert "This advice changes if raters favour single systems by 2.1 points or more (pilot: 0.4 to 1.9)" in text
     assert "-> system balanced" in text
-    assert "In .86 (.78 to .92) of 200 posterior draws this reaches the targets. There finds is .74 or more in 95 %" in text
+    assert (
+        "In .86 (.78 to .92) of 200 posterior draws this reaches the targets. There finds is .74 or more in 95 %"
+        in text
+    )
 
 
 def test_what_finds_no_room_is_left_out_whole_and_stands_in_the_record(answers: dict[str, Answer]) -> None:
