@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import date
 from hashlib import sha256
@@ -117,10 +118,11 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     said = {**asked.said, "settings": sorted(words)}
     folder.check(out, said)
     given = Given(words, asked.systems, asked.raters, asked.seed)
-    ground = ground_of(subject, given, asked, out, say)
-    ground = levers.with_room(ground, Composer(ground.words)(()), asked.over, asked.candidates)
-    compose = Composer(ground.words)
-    designs = levers.chosen(ground, compose, asked.over, asked.candidates)
+    with _unwritten_if_refused(out):
+        ground = ground_of(subject, given, asked, out, say)
+        ground = levers.with_room(ground, Composer(ground.words)(()), asked.over, asked.candidates)
+        compose = Composer(ground.words)
+        designs = levers.chosen(ground, compose, asked.over, asked.candidates)
     ground = replace(ground, levers=levers.of_designs(designs))
     budget = compose(())["budget"]
     wanted = Wanted(
@@ -136,6 +138,22 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     plan = Plan(ground, designs, wanted, out, given, scenarios, asked.jobs, asked.force)
     found = carrying_out.carried_out(plan, began, say)
     return Planned(found, out, tuple(plan_folder.keep(out, found, said)[0]))
+
+
+@contextmanager
+def _unwritten_if_refused(out: Path) -> Iterator[None]:
+    """Take back the world that was fitted into a new folder, where what is asked of it is refused."""
+    from simlab.planning import folder
+    from simlab.types import InputError
+
+    there = out.exists()
+    try:
+        yield
+    except InputError:
+        if not there and out.exists():
+            (out / folder.WORLD).unlink(missing_ok=True)
+            out.rmdir()
+        raise
 
 
 def _usual_folder(asked: Asked) -> Path:
@@ -186,8 +204,9 @@ def _foreseen(given: Given, asked: Asked) -> None:
     """Raise InputError for settings, levers and candidates that no world allows, before one is fitted."""
     from simlab.planning import levers
     from simlab.planning.candidates import listed
-    from simlab.planning.ground import composed
+    from simlab.planning.ground import composed, refuse_systems
 
+    refuse_systems(given)
     config = composed(["systems=fitted", *given.words])
     if asked.over is not None:
         levers.refuse_unknown(asked.over, config)

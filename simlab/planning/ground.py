@@ -88,7 +88,7 @@ def of_world(
     None is the fit to the built-in ratings.
     Raises InputError for a file that is none, and for numbers of raters that no study has.
     """
-    _refuse_systems(given)
+    refuse_systems(given)
     held = read_world(None if path is None else str(path), None)
     pilot = len(held.rater_names)
     usual = max(ENOUGH_RATERS, pilot) if given.raters is None else given.raters
@@ -137,7 +137,7 @@ def of_file(path: Path, given: Given, *, force: bool) -> Ground:
 
 
 def _of_study(path: Path, given: Given) -> Ground:
-    _refuse_systems(given)
+    refuse_systems(given)
     if given.raters is not None:
         raise InputError(f"--raters: {legible(path)} says how many raters there are; set raters.pool_size=N instead")
     left_out = ("measure", "seed", "worlds", "pools", "document_draws", "studies", "question")
@@ -245,6 +245,7 @@ def _check_question(config: Mapping[str, Any]) -> None:
         )
 
 
-def _refuse_systems(given: Given) -> None:
+def refuse_systems(given: Given) -> None:
+    """Raise InputError where a number of systems is given beside what says how many there are."""
     if given.systems is not None:
         raise InputError("--systems: a pilot or a world says how many systems there are; leave it out")
