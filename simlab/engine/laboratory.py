@@ -60,7 +60,7 @@ class Laboratory:
     @property
     def campaigns(self) -> int:
         """Count the campaigns that the answers given so far rest on."""
-        return sum(self.worlds.values()) * self.base.pools * self.base.document_draws
+        return sum(self.worlds.values()) * self.base.of_world
 
     def left(self) -> float:
         """Return how many seconds of patience are left."""
@@ -97,7 +97,7 @@ class Laboratory:
                 new.append(held[key])
             self.cells[design] = held[key]
         if new:
-            self.book.admit(self._declared(list(held.values())), new, 1, 1)
+            self.book.admit(self._declared(list(held.values())), new, 1, self.base.studies)
 
     def _declared(self, entries: Sequence[Entry]) -> dict[str, Any]:
         """Write down what the folder holds: designs along one axis, named by their keys."""
@@ -112,10 +112,10 @@ class Laboratory:
             for pool, draw in crossed:
                 at = Place(world, pool, draw)
                 for entry in entries:
-                    address = Address(entry.cell, world, 0, 1, pool, draw)
+                    address = Address(entry.cell, world, 0, self.base.studies, pool, draw)
                     if world >= self.worlds[entry.cell] or address in self.tried:
                         continue
-                    if self.book.missing(entry.cell, at, 1):
+                    if self.book.missing(entry.cell, at, self.base.studies):
                         yield Task(address, entry.config)
 
     def _measured(self, entry: Entry) -> Mapping[str, Estimate]:

@@ -92,11 +92,15 @@ def bench(
     *,
     pools: int = 1,
     draws: int = 1,
+    studies: int = 1,
     jobs: int | None = None,
     seconds: float = float("inf"),
     quiet: bool = False,
 ) -> Iterator[Laboratory]:
-    """Hold a bench whose campaigns are kept in a folder: `pools` and `draws` of documents cross in each world."""
-    base = replace(compose_sweep(RUN, list(words)), worlds=1, studies=1, pools=pools, document_draws=draws)
+    """Hold a bench whose campaigns are kept in a folder: `pools` and `draws` of documents cross in each world.
+
+    With `studies` the same raters rate the same documents so often.
+    """
+    base = replace(compose_sweep(RUN, list(words)), worlds=1, studies=studies, pools=pools, document_draws=draws)
     with laboratory(folder, base, compose, Measuring(measures), jobs=jobs, seconds=seconds, quiet=quiet) as held:
         yield held

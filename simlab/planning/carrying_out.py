@@ -19,6 +19,7 @@ from simlab.planning.pools import PoolNeeded
 from simlab.planning.robustness import over_draws, over_scenarios
 from simlab.planning.searching import search
 from simlab.planning.stages import Stage
+from simlab.planning.targets import Replicates
 from simlab.planning.terms import SIZE, Bench, Design, Found, Ground, Robust, Wanted, size_of, with_setting
 from simlab.store.measures import Measures
 from simlab.types import InputError
@@ -71,14 +72,13 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
     wanted, on = plan.wanted, plan.ground
     # A scenario that cannot be is refused before anything runs.
     others = [ground.of_file(path, plan.given, force=plan.force) for path in plan.scenarios]
-    n_pools, n_draws = _replicated(plan)
+    replicates = _replicated(plan)
     with bench(
         plan.out / CAMPAIGNS,
         Composer(on.words),
         on.words,
         plan.measures,
-        pools=n_pools,
-        draws=n_draws,
+        **replicates._asdict(),
         jobs=plan.jobs,
         seconds=_left(wanted, began),
         quiet=True,
@@ -109,16 +109,16 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
     return replace(held, seconds=time.monotonic() - began)
 
 
-def _replicated(plan: Plan) -> tuple[int, int]:
-    """Return the pools and draws of a world that the targets need; raise InputError where these raters are all."""
-    n_pools, n_draws = targets.replicated(plan.wanted.targets)
-    if n_pools > 1 and plan.ground.these_raters:
+def _replicated(plan: Plan) -> Replicates:
+    """Return what of each world the targets need; raise InputError where these raters are all."""
+    needed = targets.replicated(plan.wanted.targets)
+    if needed.pools > 1 and plan.ground.these_raters:
         named = next(one.measure for one in plan.wanted.targets if one.measure.endswith(targets.RATERS_ANEW))
         raise InputError(
             f"--target {named}: {plan.ground.raters} raters are too few to speak of others; ask "
             f"{ground.ENOUGH_RATERS} or more (--raters), or take {named.partition('_new_')[0]}_new_documents"
         )
-    return n_pools, n_draws
+    return needed
 
 
 def _fresh(plan: Plan, n_pools: int, began: float) -> AbstractContextManager[Bench]:
@@ -129,12 +129,15 @@ def _fresh(plan: Plan, n_pools: int, began: float) -> AbstractContextManager[Ben
         Composer(words),
         words,
         targets.crossed(plan.measures),
-        pools=n_pools,
-        draws=2,
+        **_twice(plan, n_pools)._asdict(),
         jobs=plan.jobs,
         seconds=_left(plan.wanted, began),
         quiet=True,
     )
+
+
+def _twice(plan: Plan, n_pools: int) -> Replicates:
+    return Replicates(n_pools, 2, targets.replicated(plan.wanted.targets).studies)
 
 
 def _left(wanted: Wanted, began: float) -> float:
@@ -147,9 +150,14 @@ def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robus
         held: dict[str, Bench] = {}
         for path, other in zip(plan.scenarios, others, strict=True):
             folder = plan.out / SCENARIOS / f"{len(held) + 1}"
-            pools_and_draws = dict(zip(("pools", "draws"), _replicated(plan), strict=True))
             benches = bench(
-                folder, Composer(other.words), other.words, plan.measures, **pools_and_draws, jobs=plan.jobs, quiet=True
+                folder,
+                Composer(other.words),
+                other.words,
+                plan.measures,
+                **_replicated(plan)._asdict(),
+                jobs=plan.jobs,
+                quiet=True,
             )
             held[f"{path.stem}"] = stack.enter_context(benches)
         return over_scenarios(held, found, plan.wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from simlab.config import bound_options
 from simlab.measures.by_difference import power_at, power_from
@@ -26,7 +26,7 @@ ON_A_CLOCK = ("hours", "days", "ended_by_nobody")
 CROSSED = ("srp_new_study", "confirmed_new_study", "srp_new_documents")
 """Measures that need other raters, or other documents, for the same systems."""
 SAME_AGAIN = ("srp", "srp_given_any", "srp_disjoint", "srp_both_significant", "confirmed")
-"""Measures of what the same raters say of the same documents again: a plan speaks of other ones."""
+"""Measures of what the same raters say of the same documents again."""
 RATERS_ANEW, DOCUMENTS_ANEW = ("_new_raters", "_new_study"), ("_new_documents", "_new_study")
 WITHIN = 1.6
 """Pairs that truly differ by up to so many times the smallest difference, or as little, say what power there is."""
@@ -67,12 +67,6 @@ def _target(option: str, text: str, *, floor: bool) -> Target:
     known = [*(measure for measure, span in RANGES.items() if (span.least, span.greatest) == (0.0, 1.0)), "power_at"]
     if name not in bound_options("measure"):
         raise InputError(f"{option} {shown(text)}: {shown(name)} is no measure; {or_nearest(name, known)}")
-    if name in SAME_AGAIN:
-        anew = "confirmed_new_study" if name == "confirmed" else "srp_new_study"
-        raise InputError(
-            f"{option} {shown(text)}: {name} is what the same raters say of the same documents again; a plan speaks of "
-            f"other ones: {anew}, or {anew.replace('study', 'documents')}"
-        )
     if name not in known:
         raise InputError(f"{option} {shown(text)}: {name} is no share, and targets are shares that are to be large")
     if LABELS.get(name, {}).get("less_is_better"):
@@ -101,12 +95,21 @@ def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) ->
     }
 
 
-def replicated(targets: tuple[Target, ...]) -> tuple[int, int]:
-    """Return how many pools of raters, and draws of documents, each world needs for its targets to be measured."""
+class Replicates(NamedTuple):
+    """Say how many pools of raters, draws of documents, and studies with the same of both, each world has."""
+
+    pools: int = 1
+    draws: int = 1
+    studies: int = 1
+
+
+def replicated(targets: tuple[Target, ...]) -> Replicates:
+    """Return what each world needs for its targets to be measured."""
     names = [one.measure for one in targets]
-    return (
+    return Replicates(
         1 + any(name.endswith(RATERS_ANEW) for name in names),
         1 + any(name.endswith(DOCUMENTS_ANEW) for name in names),
+        1 + any(name in SAME_AGAIN for name in names),
     )
 
 

@@ -109,7 +109,7 @@ def test_what_nothing_reaches_is_a_reservation(tmp_path: Path, capsys: pytest.Ca
         (["--target", "pwer=.8"], "did you mean power"),
         (["--target", "power=80"], "say which share"),
         (["--target", "money=.5"], "is no share"),
-        (["--target", "srp=.5", "--floor", "power=.5"], "the same raters say of the same documents again"),
+        (["--target", "type_s=.5", "--floor", "power=.5"], "less is better"),
         (["--over", "decision.level=.01,.05"], "no lever"),
         (["--over", "design.dokuments=10,20"], "did you mean design.documents"),
         (["--over", "design.documents=20..10"], "from the smaller to the larger"),
