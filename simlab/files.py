@@ -10,6 +10,7 @@ import math
 import os
 import re
 import stat
+from collections.abc import Mapping
 from hashlib import file_digest
 from pathlib import Path
 from typing import NamedTuple
@@ -170,3 +171,16 @@ def check_writable(file: Path | None, option: str) -> None:
         raise InputError(f"{where}: cannot be written (File name too long); give a shorter name")
     if not os.access(file if state is not None else file.parent, os.W_OK):
         raise InputError(f"{where}: cannot be written (Permission denied); name another")
+
+
+def write_whole(texts: Mapping[Path, str]) -> None:
+    """Write files whole or not at all: each is written aside first, so that a full disk destroys no older one."""
+    aside = {file: file.with_name(f".{file.name}.part") for file in texts}
+    try:
+        for file, text in texts.items():
+            aside[file].write_text(text, encoding="utf-8", newline="")
+        for file in texts:
+            os.replace(aside[file], file)
+    finally:
+        for file in aside.values():
+            file.unlink(missing_ok=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib import import_module
@@ -15,7 +14,7 @@ import numpy as np
 from simlab.concluding import campaigns, sheets, sidecar
 from simlab.concluding.looks import record_of
 from simlab.concluding.sheets import ENDINGS, As, Read
-from simlab.files import check_writable
+from simlab.files import check_writable, write_whole
 from simlab.messages import legible
 from simlab.studies.questions import kind_of
 from simlab.types import COMPARE, JUDGE, RATE, Collected, InputError, Place
@@ -57,21 +56,8 @@ def export(
     # Looks at the campaign that stood here before are none at another.
     if not beside.exists() or beside.read_bytes() != texts[beside].encode():
         record_of(beside).unlink(missing_ok=True)
-    _write(texts)
+    write_whole(texts)
     return list(texts)
-
-
-def _write(texts: Mapping[Path, str]) -> None:
-    """Write files whole or not at all: each is written aside first, so that a full disk destroys no older one."""
-    aside = {file: file.with_name(f".{file.name}.part") for file in texts}
-    try:
-        for file, text in texts.items():
-            aside[file].write_text(text, encoding="utf-8", newline="")
-        for file in texts:
-            os.replace(aside[file], file)
-    finally:
-        for file in aside.values():
-            file.unlink(missing_ok=True)
 
 
 def read(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -12,7 +11,7 @@ from simlab.concluding.assigning.appraise import Languages
 from simlab.concluding.assigning.assigning import Assigned, sidecar_of
 from simlab.concluding.assigning.studying import ASSIGNED, KEY
 from simlab.concluding.looks import record_of
-from simlab.files import check_writable
+from simlab.files import check_writable, write_whole
 from simlab.messages import legible
 from simlab.types import InputError
 
@@ -67,7 +66,7 @@ def write(assigned: Assigned, out: Path, form: As, spoken: Languages) -> list[Pa
     sheets = _sheets(assigned, out, form, spoken)
     if form != "csv":
         out.mkdir(exist_ok=True)
-    _put(sheets | own)
+    write_whole(sheets | own)
     return [out, *own]
 
 
@@ -89,16 +88,3 @@ def _refuse_other(file: Path, text: str) -> None:
             f"{legible(file)}: is the key of another assignment, whose sheets could not be read without it; move it "
             "away if nobody rates by it"
         )
-
-
-def _put(texts: Mapping[Path, str]) -> None:
-    """Write files whole or not at all: each is written aside first."""
-    aside = {file: file.with_name(f".{file.name}.part") for file in texts}
-    try:
-        for file, text in texts.items():
-            aside[file].write_text(text, encoding="utf-8", newline="")
-        for file in texts:
-            os.replace(aside[file], file)
-    finally:
-        for file in aside.values():
-            file.unlink(missing_ok=True)
