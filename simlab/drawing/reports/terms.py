@@ -1,0 +1,222 @@
+"""What a report is made of: headings, sentences, tables, charts and numbers with their errors, without any markup.
+
+Whoever makes a report (of a store, of an answer) says what it shows; whoever writes one (as HTML, Markdown, LaTeX) says
+how. Neither knows the other. A new kind of answer is one function that returns a `Report`; a new form is one function
+that takes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Hold a number with what is known of its error: Monte-Carlo standard error, n, clusters, interval, unit.
+
+    `label` names it where it stands alone; in a table its column does. `value` is None where it is not known, and
+    `reason` then says why.
+    """
+
+    value: float | None
+    mcse: float | None = None
+    n: int | None = None
+    clusters: int | None = None
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    label: str = ""
+    reason: str = ""
+
+
+Cell: TypeAlias = str | int | float | Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A paragraph of plain text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A list of plain texts."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A few numbers that stand large, beside each other."""
+
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Words to type, or a file: `language` is console, yaml, bibtex, json or text."""
+
+    text: str
+    language: Literal["console", "yaml", "bibtex", "json", "text"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with a caption; each row has a cell a column. Units stand in the titles of columns."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A point of a chart. `line` is the line or colour it belongs to; `note` is what hovering says beside numbers."""
+
+    x: float | str
+    y: float | str
+    low: float | None = None
+    high: float | None = None
+    line: str = ""
+    mcse: float | None = None
+    n: int | None = None
+    clusters: int | None = None
+    note: str = ""
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart as data: its question, axes with units, marks, and what it shows in words for those who do not see it.
+
+    `lines` has numbers across and intervals up; `intervals` has names up (`y`) and values with intervals across (`x`,
+    `low`, `high`); `scatter` has numbers on both axes, its chosen marks stand out. `target` is a line that is wanted,
+    on the axis of the values. `bounds` are those of the values shown.
+    """
+
+    kind: Literal["lines", "intervals", "scatter"]
+    question: str
+    x: str
+    y: str
+    marks: tuple[Mark, ...]
+    alt: str
+    legend: str = ""
+    target: float | None = None
+    bounds: tuple[float | None, float | None] = (None, None)
+    table: Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PairMatrix:
+    """What was said of each pair of systems in a design: how often each kind of error was made.
+
+    `shares[design][kind][pair]` is a share of the campaigns; `pairs` hold places in `systems`.
+    """
+
+    question: str
+    alt: str
+    systems: tuple[str, ...]
+    pairs: tuple[tuple[int, int], ...]
+    designs: tuple[str, ...]
+    kinds: tuple[str, ...]
+    shares: tuple[tuple[tuple[float | None, ...], ...], ...]
+    n: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of a sweep: its name in rows, its config key, its label, and its values with their labels."""
+
+    name: str
+    key: str
+    label: str
+    values: tuple[Any, ...]
+    labels: tuple[str, ...]
+    numeric: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A measure of a sweep: its name in rows, label, unit, range, whether less is better, and what is held fixed."""
+
+    name: str
+    label: str
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    less_is_better: bool = False
+    held_fixed: str = ""
+    cluster: str = "cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Explorer:
+    """A sweep's rows to look at from all sides: `rows` are those of `query --format json`.
+
+    The first view has `measure` up, the axis `x` across and a line for each value of `line`; every further axis is a
+    slice. `costs` name the measures that can go across in an equal-cost view (money, hours). `static` draws the first
+    view where nothing is interactive, `table` holds it as numbers.
+    """
+
+    question: str
+    alt: str
+    rows: tuple[Mapping[str, Any], ...]
+    axes: tuple[Axis, ...]
+    measures: tuple[Quantity, ...]
+    measure: str
+    x: str | None
+    line: str | None
+    costs: tuple[str, ...]
+    table: Table
+    static: Callable[[], Figure]
+    target: float | None = None
+
+
+Block: TypeAlias = Prose | Points | Figures | Code | Table | Chart | PairMatrix | Explorer
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands below it; what is `folded` opens on a click."""
+
+    heading: str
+    blocks: tuple[Block, ...]
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A work that is cited: the words that cite it, as a sentence, and as BibTeX."""
+
+    key: str
+    text: str
+    bibtex: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An answer that can be opened, shared and cited.
+
+    The question comes first, then the answer in sentences, what is held fixed, and reservations; `reproduce` are the
+    command lines that give it again; `data` is what a program reads (the rows of a query, or the saved answer).
+    `paragraph` is for a paper.
+    """
+
+    title: str
+    question: str
+    answer: tuple[str, ...]
+    sections: tuple[Section, ...]
+    data: Any
+    figures: tuple[Value, ...] = ()
+    held_fixed: tuple[str, ...] = ()
+    reservations: tuple[str, ...] = ()
+    reproduce: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
+    paragraph: str = ""
+    provenance: Mapping[str, str] = field(default_factory=dict)
