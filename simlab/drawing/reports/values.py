@@ -1,0 +1,99 @@
+"""Write the numbers of a report as all its forms show them: `.83 ± .01`, a bound where nothing varies, a dash."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from simlab.drawing.reports.terms import Cell, Table, Value
+from simlab.drawing.text.tables import bounded, decimals, measured, number, told
+
+SMALL = 10.0
+"""Numbers below it are written with decimals, as shares are; larger ones with separated thousands."""
+
+
+def said(value: Value, digits: int | None = None) -> str:
+    """Write a number with its Monte-Carlo error, or its bound; a dash where it is not known.
+
+    >>> said(Value(0.834, mcse=0.0121)), said(Value(None, reason="needs pools=2")), said(Value(1234.5))
+    ('.83 ± .01', '-', '1,234.5')
+    >>> said(Value(0.62, low=0.5, high=0.71, unit="points"))
+    '.62 points (.50 to .71)'
+    """
+    if value.value is None or not math.isfinite(value.value):
+        return "-"
+    text = _with_error(value, value.value, digits)
+    unit = f" {value.unit}" if value.unit not in ("", "1") else ""
+    if value.mcse is None and value.low is not None and value.high is not None:
+        places = decimals([value.high - value.low]) if digits is None else digits
+        return f"{text}{unit} ({_number(value.low, places)} to {_number(value.high, places)})"
+    return f"{text}{unit}"
+
+
+def cell(given: Cell, digits: int | None = None) -> str:
+    """Write a cell of a table.
+
+    >>> cell(None), cell("a"), cell(12), cell(0.5)
+    ('', 'a', '12', '.5')
+    """
+    if isinstance(given, Value):
+        return said(given, digits)
+    if isinstance(given, float):
+        return _plain(given)
+    return "" if given is None else f"{given:,}" if isinstance(given, int) else given
+
+
+def cells(table: Table) -> list[list[str]]:
+    """Write the cells of a table; the numbers of a column have as many decimals as its smallest error asks for."""
+    places = [_places([row[k] for row in table.rows]) for k in range(len(table.columns))]
+    return [[cell(given, digits) for given, digits in zip(row, places, strict=True)] for row in table.rows]
+
+
+def numeric(table: Table) -> list[bool]:
+    """Tell which columns hold numbers only."""
+    return [
+        any(row[k] is not None for row in table.rows)
+        and all(isinstance(row[k], (int, float, Value)) or row[k] is None for row in table.rows)
+        for k in range(len(table.columns))
+    ]
+
+
+def _places(column: Sequence[Cell]) -> int | None:
+    errors = [one.mcse for one in column if isinstance(one, Value) and one.mcse is not None]
+    return decimals(errors) if errors else None
+
+
+def _with_error(value: Value, number_: float, digits: int | None) -> str:
+    if value.mcse is None:
+        return _number(number_, digits) if digits is not None else _plain(number_)
+    places = decimals([value.mcse]) if digits is None else digits
+    interval = (_or_nan(value.low), _or_nan(value.high))
+    error = told(value.mcse, interval, value.clusters if value.clusters is not None else 1_000)
+    if abs(number_) >= SMALL:
+        return f"{number_:,.{places}f} ± {f'{error:,.{places}f}' if math.isfinite(error) else '?'}"
+    return bounded(number_, value.mcse, interval, places) or measured(number_, error, places)
+
+
+def _number(value: float, digits: int | None) -> str:
+    places = 2 if digits is None else digits
+    return f"{value:,.{places}f}" if abs(value) >= SMALL else number(value, places)
+
+
+def _plain(value: float) -> str:
+    """Write a number of no known error with four digits that tell something.
+
+    >>> _plain(0.12345), _plain(1234.5), _plain(2000000.0), _plain(0.0), _plain(-0.5)
+    ('.1235', '1,234.5', '2,000,000', '0', '-.5')
+    """
+    if not math.isfinite(value):
+        return "-"
+    if value == 0:
+        return "0"
+    digits = max(4 - math.ceil(math.log10(abs(value)) + 1e-12), 0) if abs(value) < 1000 else 1
+    text = f"{value:,.{min(digits, 6)}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text.replace("0.", ".", 1) if abs(value) < 1 else text
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
