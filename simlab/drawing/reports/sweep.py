@@ -1,4 +1,4 @@
-"""Make the report of a sweep: its question, what it found and how sure that is, and all that somebody needs to check it.
+"""Make the report of a sweep: its question, what it found, how sure that is, and what somebody needs to check it.
 
 What is said here is taken from a store as `simlab query` and `simlab compare` take it; nothing is estimated anew.
 """

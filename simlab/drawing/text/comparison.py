@@ -74,7 +74,7 @@ def _by_cell(
 def notes(
     rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool = True, fixed: str = ""
 ) -> list[str]:
-    """Say what a comparison rests on: what is held fixed, over what differences are paired, what speaks against whom."""
+    """Say what a comparison rests on: what is held fixed, what differences are paired over, what speaks against it."""
     return [*([f"Held fixed: {fixed}."] if fixed else []), *_notes(rows, by, measure, cluster, paired=paired)]
 
 

@@ -75,7 +75,7 @@ def _told(seen: Seen, rows: Sequence[Row]) -> str:
     lead = next((row for row in rows if row.contrast is None), rows[0])
     values = dict(zip((id(row) for row in rows), _values(seen, rows), strict=True))
     name = named(str(seen.by), lead.design)
-    said = f"{name} {_verb(lead, rows)} ({values[id(lead)]}{_beside(seen, lead)})"
+    said = f"{name} ({values[id(lead)]}{_beside(seen, lead)}) {_verb(lead, rows)}"
     if lead.standing == "unranked":
         return f"the systems of the designs are not the same ones, so that none is called best; {name} has the most"
     others = [row for row in rows if row is not lead]
@@ -89,9 +89,9 @@ def _values(seen: Seen, rows: Sequence[Row]) -> list[str]:
 def _verb(lead: Row, rows: Sequence[Row]) -> str:
     tied = [row for row in rows if row.standing == "tied"]
     if lead.standing == "marked":
-        return "has the best value, but no design is called best"
+        return "has the best value, but something speaks against it, and no design is called best"
     if tied:
-        return f"has the best value, tied with {tables.counted([len(tied)], 'other')}: no design is best alone"
+        return f"has the best value, but is tied with {tables.counted([len(tied)], 'other')}: no design is best alone"
     if any(row.standing == "unknown" for row in rows):
         return "has the best value, but no error can be given, so that no design is called best"
     return "is best"

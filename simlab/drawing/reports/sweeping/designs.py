@@ -41,6 +41,8 @@ def settings(attributes: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """List what all cells share: parts by their names, then keys with their values; nulls are left to the config."""
     sweep, config = (json.loads(str(attributes.get(name, "{}"))) for name in ("sweep", "config"))
     numbers = [(word, sweep[word]) for word in ("worlds", "pools", "document_draws", "studies") if sweep.get(word)]
+    if "calculation" in sweep:
+        return tuple((key, shown(value)) for key, value in flat(config or sweep["calculation"]) if value is not None)
     sections = [name for name in MATTER if isinstance(config.get(name), Mapping)]
     keys = [pair for name in sections for pair in _keys(name, config[name])]
     return tuple((key, shown(value)) for key, value in [*numbers, *keys])

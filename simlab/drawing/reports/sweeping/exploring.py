@@ -1,4 +1,4 @@
-"""Lay out the cells of a sweep to be looked at from all sides: rows, axes and measures, and the first view as numbers."""
+"""Lay out the cells of a sweep to be looked at from all sides: rows, axes, measures, the first view as numbers."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from simlab.drawing.reports.references import REFERENCES, SIMLAB, cited, named_i
 from simlab.drawing.reports.sweeping.seeing import Seen
 from simlab.drawing.reports.terms import Prose, Reference, Section, Table
 from simlab.drawing.text.references import METHODS
+from simlab.measures.labels import LABELS
 from simlab.types import InputError
 
 
@@ -29,7 +30,19 @@ class Used(NamedTuple):
 def measures(seen: Seen) -> list[Measure]:
     """Explain the measures of a store that simlab knows, from their docstrings and comments."""
     files, names = find_options().get("measure", {}), (*seen.measures, *seen.undefined)
-    return [explain_measure(files[name]) for name in names if name in files]
+    return [
+        explain_measure(files[name]) if name in files else _labelled(name)
+        for name in names
+        if name in files or name in LABELS
+    ]
+
+
+def _labelled(name: str) -> Measure:
+    """Explain a measure that no study can be asked for by its label."""
+    about = LABELS[name]
+    low, high = about.get("bounds", (None, None))
+    better = "less" if about.get("less_is_better") else "more"
+    return Measure(name, str(about["label"]), "", "" if low is None else f"{low} to {high}", better, "", ())
 
 
 def used(seen: Seen) -> list[Used]:
@@ -84,7 +97,7 @@ def section(seen: Seen) -> Section:
 
 def references(seen: Seen) -> tuple[Reference, ...]:
     """Cite all that the sources of measures and parts name, what is known of the parts' methods, and simlab."""
-    sources = [one.source for one in (*measures(seen), *used(seen))]
+    sources = [*(one.source for one in measures(seen)), *(one.source for one in used(seen))]
     names = [*(one.name for one in used(seen)), *seen.measures]
     keys = {key for name in names if name in METHODS for key in METHODS[name].cites}
     keys |= {key for source in sources for key in named_in(source)}

@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.comparing.kinds_of_errors import KINDS, Kinds, known, of_cell
 from simlab.drawing.reports.sweeping.seeing import Seen, place
-from simlab.drawing.reports.terms import Block, PairMatrix, Points, Prose, Section, Table
+from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, Section, Table
 from simlab.drawing.text import tables
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ def _matrix(seen: Seen, held: Sequence[tuple[Position, Kinds]]) -> PairMatrix:
     wrong = [float(found.shares[1:4].sum(0).mean()) for _, found in held]
     span = " to ".join(dict.fromkeys(tables.number(share, 2) for share in (min(wrong), max(wrong))))
     return PairMatrix(
-        f"Which of {tables.counted([len(pairs)], 'pair')} of systems are judged wrongly, and how?",
-        f"A triangle of {len(pairs)} pairs for each of {len(held)} designs: on average {span} of the claims about a "
-        "pair are wrong or missing. The table below holds each design's shares.",
+        "Which pairs of systems are judged wrongly, and how?",
+        f"A triangle of {tables.counted([len(pairs)], 'pair')} for each of {len(held)} designs: on average {span} of "
+        "the claims about a pair are wrong or missing. The table below holds each design's shares.",
         tuple(f"{k + 1}" for k in range(first.systems)),
         pairs,
         tuple(_design(seen, place_) for place_, _ in held),
@@ -106,7 +106,7 @@ def _design(seen: Seen, place_: Position) -> str:
 
 def _shares(seen: Seen, held: Sequence[tuple[Position, Kinds]]) -> Table:
     """Write, design by design, the mean share of each sort of claim over all pairs."""
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (_design(seen, place_), *(tables.number(float(share), 3) for share in found.shares.mean(1)), found.n)
         for place_, found in held
     )

@@ -18,6 +18,7 @@ from simlab.store.readme import command_in
 if TYPE_CHECKING:
     import xarray as xr
 
+SIZES = ("worlds", "pools", "document_draws", "studies")
 VERSIONS = ("simlab", "numpy", "scipy", "python", "commit", "lock")
 STORED = ("seed", "schema", "numbers", "seal")
 
@@ -27,7 +28,7 @@ def provenance(seen: Seen) -> Mapping[str, str]:
     attributes = seen.dataset.attrs
     held = {name: str(attributes[name]) for name in (*VERSIONS, *STORED) if name in attributes}
     sweep = _sweep(seen.dataset)
-    size = {word: str(sweep[word]) for word in ("worlds", "pools", "document_draws", "studies") if word in sweep}
+    size: dict[str, str] = {word: str(sweep[word]) for word in SIZES if sweep.get(word)}
     name = {"sweep": str(sweep["name"])} if sweep.get("name") else {}
     return {**name, "cells": str(len(seen.records)), **size, **held}
 
@@ -58,7 +59,7 @@ def command_of(dataset: xr.Dataset) -> str:
     if not name:
         return ""
     axes = [f"{axis['key']}={','.join(map(tables.word, axis['values']))}" for axis in sweep.get("axes", [])]
-    sizes = [f"{word}={sweep[word]}" for word in ("worlds", "pools", "document_draws", "studies") if sweep.get(word)]
+    sizes = [f"{word}={sweep[word]}" for word in SIZES if sweep.get(word)]
     seed = [f"seed={dataset.attrs['seed']}"] if "seed" in dataset.attrs else []
     words = ["run"] if name == "run" else ["run", "--multirun"] if name == "multirun" else ["sweep", name]
     settings = [] if "calculation" in sweep else [*sizes, *seed]

@@ -12,7 +12,7 @@ import numpy as np
 from simlab.comparing import several_stores
 from simlab.comparing.contrasts import Row, compare
 from simlab.drawing import view
-from simlab.drawing.wording import value_label
+from simlab.drawing.wording import axis_label, value_label
 from simlab.measures.labels import EMPTINESS
 from simlab.messages import shown
 from simlab.store.beside import found_beside, with_found
@@ -126,6 +126,8 @@ def place(at: Mapping[str, Any]) -> str:
 def named(axis: str, value: object) -> str:
     """Write a design as a reader of figures would say it, beside the word that is typed where these differ."""
     label, typed = value_label(axis, value), shown(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{axis_label(axis)} {label}"
     return label if label.replace(" ", "_") == typed or label == typed else f"{label} ({typed})"
 
 
