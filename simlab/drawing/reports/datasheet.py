@@ -10,7 +10,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from simlab.drawing.reports.terms import Prose, Section, Table
+from simlab.drawing.reports.heds_questions import QUESTIONS
+from simlab.drawing.reports.terms import Block, Prose, Section, Table
 from simlab.drawing.text.references import METHODS, sentences
 from simlab.messages import shown
 from simlab.parts import name_of
@@ -23,54 +24,6 @@ Known = Mapping[str, Any]
 """What is known of a study: `config`, its composed settings; `varied`, keys that a sweep varies with their values;
 `power`, what was found of it in words; `code`, the command that gives it again; `of`, whose numbers these are."""
 
-QUESTIONS: Mapping[str, str] = {
-    "3.1.1": "outputs evaluated per system",
-    "3.1.2": "how outputs are selected",
-    "3.1.3.1": "method of the power analysis",
-    "3.1.3.2": "power of the sample",
-    "3.1.3.3": "code of the power analysis",
-    "3.2.1": "number of evaluators",
-    "3.2.2.1": "whether evaluators are domain experts",
-    "3.2.2.2": "whether participants are paid",
-    "3.2.2.3": "whether participants were known to the authors before",
-    "3.2.2.4": "whether authors are among the participants",
-    "3.2.3": "how evaluators are recruited",
-    "3.2.4": "training and practice",
-    "3.2.5": "other characteristics of the evaluators",
-    "3.3.1": "whether the design is preregistered",
-    "3.3.2": "medium by which responses are collected",
-    "3.3.3.1": "types of quality assurance",
-    "3.3.3.2": "methods of quality assurance",
-    "3.3.4.1": "where the form or interface can be seen",
-    "3.3.4.2": "what evaluators are shown",
-    "3.3.5": "when and how quickly evaluators work",
-    "3.3.6": "whether evaluators can ask and comment",
-    "3.3.7": "conditions in which evaluators work",
-    "4.2.1": "objective or subjective assessment",
-    "4.2.2": "absolute or relative assessment",
-    "4.2.3": "intrinsic or extrinsic evaluation",
-    "4.3.1.1": "name of the quality criterion for evaluators",
-    "4.3.1.2": "standardised name of the criterion",
-    "4.3.2": "definition of the criterion for evaluators",
-    "4.3.3": "size of the scale",
-    "4.3.4": "possible values of the scale",
-    "4.3.5": "how the scale is presented",
-    "4.3.6": "task of the evaluators where there is no scale",
-    "4.3.7": "verbatim question or instruction",
-    "4.3.8": "form of response elicitation",
-    "4.3.9": "how responses become scores",
-    "4.3.10": "methods for effect size and significance",
-    "4.3.11.1": "how agreement between evaluators is measured",
-    "4.3.11.2": "agreement between evaluators",
-    "4.3.12.1": "how agreement of evaluators with themselves is measured",
-    "4.3.12.2": "agreement of evaluators with themselves",
-    "5.1": "ethical approval",
-    "5.2": "personal data",
-    "5.3": "special category data",
-    "5.4": "impact assessments",
-}
-"""What the questions ask, by their numbers in HEDS 3.0: those of sections 3, 4.2, 4.3 and 5 that its form has."""
-
 
 def sections(known: Known) -> tuple[Section, ...]:
     """Fill in a datasheet: a table of the questions that simlab can answer, and one of those that it cannot."""
@@ -78,7 +31,7 @@ def sections(known: Known) -> tuple[Section, ...]:
     given = {number: text for number, text in told.items() if text}
     rows = tuple((number, asks, given[number]) for number, asks in QUESTIONS.items() if number in given)
     open_ = tuple((number, asks, UNKNOWN) for number, asks in QUESTIONS.items() if number not in given)
-    blocks = (
+    blocks: tuple[Block, ...] = (
         Prose(_about(known)),
         Table("What simlab knows", ("question", "asks for", "answer"), rows),
         *([more] if (more := _beside(known)) else []),
@@ -161,10 +114,8 @@ def _power_method(known: Known) -> str:
 
 
 def _evaluators(known: Known) -> str:
-    keys = ("design.collection.crew_size", "raters.pool_size", "raters.n_raters")
-    if _kind(known) == "rate":
-        keys = ("raters.pool_size",)
-    return _first(known, *((key, "") for key in keys))
+    crew = [] if _kind(known) == "rate" else ["design.collection.crew_size"]
+    return _first(known, *((key, "") for key in (*crew, "raters.pool_size", "raters.n_raters")))
 
 
 def _payment(known: Known) -> str:
@@ -268,7 +219,7 @@ ANSWERS: Mapping[str, Callable[[Known], str]] = {
     "3.1.2": _selected,
     "3.1.3.1": _power_method,
     "3.1.3.2": lambda known: str(known.get("power") or ""),
-    "3.1.3.3": lambda known: f"{known['code']} (simlab)" if known.get("code") and known.get("power") else "",
+    "3.1.3.3": lambda known: f"simlab: {known['code']}" if known.get("code") and known.get("power") else "",
     "3.2.1": _evaluators,
     "3.2.2.2": _payment,
     "3.3.3.1": lambda known: "attention or control checks" if _controls(known) else "",
