@@ -20,9 +20,10 @@ from simlab.config import list_sweeps, load_sweep
 from simlab.config.sweep import Axis
 from simlab.config.sweepfile import RUN
 from simlab.drawing.reports.sweep import report
-from simlab.drawing.reports.sweeping import answering, mistakes
+from simlab.drawing.reports.sweeping import answering, mistakes, seeing
 from simlab.drawing.reports.sweeping.seeing import see
 from simlab.drawing.reports.terms import Code, Explorer, PairMatrix, Report, Section, Table, Value
+from simlab.drawing.text.comparison import PLAIN_WORDS
 from simlab.measures import errors, stability
 from simlab.measures.labels import LABELS
 from simlab.store import filling
@@ -95,9 +96,8 @@ def test_comparisons_are_those_of_the_command(made: Report, folder: Path) -> Non
         assert isinstance(held, Value)
         assert held.value == row["srp"]
         assert (gap.value if isinstance(gap, Value) else None) == row["difference"]
-        assert str(standing).startswith(
-            {"behind": "", "tied": "tied with the best"}.get(row["standing"], row["standing"])
-        )
+        assert str(standing).partition("(")[0].strip() == PLAIN_WORDS[row["standing"]]
+        assert all(mark in str(standing) for mark in row["marked"])
 
 
 def test_srp_never_stands_without_what_was_found(made: Report) -> None:
@@ -232,7 +232,24 @@ def test_a_store_of_many_cells_stays_small(tmp_path: Path, monkeypatch: pytest.M
     assert len(json.dumps(made.data)) < 400 * 600
     told = section(made, "Comparisons").blocks
     assert sum(isinstance(block, Table) for block in told) == 1
-    assert "1 of 40 tables are shown" in str(told[-1])
+    assert "1 of 10 tables are shown" in str(told[-1])
+
+
+def test_of_a_store_that_is_too_large_a_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seeing, "MOST_CELLS", 6)
+    axes = [
+        Axis("design.documents", "documents", (10, 20)),
+        Axis("price", "price", (1, 2, 3)),
+        Axis("n_systems", "n_systems", (3, 4)),
+    ]
+    made = faked(tmp_path, axes=axes, worlds=2, studies=4)
+    assert made.reservations[0].startswith("of 12 cells this report holds those at ")
+    assert len(made.data) <= 6
+    monkeypatch.setattr(seeing, "MOST_CELLS", 12)
+    with open_results(tmp_path) as dataset:
+        whole = report(dataset, tmp_path)
+    assert len(whole.data) == 12
+    assert "this report holds" not in whole.reservations[0]
 
 
 def test_too_many_designs_are_cut_and_the_report_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,11 +359,15 @@ def test_studies_that_compare_or_judge_are_reported_alike(
 def test_every_sweep_that_ships_has_a_report(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     declared = load_sweep(name)
-    words, quick = ([], False) if declared.calculation else (["worlds=2", "studies=2"], True)
+    of_table = name.startswith("recorded")
+    words = [] if declared.calculation else ["studies=2", *([] if of_table else ["worlds=2"])]
+    quick = not declared.calculation
     sweep.answer(name, declared, words, out=Path("s"), jobs=1, quick=quick, dry=False, plugins=[])
     with open_results(Path("s")) as dataset:
         made = report(dataset, Path("s"))
     assert made.answer
     assert made.question
     assert made.reproduce[0].startswith(f"simlab sweep {name}")
-    assert len(made.data) == math.prod(len(one.values) for block in blocks(made, Explorer) for one in block.axes)
+    assert name == "published_grid" or len(made.data) == math.prod(
+        len(one.values) for block in blocks(made, Explorer) for one in block.axes
+    )

@@ -113,7 +113,7 @@ def difference(row: Row, *, sampled: bool = True) -> str:
     found = row.contrast
     if found is None:
         return ""
-    if not sampled:
+    if not sampled or _exact(row):
         return f"{tables.number(found.difference, 4, sign=True)} (calculated: no sampling error)"
     error = tables.told(found.mcse, (found.low, found.high), found.clusters)
     digits = tables.decimals([error])
@@ -121,6 +121,11 @@ def difference(row: Row, *, sampled: bool = True) -> str:
     if not math.isfinite(found.low):
         return said
     return f"{said} (95 % interval {tables.number(found.low, digits)} to {tables.number(found.high, digits)})"
+
+
+def _exact(row: Row) -> bool:
+    """Tell a value that was calculated in a store where others were drawn."""
+    return row.n == 0 and row.contrast is not None and row.contrast.low == row.contrast.high
 
 
 def _beside(seen: Seen, row: Row) -> str:
@@ -142,7 +147,7 @@ def amount(seen: Seen, record: Record, name: str) -> str:
 
 
 def _marks(lead: Row) -> str:
-    return f". Against it speaks that it {'; '.join(lead.marks)}" if lead.marks else ""
+    return f". Against it speaks: {'; '.join(lead.marks)}" if lead.marks else ""
 
 
 def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
@@ -241,7 +246,7 @@ def gap(row: Row, *, sampled: bool = True) -> Value | str:
     found = row.contrast
     if found is None:
         return ""
-    if not sampled:
+    if not sampled or _exact(row):
         return Value(_known(found.difference))
     error = tables.told(found.mcse, (found.low, found.high), found.clusters)
     low, high = _known(found.low), _known(found.high)

@@ -26,7 +26,7 @@ def reservations(seen: Seen, found: Sequence[str] = ()) -> tuple[str, ...]:
     dataset = seen.dataset
     stored = [str(dataset.attrs[RESERVATION])] if RESERVATION in dataset.attrs else []
     told = (view.condition(dataset), skewness.warning(dataset), undivided.reservation(dataset))
-    lines = [*found, *stored, *(line for line in told if line)]
+    lines = [*found, *([seen.left_out] if seen.left_out else []), *stored, *(line for line in told if line)]
     if not seen.calculated:
         lines += [*_failed(seen), *_without(seen), *_promises(seen), *_few(seen), *_errors(seen), *precision(dataset)]
     return tuple(dict.fromkeys([*lines, *_undefined(seen), *_dirty(seen)]))

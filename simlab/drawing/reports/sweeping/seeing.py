@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,19 @@ import numpy as np
 from simlab.comparing import several_stores
 from simlab.comparing.contrasts import Row, compare
 from simlab.drawing import view
+from simlab.drawing.text.tables import word
 from simlab.drawing.wording import axis_label, value_label
 from simlab.measures.labels import EMPTINESS
-from simlab.messages import shown
 from simlab.store.beside import found_beside, with_found
 from simlab.store.intervals import calculated
 from simlab.store.opening import axes_of, measures_of
+from simlab.store.query import select
 
 if TYPE_CHECKING:
     import xarray as xr
+
+MOST_CELLS = 2000
+"""A report holds so many cells; of a larger store it shows a part, and says which."""
 
 Record = Mapping[str, Any]
 
@@ -44,10 +49,12 @@ class Seen:
     undefined: Mapping[str, str]
     records: Sequence[Record]
     calculated: bool
+    left_out: str = ""
 
 
 def see(dataset: xr.Dataset) -> Seen:
     """See a store as its sweep declares its figure; what was found stands beside what emptiness makes best."""
+    dataset, left_out = _within_bounds(dataset)
     dataset = with_found(dataset, measures_of(dataset))
     names, axes = measures_of(dataset), axes_of(dataset)
     records = view.rows(dataset, names)
@@ -68,7 +75,25 @@ def see(dataset: xr.Dataset) -> Seen:
         {name: _reason(records, name) for name in names if name not in defined},
         records,
         bool(defined) and calculated(dataset, measure),
+        left_out,
     )
+
+
+def _within_bounds(dataset: xr.Dataset) -> tuple[xr.Dataset, str]:
+    """Keep, of a store of too many cells, those at the middle of its longest further axes; say which these are."""
+    axes, n = axes_of(dataset), math.prod(dataset.sizes[axis] for axis in axes_of(dataset))
+    if n <= MOST_CELLS:
+        return dataset, ""
+    shown_ = view.view(dataset)
+    further = [axis for axis in axes if axis not in (shown_.x, shown_.line)]
+    kept: dict[str, Any] = {}
+    for axis in sorted(further, key=lambda one: -dataset.sizes[one]):
+        if math.prod(dataset.sizes[one] for one in axes if one not in kept) <= MOST_CELLS:
+            break
+        values = dataset[axis].values.tolist()
+        kept[axis] = values[len(values) // 2]
+    held = select(dataset, {axis: [value] for axis, value in kept.items()})
+    return held, f"of {n:,} cells this report holds those at {place(kept)}; `simlab query` has all"
 
 
 def _found(dataset: xr.Dataset, measure: str, defined: Sequence[str]) -> str | None:
@@ -120,13 +145,13 @@ def largest(seen: Seen, cells: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
 
 def place(at: Mapping[str, Any]) -> str:
     """Write values of axes as words: `documents 181, item grouping none`."""
-    return ", ".join(f"{name}={shown(value)}" for name, value in at.items())
+    return ", ".join(f"{name}={word(value)}" for name, value in at.items())
 
 
 def named(axis: str, value: object) -> str:
     """Write a design as a reader of figures would say it, beside the word that is typed where these differ."""
-    label, typed = value_label(axis, value), shown(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    label, typed = value_label(axis, value), word(value)
+    if re.fullmatch(r"[\d.]+", label):
         return f"{axis_label(axis)} {label}"
     return label if label.replace(" ", "_") == typed or label == typed else f"{label} ({typed})"
 
