@@ -240,7 +240,7 @@ def test_of_a_store_that_is_too_large_a_part_is_shown(tmp_path: Path, monkeypatc
     axes = [
         Axis("design.documents", "documents", (10, 20)),
         Axis("price", "price", (1, 2, 3)),
-        Axis("n_systems", "n_systems", (3, 4)),
+        Axis("design.studies_per_document_set", "per_set", (2, 4)),
     ]
     made = faked(tmp_path, axes=axes, worlds=2, studies=4)
     assert made.reservations[0].startswith("of 12 cells this report holds those at ")
