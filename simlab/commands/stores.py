@@ -25,7 +25,6 @@ from simlab.store import opening, skewness, undivided
 from simlab.store.beside import found_beside, with_found
 from simlab.store.folder import last_store
 from simlab.store.held_fixed import HELD_FIXED
-from simlab.store.opening import config_of
 from simlab.store.query import select, with_measures
 from simlab.store.wholeness import remedy
 from simlab.types import InputError
@@ -91,7 +90,7 @@ def compared(
     if f"{name}_influence" not in dataset:
         raise InputError(f"differences of {name} need {name}_influence, which this dataset lacks; give the whole store")
     against = None if baseline is None else view.value_on(dataset, axis, baseline)
-    key, other = str(dataset[axis].attrs.get("key", axis)), _other_systems(dataset, axis)
+    key, other = str(dataset[axis].attrs.get("key", axis)), several_stores.other_systems(dataset, axis)
     paired = not other and key != several_stores.SEED
     equal = None
     if at_equal is not None:
@@ -220,13 +219,6 @@ def narrowed(dataset: xr.Dataset, conditions: Sequence[Condition]) -> xr.Dataset
             name, values = condition
             dataset = select(dataset, {view.axis(dataset, name): values})
     return dataset
-
-
-def _other_systems(dataset: xr.Dataset, axis: str) -> bool:
-    """Tell whether the cells along an axis have other systems: if it varies them, or asks other questions of others."""
-    key = str(dataset[axis].attrs.get("key", axis))
-    held = config_of(dataset).get("systems", {})
-    return key.partition(".")[0] == "systems" or (key == "question" and "_target_" not in held)
 
 
 def _refuse_unknown(stores: Mapping[str, xr.Dataset], conditions: Sequence[Condition]) -> None:

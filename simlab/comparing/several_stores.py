@@ -13,7 +13,7 @@ from simlab.comparing.promises import Doubts, doubts
 from simlab.config.neutral import without_neutral
 from simlab.messages import flat
 from simlab.store.held_fixed import HELD_FIXED, held_fixed
-from simlab.store.opening import axes_of, measures_of
+from simlab.store.opening import axes_of, config_of, measures_of
 from simlab.store.query import records
 from simlab.types import Floats, InputError
 
@@ -81,6 +81,13 @@ def differing(worlds: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Name the keys of systems in which worlds differ; worlds of another seed are others of the same kind."""
     keys = dict.fromkeys(key for one in worlds for key in one if key != SEED)
     return tuple(key for key in keys if len({json.dumps(one.get(key)) for one in worlds}) > 1)
+
+
+def other_systems(dataset: xr.Dataset, axis: str) -> bool:
+    """Tell whether the cells along an axis have other systems: if it varies them, or asks other questions of others."""
+    key = str(dataset[axis].attrs.get("key", axis))
+    held = config_of(dataset).get("systems", {})
+    return key.partition(".")[0] == "systems" or (key == "question" and "_target_" not in held)
 
 
 def _beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:

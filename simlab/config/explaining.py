@@ -71,7 +71,7 @@ def explain_option(group: str, file: Path, plugins: Sequence[str] = ()) -> Optio
     return Option(
         f"{group}={file.stem}",
         said.get(OWN, _NONE).text,
-        _source(section, plugins),
+        source_of(section, plugins),
         tuple(_keys(section, said, where, f"{group}={file.stem}", plugins)),
     )
 
@@ -112,7 +112,7 @@ def explain_keys(plugins: Sequence[str] = ()) -> Iterator[Key]:
 def _keys(
     section: Mapping[str, Any], said: Mapping[str, Sentence], where: str, option: str, plugins: Sequence[str]
 ) -> Iterator[Key]:
-    source = _source(section, plugins)
+    source = source_of(section, plugins)
     rules = keys_of(section, where, plugins)
     for name, value in section.items():
         if name in rules:
@@ -121,7 +121,7 @@ def _keys(
             yield Key(key, option, sentence.text, sentence.unit, value, rule(rules[name]), source)
 
 
-def _source(section: Mapping[str, Any], plugins: Sequence[str]) -> str:
+def source_of(section: Mapping[str, Any], plugins: Sequence[str] = ()) -> str:
     """Find the source that a part, or else its module, names in its docstring."""
     if "_target_" not in section:
         return ""

@@ -56,6 +56,9 @@ LEDGER = """The ledger without simlab (numpy is enough). A row is a block of stu
     configs = dict(ledger.execute("SELECT cell, config FROM cells"))  # as JSON"""
 
 
+MADE = "Made by"
+
+
 def write(folder: Path, text: str) -> list[str]:
     """Put the page into a folder, in one step, so that nobody reads half of it.
 
@@ -96,8 +99,19 @@ def of_calculation(declared: Mapping[str, Any], labels: Labels, command: str) ->
     return _page(declared, labels, files, _made(command, ""), [calculated], [], settings)
 
 
+def command_in(folder: Path) -> str:
+    """Return the command that a folder's page says it was made by; empty where the page is not there, or says none."""
+    try:
+        lines = iter((folder / PAGE).read_text(encoding="utf-8", errors="replace").splitlines())
+    except OSError:
+        return ""
+    if MADE not in lines:
+        return ""
+    return next((line.strip() for line in lines if line.strip()), "")
+
+
 def _made(command: str, more: str) -> list[str]:
-    return ["\n\n".join([f"Made by\n\n    {command}", *([more] if more else [])])] if command else []
+    return ["\n\n".join([f"{MADE}\n\n    {command}", *([more] if more else [])])] if command else []
 
 
 def _page(

@@ -71,6 +71,13 @@ def _by_cell(
     return "\n\n".join(f"{title}\n{text}".lstrip() for title, text in texts.items())
 
 
+def notes(
+    rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool = True, fixed: str = ""
+) -> list[str]:
+    """Say what a comparison rests on: what is held fixed, what differences are paired over, what speaks against it."""
+    return [*([f"Held fixed: {fixed}."] if fixed else []), *_notes(rows, by, measure, cluster, paired=paired)]
+
+
 def _lines(rows: Sequence[Row], by: str, measure: str) -> list[list[str]]:
     values = measured_column(records(rows, by, measure), measure)
     digits = tables.decimals([row.contrast.mcse for row in rows if row.contrast])

@@ -63,6 +63,21 @@ REFERENCES = {
 }
 """What is cited, by the words that cite it."""
 
+SOURCES = {
+    "Chaganty et al. 2018": "Chaganty, A. T., Mussmann, S. and Liang, P. (2018). The price of debiasing automatic "
+    "metrics in natural language evaluation. ACL 2018, 643-653.",
+    "Gelman and Carlin 2014": "Gelman, A. and Carlin, J. (2014). Beyond power calculations: assessing type S (sign) "
+    "and type M (magnitude) errors. Perspectives on Psychological Science 9, 641-651.",
+    "Kruschke 2018": "Kruschke, J. K. (2018). Rejecting or accepting parameter values in Bayesian estimation. "
+    "Advances in Methods and Practices in Psychological Science 1, 270-280.",
+    "Phipson and Smyth 2010": "Phipson, B. and Smyth, G. K. (2010). Permutation p-values should never be zero: "
+    "calculating exact p-values when permutations are randomly drawn. Statistical Applications in Genetics and "
+    "Molecular Biology 9, 39.",
+    "Robbins 1970": "Robbins, H. (1970). Statistical methods related to the law of the iterated logarithm. Annals of "
+    "Mathematical Statistics 41, 1397-1409.",
+}
+"""What docstrings name as their sources, beside these."""
+
 METHODS = {
     "permutation": Method(
         "each pair was compared by a permutation test that swaps them document by document and takes these raters "

@@ -1,0 +1,99 @@
+"""Count, pair by pair, what campaigns claim beside what is true: right, missed, wrong way round, or false.
+
+Where campaigns live in several worlds the systems of one world are not those of another; so systems are told apart by
+their place in the true order of their world.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simlab.formulas import systems_of_pairs
+from simlab.measures.claims import claims
+from simlab.measures.jackknife import of_campaign, succeeded
+from simlab.store.opening import outcome_names, outcomes_of_cell
+from simlab.types import Array, Floats, Ints, Outcomes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray as xr
+
+KINDS = ("found", "missed", "wrong way round", "false claim", "rightly no claim")
+"""What a campaign may say of a pair: the first three where its systems truly differ, the others where they do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Hold, of one cell, the share of its campaigns that make each sort of claim of each pair: `shares[kind, pair]`.
+
+    Pairs `(first, second)` are places in the true order, best first; `n` campaigns were carried out in so many worlds.
+    """
+
+    systems: int
+    first: Ints
+    second: Ints
+    shares: Floats
+    n: int
+    worlds: int
+
+
+def known(dataset: xr.Dataset) -> bool:
+    """Tell whether a store keeps what campaigns claim of pairs, and what is true of these."""
+    held = set(outcome_names(dataset))
+    return "true_direction" in held and ("verdict" in held or {"significant", "direction"} <= held)
+
+
+def of_cell(dataset: xr.Dataset, position: Sequence[int]) -> Kinds | None:
+    """Count what the campaigns of a cell say of each pair; None where none was carried out."""
+    return kinds(outcomes_of_cell(dataset, position))
+
+
+def kinds(outcomes: Outcomes) -> Kinds | None:
+    """Count what campaigns say of each pair, systems by their place in the true order; None where none was there."""
+    ok = succeeded(outcomes)
+    if not ok.any():
+        return None
+    truth, claim = of_campaign(outcomes, "true_direction")[ok], claims(outcomes)[ok]
+    n = systems_of_pairs(truth.shape[1])
+    first, second = np.triu_indices(n, 1)
+    shares = np.zeros((len(KINDS), len(first)))
+    for world in np.unique(truth, axis=0):
+        own = (truth == world).all(1)
+        shares[:, _placed(world, n)] += _counted(world, claim[own])
+    return Kinds(n, first, second, shares / len(truth), len(truth), len(np.unique(outcomes["world"][ok])))
+
+
+def order(truth: Array, n: int) -> Ints:
+    """Order systems by how many others they truly beat, less those that truly beat them; best first.
+
+    >>> order(np.array([-1, -1, 0]), 3).tolist()
+    [1, 2, 0]
+    """
+    first, second = np.triu_indices(n, 1)
+    lead = np.bincount(first, truth, n) - np.bincount(second, truth, n)
+    placed: Ints = np.argsort(-lead, kind="stable")
+    return placed
+
+
+def _placed(truth: Array, n: int) -> Ints:
+    """Return, for each pair of systems, the place of the pair of their places in the true order."""
+    rank = np.argsort(order(truth, n))
+    pairs = np.zeros((n, n), int)
+    first, second = np.triu_indices(n, 1)
+    pairs[first, second] = np.arange(len(first))
+    ends = np.sort(rank[np.stack([first, second])], axis=0)
+    placed: Ints = pairs[ends[0], ends[1]]
+    return placed
+
+
+def _counted(truth: Array, claim: Array) -> Ints:
+    """Count the claims of the campaigns of one world: `[kind, pair]`."""
+    differ = truth != 0
+    found, none = (claim == truth) & differ, claim == 0
+    told = (found, none & differ, (claim == -truth) & differ, ~none & ~differ, none & ~differ)
+    counted: Ints = np.stack([said.sum(0) for said in told])
+    return counted

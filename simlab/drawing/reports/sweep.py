@@ -1,0 +1,72 @@
+"""Make the report of a sweep: its question, what it found, how sure that is, and what somebody needs to check it.
+
+What is said here is taken from a store as `simlab query` and `simlab compare` take it; nothing is estimated anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simlab.drawing import view
+from simlab.drawing.reports.sweeping import answering, designs, exploring, methods, mistakes, origin, reserving
+from simlab.drawing.reports.sweeping.seeing import Seen, see
+from simlab.drawing.reports.terms import Block, Explorer, Prose, Report, Section
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def report(dataset: xr.Dataset, folder: Path, doubts: Sequence[str] = ()) -> Report:
+    """Make the report of an open store; `doubts` are what checks of it found, and stand before all reservations."""
+    seen = see(dataset)
+    sweep = view.declared(dataset)
+    aim = " ".join(str(sweep.get("aim") or "").split())
+    title = str(sweep.get("name") or folder.name)
+    rows = exploring.rows(seen)
+    question = _question(aim) or f"What do studies of {title.replace('_', ' ')} conclude?"
+    return Report(
+        title,
+        question,
+        answering.sentences(seen),
+        tuple(_sections(seen, folder, question, aim, exploring.explorer(seen, question, rows))),
+        list(rows),
+        answering.large(seen),
+        reserving.held_fixed(seen),
+        reserving.reservations(seen, doubts),
+        origin.reproduce(seen, folder),
+        methods.references(seen),
+        provenance=origin.provenance(seen),
+    )
+
+
+def _question(aim: str) -> str:
+    """Return the first sentence of an aim: what the sweep asks."""
+    for end in ("?", "."):
+        if end in aim:
+            return aim.partition(end)[0] + end
+    return aim
+
+
+def _sections(seen: Seen, folder: Path, question: str, aim: str, explorer: Explorer | None) -> list[Section]:
+    figure = _figure(seen, question, aim, explorer)
+    compared = answering.section(seen, origin.compare_command(seen, folder))
+    rest = [figure, compared, mistakes.section(seen), _before(seen), methods.section(seen), origin.config(seen)]
+    return [designs.section(seen), *(section for section in rest if section)]
+
+
+def _figure(seen: Seen, question: str, aim: str, explorer: Explorer | None) -> Section | None:
+    """Show the sweep's figure; of a single cell all its measures."""
+    more = aim.removeprefix(question).strip()
+    told: list[Block] = [Prose(more)] if more else []
+    if explorer is not None:
+        return Section("Figures", (*told, explorer))
+    return Section("Measures", (*told, exploring.all_measures(seen))) if seen.measures else None
+
+
+def _before(seen: Seen) -> Section | None:
+    """Repeat what the sweep's own file says that it found, which need not be of this run."""
+    said = " ".join(str(view.declared(seen.dataset).get("finding") or "").split())
+    note = "From the file of the sweep, of the run that is named there; other sizes or seeds give other numbers:"
+    return Section("What its file says", (Prose(note), Prose(said)), folded=True) if said else None

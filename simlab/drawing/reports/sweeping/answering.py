@@ -1,0 +1,270 @@
+"""Say in words what a sweep found: which design is best, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from simlab.comparing.contrasts import Row, less_is_better
+from simlab.comparing.labelled import records
+from simlab.drawing.reports.sweeping.seeing import Record, Seen, by_cell, compared, largest, named, paired, place
+from simlab.drawing.reports.terms import Points, Section, Table, Value
+from simlab.drawing.text import comparison, tables
+from simlab.drawing.text.cells import measured_column
+from simlab.drawing.text.comparison import PLAIN_WORDS
+from simlab.drawing.view import cluster
+from simlab.drawing.wording import axis_label, currency_of, measured_axis
+from simlab.measures.labels import EMPTINESS
+from simlab.store.held_fixed import HELD_FIXED
+
+MOST_ANSWERS = 6
+"""So many cells are answered in words; the rest is in the tables."""
+MOST_TABLES = 40
+"""So many tables of comparisons are shown; the rest is left to `simlab compare`."""
+MOST_TIES = 4
+
+
+def sentences(seen: Seen) -> tuple[str, ...]:
+    """Say which design is best in each cell at the largest value across, by how much, and what was found there."""
+    if not seen.measures:
+        return ("No measure of this sweep has a value in any cell.", *_reasons(seen))
+    rows = compared(seen)
+    if not rows:
+        return tuple(_alone(seen))
+    cells = largest(seen, by_cell(rows))
+    told = [line for cell in cells[:MOST_ANSWERS] for line in _of_cell(seen, cell)]
+    more = [_standing_of_others(cells[MOST_ANSWERS:])] if len(cells) > MOST_ANSWERS else []
+    return (_opening(seen), *told, *more)
+
+
+def _opening(seen: Seen) -> str:
+    less = " (less is better)" if less_is_better(seen.measure) else ""
+    label = measured_axis(seen.dataset, seen.measure)
+    at = f", at the largest {axis_label(seen.x)} ({_most(seen, seen.x)})" if seen.x else ""
+    return f"Compared by {label}{less}{at}, along {axis_label(str(seen.by))}."
+
+
+def _most(seen: Seen, axis: str) -> str:
+    return tables.word(max(seen.dataset[axis].values.tolist()))
+
+
+def _reasons(seen: Seen) -> list[str]:
+    return [f"{name}: {why}." for name, why in seen.undefined.items() if why]
+
+
+def _alone(seen: Seen) -> list[str]:
+    """Say what the measures of a store are in which there is nothing to compare."""
+    record = seen.records[0]
+    names = [seen.measure, *([seen.found] if seen.found else [])]
+    told = [f"{measured_axis(seen.dataset, name)}: {amount(seen, record, name)}." for name in names]
+    return [*told, *([] if len(seen.measures) <= len(names) else ["All other measures are in the table below."])]
+
+
+def _of_cell(seen: Seen, rows: Sequence[Row]) -> list[str]:
+    """Say, in one sentence, who leads a cell, by how much, and what was found."""
+    where = {name: value for name, value in rows[0].at.items() if name != seen.x}
+    head = f"{place(where)}: " if where else ""
+    known = [row for row in rows if math.isfinite(row.value)]
+    if not known:
+        return [f"{head}no design has a value."]
+    text = _told(seen, known)
+    return [f"{head}{text}" if head else f"{text[0].upper()}{text[1:]}"]
+
+
+def _told(seen: Seen, rows: Sequence[Row]) -> str:
+    lead = next((row for row in rows if row.contrast is None), rows[0])
+    values = dict(zip((id(row) for row in rows), _values(seen, rows), strict=True))
+    name = named(str(seen.by), lead.design)
+    said = f"{name} ({values[id(lead)]}{_beside(seen, lead)}) {_verb(lead, rows)}"
+    if lead.standing == "unranked":
+        return f"the systems of the designs are not the same ones, so that none is called best; {name} has the most"
+    others = [row for row in rows if row is not lead]
+    return f"{said}{_next(seen, others, values)}{_marks(lead)}."
+
+
+def _values(seen: Seen, rows: Sequence[Row]) -> list[str]:
+    return measured_column(records(rows, str(seen.by), seen.measure), seen.measure)
+
+
+def _verb(lead: Row, rows: Sequence[Row]) -> str:
+    tied = [row for row in rows if row.standing == "tied"]
+    if lead.standing == "marked":
+        return "has the best value, but something speaks against it, and no design is called best"
+    if tied:
+        return f"has the best value, but is tied with {tables.counted([len(tied)], 'other')}: no design is best alone"
+    if any(row.standing == "unknown" for row in rows):
+        return "has the best value, but no error can be given, so that no design is called best"
+    return "is best"
+
+
+def _next(seen: Seen, others: Sequence[Row], values: dict[int, str]) -> str:
+    """Say how far the next design is behind, with the error and the interval of that difference."""
+    if not others:
+        return ""
+    sign = 1 if less_is_better(seen.measure) else -1
+    nearest = min(others, key=lambda row: sign * row.value)
+    assert nearest.contrast is not None  # noqa: S101 (only the leader has none)
+    said = f"; the next, {named(str(seen.by), nearest.design)} ({values[id(nearest)]}{_beside(seen, nearest)}),"
+    return f"{said} differs by {difference(nearest, sampled=not seen.calculated)}"
+
+
+def difference(row: Row, *, sampled: bool = True) -> str:
+    """Write a difference from the baseline: its error, its interval, and over what it is paired."""
+    found = row.contrast
+    if found is None:
+        return ""
+    if not sampled or _exact(row):
+        return f"{tables.number(found.difference, 4, sign=True)} (calculated: no sampling error)"
+    error = tables.told(found.mcse, (found.low, found.high), found.clusters)
+    digits = tables.decimals([error])
+    said = tables.measured(found.difference, error, digits, sign=True)
+    if not math.isfinite(found.low):
+        return said
+    return f"{said} (95 % interval {tables.number(found.low, digits)} to {tables.number(found.high, digits)})"
+
+
+def _exact(row: Row) -> bool:
+    """Tell a value that was calculated in a store where others were drawn."""
+    return row.n == 0 and row.contrast is not None and row.contrast.low == row.contrast.high
+
+
+def _beside(seen: Seen, row: Row) -> str:
+    """Say what was found where a value may be one of emptiness."""
+    if seen.found is None:
+        return ""
+    record = _record(seen, row)
+    return f"; {seen.found} {amount(seen, record, seen.found)}" if record else ""
+
+
+def _record(seen: Seen, row: Row) -> Record | None:
+    at = {**row.at, str(seen.by): row.design}
+    return next((one for one in seen.records if all(one[name] == value for name, value in at.items())), None)
+
+
+def amount(seen: Seen, record: Record, name: str) -> str:
+    """Write a measure of a cell with its error."""
+    return measured_column([record], name)[0]
+
+
+def _marks(lead: Row) -> str:
+    return f". Against it speaks: {'; '.join(lead.marks)}" if lead.marks else ""
+
+
+def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
+    """Count who leads the cells that are not told one by one."""
+    leaders: dict[str, int] = {}
+    for rows in cells:
+        best = next((row for row in rows if row.standing == "best"), None)
+        alone = best is not None and not any(row.standing in ("tied", "unknown") for row in rows)
+        said = f"{tables.word(best.design)} best" if best is not None and alone else "none best alone"
+        leaders[said] = leaders.get(said, 0) + 1
+    told = ", ".join(f"{said} in {n}" for said, n in sorted(leaders.items(), key=lambda one: -one[1]))
+    return f"In {tables.counted([len(cells)], 'further cell')}: {told}. The tables below have all of them."
+
+
+def large(seen: Seen) -> tuple[Value, ...]:
+    """Return the numbers that stand large: the leader's value, its difference from the next, what was found."""
+    rows = compared(seen)
+    if not rows:
+        return tuple(value(seen, seen.records[0], name) for name in (seen.measure, seen.found) if name in seen.measures)
+    cell = [row for row in largest(seen, by_cell(rows))[0] if math.isfinite(row.value)]
+    lead = next((row for row in cell if row.contrast is None), None)
+    record = _record(seen, lead) if lead else None
+    if record is None:
+        return ()
+    return tuple(value(seen, record, name, seen.by) for name in (seen.measure, seen.found) if name)
+
+
+def value(seen: Seen, record: Record, name: str, by: str | None = None) -> Value:
+    """Hold a measure of a cell with all that is known of its error."""
+    found = record[name]
+    of = f" ({tables.word(record[by])})" if by else ""
+    known = math.isfinite(found)
+    return Value(
+        float(found) if known else None,
+        _error(seen, record, name),
+        n=int(record[f"{name}_n"]) or None,
+        clusters=int(record[f"{name}_clusters"]) or None,
+        low=_known(record[f"{name}_low"]) if not seen.calculated else None,
+        high=_known(record[f"{name}_high"]) if not seen.calculated else None,
+        unit=unit(seen, name),
+        label=f"{measured_axis(seen.dataset, name)}{of}",
+        reason="" if known else str(record.get(f"{name}_reason") or ""),
+    )
+
+
+def unit(seen: Seen, name: str) -> str:
+    """Return the unit of a measure; nothing for shares and other pure numbers, and of money its name."""
+    held = str(seen.dataset[name].attrs.get("units", ""))
+    return "" if held == "1" else (currency_of(seen.dataset) or held) if held == "currency" else held
+
+
+def _error(seen: Seen, record: Record, name: str) -> float | None:
+    """Return the error of a measure; None of what is calculated, and where too few clusters agree."""
+    if seen.calculated or not math.isfinite(record[name]):
+        return None
+    interval = record[f"{name}_low"], record[f"{name}_high"]
+    return _known(tables.told(record[f"{name}_mcse"], interval, record[f"{name}_clusters"]))
+
+
+def _known(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
+
+
+def section(seen: Seen, command: str) -> Section | None:
+    """Hold the designs against each other, a table for each cell of the axes that are not compared."""
+    rows = compared(seen)
+    if not rows:
+        return None
+    cells = by_cell(rows)
+    kept = cells if len(cells) <= MOST_TABLES else largest(seen, cells)[:MOST_TABLES]
+    shown = [_table(seen, cell) for cell in kept]
+    left = [f"{len(kept)} of {len(cells)} tables are shown; `{command}` has all of them."] if kept != cells else []
+    notes = [*left, *_notes(seen, rows)]
+    return Section("Comparisons", (*shown, Points(tuple(notes))))
+
+
+def _table(seen: Seen, rows: Sequence[Row]) -> Table:
+    by, at = str(seen.by), place(rows[0].at)
+    base = tables.word(rows[0].baseline)
+    found = (seen.found,) if seen.found else ()
+    columns = (axis_label(by), measured_axis(seen.dataset, seen.measure), f"minus {base}", "standing", *found)
+    body = tuple((*_line(seen, row), *(_found(seen, row) for _ in found)) for row in rows)
+    return Table(f"{measured_axis(seen.dataset, seen.measure)}{f', {at}' if at else ''}", columns, body)
+
+
+def _line(seen: Seen, row: Row) -> tuple[str | Value, ...]:
+    record = _record(seen, row)
+    held = value(seen, record, seen.measure) if record else Value(None)
+    said = PLAIN_WORDS[row.standing] if math.isfinite(row.value) else "no value"
+    marks = f" ({'; '.join(row.marks)})" if row.marks else ""
+    return named(str(seen.by), row.design), held, gap(row, sampled=not seen.calculated), f"{said}{marks}".strip()
+
+
+def gap(row: Row, *, sampled: bool = True) -> Value | str:
+    """Hold the paired difference of a design from the baseline; the baseline has none."""
+    found = row.contrast
+    if found is None:
+        return ""
+    if not sampled or _exact(row):
+        return Value(_known(found.difference))
+    error = tables.told(found.mcse, (found.low, found.high), found.clusters)
+    low, high = _known(found.low), _known(found.high)
+    return Value(_known(found.difference), _known(error), clusters=found.clusters, low=low, high=high)
+
+
+def _found(seen: Seen, row: Row) -> Value | str:
+    record = _record(seen, row)
+    return value(seen, record, str(seen.found)) if record else ""
+
+
+def _notes(seen: Seen, rows: Sequence[Row]) -> list[str]:
+    """Say what the columns of the comparisons rest on, as `simlab compare` says it."""
+    fixed = str(seen.dataset[seen.measure].attrs.get(HELD_FIXED, ""))
+    word = cluster(seen.dataset, seen.measure)
+    beside = [f"{seen.measure} is best where nothing is found: read it beside {seen.found}."] if seen.found else []
+    if seen.measure in EMPTINESS and not seen.found:
+        beside = [f"{seen.measure} is best where nothing is found, and what was found is not known here."]
+    if seen.calculated:
+        return ["Calculated, without simulation: no sampling error.", *beside]
+    return [*comparison.notes(rows, str(seen.by), seen.measure, word, paired=paired(seen), fixed=fixed), *beside]

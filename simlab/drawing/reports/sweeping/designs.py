@@ -1,0 +1,56 @@
+"""List what a sweep varies, and what all its designs share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from simlab.drawing.reports.sweeping.seeing import Seen
+from simlab.drawing.reports.terms import Section, Table
+from simlab.drawing.wording import axis_label, value_label
+from simlab.messages import flat, shown
+from simlab.parts import name_of
+
+MATTER = ("design", "budget", "decision", "analysis", "raters", "systems", "metric", "calculation")
+"""Sections of a config, in the order in which a reader of a design asks for them."""
+MOST_VALUES = 12
+
+
+def section(seen: Seen) -> Section:
+    """List the axes with their values, and below them the settings that all cells share."""
+    shared = settings(seen.dataset.attrs)
+    tables = [_axes(seen)] if seen.axes else []
+    return Section("Designs", (*tables, Table("What all designs share", ("setting", "value"), shared)))
+
+
+def _axes(seen: Seen) -> Table:
+    rows = tuple((axis_label(name), str(seen.dataset[name].attrs.get("key", name)), _values(seen, name))
+                 for name in seen.axes)  # fmt: skip
+    return Table("What the sweep varies", ("axis", "key", "values"), rows)
+
+
+def _values(seen: Seen, name: str) -> str:
+    values = [value_label(name, value) for value in seen.dataset[name].values.tolist()]
+    if len(values) <= MOST_VALUES:
+        return ", ".join(values)
+    return f"{', '.join(values[: MOST_VALUES // 2])}, ... {values[-1]} ({len(values)} values)"
+
+
+def settings(attributes: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """List what all cells share: parts by their names, then keys with their values; nulls are left to the config."""
+    sweep, config = (json.loads(str(attributes.get(name, "{}"))) for name in ("sweep", "config"))
+    numbers = [(word, sweep[word]) for word in ("worlds", "pools", "document_draws", "studies") if sweep.get(word)]
+    if "calculation" in sweep:
+        return tuple((key, shown(value)) for key, value in flat(config or sweep["calculation"]) if value is not None)
+    sections = [name for name in MATTER if isinstance(config.get(name), Mapping)]
+    keys = [pair for name in sections for pair in _keys(name, config[name])]
+    return tuple((key, shown(value)) for key, value in [*numbers, *keys])
+
+
+def _keys(name: str, held: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [
+        (key.removesuffix("._target_"), name_of({"_target_": value}) if key.endswith("_target_") else value)
+        for key, value in flat({name: held})
+        if value is not None and value not in ([], {})
+    ]

@@ -1,0 +1,147 @@
+"""Lay out the cells of a sweep to be looked at from all sides: rows, axes, measures, the first view as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simlab.drawing import view
+from simlab.drawing.figures import sweep as figures
+from simlab.drawing.reports.sweeping.answering import unit, value
+from simlab.drawing.reports.sweeping.seeing import Seen
+from simlab.drawing.reports.terms import Axis, Cell, Explorer, Quantity, Table
+from simlab.drawing.text import tables
+from simlab.drawing.wording import axis_label, measured_axis, value_label
+from simlab.measures.ranges import range_of
+from simlab.store.held_fixed import HELD_FIXED
+from simlab.store.intervals import range_in
+from simlab.store.means import LESS_IS_BETTER
+from simlab.store.opening import measures_of
+from simlab.store.query import RESERVATION, records
+
+MOST_WHOLE = 300
+"""Rows of so many cells are those of `query`, whole; of more, what is the same in all rows is said once."""
+MOST_ROWS = 400
+"""The table behind the figure has so many rows at most."""
+COSTS = ("money", "hours", "days", "cost", "human_cost", "ratings_used")
+
+
+def rows(seen: Seen) -> tuple[Mapping[str, Any], ...]:
+    """List the cells as `query --format json` does; of a large store without what its measures say for all cells."""
+    listed = tables.plain(records(seen.dataset, measures_of(seen.dataset)))
+    if len(listed) <= MOST_WHOLE:
+        return tuple(listed)
+    left = {HELD_FIXED, RESERVATION, *(f"{name}{end}" for name in seen.undefined for end in ENDS)}
+    return tuple({key: held for key, held in row.items() if key not in left and _told(key, held)} for row in listed)
+
+
+ENDS = ("", "_mcse", "_n", "_clusters", "_low", "_high", "_failed", "_reason")
+
+
+def _told(key: str, held: Any) -> bool:
+    return held is not None or not key.endswith("_reason")
+
+
+def explorer(seen: Seen, question: str, listed: Sequence[Mapping[str, Any]]) -> Explorer | None:
+    """Lay out a store with axes; None for one of a single cell, or without a value."""
+    if not seen.axes or not seen.measures:
+        return None
+    dataset, shown = seen.dataset, view.view(seen.dataset, seen.measure)
+    return Explorer(
+        question,
+        alt(seen),
+        tuple(listed),
+        tuple(axis(seen, name) for name in seen.axes),
+        tuple(quantity(seen, name) for name in seen.measures),
+        seen.measure,
+        shown.x,
+        shown.line,
+        costs(seen),
+        table(seen),
+        lambda: figures.draw(dataset, seen.measure if seen.measure != view.chosen(dataset) else None),
+        shown.mark,
+    )
+
+
+def axis(seen: Seen, name: str) -> Axis:
+    """Describe an axis: its values as they stand in rows, and as a reader of figures would say them."""
+    held = seen.dataset[name]
+    values = held.values.tolist()
+    return Axis(
+        name,
+        str(held.attrs.get("key", name)),
+        axis_label(name),
+        tuple(values),
+        tuple(value_label(name, one) for one in values),
+        view.is_numeric(seen.dataset, name),
+    )
+
+
+def quantity(seen: Seen, name: str) -> Quantity:
+    """Describe a measure: its unit, its range, whether less is better, and what its studies share."""
+    about = seen.dataset[name].attrs
+    within = range_in(seen.dataset, name) if name in seen.dataset else range_of(name)
+    return Quantity(
+        name,
+        measured_axis(seen.dataset, name),
+        unit(seen, name),
+        within.least,
+        within.greatest,
+        name in LESS_IS_BETTER or bool(about.get("less_is_better")),
+        str(about.get(HELD_FIXED, "")),
+        view.cluster(seen.dataset, name),
+    )
+
+
+def costs(seen: Seen) -> tuple[str, ...]:
+    """Name the measures of what campaigns take that differ from cell to cell."""
+    held = [name for name in COSTS if name in seen.measures]
+    return tuple(name for name in held if len({record[name] for record in seen.records}) > 1)
+
+
+def alt(seen: Seen) -> str:
+    """Say what the figure shows, for those who do not see it."""
+    shown = view.view(seen.dataset, seen.measure)
+    values = [record[seen.measure] for record in seen.records if record[seen.measure] == record[seen.measure]]
+    lines = f", a line for each {axis_label(shown.line)}" if shown.line else ""
+    panels = f", a panel for each {' and '.join(map(axis_label, shown.panels))}" if shown.panels else ""
+    span = f"{tables.number(min(values), 2)} to {tables.number(max(values), 2)}"
+    return (
+        f"{measured_axis(seen.dataset, seen.measure)} against {axis_label(shown.x)}{lines}{panels}: from {span} in "
+        f"{tables.counted([len(seen.records)], 'cell')}. The table behind the figure has every value with its error."
+    )
+
+
+def table(seen: Seen) -> Table:
+    """Write the measure of the figure in all cells, or of a large store in those of its first panel."""
+    shown = view.view(seen.dataset, seen.measure)
+    order = [*shown.panels, *([shown.line] if shown.line else []), shown.x]
+    kept = list(seen.records)
+    if len(kept) > MOST_ROWS:
+        first = {name: seen.dataset[name].values.tolist()[0] for name in shown.panels}
+        kept = [record for record in kept if all(record[name] == one for name, one in first.items())][:MOST_ROWS]
+    names = [seen.measure, *([seen.found] if seen.found else [])]
+    columns = (*map(axis_label, order), *(measured_axis(seen.dataset, name) for name in names), "campaigns", "clusters")
+    body = tuple(_line(seen, record, order, names) for record in kept)
+    part = "" if len(kept) == len(seen.records) else f", {len(kept)} of {len(seen.records)} cells"
+    return Table(f"{measured_axis(seen.dataset, seen.measure)} by cell{part}", columns, body)
+
+
+def _line(seen: Seen, record: Mapping[str, Any], order: Sequence[str], names: Sequence[str]) -> tuple[Cell, ...]:
+    numbers = [int(record[f"{seen.measure}{end}"]) for end in ("_n", "_clusters")]
+    held = (value(seen, record, name) for name in names)
+    return (*(_axis_cell(name, record[name]) for name in order), *held, *numbers)
+
+
+def _axis_cell(name: str, held: Any) -> Cell:
+    return held if isinstance(held, int | float) else value_label(name, held)
+
+
+def all_measures(seen: Seen) -> Table:
+    """Write all measures of a store of one cell."""
+    record = seen.records[0]
+    body = tuple(
+        (measured_axis(seen.dataset, name), value(seen, record, name), unit(seen, name), int(record[f"{name}_n"]))
+        for name in seen.measures
+    )
+    return Table("All measures of the study", ("measure", "value", "unit", "campaigns"), body)

@@ -1,0 +1,104 @@
+"""Say what the measures and parts of a sweep do, in their own words, and whose methods they are."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from simlab import parts
+from simlab.config.explaining import Measure, explain_measure, source_of
+from simlab.config.groups import find_options, section_of
+from simlab.drawing.reports.references import REFERENCES, SIMLAB, cited, named_in
+from simlab.drawing.reports.sweeping.seeing import Seen
+from simlab.drawing.reports.terms import Prose, Reference, Section, Table
+from simlab.drawing.text.references import METHODS
+from simlab.measures.labels import LABELS
+from simlab.types import InputError
+
+
+class Used(NamedTuple):
+    """Hold a part that a sweep uses: where its config has it, its name, what it does, and whose it is."""
+
+    where: str
+    name: str
+    says: str
+    source: str
+
+
+def measures(seen: Seen) -> list[Measure]:
+    """Explain the measures of a store that simlab knows, from their docstrings and comments."""
+    files, names = find_options().get("measure", {}), (*seen.measures, *seen.undefined)
+    return [
+        explain_measure(files[name]) if name in files else _labelled(name)
+        for name in names
+        if name in files or name in LABELS
+    ]
+
+
+def _labelled(name: str) -> Measure:
+    """Explain a measure that no study can be asked for by its label."""
+    about = LABELS[name]
+    low, high = about.get("bounds", (None, None))
+    better = "less" if about.get("less_is_better") else "more"
+    return Measure(name, str(about["label"]), "", "" if low is None else f"{low} to {high}", better, "", ())
+
+
+def used(seen: Seen) -> list[Used]:
+    """List the parts of all cells: those that they share, and the options on axes."""
+    sweep, config = (json.loads(str(seen.dataset.attrs.get(name, "{}"))) for name in ("sweep", "config"))
+    shared = [target for name, held in config.items() if name != "measure" for target in _targets(name, held)]
+    varied = [target for axis in sweep.get("axes", []) for target in _options(axis)]
+    return [_said(where, target) for where, target in dict.fromkeys([*shared, *varied])]
+
+
+def _targets(where: str, held: Any) -> Iterator[tuple[str, str]]:
+    """Yield every part that a config names, with the section that has it."""
+    if isinstance(held, Mapping):
+        if isinstance(held.get("_target_"), str):
+            yield where, held["_target_"]
+        for name, value in held.items():
+            yield from _targets(f"{where}.{name}", value)
+
+
+def _options(axis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    files = find_options().get(axis["key"], {})
+    for value in axis["values"]:
+        if isinstance(value, str) and value in files:
+            yield from _targets(axis["key"], section_of(files[value]))
+
+
+def _said(where: str, target: str) -> Used:
+    """Take the first sentence of a part, and its source, from where it is written; a plug-in's is not imported."""
+    section = {"_target_": target}
+    name = parts.name_of(section)
+    if not parts.is_own(section):
+        return Used(where, name, "of a plug-in", "")
+    try:
+        said = inspect.getdoc(parts.resolve(target)) or ""
+    except InputError:
+        return Used(where, name, "not a part of this simlab", "")
+    return Used(where, name, " ".join(said.partition("\n\n")[0].split()), source_of(section))
+
+
+def section(seen: Seen) -> Section:
+    """Explain every measure and every part: what it is, in which unit, which way is better, and whose it is."""
+    told = measures(seen)
+    rows = tuple((one.measure, one.sentence, one.unit, one.range, one.better, one.source) for one in told)
+    columns = ("measure", "what it is", "unit", "range", "better", "source")
+    blocks = [Table("Measures", columns, rows)] if rows else []
+    of_parts = tuple((one.where, one.name, one.says, one.source) for one in used(seen))
+    blocks += [Table("Parts", ("setting", "part", "what it does", "source"), of_parts)] if of_parts else []
+    strange = [name for name in (*seen.measures, *seen.undefined) if name not in {one.measure for one in told}]
+    notes = [Prose(f"Not simlab's own: {', '.join(strange)}.")] if strange else []
+    return Section("Methods", (*blocks, *notes), folded=True)
+
+
+def references(seen: Seen) -> tuple[Reference, ...]:
+    """Cite all that the sources of measures and parts name, what is known of the parts' methods, and simlab."""
+    sources = [*(one.source for one in measures(seen)), *(one.source for one in used(seen))]
+    names = [*(one.name for one in used(seen)), *seen.measures]
+    keys = {key for name in names if name in METHODS for key in METHODS[name].cites}
+    keys |= {key for source in sources for key in named_in(source)}
+    return cited([*sorted(keys & REFERENCES.keys(), key=str.casefold), SIMLAB])

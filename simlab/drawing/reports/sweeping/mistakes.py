@@ -1,0 +1,113 @@
+"""Show how campaigns go wrong: pair by pair, what they claim beside what is true, in each design."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simlab.comparing.kinds_of_errors import KINDS, Kinds, known, of_cell
+from simlab.drawing.reports.sweeping.seeing import Seen, place
+from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, Section, Table
+from simlab.drawing.text import tables
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MOST_DESIGNS = 60
+MOST_NUMBERS = 6000
+"""Of so many designs, and designs times pairs, errors are shown pair by pair."""
+
+Position = tuple[int, ...]
+
+
+def section(seen: Seen) -> Section | None:
+    """Show the errors of the designs; None for a store without campaigns."""
+    if seen.calculated or not seen.measures:
+        return None
+    if not known(seen.dataset):
+        return Section("How errors were made", (Prose(_unknown(seen.dataset)),))
+    places, note = chosen(seen)
+    held = [(place_, found) for place_ in places if (found := of_cell(seen.dataset, place_)) is not None]
+    if not held:
+        return Section("How errors were made", (Prose("No campaign was carried out."),))
+    sizes = dict.fromkeys(found.systems for _, found in held)
+    blocks: list[Block] = [Prose(_what(seen.dataset, [found for _, found in held]))]
+    blocks += [_matrix(seen, [one for one in held if one[1].systems == n]) for n in sizes]
+    blocks += [_shares(seen, held), *([Points((note,))] if note else [])]
+    return Section("How errors were made", tuple(blocks))
+
+
+def chosen(seen: Seen) -> tuple[list[Position], str]:
+    """Choose the cells whose errors are shown: all, or those at the largest value across, or the first of these."""
+    shape = tuple(seen.dataset.sizes[axis] for axis in seen.axes)
+    places = list(np.ndindex(*shape))
+    most = max(1, min(MOST_DESIGNS, MOST_NUMBERS // max(seen.dataset.sizes.get("pair", 1), 1)))
+    if len(places) <= most:
+        return places, ""
+    at = ""
+    if seen.x is not None:
+        k, values = seen.axes.index(seen.x), seen.dataset[seen.x].values.tolist()
+        last = values.index(max(values))
+        places, at = [one for one in places if one[k] == last], f" at {place({seen.x: values[last]})}"
+    step = -(-len(places) // most)
+    kept = places[::step]
+    few = "" if step == 1 else f", every {step}th of them"
+    return kept, f"Shown are {len(kept)} of {len(seen.records)} designs: those{at}{few}, as a page holds no more."
+
+
+def _unknown(dataset: xr.Dataset) -> str:
+    if "estimate" not in dataset and "p_value" not in dataset:
+        return "This store keeps measures only, so that what single campaigns claimed is not known."
+    if "true_direction" not in dataset:
+        return "The truth about pairs of systems is not known here, so that claims cannot be held against it."
+    return "These studies make no claims about pairs of systems."
+
+
+def _what(dataset: xr.Dataset, found: Sequence[Kinds]) -> str:
+    """Say what a square holds, and what systems are told apart by."""
+    worlds = max(one.worlds for one in found)
+    same = "The systems are those of one world" if worlds == 1 else f"Systems differ between the {worlds} worlds"
+    return (
+        "Each square is a pair of systems, placed by the true order, best first; it holds the share of campaigns that "
+        "found the true difference, missed it, claimed it the wrong way round, or claimed a difference between equals. "
+        f"{same}; a place is that in the true order of its world, equals in the order of their names."
+    )
+
+
+def _matrix(seen: Seen, held: Sequence[tuple[Position, Kinds]]) -> PairMatrix:
+    first = held[0][1]
+    pairs = tuple(zip(first.first.tolist(), first.second.tolist(), strict=True))
+    wrong = [float(found.shares[1:4].sum(0).mean()) for _, found in held]
+    span = " to ".join(dict.fromkeys(tables.number(share, 2) for share in (min(wrong), max(wrong))))
+    return PairMatrix(
+        "Which pairs of systems are judged wrongly, and how?",
+        f"A triangle of {tables.counted([len(pairs)], 'pair')} for each of {len(held)} designs: on average {span} of "
+        "the claims about a pair are wrong or missing. The table below holds each design's shares.",
+        tuple(f"{k + 1}" for k in range(first.systems)),
+        pairs,
+        tuple(_design(seen, place_) for place_, _ in held),
+        KINDS,
+        tuple(_rounded(found) for _, found in held),
+        tuple(found.n for _, found in held),
+    )
+
+
+def _rounded(found: Kinds) -> tuple[tuple[float | None, ...], ...]:
+    """Round shares of campaigns to what a reader can use; a page of many pairs is shorter for it."""
+    return tuple(tuple(round(float(share), 4) for share in kind) for kind in found.shares)
+
+
+def _design(seen: Seen, place_: Position) -> str:
+    at = {axis: seen.dataset[axis].values.tolist()[k] for axis, k in zip(seen.axes, place_, strict=True)}
+    return place(at) or "all campaigns"
+
+
+def _shares(seen: Seen, held: Sequence[tuple[Position, Kinds]]) -> Table:
+    """Write, design by design, the mean share of each sort of claim over all pairs."""
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (_design(seen, place_), *(tables.number(float(share), 3) for share in found.shares.mean(1)), found.n)
+        for place_, found in held
+    )
+    return Table("Mean share of pairs of each sort, by design", ("design", *KINDS, "campaigns"), rows)

@@ -1,0 +1,79 @@
+"""Say where the numbers of a store come from, and how to get them again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from simlab.drawing.reports.sweeping.seeing import Seen
+from simlab.drawing.reports.terms import Code, Section
+from simlab.drawing.text import tables
+from simlab.store.readme import command_in
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SIZES = ("worlds", "pools", "document_draws", "studies")
+VERSIONS = ("simlab", "numpy", "scipy", "python", "commit", "lock")
+STORED = ("seed", "schema", "numbers", "seal")
+
+
+def provenance(seen: Seen) -> Mapping[str, str]:
+    """Name the versions, the seed, and what seals the numbers of a store."""
+    attributes = seen.dataset.attrs
+    held = {name: str(attributes[name]) for name in (*VERSIONS, *STORED) if name in attributes}
+    sweep = _sweep(seen.dataset)
+    size: dict[str, str] = {word: str(sweep[word]) for word in SIZES if sweep.get(word)}
+    name = {"sweep": str(sweep["name"])} if sweep.get("name") else {}
+    return {**name, "cells": str(len(seen.records)), **size, **held}
+
+
+def reproduce(seen: Seen, folder: Path) -> tuple[str, ...]:
+    """Return the command lines that give a store again, check it, and compare its designs."""
+    where = shlex.quote(shown_folder(folder))
+    made = command_in(folder) or command_of(seen.dataset)
+    asked = [compare_command(seen, folder)] if seen.by else [f"simlab query {where}"]
+    checked = [] if "calculation" in _sweep(seen.dataset) else [f"simlab verify {where}"]
+    return (*([made] if made else []), *checked, *asked, f"simlab report {where} --out report.html")
+
+
+def compare_command(seen: Seen, folder: Path) -> str:
+    """Return the command line that holds the designs of a store against each other."""
+    return f"simlab compare {shlex.quote(shown_folder(folder))} --by {seen.by} --measure {seen.measure}"
+
+
+def shown_folder(folder: Path) -> str:
+    """Write a folder as somebody else can name it: as it was given, or its name where that leads through a machine."""
+    return folder.name if folder.is_absolute() else str(folder)
+
+
+def command_of(dataset: xr.Dataset) -> str:
+    """Write the command that the declaration of a sweep stands for: its name, axes, size and seed."""
+    sweep = _sweep(dataset)
+    name = str(sweep.get("name", ""))
+    if not name:
+        return ""
+    axes = [f"{axis['key']}={','.join(map(tables.word, axis['values']))}" for axis in sweep.get("axes", [])]
+    sizes = [f"{word}={sweep[word]}" for word in SIZES if sweep.get(word)]
+    seed = [f"seed={dataset.attrs['seed']}"] if "seed" in dataset.attrs else []
+    words = ["run"] if name == "run" else ["run", "--multirun"] if name == "multirun" else ["sweep", name]
+    settings = [] if "calculation" in sweep else [*sizes, *seed]
+    return shlex.join(["simlab", *words, *axes, *settings])
+
+
+def config(seen: Seen) -> Section:
+    """Show all settings that the cells share, as YAML."""
+    held = json.loads(str(seen.dataset.attrs.get("config", "{}")))
+    sweep = {key: value for key, value in _sweep(seen.dataset).items() if key not in ("finding", "aim", "measure")}
+    text = yaml.safe_dump({"sweep": sweep, "shared": held}, sort_keys=False, allow_unicode=True, width=100)
+    return Section("Full config", (Code(text, "yaml"),), folded=True)
+
+
+def _sweep(dataset: xr.Dataset) -> dict[str, Any]:
+    held: dict[str, Any] = json.loads(str(dataset.attrs.get("sweep", "{}")))
+    return held

@@ -1,0 +1,137 @@
+"""Say what is to be held against the numbers of a sweep before anybody uses them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlab.comparing.promises import doubts
+from simlab.drawing import view
+from simlab.drawing.reports.sweeping.seeing import Record, Seen, place
+from simlab.drawing.text import cells, tables
+from simlab.drawing.text.findings import precision
+from simlab.drawing.wording import axis_label
+from simlab.measures.ranges import FEW_CLUSTERS
+from simlab.store import skewness, undivided
+from simlab.store.query import ALL_FAILED, NOT_RUN, RESERVATION
+
+MOST_PLACES = 3
+"""So many designs are named of which something is to be said; the others are counted."""
+
+
+def reservations(seen: Seen, found: Sequence[str] = ()) -> tuple[str, ...]:
+    """Say what is to be held against a store: first what checks `found`, then what its own numbers tell."""
+    dataset = seen.dataset
+    stored = [str(dataset.attrs[RESERVATION])] if RESERVATION in dataset.attrs else []
+    told = (view.condition(dataset), skewness.warning(dataset), undivided.reservation(dataset))
+    lines = [*found, *([seen.left_out] if seen.left_out else []), *stored, *(line for line in told if line)]
+    if not seen.calculated:
+        lines += [*_failed(seen), *_without(seen), *_promises(seen), *_few(seen), *_errors(seen), *precision(dataset)]
+    return tuple(dict.fromkeys([*lines, *_undefined(seen), *_dirty(seen)]))
+
+
+def _failed(seen: Seen) -> list[str]:
+    return cells.failures(seen.records, seen.measures) if seen.measures else []
+
+
+def _without(seen: Seen) -> list[str]:
+    """Say of how many cells no campaign was carried out."""
+    names = [*seen.measures, *seen.undefined]
+    lacking: dict[str, list[str]] = {}
+    for record in seen.records:
+        reasons = {record.get(f"{name}_reason") for name in names}
+        for reason in (NOT_RUN, ALL_FAILED):
+            if reason in reasons:
+                lacking.setdefault(reason, []).append(place({axis: record[axis] for axis in seen.axes}))
+    n = len(seen.records)
+    return [f"{why} in {len(at)} of {tables.counted([n], 'cell')}{_named(at)}" for why, at in lacking.items()]
+
+
+def _promises(seen: Seen) -> list[str]:
+    """Say which designs break a promise, or are stable by emptiness, a line for each sort of reason."""
+    held = doubts(seen.dataset, seen.measure, seen.axes)
+    said: dict[str, list[str]] = {}
+    for index in np.ndindex(*held.marks.shape):
+        at = {axis: seen.dataset[axis].values.tolist()[k] for axis, k in zip(seen.axes, index, strict=True)}
+        for mark in held.marks[index]:
+            said.setdefault(_sort(mark), []).append(f"{place(at)}: {mark}" if at else mark)
+    return [f"{sort} in {tables.counted([len(at)], 'design')}{_named(at)}" for sort, at in said.items()]
+
+
+def _sort(mark: str) -> str:
+    """Name the sort of a reason: what is the same of it from design to design."""
+    if "emptiness" in mark:
+        return "confirmed by emptiness, as hardly anything is found"
+    return "a promise is missed"
+
+
+def _named(at: Sequence[str]) -> str:
+    named = [one for one in at if one]
+    more = f"; and {len(named) - MOST_PLACES} more" if len(named) > MOST_PLACES else ""
+    return f" ({'; '.join(named[:MOST_PLACES])}{more})" if named else ""
+
+
+def _few(seen: Seen) -> list[str]:
+    """Say that values rest on few clusters: with more, another design may lead."""
+    counts = {name: _clusters(seen, name) for name in seen.measures}
+    known = {name: most for name, most in counts.items() if most}
+    few = {name: most for name, most in known.items() if most < FEW_CLUSTERS}
+    if not few:
+        return []
+    which = "every measure" if len(few) == len(known) else ", ".join(few)
+    words = {view.cluster(seen.dataset, name) for name in few}
+    word = words.pop() if len(words) == 1 else "cluster"
+    return [
+        f"{which} rests on {tables.counted(list(few.values()), 'campaign' if word == 'replicate' else word)} at most: "
+        "errors are hardly known, and with more another design may lead"
+    ]
+
+
+def _clusters(seen: Seen, name: str) -> int:
+    """Count the clusters behind a measure where it has most of them."""
+    return max((int(one[f"{name}_clusters"]) for one in seen.records if math.isfinite(one[name])), default=0)
+
+
+def _errors(seen: Seen) -> list[str]:
+    """Say of which measures no error is known in some cells, as all clusters agree."""
+    lacking = {name: n for name in seen.measures if (n := sum(_untold(one, name) for one in seen.records))}
+    if not lacking:
+        return []
+    said = ", ".join(f"{name} in {n}" for name, n in lacking.items())
+    return [
+        f"no error is known where all campaigns agree, or too few clusters stand behind a value: {said} of "
+        f"{tables.counted([len(seen.records)], 'cell')}"
+    ]
+
+
+def _untold(record: Record, name: str) -> bool:
+    if not math.isfinite(record[name]):
+        return False
+    interval = record[f"{name}_low"], record[f"{name}_high"]
+    return not math.isfinite(tables.told(record[f"{name}_mcse"], interval, record[f"{name}_clusters"]))
+
+
+def _undefined(seen: Seen) -> list[str]:
+    """Say which measures have no value in any cell, a line for each reason."""
+    said: dict[str, list[str]] = {}
+    for name, why in seen.undefined.items():
+        said.setdefault(why, []).append(name)
+    return [f"no value in any cell: {', '.join(names)}{f' ({why})' if why else ''}" for why, names in said.items()]
+
+
+def _dirty(seen: Seen) -> list[str]:
+    dirty = bool(seen.dataset.attrs.get("dirty"))
+    return ["simlab had changes that no commit holds when this was run"] if dirty else []
+
+
+def held_fixed(seen: Seen) -> tuple[str, ...]:
+    """Say what the measures hold fixed, and which designs share all else."""
+    said: dict[str, list[str]] = {}
+    for name in seen.measures:
+        if words := str(seen.dataset[name].attrs.get("held_fixed", "")):
+            said.setdefault(words, []).append(name)
+    lines = [f"{words}: {', '.join(names)}" for words, names in said.items()]
+    varied = ", ".join(axis_label(axis) for axis in seen.axes)
+    return (*lines, *([f"all settings but {varied}: see Designs and the full config"] if varied else []))

@@ -1,0 +1,161 @@
+"""See a store as its report shows it: which measure, of which axes, and which designs are held against each other."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.comparing import several_stores
+from simlab.comparing.contrasts import Row, compare
+from simlab.drawing import view
+from simlab.drawing.text.tables import word
+from simlab.drawing.wording import axis_label, value_label
+from simlab.measures.labels import EMPTINESS
+from simlab.store.beside import found_beside, with_found
+from simlab.store.intervals import calculated
+from simlab.store.opening import axes_of, measures_of
+from simlab.store.query import select
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MOST_CELLS = 2000
+"""A report holds so many cells; of a larger store it shows a part, and says which."""
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Hold a store and what its report shows: the measure of its figure, what was found beside it, its axes.
+
+    `by` is the axis whose values are compared, `x` the one that goes across where that is another one; both are None
+    where there is none. `measures` have a value in some cell; `undefined` have none, and hold the reason. `records`
+    are those of all cells, as `view.rows` lists them.
+    """
+
+    dataset: xr.Dataset
+    axes: tuple[str, ...]
+    measure: str
+    found: str | None
+    by: str | None
+    x: str | None
+    measures: tuple[str, ...]
+    undefined: Mapping[str, str]
+    records: Sequence[Record]
+    calculated: bool
+    left_out: str = ""
+
+
+def see(dataset: xr.Dataset) -> Seen:
+    """See a store as its sweep declares its figure; what was found stands beside what emptiness makes best."""
+    dataset, left_out = _within_bounds(dataset)
+    dataset = with_found(dataset, measures_of(dataset))
+    names, axes = measures_of(dataset), axes_of(dataset)
+    records = view.rows(dataset, names)
+    defined = tuple(name for name in names if np.isfinite(dataset[name].values).any())
+    measure = view.chosen(dataset)
+    measure = measure if measure in defined or not defined else defined[0]
+    shown_ = view.view(dataset, measure) if axes else None
+    by = _compared(dataset, (shown_.line, shown_.x, *shown_.panels)) if shown_ else None
+    x = shown_.x if shown_ and shown_.x != by and view.is_numeric(dataset, shown_.x) else None
+    return Seen(
+        dataset,
+        axes,
+        measure,
+        _found(dataset, measure, defined),
+        by,
+        x,
+        defined,
+        {name: _reason(records, name) for name in names if name not in defined},
+        records,
+        bool(defined) and calculated(dataset, measure),
+        left_out,
+    )
+
+
+def _within_bounds(dataset: xr.Dataset) -> tuple[xr.Dataset, str]:
+    """Keep, of a store of too many cells, those at the middle of its longest further axes; say which these are."""
+    axes, n = axes_of(dataset), math.prod(dataset.sizes[axis] for axis in axes_of(dataset))
+    if n <= MOST_CELLS:
+        return dataset, ""
+    shown_ = view.view(dataset)
+    further = [axis for axis in axes if axis not in (shown_.x, shown_.line)]
+    kept: dict[str, Any] = {}
+    for axis in sorted(further, key=lambda one: -dataset.sizes[one]):
+        if math.prod(dataset.sizes[one] for one in axes if one not in kept) <= MOST_CELLS:
+            break
+        values = dataset[axis].values.tolist()
+        kept[axis] = values[len(values) // 2]
+    held = select(dataset, {axis: [value] for axis, value in kept.items()})
+    return held, f"of {n:,} cells this report holds those at {place(kept)}; `simlab query` has all"
+
+
+def _found(dataset: xr.Dataset, measure: str, defined: Sequence[str]) -> str | None:
+    """Name what says how much was found, where a measure is best by emptiness."""
+    if measure not in EMPTINESS:
+        return None
+    held = found_beside(dataset, [measure])
+    return held if held in defined else None
+
+
+def _compared(dataset: xr.Dataset, axes: Sequence[str | None]) -> str | None:
+    return next((axis for axis in axes if axis and dataset.sizes[axis] > 1), None)
+
+
+def _reason(records: Sequence[Record], name: str) -> str:
+    return "; ".join(dict.fromkeys(str(record[f"{name}_reason"]) for record in records if record.get(f"{name}_reason")))
+
+
+def compared(seen: Seen) -> list[Row]:
+    """Hold the designs along the compared axis against each other, in every cell of the other axes; else nothing."""
+    dataset, by = seen.dataset, seen.by
+    if by is None or seen.measure not in seen.measures or f"{seen.measure}_influence" not in dataset:
+        return []
+    held = dataset if paired(seen) else several_stores.alone(dataset, by, seen.measure)
+    return compare(held, by=by, measure=seen.measure, unlike=several_stores.other_systems(dataset, by))
+
+
+def paired(seen: Seen) -> bool:
+    """Tell whether all designs along the compared axis met the same worlds."""
+    key = str(seen.dataset[seen.by].attrs.get("key", seen.by))
+    return key != several_stores.SEED and not several_stores.other_systems(seen.dataset, str(seen.by))
+
+
+def by_cell(rows: Sequence[Row]) -> list[list[Row]]:
+    """Put the rows of a comparison together that stand in one cell of the axes that are not compared."""
+    cells: dict[str, list[Row]] = {}
+    for row in rows:
+        cells.setdefault(repr(row.at), []).append(row)
+    return list(cells.values())
+
+
+def largest(seen: Seen, cells: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
+    """Keep the cells at the largest value of the axis across; all of them where none goes across."""
+    if seen.x is None:
+        return list(cells)
+    most = max(seen.dataset[seen.x].values.tolist())
+    return [cell for cell in cells if cell[0].at.get(seen.x) == most]
+
+
+def place(at: Mapping[str, Any]) -> str:
+    """Write values of axes as words: `documents 181, item grouping none`."""
+    return ", ".join(f"{name}={word(value)}" for name, value in at.items())
+
+
+def named(axis: str, value: object) -> str:
+    """Write a design as a reader of figures would say it, beside the word that is typed where these differ."""
+    label, typed = value_label(axis, value), word(value)
+    if re.fullmatch(r"[\d.]+", label):
+        return f"{axis_label(axis)} {label}"
+    return label if label.replace(" ", "_") == typed or label == typed else f"{label} ({typed})"
+
+
+def finite(value: Any) -> float | None:
+    """Return a number; None for what is not one."""
+    return float(value) if value is not None and math.isfinite(value) else None
