@@ -818,7 +818,7 @@ def calculator(
 ) -> None:
     """Write a page with sliders that answers what simlab detect does.
 
-    One file that opens in any browser, offline: the measurable difference of an evaluation, and what a wanted one takes.
+    One file that opens in any browser, offline: the measurable difference, and what a wanted one takes.
     """
     from simlab.commands import calculator as calculators
 

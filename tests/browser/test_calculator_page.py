@@ -15,8 +15,8 @@ import pytest
 
 from simlab.analysis.adequacy.grid import PUBLISHED
 from simlab.analysis.adequacy.inverse import smallest
+from simlab.analysis.adequacy.measurable_difference import measurable_difference
 from simlab.analysis.adequacy.plans import Plan
-from simlab.analysis.adequacy.settings import detected
 from simlab.cli import answer
 from simlab.commands import calculator
 from simlab.drawing.text import tables
@@ -48,7 +48,13 @@ def typed(driver: Any, **values: float) -> None:
     from selenium.webdriver.common.keys import Keys
 
     for name, number in values.items():
-        by(driver, name).send_keys(Keys.CONTROL + "a", f"{number}")
+        by(driver, name).send_keys(Keys.CONTROL, "a", Keys.NULL, f"{number}")
+
+
+def chosen(driver: Any, name: str, option: str) -> None:
+    from selenium.webdriver.support.select import Select
+
+    Select(by(driver, name)).select_by_value(option)
 
 
 def rested(driver: Any) -> None:
@@ -70,8 +76,11 @@ def said_by_detect(command: str, capsys: pytest.CaptureFixture[str]) -> dict[str
 
 
 def of_detect(plans: Sequence[dict[str, Any]]) -> np.ndarray:
-    rows = [{"level": 0.05, "power": 0.8, **plan} for plan in plans]
-    return np.array([row["epsilon"] for row in detected(rows)])
+    """Return epsilon of settings by the function that detect calls; they all have a calibration, or none has."""
+    columns = {name: np.array([plan[name] for plan in plans]) for name in Plan._fields}
+    if plans[0]["n_calibration"] is None:
+        del columns["n_calibration"]
+    return np.asarray(measurable_difference(Plan(**columns)).epsilon)
 
 
 def sample(n: int, seed: int) -> list[dict[str, Any]]:
@@ -176,16 +185,16 @@ def test_keys_move_sliders_and_the_answer_follows(
 
 
 def test_commands_that_the_page_shows_give_its_numbers(shown: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    typed(shown, n_human=137, n_metric=12_000, n_calibration=650, rho=0.81, eta=0.7, alpha=0.35, difference=0.04)
+    typed(shown, n_human=137, n_metric=12_000, n_calibration=650, rho=0.81, eta=0.7, alpha=0.35, difference=0.08)
     for unknown in ("n_human", "n_metric", "n_calibration", "accuracy"):
-        by(shown, "unknown").send_keys(unknown)
+        chosen(shown, "unknown", unknown)
         rested(shown)
         row, said = said_by_detect(text(shown, "inverse-command"), capsys), value(shown, "smallest")
         assert said == (row["rho"] if unknown == "accuracy" else row[unknown])
     by(shown, "points").click()
     by(shown, "known").click()
     rested(shown)
-    assert float(by(shown, "difference").get_attribute("value")) == 4
+    assert float(by(shown, "difference").get_attribute("value")) == 8
     row = said_by_detect(text(shown, "command"), capsys)
     assert row["unit"] == "points"
     assert row["n_calibration"] is None
@@ -195,7 +204,7 @@ def test_commands_that_the_page_shows_give_its_numbers(shown: Any, capsys: pytes
 
 def test_a_difference_out_of_reach_is_said_with_the_limit(shown: Any) -> None:
     typed(shown, n_human=0, n_calibration=10, difference=0.01)
-    by(shown, "unknown").send_keys("n_metric")
+    chosen(shown, "unknown", "n_metric")
     rested(shown)
     assert value(shown, "smallest") is None
     assert "the least is" in text(shown, "smallest-said")
@@ -227,7 +236,7 @@ def test_nonsense_is_refused_in_a_line_and_no_number_stands(
 
 def test_the_chart_has_its_numbers_behind_it(shown: Any) -> None:
     for along in ("n_human", "n_metric", "n_calibration"):
-        by(shown, "along").send_keys(along)
+        chosen(shown, "along", along)
         rested(shown)
         rows = shown.execute_script(
             "return [...document.querySelectorAll('#numbers td')].map((x) => x.dataset.value || x.textContent)"

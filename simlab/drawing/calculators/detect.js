@@ -103,6 +103,10 @@ function words(plan, left = []) {
   return [...COUNTS, ...SHARES].filter((name) => !left.includes(name))
     .map((name) => `${name}=${plan[name] === null ? "none" : short(plan[name])}`).join(" ");
 }
+/** Show a command whose words are not broken in two, and copy as they stand. */
+function command(id, text) {
+  at(id).replaceChildren(...text.split(" ").flatMap((word, k) => [k ? " " : "", element("span", {}, word)]));
+}
 const option = () => (inPoints() ? " --points" : "");
 
 let waiting = 0;
@@ -119,7 +123,7 @@ function update() {
 
 function clear() {
   for (const id of ["epsilon", "smallest"]) { at(id).textContent = "–"; delete at(id).dataset.value; }
-  for (const id of ["meaning", "place", "command", "smallest-said", "inverse-command"]) at(id).textContent = "";
+  for (const id of ["echo", "meaning", "place", "command", "smallest-said", "inverse-command"]) at(id).textContent = "";
   at("drawing").replaceChildren();
   at("numbers").replaceChildren();
 }
@@ -128,6 +132,7 @@ function answer(plan) {
   const epsilon = epsilonOf(plan), out = at("epsilon");
   out.textContent = told(epsilon);
   out.dataset.value = epsilon * scale();
+  at("echo").textContent = out.textContent;
   const nothing = plan.n_human + plan.n_metric === 0;
   at("meaning").textContent = nothing ? "Nothing is rated, so nothing is measurable: 1 by convention."
     : `Two systems are told apart at level .05 if their shares are found to differ by at least ${told(epsilon)}`
@@ -136,7 +141,7 @@ function answer(plan) {
   at("place").dataset.place = published ? "published" : "between";
   at("place").textContent = `${published ? "A setting of the published calculator" : "Not a setting of the published calculator"}`
     + ": integrated here, as simlab detect does; nothing is interpolated.";
-  at("command").textContent = `simlab detect ${words(plan)}${option()}`;
+  command("command", `simlab detect ${words(plan)}${option()}`);
 }
 
 function invert(plan) {
@@ -154,8 +159,8 @@ function invert(plan) {
   else if (useless.length) said.textContent = useless[0];
   else {
     const found = smallest(unknown, plan, difference);
-    at("inverse-command").textContent =
-      `simlab detect ${words(plan, left)} power=.5 --solve ${unknown} --difference ${short(typed)}${option()}`;
+    command("inverse-command",
+      `simlab detect ${words(plan, left)} power=.5 --solve ${unknown} --difference ${short(typed)}${option()}`);
     tellSmallest(found, unknown, typed);
   }
 }
