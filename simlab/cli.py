@@ -809,6 +809,22 @@ def detect(
     _say(lambda form: detection.answer(settings or [], difference, solve, prices, joint, form, points), form, save)
 
 
+@app.command(epilog="Example: simlab calculator detect --out detect.html")
+def calculator(
+    what: Annotated[str, typer.Argument(metavar="detect", help="What it calculates.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write this .html; detect.html here by default.")
+    ] = None,
+) -> None:
+    """Write a page with sliders that answers what simlab detect does.
+
+    One file that opens in any browser, offline: the measurable difference, and what a wanted one takes.
+    """
+    from simlab.commands import calculator as calculators
+
+    _end(calculators.answer(what, out))
+
+
 @app.command("fit-metric", epilog="Example: simlab fit-metric outputs.csv --adequate-from 4")
 def fit_metric(
     file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],

@@ -1,0 +1,106 @@
+"""Write a calculator: a page that answers what `detect` does, in one file that needs neither simlab nor a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import simlab
+from simlab import files
+from simlab.analysis.adequacy.grid import PUBLISHED
+from simlab.analysis.adequacy.measurable_difference import measurable_difference
+from simlab.analysis.adequacy.plans import Plan
+from simlab.analysis.adequacy.rules import rules
+from simlab.commands.launch import Launched
+from simlab.messages import legible, or_nearest
+from simlab.rng import stream
+from simlab.types import Floats, InputError
+
+CALCULATORS = ("detect",)
+SUFFIXES = (".html", ".htm")
+START = {"n_human": 100, "n_metric": 10_000, "n_calibration": 1000, "rho": 0.75, "eta": 0.75, "alpha": 0.6}
+"""What the page shows when it is opened: a published setting."""
+SLIDERS = {"n_human": 100_000, "n_metric": 1_000_000, "n_calibration": 100_000}
+"""Where sliders of counts end; fields take more."""
+LABELS = {
+    "n_human": "Human ratings per system",
+    "n_metric": "Metric ratings per system",
+    "n_calibration": "Outputs rated by both, for rho and eta",
+    "rho": "Metric calls adequate outputs adequate",
+    "eta": "Metric calls inadequate outputs inadequate",
+    "alpha": "Share of adequate outputs",
+}
+CHECKS = 24
+"""Settings whose numbers the page brings along, half of them published, to hold its own against."""
+
+
+def answer(what: str, out: Path | None = None) -> Launched:
+    """Write the calculator `what`, by default to `detect.html` here; return the line that says so.
+
+    Raises InputError for a calculator that there is not, and a file that is no page or cannot be written; then nothing
+    is written.
+    """
+    if what not in CALCULATORS:
+        raise InputError(f"there is no calculator {legible(what, 60)}; {or_nearest(what, CALCULATORS)}")
+    file = out or Path(f"{what}.html")
+    if file.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--out {legible(file, 120)}: a calculator is a page; name a file that ends in .html")
+    files.check_writable(file, "--out")
+    from simlab.drawing.calculators.page import page
+
+    text = page(known())
+    try:
+        files.write_whole({file: text})
+    except OSError as error:
+        raise InputError(
+            f"--out {legible(file, 120)}: cannot be written ({files.reason(error)}); {files.needed(error)}"
+        ) from error
+    said = f"{legible(file, 200)}: the measurable difference as a page, {len(text.encode()) / 1000:.0f} kB"
+    return Launched(f"{said}; open it in any browser, offline")
+
+
+def known() -> dict[str, Any]:
+    """Return what the page is told: how to integrate, the published axes, and some settings with their answers."""
+    return {
+        "simlab": simlab.__version__,
+        "command": "calculator detect",
+        "schema": 1,
+        "rules": rules(),
+        "axes": {name: list(values) for name, values in PUBLISHED.items()},
+        "sliders": SLIDERS,
+        "labels": LABELS,
+        "start": START | {"difference": 0.05},
+        "checks": _checks(),
+    }
+
+
+def _checks() -> list[dict[str, float]]:
+    """Draw settings, always the same ones, and compute their measurable differences."""
+    rng = stream(0, "calculator")
+    half = CHECKS // 2
+    published = {name: rng.choice(values, half) for name, values in PUBLISHED.items()}
+    between = random_settings(rng, CHECKS - half)
+    drawn = {name: np.concatenate([published[name], between[name]]) for name in Plan._fields}
+    found = np.asarray(measurable_difference(Plan(**drawn)).epsilon)
+    columns = {**drawn, "epsilon": found}
+    return [{name: float(column[k]) for name, column in columns.items()} for k in range(CHECKS)]
+
+
+def random_settings(rng: np.random.Generator, n: int) -> dict[str, Floats]:
+    """Draw settings inside the published ranges: `[n]` of each.
+
+    Counts are 0 with probability .1, else in a gap of the published numbers that is drawn uniformly, log-uniform in it;
+    rho, eta and alpha are uniform.
+    """
+    drawn: dict[str, Floats] = {}
+    for name, values in PUBLISHED.items():
+        if name.startswith("n_"):
+            ends = np.log1p(np.asarray(values, float))
+            gap = rng.integers(len(ends) - 1, size=n)
+            inside = np.rint(np.expm1(rng.uniform(ends[gap], ends[gap + 1])))
+            drawn[name] = np.where(rng.random(n) < 0.1, 0.0, inside)
+        else:
+            drawn[name] = rng.uniform(min(values), max(values), n)
+    return drawn

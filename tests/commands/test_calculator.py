@@ -1,0 +1,126 @@
+"""`simlab calculator detect`: a page in one file, and one line for what cannot be written."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simlab.analysis.adequacy.grid import PUBLISHED
+from simlab.analysis.adequacy.settings import detected
+from simlab.cli import answer
+from simlab.commands import calculator
+from simlab.drawing.calculators.page import page
+from simlab.rng import stream
+
+DATA = re.compile(r'<script type="application/json" id="simlab-data">(.*?)</script>', re.DOTALL)
+
+
+@pytest.fixture
+def written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    file = tmp_path / "detect.html"
+    assert answer(["calculator", "detect", "--out", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert str(file) in out
+    assert len(out.splitlines()) == 1
+    return file.read_text(encoding="utf-8")
+
+
+def test_a_page_is_one_small_file_that_asks_for_nothing(written: str) -> None:
+    assert len(written.encode()) < 100_000
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', written)
+    assert policy is not None
+    assert policy[1].startswith("default-src &#x27;none&#x27;;")
+    assert re.findall(r"(?:src|href)=\"?([^\s\">]*)", written) == ["data:,"]
+    assert "@import" not in written
+    assert "url(" not in written
+
+
+def test_the_policy_holds_the_digests_of_what_may_run(written: str) -> None:
+    for text in (
+        *re.findall(r"<script>(.*?)</script>", written, re.DOTALL),
+        *re.findall(r"<style>(.*?)</style>", written, re.DOTALL),
+    ):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"sha256-{digest}" in written
+    assert written.count("sha256-") == 2
+
+
+def test_a_page_knows_the_published_axes_and_what_detect_says(written: str) -> None:
+    found = DATA.search(written)
+    assert found is not None
+    data = json.loads(found[1])
+    assert data["axes"] == {name: list(values) for name, values in PUBLISHED.items()}
+    assert np.prod([len(values) for values in data["axes"].values()]) == 158_400
+    rows = [{"level": 0.05, "power": 0.8, **check} for check in data["checks"]]
+    said = [row["epsilon"] for row in detected(rows)]
+    assert np.allclose([check["epsilon"] for check in data["checks"]], said, rtol=1e-9)
+    assert any(check["n_human"] in PUBLISHED["n_human"] and check["alpha"] in PUBLISHED["alpha"] for check in rows)
+
+
+def test_data_cannot_end_their_tag() -> None:
+    evil = "</script><script>alert(1)</script>"
+    text = page(calculator.known() | {"evil": evil})
+    found = DATA.search(text)
+    assert found is not None
+    assert json.loads(found[1])["evil"] == evil
+    assert text.count("</script>") == 2
+
+
+def test_settings_are_drawn_inside_the_published_ranges() -> None:
+    drawn = calculator.random_settings(stream(1, "settings"), 2000)
+    for name, values in PUBLISHED.items():
+        assert drawn[name].min() >= min(values)
+        assert drawn[name].max() <= max(values)
+    for name in ("n_human", "n_metric", "n_calibration"):
+        assert (drawn[name] == np.round(drawn[name])).all()
+        assert 0.05 < (drawn[name] == 0).mean() < 0.25
+        on_the_grid = np.isin(drawn[name], PUBLISHED[name]) & (drawn[name] > 0)
+        assert on_the_grid.mean() < 0.05
+
+
+def test_without_a_name_the_page_lies_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert answer(["calculator", "detect"]) == 0
+    assert [file.name for file in tmp_path.iterdir()] == ["detect.html"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["detcet"], "there is no calculator detcet"),
+        (["detect", "--out", "page.txt"], "name a file that ends in .html"),
+        (["detect", "--out", "nowhere/page.html"], "there is no folder nowhere"),
+        (["detect", "--out", "folder.html"], "it is a folder"),
+    ],
+)
+def test_what_cannot_be_written_is_said_in_a_line(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.html").mkdir()
+    assert answer(["calculator", *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+    assert len(captured.err.strip().splitlines()) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["folder.html"]
+
+
+def test_a_full_disk_leaves_the_older_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "detect.html"
+    file.write_text("older")
+
+    def full(texts: dict[Path, str]) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("simlab.files.write_whole", full)
+    assert answer(["calculator", "detect", "--out", str(file)]) == 2
+    assert file.read_text() == "older"
