@@ -31,6 +31,8 @@ from simlab.commands.flags import (
     ConfigDir,
     Cut,
     DryRun,
+    FigureStyle,
+    FigureWidth,
     Force,
     Form,
     Format,
@@ -300,6 +302,11 @@ def plot(
     x: Annotated[
         str | None, typer.Option("--x", metavar="NAME", help="Across: an axis, or a measure such as money or hours.")
     ] = None,
+    target: Annotated[
+        float | None, typer.Option(metavar="X", help="Draw a line at the value of the measure that is wanted.")
+    ] = None,
+    style: FigureStyle = "screen",
+    width: FigureWidth = None,
     convergence: Annotated[
         bool, typer.Option("--convergence", help="Draw how the measure settled as campaigns were carried out.")
     ] = False,
@@ -316,18 +323,24 @@ def plot(
 
     With --convergence: values, and errors against campaigns, of each cell; written to DIR/convergence.png.
     With --timeline: one campaign of one cell (AXIS=VALUE) on its clock; written to DIR/timeline.png.
+    With --style paper: title and footnote are left out and printed, as the caption of the paper.
     """
     from simlab.commands import plot as figures
+    from simlab.drawing.figures.look import look
+
+    looks = look(style, width)
 
     if timeline:
         from simlab.commands import timeline as timelines
         from simlab.types import Place
 
-        timelines.refuse_others(measure, x, convergence=convergence)
-        drawn = timelines.answer(*_store(where), Place(world, pool, draw, study), out, plugins or [])
+        timelines.refuse_others(measure, x, target, convergence=convergence)
+        drawn = timelines.answer(*_store(where), Place(world, pool, draw, study), out, plugins or [], looks)
     else:
-        drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x)
+        drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x, target=target, style=looks)
     print(drawn.file)
+    if drawn.caption:
+        print(drawn.caption)
     raise typer.Exit(drawn.code)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simlab.drawing.figures import around
 from simlab.types import Floats
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from simlab.fitting.agreement import Agreement
     from simlab.fitting.agreement_corated import Corated
     from simlab.fitting.agreement_profiles import RaterProfile
+
+
+QUESTION = "How do raters differ in what they score?"
 
 
 def draw(agreement: Agreement) -> Figure:
@@ -36,17 +40,16 @@ def draw(agreement: Agreement) -> Figure:
         _draw_beside(more, beside)
     shares.set_yticks(range(len(raters)), [f"{rater.rater} ({rater.ratings:,})" for rater in raters])
     shares.set_ylabel("rater (ratings)")
-    figure.suptitle(_headline(agreement), fontsize=11)
+    around.question(figure, QUESTION)
+    around.footnote(figure, _headline(agreement))
     return figure
 
 
 def _headline(agreement: Agreement) -> str:
     if not agreement.shared.comparisons:
-        return "Scores by rater (no two raters rated the same outputs)"
+        return "No two raters rated the same outputs."
     single, shared = agreement.single.kendall, agreement.shared.kendall
-    return (
-        f"Scores by rater; Kendall's tau between raters: {single:.2f} per document, {shared:.2f} over shared documents"
-    )
+    return f"Kendall's tau between raters: {single:.2f} per document, {shared:.2f} over shared documents."
 
 
 def _draw_shares(axes: Axes, edges: Floats, shares: Floats) -> None:

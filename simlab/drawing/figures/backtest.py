@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from simlab.drawing.figures import around
 from simlab.drawing.text.backtest import MEASURES, METHODS, TARGETS
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def draw(records: Sequence[Record], summary: Sequence[Mapping[str, Any]]) -> Fig
     for axes in panels[len(names) :]:
         axes.set_axis_off()
     _legend(figure, records)
+    around.question(figure, "Does what a pilot predicts come true?")
     return figure
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.drawing.figures import around
 from simlab.drawing.figures import conclusion_order as order
 from simlab.drawing.figures import conclusion_panels as rows
-from simlab.drawing.figures import panels
 from simlab.drawing.text.conclusion_numbers import read
 from simlab.drawing.text.conclusion_pairs import ordered
 from simlab.drawing.text.conclusion_systems import METHODS, estimated_with
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+QUESTION = "Which systems are better than which?"
 ROW, LEAST_HEIGHT, MARGINS = 0.22, 3.0, 1.5
 """Inches of a row, of the least panel, and of all that is not rows."""
 WIDTHS = {"order": 4.4, "pairs": 3.1, "beside": 3.0}
@@ -51,7 +52,8 @@ def draw(found: Conclusion) -> Figure:
     if beside:
         _draw_beside(figure, grid[len(columns) - 1], found, beside, height / ROW)
     _explain(figure, explained)
-    panels.footnote(figure, caption(found))
+    around.question(figure, QUESTION)
+    around.footnote(figure, caption(found))
     # Ranks stand between the first two panels.
     figure.get_layout_engine().set(w_pad=0.12)  # type: ignore[union-attr, call-arg]
     return figure
