@@ -349,6 +349,11 @@ def order(
     where: Where = None,
     world: Annotated[int, typer.Option(metavar="N", help="Index of the world.", min=0)] = 0,
     study: Annotated[int, typer.Option(metavar="N", help="Index of the study in its world.", min=0)] = 0,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also draw it, a Hasse diagram: .png, .svg or .pdf.")
+    ] = None,
+    style: FigureStyle = "screen",
+    width: FigureWidth = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -357,9 +362,10 @@ def order(
     For studies of preferences. AXIS=VALUE[,VALUE] keeps the cells with these values.
     """
     from simlab.commands import order as orders
+    from simlab.drawing.figures.look import look
 
-    store = _store(where)
-    _say(_with_csv(lambda form: orders.answer(*store, world, study, form)), form, save)
+    store, looks = _store(where), look(style, width)
+    _say(_with_csv(lambda form: orders.answer(*store, world, study, form, figure, looks)), form, save)
 
 
 @app.command(epilog="Example: simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from simlab.drawing import view
 from simlab.drawing.view import View
-from simlab.drawing.wording import axis_label, measure_label
+from simlab.drawing.wording import measure_label
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,13 +29,8 @@ def of_sweep(dataset: xr.Dataset, shown: View, measure: str | None = None) -> st
 
 def settled(dataset: xr.Dataset, measure: str) -> str:
     """Return what a figure of courses asks."""
-    return f"Has it settled? {_capital(measure_label(dataset, measure))}"
+    return f"Are there enough campaigns to know {measure_label(dataset, measure)}?"
 
 
 def _of_measure(dataset: xr.Dataset, shown: View) -> str:
-    by = " and ".join(axis_label(name) for name in (shown.x, shown.line) if name)
-    return f"How does it depend on {by}? {_capital(measure_label(dataset, shown.measure))}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return f"What changes {measure_label(dataset, shown.measure)}?"

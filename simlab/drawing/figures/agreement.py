@@ -31,7 +31,7 @@ def draw(agreement: Agreement) -> Figure:
     raters = [agreement.raters[k] for k in order]
     beside = [agreement.corated[k] for k in order] if any(rater.shared for rater in agreement.corated) else []
     widths = (3, 2, 1.5, 1.5) if beside else (3, 2)
-    figure = Figure(figsize=(14 if beside else 9.5, min(1.9 + 0.3 * len(raters), 20)), layout="constrained")
+    figure = Figure(figsize=(14 if beside else 9.5, min(1.3 + 0.3 * len(raters), 20)), layout="constrained")
     shares, spread, *more = figure.subplots(1, len(widths), sharey=True, width_ratios=widths)
     edges, share = agreement.bands()
     _draw_shares(shares, edges, share[order])

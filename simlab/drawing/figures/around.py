@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from simlab.drawing.figures import look
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 QUESTION_POINTS, FOOTNOTE_POINTS = 10, 7
 MOST_LINES = 2
 """Lines of a question; of a longer one the rest is left out."""
+Place: TypeAlias = Literal["right", "below", "above"]
+"""Where a legend stands from the panels."""
+_CORNERS: Mapping[Place, str] = {"below": "lower", "above": "upper"}
+MOST_COLUMNS = 6
+SETTLED = "settled"
 LEFT, EDGE = 0.01, 0.06
 """Where texts begin, as a share of the width; inches between them and the edge."""
 
@@ -52,45 +57,66 @@ def _add_to_caption(figure: Figure, text: str) -> None:
 
 
 def legend(
-    figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str | None = None, **more: Any
+    figure: Figure,
+    handles: Sequence[Any],
+    labels: Sequence[str],
+    title: str | None = None,
+    place: Place = "right",
+    **more: Any,
 ) -> None:
-    """Explain marks beside the panels, or where a figure is narrow below them in as many columns as it has room for."""
+    """Explain marks beside the panels; where a figure is narrow below them, in as many columns as it has room for."""
     if not handles:
         return
     wide = figure.get_figwidth()
-    if not look.is_narrow(wide):
-        figure.legend(handles, labels, loc="outside right upper", title=title, alignment="left", **more)
+    if place == "right" and not look.is_narrow(wide):
+        _legend(figure, handles, labels, "upper right", title=title, **more).set_gid(place)
         return
+    place = "below" if place == "right" else place
     title = " ".join(title.split()) if title else None
-    for columns in range(min(len(labels), 4), 0, -1):
-        held = figure.legend(
-            handles, labels, loc="outside lower left", title=title, alignment="left", ncols=columns,
-            columnspacing=1.0, handletextpad=0.5, **more,
-        )  # fmt: skip
-        if columns == 1 or held.get_window_extent().width <= (0.96 * wide) * figure.dpi:
+    for columns in range(min(len(labels), MOST_COLUMNS), 0, -1):
+        style: Any = {"ncols": columns, "columnspacing": 1.0, "handletextpad": 0.5} | more
+        held = _legend(figure, handles, labels, f"{_CORNERS[place]} left", title=title, **style)
+        held.set_gid(place)
+        if columns == 1 or held.get_window_extent().width <= (wide - EDGE) * figure.dpi:
             return
         held.remove()
 
 
+def _legend(figure: Figure, handles: Any, labels: Any, corner: str, **more: Any) -> Legend:
+    style: Any = {"alignment": "left", "borderaxespad": 0.3}
+    return figure.legend(handles, labels, loc=corner, **style | more)
+
+
 def settle(figure: Figure) -> None:
-    """Leave room for question and footnote once they are written: panels and legends share what is between them."""
+    """Add room for question, footnote and legends once they are written: the height so far is that of the panels.
+
+    matplotlib itself gives a legend outside the panels the room of a title, which then stands upon it.
+    """
     engine = figure.get_layout_engine()
-    if engine is None:
+    if engine is None or figure.get_gid() == SETTLED:
         return
-    high = figure.get_figheight()
     above, below = (_inches(figure, text) for text in (figure.get_suptitle(), figure.get_supxlabel()))
-    rect = (0.0, below / high, 1.0, 1 - (above + below) / high)
-    engine.set(rect=rect)  # type: ignore[call-arg]
+    left = {"right": 0.0, "above": above, "below": below}
     for held in figure.legends:
-        _within(held, rect, figure)
+        place, extent = str(held.get_gid()), held.get_window_extent()
+        if place not in left:
+            continue
+        left[place] += (extent.width if place == "right" else extent.height) / figure.dpi + EDGE
+    figure.set_figheight(figure.get_figheight() + left["above"] + left["below"])
+    wide, high = figure.get_size_inches()
+    for held in figure.legends:
+        anchor = (0, below / high, 1, 1 - (above + below) / high)
+        held.set_bbox_to_anchor(anchor, transform=figure.transFigure)  # type: ignore[arg-type]
+    figure.set_gid(SETTLED)
+    rect = (0.0, left["below"] / high, 1 - left["right"] / wide, 1 - (left["above"] + left["below"]) / high)
+    engine.set(rect=rect)  # type: ignore[call-arg]
 
 
 def _inches(figure: Figure, words: str) -> float:
     """Return the height of a text of the figure, with the room around it."""
-    held = [text for text in (figure._suptitle, figure._supxlabel) if text is not None and words]  # type: ignore[attr-defined]
-    heights = [text.get_window_extent().height for text in held if text.get_text() == words]
-    return heights[0] / figure.dpi + 2 * EDGE if heights else 0.0
+    texts = (text for text in figure.findobj(_is_text) if words and text.get_text() == words)  # type: ignore[attr-defined]
+    return max((text.get_window_extent().height / figure.dpi + 2 * EDGE for text in texts), default=0.0)
 
 
-def _within(held: Legend, rect: tuple[float, float, float, float], figure: Figure) -> None:
-    held.set_bbox_to_anchor(rect, transform=figure.transFigure)  # type: ignore[arg-type]
+def _is_text(artist: Any) -> bool:
+    return hasattr(artist, "get_text")

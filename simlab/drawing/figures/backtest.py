@@ -28,7 +28,7 @@ def draw(records: Sequence[Record], summary: Sequence[Mapping[str, Any]]) -> Fig
 
     names = [name for name in MEASURES if any(one.measure == name and one.judged for one in records)]
     rows = {(row["measure"], row["method"]): row for row in summary}
-    figure = Figure(figsize=(3.9 * min(len(names), 2), 3.7 * -(-len(names) // 2) + 0.7), layout="constrained")
+    figure = Figure(figsize=(3.9 * min(len(names), 2), 3.7 * -(-len(names) // 2)), layout="constrained")
     panels = figure.subplots(-(-len(names) // 2), min(len(names), 2), squeeze=False).ravel()
     for axes, name in zip(panels, names, strict=False):
         _draw(axes, [one for one in records if one.measure == name and one.judged])
@@ -76,4 +76,4 @@ def _legend(figure: Figure, records: Sequence[Record]) -> None:
         )
     if any(one.method == "naive" for one in records):
         entries.append(Line2D([], [], marker="x", linestyle="", color="0.6", label=METHODS["naive"]))
-    figure.legend(handles=entries, loc="outside lower center", ncols=3, fontsize=8)
+    around.legend(figure, entries, [str(one.get_label()) for one in entries], place="below", fontsize=8)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "Which systems are better than which?"
-ROW, LEAST_HEIGHT, MARGINS = 0.22, 3.0, 1.5
+ROW, LEAST_HEIGHT, MARGINS = 0.22, 3.0, 0.6
 """Inches of a row, of the least panel, and of all that is not rows."""
 WIDTHS = {"order": 4.4, "pairs": 3.1, "beside": 3.0}
-LETTER, MOST_BESIDE = 0.062, 5
-"""Inches of a letter of the names beside rows, for which columns are widened; marks that are explained on a line."""
+LETTER = 0.062
+"""Inches of a letter of the names beside rows, for which columns are widened."""
 
 
 def draw(found: Conclusion) -> Figure:
@@ -126,5 +126,4 @@ def _explain(figure: Figure, explained: Iterable[str]) -> None:
     ]
     ways = [axes.get_legend_handles_labels()[0] for axes in figure.axes]
     handles += [handle for of in ways for handle in of if handle.get_label() in METHODS.values()]
-    lines_of = -(-len(handles) // MOST_BESIDE)
-    figure.legend(handles=handles, loc="outside upper left", ncols=-(-len(handles) // lines_of), fontsize=8)
+    around.legend(figure, handles, [str(one.get_label()) for one in handles], place="above", fontsize=8)

@@ -95,13 +95,15 @@ def _sheet(titles: Sequence[str]) -> tuple[Figure, list[tuple[Axes, Axes]]]:
 
     columns = _columns(len(titles))
     rows = math.ceil(len(titles) / columns)
-    figure = Figure(figsize=look.size(2.8 * columns + 2.2, 3.8 * rows + 0.9), layout="constrained")
+    wide = look.now().width
+    tall = 3.8 if wide is None else min(3.8, max(2.6, 1.5 * wide / columns))
+    figure = Figure(figsize=look.size(2.8 * columns + 2.2, tall * rows), layout="constrained")
     grid = figure.subplots(2 * rows, columns, squeeze=False)
     pairs = [(grid[2 * row, k], grid[2 * row + 1, k]) for row in range(rows) for k in range(columns)]
     for axes in (one for pair in pairs[len(titles) :] for one in pair):
         axes.remove()
     for pair, title in zip(pairs, titles, strict=False):
-        pair[0].set_title(textwrap.fill(title, 36))
+        pair[0].set_title(textwrap.fill(title, look.letters(0.85 * figure.get_figwidth() / columns, 9)))
         for axes, first in zip(pair, pairs[0], strict=True):
             axes.sharex(pairs[0][0])
             axes.sharey(first)
@@ -124,7 +126,7 @@ def _number(axis: Axis) -> None:
 def _columns(n_panels: int) -> int:
     wide = look.now().width
     if wide is not None and look.is_narrow(wide):
-        return min(n_panels, 2)
+        return 1 if n_panels == 1 else 2
     return 2 if n_panels == 4 else min(n_panels, 3)
 
 
@@ -173,8 +175,9 @@ def _dress(figure: Figure, grid: Sequence[tuple[Axes, Axes]], label: str, across
     for top, below in grid[::columns]:
         top.set_ylabel(textwrap.fill(label, 24))
         below.set_ylabel("its Monte-Carlo\nstandard error, log scale")
+    wide = look.letters(0.8 * figure.get_figwidth() / columns, 8)
     for _, below in grid[-columns:]:
-        below.set_xlabel("campaigns carried out, log scale")
+        below.set_xlabel(textwrap.fill("campaigns carried out, log scale", wide))
     named: dict[str, Any] = {}
     for _, below in grid:
         handles, labels = below.get_legend_handles_labels()

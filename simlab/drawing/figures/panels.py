@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PANELS = 12
-BESIDE, BELOW, UNDER = 3.2, 1.5, 0.9
-"""Inches beside panels and below them: labels, the legend, title and footnote; those below narrow ones."""
+BESIDE, BELOW = 3.2, 0.5
+"""Inches beside panels, of labels and the legend, and below them, of labels."""
 LEAST_WIDTH, LEAST_HEIGHT = 1.45, 1.5
 """Inches that a panel must have to be read."""
 
@@ -45,14 +45,13 @@ def split(dataset: xr.Dataset, names: Sequence[str]) -> list[tuple[str, xr.Datas
 
 def sheet(titles: Sequence[str], width: float, height: float, **shared: Any) -> tuple[Figure, Any]:
     """Return a figure with titled axes for each panel of so many inches, and the grid of these axes."""
-    from matplotlib import rcParams
     from matplotlib.figure import Figure
 
     columns, each, figsize = _places(len(titles), width, height)
     rows = math.ceil(len(titles) / columns)
     figure = Figure(figsize=figsize, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, **shared)
-    points = rcParams["axes.titlesize"]
+    points = look.now().rc["axes.titlesize"]
     for axes, title in zip(grid.flat, titles, strict=False):
         axes.set_title(textwrap.fill(title, look.letters(0.95 * each, points)))
     for axes in grid.ravel()[len(titles) :]:
@@ -73,7 +72,7 @@ def _places(count: int, width: float, height: float) -> tuple[int, float, tuple[
     columns = max(1, min(usual, int(room / LEAST_WIDTH)))
     each = room / columns
     low = min(height, max(height * each / width, LEAST_HEIGHT))
-    return columns, each, (wide, low * math.ceil(count / columns) + (UNDER if look.is_narrow(wide) else BELOW))
+    return columns, each, (wide, low * math.ceil(count / columns) + BELOW)
 
 
 def _title(names: Sequence[str], at: Sequence[object]) -> str:

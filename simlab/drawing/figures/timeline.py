@@ -56,7 +56,7 @@ def draw(line: Timeline, title: str) -> Figure:
     from matplotlib.figure import Figure
 
     rows = _rows(line)
-    figure = Figure(figsize=look.size(WIDTH, 2.1 + 0.22 * max(len(rows), 4)), layout="constrained")
+    figure = Figure(figsize=look.size(WIDTH, 1.2 + 0.22 * max(len(rows), 4)), layout="constrained")
     axes = figure.subplots()
     reach = _reach(line)
     unit = DAY if reach > TWO_DAYS else 1.0
