@@ -114,9 +114,7 @@ def settle(figure: Figure) -> None:
 
 def _inches(figure: Figure, words: str) -> float:
     """Return the height of a text of the figure, with the room around it."""
-    texts = (text for text in figure.findobj(_is_text) if words and text.get_text() == words)  # type: ignore[attr-defined]
+    from matplotlib.text import Text
+
+    texts: Any = (text for text in figure.findobj(Text) if words and text.get_text() == words)  # type: ignore[attr-defined]
     return max((text.get_window_extent().height / figure.dpi + 2 * EDGE for text in texts), default=0.0)
-
-
-def _is_text(artist: Any) -> bool:
-    return hasattr(artist, "get_text")

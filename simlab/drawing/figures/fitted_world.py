@@ -108,7 +108,7 @@ def _draw_components(axes: Axes, listed: Sequence[Component]) -> None:
     axes.set(xlabel="standard deviation, points", title="What makes scores differ", xlim=(0, None))
     axes.grid(axis="x")
     axes.invert_yaxis()
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, loc="lower right")
 
 
 def _draw_dependable(axes: Axes, held: Sequence[Coefficient]) -> None:
