@@ -39,13 +39,11 @@ def title(figure: Any) -> list[str]:
 def outside(figure: Any) -> list[str]:
     """Name the texts that the edge of the figure cuts."""
     page = figure.bbox.padded(1)
-    texts = [
-        text for text in _texts(figure) if not page.contains(*_corner(text)[0]) or not page.contains(*_corner(text)[1])
-    ]
-    return [f"cut at the edge: {text.get_text()!r}" for text in texts]
+    cut = [text for text in _texts(figure) if not all(page.contains(*corner) for corner in _corners(text))]
+    return [f"cut at the edge: {text.get_text()!r}" for text in cut]
 
 
-def _corner(text: Any) -> tuple[tuple[float, float], tuple[float, float]]:
+def _corners(text: Any) -> tuple[tuple[float, float], tuple[float, float]]:
     box = text.get_window_extent()
     return (box.x0, box.y0), (box.x1, box.y1)
 

@@ -119,7 +119,7 @@ def test_a_figure_of_a_column_is_right_but_for_the_title_that_its_caption_has(na
     assert around.caption_of(figure).endswith(".")
 
 
-@pytest.mark.parametrize("width", ["2.5in", "84mm", "5cm", "7in"])
+@pytest.mark.parametrize("width", ["2.5in", "84mm", "52mm", "7in"])
 @pytest.mark.parametrize("style", look.STYLES)
 def test_labels_stay_apart_at_other_widths(style: str, width: str) -> None:
     figure = files.write(KINDS["power"], None, look.look(style, width))
@@ -219,3 +219,13 @@ def test_fonts_that_are_shapes_are_noticed(tmp_path: Path) -> None:
     with mpl.rc_context({"pdf.fonttype": 3}):
         bad().savefig(tmp_path / "bad.pdf")
     assert "Type3" in looked_at.fonts_of(tmp_path / "bad.pdf")
+
+
+def test_each_picture_of_the_gallery_is_what_the_command_before_it_writes() -> None:
+    import gallery
+
+    pictures = gallery.commands()
+    for name, lines in pictures.items():
+        assert gallery.written_by(lines[-1]) == name
+        assert (gallery.PICTURES / name).stat().st_size < 150_000
+    assert {file.name for file in gallery.PICTURES.iterdir()} == set(pictures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -49,8 +50,11 @@ def _draw(axes: Axes, records: Sequence[Record]) -> None:
             axes.plot(record.predicted, record.observed, "x", color="0.6", markersize=3, zorder=1)
         elif record.method == "fit":
             _draw_fitted(axes, record)
-    ends = [value for one in records for value in (one.predicted, one.observed)]
-    low, high = min(ends) - 0.04, min(max(ends) + 0.04, 1.01)
+    # Intervals, too, are inside the panel, and a share is at most 1.
+    ends = [value for one in records for value in (one.predicted, one.observed, one.low, one.high)]
+    known = [value for value in ends if math.isfinite(value)]
+    room = 0.04 * max(max(known) - min(known), 0.1)
+    low, high = min(known) - room, max(known) + room
     axes.plot([low, high], [low, high], color="0.4", linewidth=0.8, zorder=0)
     axes.set(aspect="equal", xlim=(low, high), ylim=(low, high))
 

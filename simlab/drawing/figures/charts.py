@@ -115,7 +115,7 @@ def _failures(dataset: xr.Dataset) -> str | None:
 def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View, words: Words) -> None:
     columns, filled = grid.shape[1], grid.ravel()[:count]
     _limit(filled, dataset, shown)
-    letters = look.letters(0.72 * figure.get_figheight() / grid.shape[0], look.now().rc["font.size"])
+    letters = look.letters(0.85 * figure.get_figheight() / grid.shape[0], look.now().rc["font.size"])
     across = look.letters(0.85 * figure.get_figwidth() / columns, look.now().rc["font.size"])
     for axes in filled[::columns]:
         label = SCALE_LABELS[shown.scale].format(measured_axis(dataset, shown.measure))

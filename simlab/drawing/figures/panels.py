@@ -53,7 +53,7 @@ def sheet(titles: Sequence[str], width: float, height: float, **shared: Any) -> 
     grid = figure.subplots(rows, columns, squeeze=False, **shared)
     points = look.now().rc["axes.titlesize"]
     for axes, title in zip(grid.flat, titles, strict=False):
-        axes.set_title(textwrap.fill(title, look.letters(0.8 * each, points)))
+        axes.set_title(textwrap.fill(title, look.letters(0.9 * each, points)))
     for axes in grid.ravel()[len(titles) :]:
         axes.remove()
     return figure, grid
