@@ -26,8 +26,8 @@ Format = Annotated[Form, typer.Option("--format", help="Write the answer in this
 Measures = Annotated[str | None, typer.Option("--measure", metavar="M[,M]", help="Print only these measures.")]
 Measure = Annotated[str | None, typer.Option("--measure", metavar="M", help="Take this measure, not the figure's.")]
 FigureStyle = Annotated[
-    str,
-    typer.Option("--style", metavar="STYLE", help="screen, or paper: small texts, a column wide, no title."),
+    Literal["screen", "paper"],
+    typer.Option("--style", help="screen, or paper: small texts, a column wide, no title."),
 ]
 FigureWidth = Annotated[
     str | None, typer.Option("--width", metavar="W", help="Make it exactly so wide: 3.3in, 84mm, 8.4cm.")

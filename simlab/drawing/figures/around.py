@@ -17,7 +17,8 @@ MOST_LINES = 2
 """Lines of a question; of a longer one the rest is left out."""
 Place: TypeAlias = Literal["right", "below", "above"]
 """Where a legend stands from the panels."""
-_CORNERS: Mapping[Place, str] = {"below": "lower", "above": "upper"}
+Corner: TypeAlias = Literal["upper right", "upper left", "lower left"]
+_CORNERS: Mapping[Place, Corner] = {"below": "lower left", "above": "upper left"}
 MOST_COLUMNS = 6
 SETTLED = "settled"
 LEFT, EDGE = 0.01, 0.06
@@ -75,14 +76,14 @@ def legend(
     title = " ".join(title.split()) if title else None
     for columns in range(min(len(labels), MOST_COLUMNS), 0, -1):
         style: Any = {"ncols": columns, "columnspacing": 1.0, "handletextpad": 0.5} | more
-        held = _legend(figure, handles, labels, f"{_CORNERS[place]} left", title=title, **style)
+        held = _legend(figure, handles, labels, _CORNERS[place], title=title, **style)
         held.set_gid(place)
         if columns == 1 or held.get_window_extent().width <= (wide - EDGE) * figure.dpi:
             return
         held.remove()
 
 
-def _legend(figure: Figure, handles: Any, labels: Any, corner: str, **more: Any) -> Legend:
+def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], corner: Corner, **more: Any) -> Legend:
     style: Any = {"alignment": "left", "borderaxespad": 0.3}
     return figure.legend(handles, labels, loc=corner, **style | more)
 
@@ -106,7 +107,7 @@ def settle(figure: Figure) -> None:
     wide, high = figure.get_size_inches()
     for held in figure.legends:
         anchor = (0, below / high, 1, 1 - (above + below) / high)
-        held.set_bbox_to_anchor(anchor, transform=figure.transFigure)  # type: ignore[arg-type]
+        held.set_bbox_to_anchor(anchor, transform=figure.transFigure)
     figure.set_gid(SETTLED)
     rect = (0.0, left["below"] / high, 1 - left["right"] / wide, 1 - (left["above"] + left["below"]) / high)
     engine.set(rect=rect)  # type: ignore[call-arg]
@@ -116,5 +117,5 @@ def _inches(figure: Figure, words: str) -> float:
     """Return the height of a text of the figure, with the room around it."""
     from matplotlib.text import Text
 
-    texts: Any = (text for text in figure.findobj(Text) if words and text.get_text() == words)  # type: ignore[attr-defined]
+    texts: Any = (text for text in figure.findobj(Text) if words and text.get_text() == words)
     return max((text.get_window_extent().height / figure.dpi + 2 * EDGE for text in texts), default=0.0)

@@ -99,7 +99,7 @@ def _line(axes: Axes, start: tuple[float, int], end: tuple[float, int], bend: fl
 def _explain(figure: Figure, placed: Sequence[Placed]) -> None:
     from matplotlib.lines import Line2D
 
-    shown = [
+    shown: list[tuple[str, str, Any, bool]] = [
         (LINE, GREY, "-", any(one.beats for one in placed)),
         (CYCLE, VERMILION, "--", any(one.cyclic for one in placed)),
     ]
