@@ -207,7 +207,7 @@ def plot(
     `store`, `conditions` and `axes` are those of `query`; `measure` takes the place of the figure's own, and `x`, an
     axis or a measure such as `"money"` or `"hours"`, that of what goes across. A line is drawn at `target`. In the
     style `"paper"` texts are small, title and footnote are left out, and the figure is a column or `width` (`"84mm"`)
-    wide. With `convergence` it shows how the measure settled as campaigns were carried out. Returns a matplotlib figure,
+    wide. With `convergence` it shows how the measure settled as campaigns were carried out. Returns a figure,
     which `%matplotlib inline` shows. Raises InputError for a store of one cell (but of its convergence), for a measure
     that it does not hold or whose error cannot be followed, and for more panels than a page has.
 

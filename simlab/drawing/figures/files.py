@@ -42,11 +42,11 @@ def write(draw: Callable[[], Figure], file: Path | None, style: Look = SCREEN) -
         figure = draw()
         around.settle(figure)
         if file is not None:
-            _save(figure, file, style)
+            save(figure, file, style)
     return figure
 
 
-def _save(figure: Figure, file: Path, style: Look) -> None:
+def save(figure: Figure, file: Path, style: Look = SCREEN) -> None:
     """Write a figure without the time of day, so that the same store gives the same file."""
     undated: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     figure.savefig(file, dpi=DPI[style.style], metadata=undated[file.suffix.lower()])
