@@ -116,7 +116,9 @@ def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: Vi
     columns, filled = grid.shape[1], grid.ravel()[:count]
     _limit(filled, dataset, shown)
     letters = look.letters(0.85 * figure.get_figheight() / grid.shape[0], look.now().rc["font.size"])
-    across = look.letters(0.85 * figure.get_figwidth() / columns, look.now().rc["font.size"])
+    wide = figure.get_figwidth()
+    room = 0.85 * wide if look.is_narrow(wide) else wide - 0.75 * panels.BESIDE
+    across = look.letters(room / columns, look.now().rc["font.size"])
     for axes in filled[::columns]:
         label = SCALE_LABELS[shown.scale].format(measured_axis(dataset, shown.measure))
         axes.set_ylabel(textwrap.fill(label, letters))
