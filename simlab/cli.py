@@ -31,6 +31,8 @@ from simlab.commands.flags import (
     ConfigDir,
     Cut,
     DryRun,
+    FigureStyle,
+    FigureWidth,
     Force,
     Form,
     Format,
@@ -300,6 +302,11 @@ def plot(
     x: Annotated[
         str | None, typer.Option("--x", metavar="NAME", help="Across: an axis, or a measure such as money or hours.")
     ] = None,
+    target: Annotated[
+        float | None, typer.Option(metavar="X", help="Draw a line at the value of the measure that is wanted.")
+    ] = None,
+    style: FigureStyle = "screen",
+    width: FigureWidth = None,
     convergence: Annotated[
         bool, typer.Option("--convergence", help="Draw how the measure settled as campaigns were carried out.")
     ] = False,
@@ -316,18 +323,24 @@ def plot(
 
     With --convergence: values, and errors against campaigns, of each cell; written to DIR/convergence.png.
     With --timeline: one campaign of one cell (AXIS=VALUE) on its clock; written to DIR/timeline.png.
+    With --style paper: title and footnote are left out and printed, as the caption of the paper.
     """
     from simlab.commands import plot as figures
+    from simlab.drawing.figures.look import look
+
+    looks = look(style, width)
 
     if timeline:
         from simlab.commands import timeline as timelines
         from simlab.types import Place
 
-        timelines.refuse_others(measure, x, convergence=convergence)
-        drawn = timelines.answer(*_store(where), Place(world, pool, draw, study), out, plugins or [])
+        timelines.refuse_others(measure, x, target, convergence=convergence)
+        drawn = timelines.answer(*_store(where), Place(world, pool, draw, study), out, plugins or [], looks)
     else:
-        drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x)
+        drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x, target=target, style=looks)
     print(drawn.file)
+    if drawn.caption:
+        print(drawn.caption)
     raise typer.Exit(drawn.code)
 
 
@@ -336,6 +349,11 @@ def order(
     where: Where = None,
     world: Annotated[int, typer.Option(metavar="N", help="Index of the world.", min=0)] = 0,
     study: Annotated[int, typer.Option(metavar="N", help="Index of the study in its world.", min=0)] = 0,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also draw it, a Hasse diagram: .png, .svg or .pdf.")
+    ] = None,
+    style: FigureStyle = "screen",
+    width: FigureWidth = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -344,9 +362,10 @@ def order(
     For studies of preferences. AXIS=VALUE[,VALUE] keeps the cells with these values.
     """
     from simlab.commands import order as orders
+    from simlab.drawing.figures.look import look
 
-    store = _store(where)
-    _say(_with_csv(lambda form: orders.answer(*store, world, study, form)), form, save)
+    store, looks = _store(where), look(style, width)
+    _say(_with_csv(lambda form: orders.answer(*store, world, study, form, figure, looks)), form, save)
 
 
 @app.command(epilog="Example: simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")

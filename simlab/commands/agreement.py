@@ -58,5 +58,5 @@ def _measured(
         named = f"--speeds {legible(speeds)}"
         measured = replace(measured, predicted=(predicted(known.times, ratings.times, cut, named),))
     if plot is not None:
-        files.save(figure.draw(measured), plot)
+        files.write(lambda: figure.draw(measured), plot)
     return measured

@@ -25,6 +25,13 @@ ConfigDir = Annotated[Path | None, typer.Option(metavar="DIR", help="Add options
 Format = Annotated[Form, typer.Option("--format", help="Write the answer in this form.", show_default=False)]
 Measures = Annotated[str | None, typer.Option("--measure", metavar="M[,M]", help="Print only these measures.")]
 Measure = Annotated[str | None, typer.Option("--measure", metavar="M", help="Take this measure, not the figure's.")]
+FigureStyle = Annotated[
+    Literal["screen", "paper"],
+    typer.Option("--style", help="screen, or paper: small texts, a column wide, no title."),
+]
+FigureWidth = Annotated[
+    str | None, typer.Option("--width", metavar="W", help="Make it exactly so wide: 3.3in, 84mm, 8.4cm.")
+]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Store here; by default in outputs/, by name.")]
 AllowVersion = Annotated[
     bool, typer.Option("--allow-version", help="Continue a folder of a simlab that gave other numbers.")

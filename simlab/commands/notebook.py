@@ -196,14 +196,18 @@ def plot(
     measure: str | None = None,
     out: str | os.PathLike[str] | None = None,
     x: str | None = None,
+    target: float | None = None,
+    style: str = "screen",
+    width: str | None = None,
     convergence: bool = False,
     **axes: object,
 ) -> Figure:
     """Draw the figure of a sweep; it is written (.png, .svg or .pdf) only where `out` names a file.
 
     `store`, `conditions` and `axes` are those of `query`; `measure` takes the place of the figure's own, and `x`, an
-    axis or a measure such as `"money"` or `"hours"`, that of what goes across. With
-    `convergence` the figure shows how the measure settled as campaigns were carried out. Returns a matplotlib figure,
+    axis or a measure such as `"money"` or `"hours"`, that of what goes across. A line is drawn at `target`. In the
+    style `"paper"` texts are small, title and footnote are left out, and the figure is a column or `width` (`"84mm"`)
+    wide. With `convergence` it shows how the measure settled as campaigns were carried out. Returns a figure,
     which `%matplotlib inline` shows. Raises InputError for a store of one cell (but of its convergence), for a measure
     that it does not hold or whose error cannot be followed, and for more panels than a page has.
 
@@ -212,11 +216,12 @@ def plot(
     from simlab.commands import stores
     from simlab.commands.plot import drawing
     from simlab.drawing.figures import files
+    from simlab.drawing.figures.look import look
 
-    file = None if out is None else Path(out)
+    file, looks = None if out is None else Path(out), look(style, width)
     files.check_suffix(file)
     with mendable(), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
-        return files.write(drawing(dataset, measure, settled=convergence, x=x), file)
+        return files.write(drawing(dataset, measure, settled=convergence, x=x, target=target), file, looks)
 
 
 @contextmanager

@@ -96,10 +96,10 @@ def timeline(
     files.check_suffix(file)
     with mendable():
         folder = last_store() if store is None else Path(store)
-        figure, doubts = drawn(folder, words([*conditions, axes], axes=False), place, list(plugins))
+        figure, doubts = drawn(folder, words([*conditions, axes], axes=False), place, list(plugins), file=file)
         for line in doubts:
             warnings.warn(line, stacklevel=3)
-        return files.write(lambda: figure, file)
+        return figure
 
 
 def _row(one: Quote) -> dict[str, Any]:

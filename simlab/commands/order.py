@@ -7,14 +7,26 @@ from pathlib import Path
 from typing import Literal
 
 from simlab.commands.stores import opened
+from simlab.drawing.figures import files
+from simlab.drawing.figures import orders as diagram
+from simlab.drawing.figures.look import SCREEN, Look
 from simlab.drawing.text import orders as text
 from simlab.store.orders import orders
 
 
 def answer(
-    folder: Path | None, conditions: Sequence[str], world: int, study: int, form: Literal["table", "json"]
+    folder: Path | None,
+    conditions: Sequence[str],
+    world: int,
+    study: int,
+    form: Literal["table", "json"],
+    figure: Path | None = None,
+    style: Look = SCREEN,
 ) -> str:
-    """Write the order of a campaign in each cell that meets the conditions."""
+    """Write the order of a campaign in each cell that meets the conditions; draw them if a file for that is named."""
+    files.check_suffix(figure, "--figure")
     with opened(folder, conditions) as dataset:
         ended = orders(dataset, world, study)
+        if figure is not None:
+            files.write(lambda: diagram.draw(ended, f"World {world}, study {study}"), figure, style)
         return text.table(ended) if form == "table" else text.to_json(ended)

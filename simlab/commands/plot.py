@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +12,8 @@ import numpy as np
 from simlab.commands import launch
 from simlab.commands.stores import named, viewed
 from simlab.drawing import view
-from simlab.drawing.figures import convergence, files, sweep
+from simlab.drawing.figures import around, convergence, files, sweep
+from simlab.drawing.figures.look import SCREEN, Look
 from simlab.files import check_writable
 from simlab.messages import legible
 from simlab.store.beside import with_found
@@ -26,10 +28,14 @@ if TYPE_CHECKING:
 
 
 class Drawn(NamedTuple):
-    """Hold the name of a figure's file, and the exit code for what became of the campaigns that it shows."""
+    """Hold the name of a figure's file, and the exit code for what became of the campaigns that it shows.
+
+    `caption` is what a figure for a paper leaves to its caption; of others, which say it themselves, it is empty.
+    """
 
     file: str
     code: int
+    caption: str = ""
 
 
 def answer(
@@ -40,33 +46,45 @@ def answer(
     *,
     settled: bool = False,
     x: str | None = None,
+    target: float | None = None,
+    style: Look = SCREEN,
 ) -> Drawn:
     """Draw the figure of a sweep, or how its measure settled; return the name of its file.
 
-    `x` is the axis, or the measure, that goes across in place of the figure's own.
+    `x` is the axis, or the measure, that goes across in place of the figure's own; at `target` a line is drawn.
     """
     files.check_suffix(out)
     where = named(folder)
     file = out or where / ("convergence.png" if settled else "figure.png")
     check_writable(file, "--out")
     with viewed(where, conditions) as dataset:
-        files.write(drawing(dataset, measure, settled=settled, x=x), file)
-        return Drawn(str(file), launch.soundness(dataset))
+        figure = files.write(drawing(dataset, measure, settled=settled, x=x, target=target), file, style)
+        return Drawn(str(file), launch.soundness(dataset), caption(figure, style))
 
 
-def drawing(dataset: xr.Dataset, measure: str | None, *, settled: bool, x: str | None = None) -> Callable[[], Figure]:
+def caption(figure: Figure, style: Look) -> str:
+    """Return what is printed for the caption of a paper; nothing in a style whose figures say it themselves."""
+    return textwrap.fill(around.caption_of(figure), 100) if style.paper else ""
+
+
+def drawing(
+    dataset: xr.Dataset, measure: str | None, *, settled: bool, x: str | None = None, target: float | None = None
+) -> Callable[[], Figure]:
     """Return what draws the figure of a store, or how its measure settled.
 
     Raises InputError for an unknown measure or axis, and where campaigns go across already.
     """
     if settled and x is not None:
         raise InputError(f"--convergence has campaigns across; leave --x {legible(x, 60)} out")
+    if settled and target is not None:
+        raise InputError("--convergence shows the error that was asked for; leave --target out")
     across = [x] if x is not None and x not in axes_of(dataset) else []
     held = with_measures(dataset, [*([measure] if measure else []), *across])
     if settled:
         return lambda: convergence.draw(held, measure)
     held = with_found(held, [view.chosen(held, measure)])
     shown = held if x is None else view.along(held, x)
+    shown = shown if target is None else view.aimed_at(shown, view.chosen(held, measure), target)
     for name in across:
         if not np.isfinite(shown[name].values).any():
             raise InputError(f"--x {name} has no value in these cells: {undefined(shown, name)}")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.export import carried_out, named
 from simlab.commands.notes import note
-from simlab.commands.plot import Drawn
+from simlab.commands.plot import Drawn, caption
 from simlab.drawing.figures import files, timeline
+from simlab.drawing.figures.look import SCREEN, Look
 from simlab.drawing.text.tables import word
 from simlab.files import check_writable
 from simlab.store.folder import last_store
@@ -20,15 +21,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def refuse_others(measure: str | None, x: str | None, *, convergence: bool) -> None:
+def refuse_others(measure: str | None, x: str | None, target: float | None, *, convergence: bool) -> None:
     """Raise InputError for what belongs to other figures."""
-    given = {"--measure": measure, "--x": x, "--convergence": convergence or None}
+    given = {"--measure": measure, "--x": x, "--target": target, "--convergence": convergence or None}
     for option in (option for option, value in given.items() if value is not None):
         raise InputError(f"--timeline shows one campaign, and has no use for {option}; leave one of them out")
 
 
 def answer(
-    folder: Path | None, conditions: Sequence[str], place: Place, out: Path | None, plugins: Sequence[str] = ()
+    folder: Path | None,
+    conditions: Sequence[str],
+    place: Place,
+    out: Path | None,
+    plugins: Sequence[str] = (),
+    style: Look = SCREEN,
 ) -> Drawn:
     """Draw one campaign of a store; return the name of the figure's file.
 
@@ -39,22 +45,26 @@ def answer(
     where = last_store() if folder is None else folder
     file = out or where / "timeline.png"
     check_writable(file, "--out")
-    figure, doubts = drawn(where, conditions, place, plugins)
+    figure, doubts = drawn(where, conditions, place, plugins, style, file)
     for line in doubts:
         note(line)
-    files.write(lambda: figure, file)
-    return Drawn(str(file), RESERVED if doubts else DONE)
+    return Drawn(str(file), RESERVED if doubts else DONE, caption(figure, style))
 
 
 def drawn(
-    folder: Path, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()
+    folder: Path,
+    conditions: Sequence[str],
+    place: Place,
+    plugins: Sequence[str] = (),
+    style: Look = SCREEN,
+    file: Path | None = None,
 ) -> tuple[Figure, tuple[str, ...]]:
-    """Carry out one campaign again and draw it; return what is to be doubted beside the figure."""
+    """Carry out one campaign again and draw it, to a file if one is named; return what is to be doubted beside it."""
     from simlab.engine import timelines
 
     again = carried_out(folder, conditions, place, plugins)
     line = timelines.timeline(again.config, again.collected)
-    return files.write(lambda: timeline.draw(line, _title(again.cell, place)), None), again.doubts
+    return files.write(lambda: timeline.draw(line, _title(again.cell, place)), file, style), again.doubts
 
 
 def _title(cell: Mapping[str, Any], place: Place) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,7 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
         every = tuple(repetitions(dataset, shown))
     besides = tuple(name for name in every if name != shown)
     mark = wanted.get("mark") if shown == wanted.get("measure") else None
+    mark = wanted.get("target", mark)
     return View(
         shown,
         str(x),
@@ -111,6 +113,27 @@ def along(dataset: xr.Dataset, x: str) -> xr.Dataset:
     else:
         figure |= {"kind": "tradeoff", "against": x}
     return dataset.assign_attrs(sweep=json.dumps(sweep | {"figure": figure}))
+
+
+def aimed_at(dataset: xr.Dataset, measure: str, target: float) -> xr.Dataset:
+    """Return a store whose figure has a line at a target; as it is for all else.
+
+    Raises InputError for a target that the measure cannot have, and for a figure that has no place for a line.
+    """
+    if figure_kind(dataset) == "pairs" and (declared(dataset).get("figure") or {}).get("measure") != measure:
+        raise InputError("--target has no line in a figure of pairs; name a --measure, or leave --target out")
+    least, most = bounds(dataset, measure)
+    if not (math.isfinite(target) and least <= target <= most):
+        raise InputError(f"--target {target:g} is no value of {measure}; name one from {least:g} to {most:g}")
+    sweep = declared(dataset)
+    figure = dict(sweep.get("figure") or {}) | {"target": target}
+    return dataset.assign_attrs(sweep=json.dumps(sweep | {"figure": figure}))
+
+
+def bounds(dataset: xr.Dataset, measure: str) -> tuple[float, float]:
+    """Return the least and the greatest value that a measure can have; infinite where it has none."""
+    least, most = dataset[measure].attrs.get("bounds", (-math.inf, math.inf))
+    return float(least), float(most)
 
 
 def _reference(dataset: xr.Dataset, wanted: Mapping[str, str]) -> Mapping[str, str]:

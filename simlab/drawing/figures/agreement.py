@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simlab.drawing.figures import around
 from simlab.types import Floats
 
 if TYPE_CHECKING:
@@ -18,35 +19,40 @@ if TYPE_CHECKING:
     from simlab.fitting.agreement_profiles import RaterProfile
 
 
+QUESTION = "How do raters differ in what they score?"
+
+
 def draw(agreement: Agreement) -> Figure:
-    """Draw how each rater's scores are distributed, and how lenient and sharp they are; harshest rater at the top."""
+    """Draw how each rater's scores are distributed, how lenient, sharp and fast they are; harshest rater at the top."""
     from matplotlib.figure import Figure
 
     sign = 1 if agreement.lower_is_better else -1
     order = sorted(range(len(agreement.raters)), key=lambda k: sign * agreement.raters[k].mean)
     raters = [agreement.raters[k] for k in order]
     beside = [agreement.corated[k] for k in order] if any(rater.shared for rater in agreement.corated) else []
-    widths = (3, 2, 1.5, 1.5) if beside else (3, 2)
-    figure = Figure(figsize=(14 if beside else 9.5, min(1.9 + 0.3 * len(raters), 20)), layout="constrained")
+    timed = any(np.isfinite(rater.seconds) for rater in beside)
+    widths = [3, 2, *([1.5, 1.5] if beside else []), *([1.2] if timed else [])]
+    figure = Figure(figsize=(1.55 * sum(widths) + 1.6, min(1.3 + 0.3 * len(raters), 20)), layout="constrained")
     shares, spread, *more = figure.subplots(1, len(widths), sharey=True, width_ratios=widths)
     edges, share = agreement.bands()
     _draw_shares(shares, edges, share[order])
     _draw_spread(spread, raters, "lower" if agreement.lower_is_better else "higher")
     if beside:
-        _draw_beside(more, beside)
+        _draw_beside(more[:2], beside)
+    if timed:
+        _draw_speed(more[2], beside)
     shares.set_yticks(range(len(raters)), [f"{rater.rater} ({rater.ratings:,})" for rater in raters])
     shares.set_ylabel("rater (ratings)")
-    figure.suptitle(_headline(agreement), fontsize=11)
+    around.question(figure, QUESTION)
+    around.footnote(figure, _headline(agreement))
     return figure
 
 
 def _headline(agreement: Agreement) -> str:
     if not agreement.shared.comparisons:
-        return "Scores by rater (no two raters rated the same outputs)"
+        return "No two raters rated the same outputs."
     single, shared = agreement.single.kendall, agreement.shared.kendall
-    return (
-        f"Scores by rater; Kendall's tau between raters: {single:.2f} per document, {shared:.2f} over shared documents"
-    )
+    return f"Kendall's tau between raters: {single:.2f} per document, {shared:.2f} over shared documents."
 
 
 def _draw_shares(axes: Axes, edges: Floats, shares: Floats) -> None:
@@ -92,6 +98,15 @@ def _draw_beside(axes: Sequence[Axes], raters: Sequence[Corated]) -> None:
         panel.set(xlabel=label)
         panel.tick_params(axis="y", length=0)
         _finish(panel, 2)
+
+
+def _draw_speed(axes: Axes, raters: Sequence[Corated]) -> None:
+    """Draw how long an answer of each rater took on average."""
+    axes.plot([rater.seconds for rater in raters], range(len(raters)), "o", color="#0072B2", markersize=5, label="mean")
+    axes.set(xlabel="speed: seconds\nan answer took")
+    axes.set_xlim(0, None)
+    axes.tick_params(axis="y", length=0)
+    _finish(axes, 1)
 
 
 def _finish(axes: Axes, n_labels: int) -> None:

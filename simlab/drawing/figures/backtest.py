@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from simlab.drawing.figures import around
 from simlab.drawing.text.backtest import MEASURES, METHODS, TARGETS
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def draw(records: Sequence[Record], summary: Sequence[Mapping[str, Any]]) -> Fig
 
     names = [name for name in MEASURES if any(one.measure == name and one.judged for one in records)]
     rows = {(row["measure"], row["method"]): row for row in summary}
-    figure = Figure(figsize=(3.9 * min(len(names), 2), 3.7 * -(-len(names) // 2) + 0.7), layout="constrained")
+    figure = Figure(figsize=(3.9 * min(len(names), 2), 3.7 * -(-len(names) // 2)), layout="constrained")
     panels = figure.subplots(-(-len(names) // 2), min(len(names), 2), squeeze=False).ravel()
     for axes, name in zip(panels, names, strict=False):
         _draw(axes, [one for one in records if one.measure == name and one.judged])
@@ -38,6 +40,7 @@ def draw(records: Sequence[Record], summary: Sequence[Mapping[str, Any]]) -> Fig
     for axes in panels[len(names) :]:
         axes.set_axis_off()
     _legend(figure, records)
+    around.question(figure, "Does what a pilot predicts come true?")
     return figure
 
 
@@ -47,8 +50,11 @@ def _draw(axes: Axes, records: Sequence[Record]) -> None:
             axes.plot(record.predicted, record.observed, "x", color="0.6", markersize=3, zorder=1)
         elif record.method == "fit":
             _draw_fitted(axes, record)
-    ends = [value for one in records for value in (one.predicted, one.observed)]
-    low, high = min(ends) - 0.04, min(max(ends) + 0.04, 1.01)
+    # Intervals, too, are inside the panel, and a share is at most 1.
+    ends = [value for one in records for value in (one.predicted, one.observed, one.low, one.high)]
+    known = [value for value in ends if math.isfinite(value)]
+    room = 0.04 * max(max(known) - min(known), 0.1)
+    low, high = min(known) - room, max(known) + room
     axes.plot([low, high], [low, high], color="0.4", linewidth=0.8, zorder=0)
     axes.set(aspect="equal", xlim=(low, high), ylim=(low, high))
 
@@ -74,4 +80,4 @@ def _legend(figure: Figure, records: Sequence[Record]) -> None:
         )
     if any(one.method == "naive" for one in records):
         entries.append(Line2D([], [], marker="x", linestyle="", color="0.6", label=METHODS["naive"]))
-    figure.legend(handles=entries, loc="outside lower center", ncols=3, fontsize=8)
+    around.legend(figure, entries, [str(one.get_label()) for one in entries], place="below", fontsize=8)

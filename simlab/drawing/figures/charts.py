@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.drawing import view
-from simlab.drawing.figures import panels, styles
+from simlab.drawing import questions, view
+from simlab.drawing.figures import around, look, panels, styles
 from simlab.drawing.text.tables import counted
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, measured_axis, short
@@ -24,18 +24,60 @@ if TYPE_CHECKING:
 
 SCALE_LABELS = {"linear": "{}", "log": "{}, log scale", "neg_log": "negative natural logarithm of {}"}
 
+MARK: Any = {"color": "#444444", "linewidth": 1.0, "linestyle": (0, (1, 2)), "zorder": 1.4}
+"""How the line of a target looks in every figure."""
+
 Panel: TypeAlias = Callable[[Any, "xr.Dataset", View], None]
 """Draws a part of a store on axes."""
 
 
-def draw(dataset: xr.Dataset, shown: View, panel: Panel, width: float = 2.6, height: float = 2.2) -> Figure:
-    """Draw all panels of so many inches with common scales, one legend and a caption that says what the bands are."""
+def draw(
+    dataset: xr.Dataset,
+    shown: View,
+    panel: Panel,
+    width: float = 2.6,
+    height: float = 2.2,
+    asked: str | None = None,
+    words: Words | None = None,
+) -> Figure:
+    """Draw all panels of so many inches with common scales, one legend and a caption that says what the bands are.
+
+    `asked` is the measure that was asked for, if one was: the question is that of the sweep, or about it. `words` are
+    those of the legend and of the caption, if they are not the usual ones.
+    """
     parts = panels.split(view.beside_reference(dataset, shown), shown.panels)
     figure, grid = panels.sheet([title for title, _ in parts], width, height, sharex=True, sharey=True)
     for axes, (_, part) in zip(grid.flat, parts, strict=False):
         panel(axes, part, shown)
-    _dress(figure, grid, len(parts), dataset, shown)
+    around.question(figure, questions.of_sweep(dataset, shown, asked))
+    _dress(figure, grid, len(parts), dataset, shown, words or _usual(dataset, shown))
     return figure
+
+
+class Words(NamedTuple):
+    """Hold the title of a legend and the caption."""
+
+    legend: str | None
+    caption: str
+
+
+def _usual(dataset: xr.Dataset, shown: View) -> Words:
+    return Words(short(shown.line) if shown.line else None, caption(dataset, shown))
+
+
+def mark(axes: Any, shown: View) -> None:
+    """Draw the line of what is wanted, where it has a place on the scale."""
+    if shown.mark is not None and np.isfinite(at := styles.on_scale(shown.mark, shown.scale)):
+        axes.axhline(at, label=f"wanted: {shown.mark:g}", **MARK)
+
+
+def explained(filled: Any) -> tuple[list[Any], list[str]]:
+    """Return what is to be explained of all panels, each once."""
+    held: dict[str, Any] = {}
+    for axes in filled:
+        handles, labels = axes.get_legend_handles_labels()
+        held |= {label: handle for label, handle in zip(labels, handles, strict=True) if label not in held}
+    return list(held.values()), list(held)
 
 
 def caption(dataset: xr.Dataset, shown: View) -> str:
@@ -70,21 +112,24 @@ def _failures(dataset: xr.Dataset) -> str | None:
     return f"{failed} of {counted([failed + ok], 'campaign')} failed and are left out" if failed else None
 
 
-def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View) -> None:
+def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View, words: Words) -> None:
     columns, filled = grid.shape[1], grid.ravel()[:count]
     _limit(filled, dataset, shown)
-    letters = int(10.5 * figure.get_figheight() / grid.shape[0])
+    letters = look.letters(0.85 * figure.get_figheight() / grid.shape[0], look.now().rc["font.size"])
+    wide = figure.get_figwidth()
+    room = 0.85 * wide if look.is_narrow(wide) else wide - 0.75 * panels.BESIDE
+    across = look.letters(room / columns, look.now().rc["font.size"])
     for axes in filled[::columns]:
         label = SCALE_LABELS[shown.scale].format(measured_axis(dataset, shown.measure))
         axes.set_ylabel(textwrap.fill(label, letters))
     for axes in filled[-columns:]:
         measured = shown.against or shown.across
-        axes.set_xlabel(measured_axis(dataset, measured) if measured else axis_label(shown.x))
+        label = measured_axis(dataset, measured) if measured else axis_label(shown.x)
+        axes.set_xlabel(textwrap.fill(label, across))
         axes.xaxis.set_tick_params(labelbottom=True)
-    if shown.line:
-        handles, labels = filled[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right upper", title=short(shown.line), alignment="left")
-    panels.footnote(figure, caption(dataset, shown))
+    handles, labels = explained(filled)
+    around.legend(figure, handles, labels, words.legend)
+    around.footnote(figure, words.caption)
 
 
 def _limit(filled: Any, dataset: xr.Dataset, shown: View) -> None:

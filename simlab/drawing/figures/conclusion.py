@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.drawing.figures import around
 from simlab.drawing.figures import conclusion_order as order
 from simlab.drawing.figures import conclusion_panels as rows
-from simlab.drawing.figures import panels
 from simlab.drawing.text.conclusion_numbers import read
 from simlab.drawing.text.conclusion_pairs import ordered
 from simlab.drawing.text.conclusion_systems import METHODS, estimated_with
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ROW, LEAST_HEIGHT, MARGINS = 0.22, 3.0, 1.5
+QUESTION = "Which systems are better than which?"
+ROW, LEAST_HEIGHT, MARGINS = 0.22, 3.0, 0.6
 """Inches of a row, of the least panel, and of all that is not rows."""
 WIDTHS = {"order": 4.4, "pairs": 3.1, "beside": 3.0}
-LETTER, MOST_BESIDE = 0.062, 5
-"""Inches of a letter of the names beside rows, for which columns are widened; marks that are explained on a line."""
+LETTER = 0.062
+"""Inches of a letter of the names beside rows, for which columns are widened."""
 
 
 def draw(found: Conclusion) -> Figure:
@@ -51,7 +52,8 @@ def draw(found: Conclusion) -> Figure:
     if beside:
         _draw_beside(figure, grid[len(columns) - 1], found, beside, height / ROW)
     _explain(figure, explained)
-    panels.footnote(figure, caption(found))
+    around.question(figure, QUESTION)
+    around.footnote(figure, caption(found))
     # Ranks stand between the first two panels.
     figure.get_layout_engine().set(w_pad=0.12)  # type: ignore[union-attr, call-arg]
     return figure
@@ -124,5 +126,4 @@ def _explain(figure: Figure, explained: Iterable[str]) -> None:
     ]
     ways = [axes.get_legend_handles_labels()[0] for axes in figure.axes]
     handles += [handle for of in ways for handle in of if handle.get_label() in METHODS.values()]
-    lines_of = -(-len(handles) // MOST_BESIDE)
-    figure.legend(handles=handles, loc="outside upper left", ncols=-(-len(handles) // lines_of), fontsize=8)
+    around.legend(figure, handles, [str(one.get_label()) for one in handles], place="above", fontsize=8)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.drawing import view
-from simlab.drawing.figures import panels
+from simlab.drawing import questions, view
+from simlab.drawing.figures import around, panels
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, measured_axis
 from simlab.messages import replicated
@@ -36,11 +36,14 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         _panel(axes, part, shown, heights)
         axes.set_xlabel(measured_axis(dataset, shown.across) if shown.across else axis_label(shown.x))
         axes.set_ylabel(textwrap.fill(axis_label(str(shown.line)), 36))
+    around.question(figure, questions.of_sweep(dataset, shown, measure))
     words = f"Solid lines: {measure_label(dataset, shown.measure)}"
     if shown.against:
         words += f"; dashed: {measure_label(dataset, shown.against)}"
+    if shown.mark is not None:
+        words += f"; thick: wanted, {shown.mark:g}"
     sweep = view.declared(dataset)
-    panels.footnote(figure, f"{words}; {replicated(sweep)} per point.")
+    around.footnote(figure, f"{words}; {replicated(sweep)} per point.")
     return figure
 
 
@@ -61,6 +64,8 @@ def _panel(axes: Axes, part: xr.Dataset, shown: View, heights: Any) -> None:
     axes.contourf(across, upwards, values, levels=heights, cmap="cividis", alpha=0.35, extend="both")
     lines = axes.contour(across, upwards, values, levels=heights, colors="#222222", linewidths=1.1)
     axes.clabel(lines, fontsize=7, fmt="%g")
+    if shown.mark is not None:
+        axes.contour(across, upwards, values, levels=[shown.mark], colors="black", linewidths=2.4)
     if shown.against:
         other = part[shown.against].transpose(shown.line, shown.x).values
         axes.contour(across, upwards, other, levels=heights, colors="#D55E00", linewidths=1.1, linestyles="--")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.drawing import view
-from simlab.drawing.figures import panels, styles
+from simlab.drawing import questions, view
+from simlab.drawing.figures import around, look, panels, styles
 from simlab.drawing.wording import measure_label, short, value_label
 from simlab.store.convergence import Course, courses
 from simlab.store.held_fixed import HELD_FIXED
@@ -50,13 +50,14 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     figure, grid = _sheet(titles)
     wanted = view.wanted_error(dataset, name)
     for (top, below), held in zip(grid, lines, strict=True):
-        _values(top, held)
+        _values(top, held, view.bounds(dataset, name))
         _errors(below, held, wanted, _guide(every))
     _limit(*grid[0], [line.course for line in every])
     for axis in (grid[0][0].xaxis, grid[0][1].yaxis):
         _number(axis)
     _dress(figure, grid, measure_label(dataset, name), across)
-    panels.footnote(figure, _caption(dataset, name))
+    around.question(figure, questions.settled(dataset, name))
+    around.footnote(figure, _caption(dataset, name))
     return figure
 
 
@@ -94,13 +95,15 @@ def _sheet(titles: Sequence[str]) -> tuple[Figure, list[tuple[Axes, Axes]]]:
 
     columns = _columns(len(titles))
     rows = math.ceil(len(titles) / columns)
-    figure = Figure(figsize=(2.8 * columns + 2.2, 3.8 * rows + 0.7), layout="constrained")
+    wide = look.now().width
+    tall = 3.8 if wide is None else min(3.8, max(2.6, 1.5 * wide / columns))
+    figure = Figure(figsize=look.size(2.8 * columns + 2.2, tall * rows), layout="constrained")
     grid = figure.subplots(2 * rows, columns, squeeze=False)
     pairs = [(grid[2 * row, k], grid[2 * row + 1, k]) for row in range(rows) for k in range(columns)]
     for axes in (one for pair in pairs[len(titles) :] for one in pair):
         axes.remove()
     for pair, title in zip(pairs, titles, strict=False):
-        pair[0].set_title(textwrap.fill(title, 36), fontsize=9)
+        pair[0].set_title(textwrap.fill(title, look.letters(0.85 * figure.get_figwidth() / columns, 9)))
         for axes, first in zip(pair, pairs[0], strict=True):
             axes.sharex(pairs[0][0])
             axes.sharey(first)
@@ -121,17 +124,24 @@ def _number(axis: Axis) -> None:
 
 
 def _columns(n_panels: int) -> int:
+    wide = look.now().width
+    if wide is not None and look.is_narrow(wide):
+        return 1 if n_panels == 1 else 2
     return 2 if n_panels == 4 else min(n_panels, 3)
 
 
-def _values(axes: Axes, lines: Sequence[Line]) -> None:
-    """Draw values, with a band of one error either way; a mark stands where the campaigns of a cell end."""
+def _values(axes: Axes, lines: Sequence[Line], bounds: tuple[float, float]) -> None:
+    """Draw values, with a band of one error either way, inside what the measure can be.
+
+    A mark stands where the campaigns of a cell end.
+    """
     for course, style in lines:
         axes.plot(course.campaigns, course.value, markevery=[-1], **style)
-        low, high = course.value - course.mcse, course.value + course.mcse
+        low, high = (np.clip(course.value + side * course.mcse, *bounds) for side in (-1, 1))
         axes.fill_between(course.campaigns, low, high, color=style["color"], alpha=0.15, linewidth=0)
         # Of two clusters there is no band yet.
-        axes.errorbar(course.campaigns[-1], course.value[-1], course.mcse[-1], color=style["color"], elinewidth=1.2)
+        reach = styles.bars(course.value[-1:], low[-1:], high[-1:])
+        axes.errorbar(course.campaigns[-1:], course.value[-1:], reach, color=style["color"], elinewidth=1.2)
 
 
 def _errors(axes: Axes, lines: Sequence[Line], wanted: float | None, guide: float) -> None:
@@ -165,14 +175,15 @@ def _dress(figure: Figure, grid: Sequence[tuple[Axes, Axes]], label: str, across
     for top, below in grid[::columns]:
         top.set_ylabel(textwrap.fill(label, 24))
         below.set_ylabel("its Monte-Carlo\nstandard error, log scale")
+    wide = look.letters(0.8 * figure.get_figwidth() / columns, 8)
     for _, below in grid[-columns:]:
-        below.set_xlabel("campaigns carried out, log scale")
+        below.set_xlabel(textwrap.fill("campaigns carried out, log scale", wide))
     named: dict[str, Any] = {}
     for _, below in grid:
         handles, labels = below.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))
     title = short(across) if across else None
-    figure.legend(named.values(), named.keys(), loc="outside right upper", title=title, alignment="left")
+    around.legend(figure, list(named.values()), list(named), title)
 
 
 def _caption(dataset: xr.Dataset, measure: str) -> str:

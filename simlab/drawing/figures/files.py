@@ -1,4 +1,4 @@
-"""Write figures to files, all in one style."""
+"""Write figures to files, all in one look."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlab.drawing.figures import around, look
+from simlab.drawing.figures.look import SCREEN, Look
 from simlab.files import check_writable
 from simlab.messages import legible
 from simlab.types import InputError
@@ -15,21 +17,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
-STYLE: Any = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "grid.color": "#E5E5E5",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4.5,
-    "svg.hashsalt": "simlab",
-    "pdf.fonttype": 42,
-}
+DPI = {"screen": 200, "paper": 300}
 
 
 def check_suffix(file: Path | None, option: str = "--out") -> None:
@@ -44,22 +32,21 @@ def check_suffix(file: Path | None, option: str = "--out") -> None:
     check_writable(file, option)
 
 
-def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
-    """Draw a figure in the common style, and write it where a file is named.
+def write(draw: Callable[[], Figure], file: Path | None, style: Look = SCREEN) -> Figure:
+    """Draw a figure in a look, and write it where a file is named.
 
     Raises InputError for an unknown suffix before drawing.
     """
-    import matplotlib as mpl
-
     check_suffix(file)
-    with mpl.rc_context(STYLE):
+    with look.worn(style):
         figure = draw()
+        around.settle(figure)
         if file is not None:
-            save(figure, file)
+            save(figure, file, style)
     return figure
 
 
-def save(figure: Figure, file: Path) -> None:
+def save(figure: Figure, file: Path, style: Look = SCREEN) -> None:
     """Write a figure without the time of day, so that the same store gives the same file."""
-    undated = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    figure.savefig(file, dpi=200, metadata=undated[file.suffix.lower()])
+    undated: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    figure.savefig(file, dpi=DPI[style.style], metadata=undated[file.suffix.lower()])

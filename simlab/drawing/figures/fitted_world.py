@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simlab.drawing.figures import around
 from simlab.drawing.text.fitted_world import WORDS
 from simlab.types import Floats
 
@@ -44,10 +45,11 @@ def draw(report: Report) -> Figure:
     _draw_trade(each, price, report.trade)
     failed = len(report.checks.failed)
     verdict = f"{failed} of {len(report.checks.traits)} checks FAILED" if failed else "all checks passed"
-    figure.suptitle(
+    around.question(figure, "What does the pilot tell of raters, outputs and other studies?")
+    around.footnote(
+        figure,
         f"{len(report.ratings.score):,} ratings, law {report.law.name}, {verdict}; above: the pilot and what its fit "
-        "gives at the same design (median, 50 and 90 % of tables)",
-        fontsize=10,
+        "gives at the same design (median, 50 and 90 % of tables).",
     )
     return figure
 
@@ -106,7 +108,7 @@ def _draw_components(axes: Axes, listed: Sequence[Component]) -> None:
     axes.set(xlabel="standard deviation, points", title="What makes scores differ", xlim=(0, None))
     axes.grid(axis="x")
     axes.invert_yaxis()
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, loc="lower right")
 
 
 def _draw_dependable(axes: Axes, held: Sequence[Coefficient]) -> None:

@@ -28,7 +28,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         if shown.reference:
             _reference(axes, view.at_reference(dataset, part, shown), shown)
 
-    return charts.draw(dataset, view.view(dataset, measure), compared)
+    return charts.draw(dataset, view.view(dataset, measure), compared, asked=measure)
 
 
 def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
@@ -44,8 +44,7 @@ def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
             _points(axes, across + 0.12 * (k - (len(lines) - 1) / 2), points, style, shown.scale)
     if charts.drawn_beside(shown):
         _found(axes, across, part, shown)
-    if shown.mark is not None:
-        axes.axhline(shown.mark, color="#777777", linewidth=0.8, linestyle=(0, (1, 2)))
+    charts.mark(axes, shown)
     if numbers and shown.x_scale == "log" and np.min(across) > 0:
         axes.set_xscale("log")
     elif numbers and np.diff(np.sort(across)).min() > 0.08 * np.ptp(across):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.comparing.verdicts import Matrix, matrix
-from simlab.drawing.figures import lines, panels
+from simlab.drawing.figures import around, lines, panels
 from simlab.drawing.text.tables import counted, number
 from simlab.store.held_fixed import within_a_world
 from simlab.store.opening import axes_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+QUESTION = "Which pairs of systems are judged as by all human ratings?"
 MATCHES = (
     ("different, as by humans", "#009E73", "", "white"),
     ("not told apart, as by humans", "#B8DDD0", "=", "black"),
@@ -52,7 +53,8 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     for axes, held in zip(grid.flat, matrices, strict=False):
         _panel(axes, held)
     _legend(figure)
-    panels.footnote(figure, f"{caption([held for held in matrices if held])} Held fixed: {within_a_world(dataset)}.")
+    around.question(figure, QUESTION)
+    around.footnote(figure, f"{caption([held for held in matrices if held])} Held fixed: {within_a_world(dataset)}.")
     figure.set_layout_engine("compressed")
     # The room beside squares is known only once they are laid out: without this, names are cut off.
     figure.draw_without_rendering()
@@ -125,13 +127,12 @@ def _legend(figure: Figure) -> None:
         (Patch(color=colour), Line2D([], [], marker=f"${sign}$" if sign else "", color=on, linestyle="", markersize=5))
         for _, colour, sign, on in MATCHES
     ]
-    figure.legend(
+    around.legend(
+        figure,
         handles,
         [name for name, *_ in MATCHES],
+        "against all human ratings",
         handler_map={tuple: HandlerTuple(ndivide=1)},
         handleheight=1.1,
         handlelength=1.4,
-        loc="outside right upper",
-        title="against all human ratings",
-        alignment="left",
     )

@@ -1,4 +1,4 @@
-"""Split a store into the panels of a figure, and lay them out on a page with a footnote."""
+"""Split a store into the panels of a figure, and lay them out on a page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from simlab.drawing.figures import look
 from simlab.drawing.wording import short, value_label
 from simlab.types import InputError
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PANELS = 12
+BESIDE, BELOW = 3.2, 0.5
+"""Inches beside panels, of labels and the legend, and below them, of labels."""
+LEAST_WIDTH, LEAST_HEIGHT = 1.45, 1.5
+"""Inches that a panel must have to be read."""
 
 
 def split(dataset: xr.Dataset, names: Sequence[str]) -> list[tuple[str, xr.Dataset]]:
@@ -42,23 +47,32 @@ def sheet(titles: Sequence[str], width: float, height: float, **shared: Any) -> 
     """Return a figure with titled axes for each panel of so many inches, and the grid of these axes."""
     from matplotlib.figure import Figure
 
-    columns = 2 if len(titles) == 4 else min(len(titles), 3)
+    columns, each, figsize = _places(len(titles), width, height)
     rows = math.ceil(len(titles) / columns)
-    figure = Figure(figsize=(width * columns + 3.2, height * rows + 1.3), layout="constrained")
+    figure = Figure(figsize=figsize, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, **shared)
+    points = look.now().rc["axes.titlesize"]
     for axes, title in zip(grid.flat, titles, strict=False):
-        # About 13 letters of 9 points stand on an inch.
-        axes.set_title(textwrap.fill(title, int(13 * width)), fontsize=9)
+        axes.set_title(textwrap.fill(title, look.letters(0.9 * each, points)))
     for axes in grid.ravel()[len(titles) :]:
         axes.remove()
     return figure, grid
 
 
-def footnote(figure: Figure, text: str) -> None:
-    """Write a caption below the figure."""
-    # About 17 letters of 7 points stand on an inch.
-    words = textwrap.fill(text, int(17 * figure.get_figwidth()))
-    figure.supxlabel(words, fontsize=7, color="#555555", x=0.01, ha="left")
+def _places(count: int, width: float, height: float) -> tuple[int, float, tuple[float, float]]:
+    """Return columns of panels, the inches of a panel across, and those of the figure.
+
+    Where the width is not given, panels have the inches that they want; else as many stand in a row as can be read.
+    """
+    usual = 2 if count == 4 else min(count, 3)
+    wide = look.now().width
+    if wide is None:
+        return usual, width, (width * usual + BESIDE, height * math.ceil(count / usual) + BELOW)
+    room = wide if look.is_narrow(wide) else wide - BESIDE
+    columns = max(1, min(usual, int(room / LEAST_WIDTH)))
+    each = room / columns
+    low = min(height, max(height * each / width, LEAST_HEIGHT))
+    return columns, each, (wide, low * math.ceil(count / columns) + BELOW)
 
 
 def _title(names: Sequence[str], at: Sequence[object]) -> str:

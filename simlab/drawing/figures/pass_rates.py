@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.drawing.figures import panels
+from simlab.drawing.figures import around, panels
 from simlab.drawing.text import tables
 from simlab.drawing.text.pass_rates import rule
 from simlab.messages import shortened
@@ -26,7 +26,8 @@ def draw(dataset: xr.Dataset) -> Figure:
     for k, axes in enumerate(filled):
         image = _panel(axes, dataset.isel(references=k))
     figure.colorbar(image, ax=filled, label="pass rate", shrink=0.8, aspect=25)
-    panels.footnote(figure, _caption(dataset))
+    around.question(figure, "Which corruptions does each metric notice?")
+    around.footnote(figure, _caption(dataset))
     return figure
 
 

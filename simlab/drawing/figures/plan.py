@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.drawing.figures import panels, styles
+from simlab.drawing.figures import around, panels, styles
 from simlab.drawing.text import plan_designs, plan_words
 from simlab.measures.labels import LABELS
 from simlab.planning.answered import Answer, Point
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+QUESTION = "What does each design give for its money?"
 MOST_LINES = 6
 FAINT = "#BBBBBB"
 
@@ -37,8 +38,9 @@ def draw(answer: Answer) -> Figure:
     axes.set_xlabel(f"cost of a study, {answer.wanted.limits.currency or 'in the unit of its prices'}")
     axes.grid(visible=True, axis="x")
     axes.set_ylim(*styles.limits(axes.get_ylim(), np.array([0.0, 1.0])))
-    figure.legend(loc="outside right upper", fontsize=7)
-    panels.footnote(figure, _said(answer, len(lines)))
+    around.question(figure, QUESTION)
+    around.legend(figure, *axes.get_legend_handles_labels(), fontsize=7)
+    around.footnote(figure, _said(answer, len(lines)))
     return figure
 
 

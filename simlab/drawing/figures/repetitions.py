@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.comparing.contrasts import groups
 from simlab.drawing import view
-from simlab.drawing.figures import charts, lines, panels, styles
+from simlab.drawing.figures import charts, lines, styles
 from simlab.drawing.view import View
 from simlab.drawing.wording import value_label
 from simlab.store.held_fixed import held_fixed
@@ -31,25 +31,24 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         return lines.draw(dataset, measure)
     apart = tuple(name for name in (*shown.panels, shown.line) if name)
     each = replace(shown, line=None, panels=apart)
-    figure = charts.draw(dataset, each, lambda axes, part, _: _panel(axes, part, each, names))
-    handles, labels = figure.axes[0].get_legend_handles_labels()
     fixed = held_fixed(dataset, names)
-    figure.legend(
-        handles, [fixed.get(label, label) for label in labels], loc="outside right upper", title=TITLE, alignment="left"
+    named = [fixed.get(name, name) for name in names]
+    words = charts.Words(TITLE, _caption(dataset, each))
+    return charts.draw(
+        dataset, each, lambda axes, part, _: _panel(axes, part, each, names, named), asked=measure, words=words
     )
-    panels.footnote(figure, _caption(dataset, each))
-    return figure
 
 
-def _panel(axes: Axes, part: xr.Dataset, shown: View, names: list[str]) -> None:
+def _panel(axes: Axes, part: xr.Dataset, shown: View, names: list[str], named: list[str]) -> None:
     across = part[shown.across or shown.x].values
-    for k, name in enumerate(names):
+    for k, (name, label) in enumerate(zip(names, named, strict=True)):
         ((_, points),) = groups(part, shown.x, name)
-        lines.line(axes, across, points, styles.style(k, name) | {"linestyle": styles.dashes(k)}, shown.scale)
+        lines.line(axes, across, points, styles.style(k, label) | {"linestyle": styles.dashes(k)}, shown.scale)
     if charts.drawn_beside(shown):
         ((_, points),) = groups(part, shown.x, str(shown.found))
         style: Any = {"color": "#777777", "linestyle": ":", "linewidth": 1.2, "label": f"({shown.found})"}
         axes.plot(across, [point.value for point in points], **style)
+    charts.mark(axes, shown)
     axes.set_xscale("log" if shown.x_scale == "log" else "linear")
     if not shown.across:
         axes.set_xticks(across, [value_label(shown.x, value) for value in across.tolist()], minor=False)

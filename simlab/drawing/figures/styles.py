@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,6 +41,13 @@ def estimates(points: Sequence[Point], scale: str = "linear") -> tuple[Floats, F
     positive = np.where(value > 0, value, np.nan)
     low, high = (np.where(value > 0, bound, np.nan) for bound in (np.fmax(low, positive * BEYOND), high))
     return (positive, low, high) if scale == "log" else (-np.log(positive), -np.log(high), -np.log(low))
+
+
+def on_scale(value: float, scale: str) -> float:
+    """Return where a value stands on a scale; NaN where it has no place on it."""
+    if scale == "linear":
+        return value
+    return math.nan if value <= 0 else value if scale == "log" else -math.log(value)
 
 
 def bars(values: Floats, low: Floats, high: Floats) -> Floats:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.drawing.figures import panels
+from simlab.drawing.figures import around, look
 from simlab.types import Bools
 from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, FAILED_CONTROLS, LEFT, MONEY, NOBODY
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from simlab.engine.timelines import Timeline
 
+QUESTION = "Who worked on what, and when?"
 CAME, OF_CONTROL = 0, 3
 STRETCHES = (
     ("came", "#0072B2", "", "#56B4E9"),
@@ -54,7 +56,7 @@ def draw(line: Timeline, title: str) -> Figure:
     from matplotlib.figure import Figure
 
     rows = _rows(line)
-    figure = Figure(figsize=(WIDTH, 1.9 + 0.22 * max(len(rows), 4)), layout="constrained")
+    figure = Figure(figsize=look.size(WIDTH, 1.2 + 0.22 * max(len(rows), 4)), layout="constrained")
     axes = figure.subplots()
     reach = _reach(line)
     unit = DAY if reach > TWO_DAYS else 1.0
@@ -63,14 +65,24 @@ def draw(line: Timeline, title: str) -> Figure:
     _stretches(axes, line, rows, unit)
     _people(axes, line, rows, unit)
     _ends(axes, line, unit)
-    axes.set_yticks(range(len(rows)), [line.people[k] for k in rows], fontsize=7)
+    axes.set_yticks(range(len(rows)), [line.people[k] for k in rows], fontsize=look.points(7))
     axes.set(ylim=(len(rows) - 0.4, -0.6), xlim=(0, 1.02 * reach / unit))
     axes.set_xlabel(f"{'days' if unit == DAY else 'hours'} from the start, nights and weekends included")
     axes.grid(visible=False)
-    axes.set_title(f"{title}\n{summary(line)}", fontsize=8, loc="left")
     _legend(figure, axes, line, rows)
-    panels.footnote(figure, caption(line, len(rows)))
+    around.question(figure, QUESTION)
+    told = f"{title}\n{summary(line)}"
+    if look.now().paper:
+        around.footnote(figure, f"{title}: {summary(line)}.")
+    else:
+        axes.set_title(_filled(told, figure), fontsize=8, loc="left")
+    around.footnote(figure, caption(line, len(rows)))
     return figure
+
+
+def _filled(told: str, figure: Figure) -> str:
+    wide = look.letters(0.9 * figure.get_figwidth(), 8)
+    return "\n".join(textwrap.fill(one, wide) for one in told.split("\n"))
 
 
 def _reach(line: Timeline) -> float:
@@ -225,4 +237,4 @@ def _legend(figure: Figure, axes: Axes, line: Timeline, rows: list[int]) -> None
         handles.append(Line2D([], [], color="#009E73", linestyle="--", linewidth=1.6, label="money spent"))
     elif line.ended_by != DEADLINE:
         handles.append(Line2D([], [], color="#555555", linestyle=":", linewidth=1.0, label="end"))
-    figure.legend(handles=handles, loc="outside right upper", fontsize=7)
+    around.legend(figure, handles, [str(held.get_label()) for held in handles], fontsize=look.points(7))

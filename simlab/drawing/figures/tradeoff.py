@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.comparing.contrasts import groups
 from simlab.drawing import view
-from simlab.drawing.figures import charts, styles
+from simlab.drawing.figures import charts, look, styles
 from simlab.drawing.view import View
 from simlab.drawing.wording import value_label
 from simlab.types import Floats
@@ -25,7 +25,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     shown = view.view(dataset, measure)
     # Where both ways are measures, a wide panel would flatten what is gained.
     alone = all(dataset.sizes[name] == 1 for name in shown.panels)
-    return charts.draw(dataset, shown, panel, *((4.2, 3.0) if alone else ()))
+    return charts.draw(dataset, shown, panel, *((4.2, 3.0) if alone else (2.6, 2.2)), asked=measure)
 
 
 def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
@@ -42,6 +42,7 @@ def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
         _name(axes, names, x, y, style["color"])
         # Once more, above the names.
         axes.plot(x, y, linestyle="none", zorder=4, **style | {"label": "_"})
+    charts.mark(axes, shown)
     axes.grid(visible=True, axis="x")
     _hide_repeated(axes)
 
@@ -50,7 +51,13 @@ def _name(axes: Axes, names: Sequence[str], x: Floats, y: Floats, colour: str) -
     """Write the value of the axis x beside each point, on a white edge that keeps it off the lines."""
     from matplotlib.patheffects import withStroke
 
-    style: Any = {"xytext": (4, -3), "textcoords": "offset points", "va": "top", "fontsize": 6, "zorder": 3}
+    style: Any = {
+        "xytext": (4, -3),
+        "textcoords": "offset points",
+        "va": "top",
+        "fontsize": look.points(6),
+        "zorder": 3,
+    }
     edge = [withStroke(linewidth=1.5, foreground="white")]
     for name, at_x, at_y in zip(names, x, y, strict=True):
         if np.isfinite(at_x + at_y):

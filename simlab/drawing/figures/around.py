@@ -1,0 +1,121 @@
+"""Write what stands around panels: the question above, what marks mean beside, what stands behind them below."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from simlab.drawing.figures import look
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+
+QUESTION_POINTS, FOOTNOTE_POINTS = 10, 7
+MOST_LINES = 2
+"""Lines of a question; of a longer one the rest is left out."""
+Place: TypeAlias = Literal["right", "below", "above"]
+"""Where a legend stands from the panels."""
+Corner: TypeAlias = Literal["upper right", "upper left", "lower left"]
+_CORNERS: Mapping[Place, Corner] = {"below": "lower left", "above": "upper left"}
+MOST_COLUMNS = 6
+SETTLED = "settled"
+LEFT, EDGE = 0.01, 0.06
+"""Where texts begin, as a share of the width; inches between them and the edge."""
+
+
+def question(figure: Figure, text: str) -> None:
+    """Write the question that a figure answers above it, from the left; in a paper its caption asks it."""
+    _add_to_caption(figure, text)
+    if look.now().paper:
+        return
+    wide = look.letters(figure.get_figwidth(), QUESTION_POINTS, bold=True)
+    words = textwrap.fill(" ".join(text.split()), wide, max_lines=MOST_LINES, placeholder=" …")
+    figure.suptitle(
+        words, x=LEFT, y=0.99, ha="left", va="top", fontsize=QUESTION_POINTS, fontweight="bold", parse_math=False
+    )
+
+
+def footnote(figure: Figure, text: str) -> None:
+    """Say below a figure what stands behind it; in a paper its caption says it."""
+    _add_to_caption(figure, text)
+    if look.now().paper:
+        return
+    words = textwrap.fill(text, look.letters(figure.get_figwidth(), FOOTNOTE_POINTS))
+    style: Any = {"fontsize": FOOTNOTE_POINTS, "color": "#555555", "ha": "left", "va": "bottom", "parse_math": False}
+    figure.supxlabel(words, x=LEFT, y=0.01, **style)
+
+
+def caption_of(figure: Figure) -> str:
+    """Return what a figure asks and what is said of it, for the caption of a paper or for those who cannot see it."""
+    return str(figure.get_label())
+
+
+def _add_to_caption(figure: Figure, text: str) -> None:
+    said = caption_of(figure)
+    figure.set_label(f"{said} {text}".strip())
+
+
+def legend(
+    figure: Figure,
+    handles: Sequence[Any],
+    labels: Sequence[str],
+    title: str | None = None,
+    place: Place = "right",
+    **more: Any,
+) -> None:
+    """Explain marks beside the panels; where a figure is narrow below them, in as many columns as it has room for."""
+    if not handles:
+        return
+    wide = figure.get_figwidth()
+    if place == "right" and not look.is_narrow(wide):
+        _legend(figure, handles, labels, "upper right", title=title, **more).set_gid(place)
+        return
+    place = "below" if place == "right" else place
+    title = " ".join(title.split()) if title else None
+    for columns in range(min(len(labels), MOST_COLUMNS), 0, -1):
+        style: Any = {"ncols": columns, "columnspacing": 1.0, "handletextpad": 0.5} | more
+        held = _legend(figure, handles, labels, _CORNERS[place], title=title, **style)
+        held.set_gid(place)
+        if columns == 1 or held.get_window_extent().width <= (wide - EDGE) * figure.dpi:
+            return
+        held.remove()
+
+
+def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], corner: Corner, **more: Any) -> Legend:
+    style: Any = {"alignment": "left", "borderaxespad": 0.3}
+    return figure.legend(handles, labels, loc=corner, **style | more)
+
+
+def settle(figure: Figure) -> None:
+    """Add room for question, footnote and legends once they are written: the height so far is that of the panels.
+
+    matplotlib itself gives a legend outside the panels the room of a title, which then stands upon it.
+    """
+    engine = figure.get_layout_engine()
+    if engine is None or figure.get_gid() == SETTLED:
+        return
+    above, below = (_inches(figure, text) for text in (figure.get_suptitle(), figure.get_supxlabel()))
+    left = {"right": 0.0, "above": above, "below": below}
+    for held in figure.legends:
+        place, extent = str(held.get_gid()), held.get_window_extent()
+        if place not in left:
+            continue
+        left[place] += (extent.width if place == "right" else extent.height) / figure.dpi + EDGE
+    figure.set_figheight(figure.get_figheight() + left["above"] + left["below"])
+    wide, high = figure.get_size_inches()
+    for held in figure.legends:
+        anchor = (0, below / high, 1, 1 - (above + below) / high)
+        held.set_bbox_to_anchor(anchor, transform=figure.transFigure)
+    figure.set_gid(SETTLED)
+    rect = (0.0, left["below"] / high, 1 - left["right"] / wide, 1 - (left["above"] + left["below"]) / high)
+    engine.set(rect=rect)  # type: ignore[call-arg]
+
+
+def _inches(figure: Figure, words: str) -> float:
+    """Return the height of a text of the figure, with the room around it."""
+    from matplotlib.text import Text
+
+    texts: Any = (text for text in figure.findobj(Text) if words and text.get_text() == words)
+    return max((text.get_window_extent().height / figure.dpi + 2 * EDGE for text in texts), default=0.0)

@@ -1,0 +1,145 @@
+"""Say how figures look: on a screen, or as wide as the column of a paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from simlab.messages import legible, or_nearest
+from simlab.types import InputError
+
+Style: TypeAlias = Literal["screen", "paper"]
+STYLES: tuple[Style, ...] = ("screen", "paper")
+INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+LEAST, MOST = 2.0, 12.0
+"""Inches between which the width of a figure lies."""
+NARROW = 5.0
+"""Of fewer inches none are left for a legend beside the panels: it goes below them."""
+COLUMN = 3.3
+"""Inches of a column of a paper of two columns."""
+_WIDTH = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(in|cm|mm)\s*")
+
+_SCREEN: Mapping[str, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#E5E5E5",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    # What is drawn must not hang on the fonts of its reader: outlines in .svg, fonts of one kind within .pdf.
+    "font.family": "DejaVu Sans",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "simlab",
+    "pdf.fonttype": 42,
+}
+_PAPER: Mapping[str, Any] = {
+    "font.size": 7,
+    "axes.titlesize": 7,
+    "axes.labelsize": 7,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "legend.fontsize": 6.5,
+    "legend.title_fontsize": 6.5,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "grid.linewidth": 0.4,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3.2,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Hold the style of a figure and its width in inches; None leaves the width to what is drawn.
+
+    In the style `paper` texts are small, and title and footnote are left out: a paper's caption says what they say.
+    """
+
+    style: Style = "screen"
+    width: float | None = None
+
+    @property
+    def paper(self) -> bool:
+        """Tell whether the figure is for a paper."""
+        return self.style == "paper"
+
+    @property
+    def rc(self) -> Any:
+        """Return what matplotlib is told of fonts, lines and files."""
+        return {**_SCREEN, **(_PAPER if self.paper else {})}
+
+
+SCREEN = Look()
+_NOW: ContextVar[Look] = ContextVar("look", default=SCREEN)
+
+
+def now() -> Look:
+    """Return the look in which figures are being drawn."""
+    return _NOW.get()
+
+
+@contextmanager
+def worn(look: Look) -> Iterator[None]:
+    """Draw figures in a look."""
+    import matplotlib as mpl
+
+    token = _NOW.set(look)
+    try:
+        with mpl.rc_context(look.rc):
+            yield
+    finally:
+        _NOW.reset(token)
+
+
+def size(width: float, height: float) -> tuple[float, float]:
+    """Return the inches of a figure: as many as are asked for, or else those that suit what is drawn."""
+    return (now().width or width), height
+
+
+def is_narrow(width: float) -> bool:
+    """Tell whether a figure of so many inches has no room for a legend beside its panels."""
+    return width < NARROW
+
+
+def points(usual: float) -> float:
+    """Return the size of a text in points: on paper none is larger than the rest, none smaller than can be read."""
+    return max(min(usual, 7.0) - 0.5, 5.0) if now().paper else usual
+
+
+def letters(inches: float, size: float, *, bold: bool = False) -> int:
+    """Return about how many letters of so many points stand on so many inches; at least 12."""
+    return max(12, int(72 * inches / ((0.68 if bold else 0.6) * size)))
+
+
+def look(style: str = "screen", width: str | None = None) -> Look:
+    """Return the look of a style and a width such as 3.3in, 84mm or 8.4cm; on paper a column wide if none is named.
+
+    Raises InputError for another style, for a width without a unit, and for one that no page has.
+    """
+    for known in STYLES:
+        if known == style:
+            return Look(known, _inches(width) if width is not None else COLUMN if known == "paper" else None)
+    raise InputError(f"--style {legible(style, 60)} is not known; {or_nearest(style, STYLES)}")
+
+
+def _inches(text: str) -> float:
+    said, unit = f"--width {legible(text, 60)}", "write a number with in, cm or mm, for example 3.3in"
+    if not (found := _WIDTH.fullmatch(text)):
+        raise InputError(f"{said} is not a width; {unit}")
+    wide = float(found[1]) * INCHES[found[2]]
+    if not LEAST <= wide <= MOST:
+        raise InputError(f"{said} is not between {LEAST:g}in and {MOST:g}in; {unit}")
+    return wide

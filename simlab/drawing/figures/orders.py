@@ -1,0 +1,107 @@
+"""Draw the partial orders of campaigns as Hasse diagrams: ranks as rows, what follows from other verdicts left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simlab.drawing.figures import around, look, panels
+from simlab.drawing.figures.conclusion_order import GREY, VERMILION
+from simlab.drawing.wording import short, value_label
+from simlab.messages import shortened
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+QUESTION = "Which systems did the campaign find better than which?"
+LEVEL, WIDTH = 0.55, 0.75
+"""Inches from one rank to the next, and from one system of a rank to the next."""
+MOST_LETTERS = 18
+LINE, CYCLE = "better (what follows is left out)", "each beats another, all the way round"
+
+
+class Placed(NamedTuple):
+    """Hold where systems stand: `at[name]` across and down; which are joined by a line, and which by a cycle."""
+
+    at: dict[str, tuple[float, int]]
+    beats: list[tuple[str, str]]
+    cyclic: list[tuple[str, str]]
+
+
+def draw(ended: Sequence[Mapping[str, Any]], named: str) -> Figure:
+    """Draw the order of a campaign in each cell, as `simlab.store.orders` gives them; `named` is the campaign.
+
+    Raises InputError for more cells than a page holds.
+    """
+    placed = [_placed(one) for one in ended]
+    if len(ended) > panels.MOST_PANELS:
+        raise InputError(
+            f"the figure would need {len(ended)} panels, more than {panels.MOST_PANELS}; choose cells, AXIS=VALUE"
+        )
+    rows = max(len(one["ranks"]) for one in ended)
+    most = max(len(rank) for one in ended for rank in one["ranks"])
+    figure, grid = panels.sheet([_title(one) for one in ended], max(2.0, WIDTH * most + 0.4), LEVEL * rows + 0.5)
+    for axes, one in zip(grid.flat, placed, strict=False):
+        _panel(axes, one, rows)
+    _explain(figure, placed)
+    around.question(figure, QUESTION)
+    around.footnote(figure, f"{named}; ranks from above: nobody is beaten by a later one. No line is not: equal.")
+    return figure
+
+
+def _title(order: Mapping[str, Any]) -> str:
+    at = [(name, value) for name, value in order.items() if not isinstance(value, list)]
+    return ", ".join(f"{' '.join(short(name).split())} = {value_label(name, value)}" for name, value in at)
+
+
+def _placed(order: Mapping[str, Any]) -> Placed:
+    """Place each rank on a row, its systems around the middle; those of a cycle stand beside each other."""
+    at = {
+        name: (k - (len(rank) - 1) / 2, row) for row, rank in enumerate(order["ranks"]) for k, name in enumerate(rank)
+    }
+    cyclic = [(one, other) for cycle in order["cycles"] for one, other in pairwise(cycle)]
+    return Placed(at, [(better, worse) for better, worse in order["beats"]], cyclic)
+
+
+def _panel(axes: Axes, one: Placed, rows: int) -> None:
+    for better, worse in one.beats:
+        # Over several rows a straight line would run through systems between.
+        bend = 0.25 if one.at[worse][1] - one.at[better][1] > 1 else 0.0
+        _line(axes, one.at[better], one.at[worse], bend)
+    for pair in one.cyclic:
+        (left, right), (row, _) = zip(*(one.at[name] for name in pair), strict=True)
+        axes.plot([left, right], [row, row], color=VERMILION, linestyle="--", linewidth=1.6, zorder=2)
+    for name, (x, y) in one.at.items():
+        box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#0072B2", "linewidth": 0.9}
+        words: Any = {"ha": "center", "va": "center", "fontsize": look.points(8), "parse_math": False, "bbox": box}
+        axes.text(x, y, shortened(name, MOST_LETTERS), zorder=3, **words)
+    widest = max(abs(x) for x, _ in one.at.values())
+    axes.set(xlim=(-widest - 0.6, widest + 0.6), ylim=(rows - 0.5, -0.5), xticks=[])
+    axes.set_yticks(range(rows), [str(k + 1) for k in range(rows)])
+    axes.set_ylabel("rank")
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _line(axes: Axes, start: tuple[float, int], end: tuple[float, int], bend: float) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
+    style: Any = {"arrowstyle": "-|>", "mutation_scale": 8, "linewidth": 0.9, "color": GREY}
+    axes.add_patch(
+        FancyArrowPatch(start, end, connectionstyle=f"arc3,rad={bend}", shrinkA=9, shrinkB=10, zorder=1.5, **style)
+    )
+
+
+def _explain(figure: Figure, placed: Sequence[Placed]) -> None:
+    from matplotlib.lines import Line2D
+
+    shown: list[tuple[str, str, Any, bool]] = [
+        (LINE, GREY, "-", any(one.beats for one in placed)),
+        (CYCLE, VERMILION, "--", any(one.cyclic for one in placed)),
+    ]
+    handles = [Line2D([], [], color=color, linestyle=dash) for _, color, dash, drawn in shown if drawn]
+    around.legend(figure, handles, [name for name, *_, drawn in shown if drawn], place="below")
