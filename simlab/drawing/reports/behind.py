@@ -9,7 +9,7 @@ def table(chart: Chart) -> Table:
     """Return the table that stands behind a chart: its own, or one of its marks."""
     if chart.table is not None:
         return chart.table
-    columns = {
+    columns: dict[str, list[Cell]] = {
         chart.y if chart.kind == "intervals" else chart.x: [_plain(_place(chart, mark)) for mark in chart.marks],
         chart.legend or "line": [mark.line or None for mark in chart.marks],
         chart.x if chart.kind == "intervals" else chart.y: [_value(chart, mark) for mark in chart.marks],
@@ -37,7 +37,7 @@ def _value(chart: Chart, mark: Mark) -> Cell:
 
 def pairs(block: PairMatrix) -> Table:
     """Return the shares of the first design of a matrix, a row a pair; a page shows those of the design chosen."""
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             block.systems[first],
             block.systems[second],

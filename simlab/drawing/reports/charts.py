@@ -8,12 +8,14 @@ options are their places in a list, and the lists `across`, `up` and `names` hol
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simlab.drawing.figures.styles import COLOURS
 
 if TYPE_CHECKING:
     import altair as alt
+
+    Laid: TypeAlias = alt.LayerChart | alt.FacetChart
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down")
 DASHES = ((1, 0), (6, 3), (6, 2, 1, 2), (2, 2))
@@ -73,24 +75,17 @@ def specs() -> dict[str, dict[str, Any]]:
     return {name: _spec(chart) for name, chart in kinds.items()}
 
 
-def _spec(chart: alt.LayerChart) -> dict[str, Any]:
+def _spec(chart: Laid) -> dict[str, Any]:
     spec: dict[str, Any] = chart.to_dict()
-    spec["config"] = CONFIG
-    return spec
+    # What is written in the stead of places: filled in by the page.
+    named = [{"name": name, "value": []} for name in ("across", "up", "names")]
+    return spec | {"config": CONFIG, "params": named}
 
 
 def _marks() -> alt.Chart:
     import altair as alt
 
     return alt.Chart(alt.NamedData("marks"))
-
-
-def _named(*layers: alt.Chart | alt.LayerChart) -> alt.LayerChart:
-    """Lay marks over each other; lists of names are filled in by the page."""
-    import altair as alt
-
-    named = [alt.param(name=name, value=[]) for name in ("across", "up", "names")]
-    return alt.layer(*layers).add_params(*named)
 
 
 def _colour() -> alt.Color:
@@ -104,19 +99,18 @@ def _seen(*, dashed: bool = False) -> dict[str, Any]:
     import altair as alt
 
     legend = alt.Legend(labelExpr="names[datum.value]")
-    other = (
-        {"strokeDash": alt.StrokeDash("line:N", legend=legend)}
-        if dashed
-        else {"shape": alt.Shape("line:N", legend=legend)}
-    )
-    return {"color": _colour(), **other}
+    if dashed:
+        return {"color": _colour(), "strokeDash": alt.StrokeDash("line:N", legend=legend)}
+    return {"color": _colour(), "shape": alt.Shape("line:N", legend=legend)}
 
 
 def _hit(**at: Any) -> alt.Chart:
     """Lay wide marks that are not seen above others: what is hovered need not be hit by a hair."""
     import altair as alt
 
-    return _marks().mark_point(size=500, opacity=0, filled=True, clip=True).encode(tooltip=alt.Tooltip("k:Q"), **at)
+    wide = _marks().mark_point(size=500, opacity=0, filled=True, clip=True)
+    hit: alt.Chart = wide.encode(tooltip=alt.Tooltip("k:Q"), **at)
+    return hit
 
 
 def _wanted(*, up: bool) -> tuple[alt.Chart, alt.Chart]:
@@ -132,16 +126,18 @@ def _wanted(*, up: bool) -> tuple[alt.Chart, alt.Chart]:
     return rule.encode(x="x:Q"), text.encode(x="x:Q", y=alt.value(0), text=label)
 
 
-def _lines() -> alt.LayerChart:
+def _lines() -> Laid:
     """Numbers across, a line with a band for each value."""
+    import altair as alt
+
     marks = _marks()
     band = marks.mark_area(opacity=0.17, clip=True).encode(x="x:Q", y="low:Q", y2="high:Q", color=_colour())
     line = marks.mark_line(clip=True, strokeWidth=2).encode(x="x:Q", y="y:Q", **_seen(dashed=True))
     point = marks.mark_point(filled=True, size=48, opacity=1, clip=True).encode(x="x:Q", y="y:Q", **_seen())
-    return _named(band, *_wanted(up=True), line, point, _hit(x="x:Q", y="y:Q"))
+    return alt.layer(band, *_wanted(up=True), line, point, _hit(x="x:Q", y="y:Q"))
 
 
-def _points() -> alt.LayerChart:
+def _points() -> Laid:
     """Options across, a point with a bar for each value, beside each other where lines share an option."""
     import altair as alt
 
@@ -149,10 +145,10 @@ def _points() -> alt.LayerChart:
     marks = _marks()
     bar = marks.mark_rule(strokeWidth=2, clip=True).encode(y="low:Q", y2="high:Q", color=_colour(), **at)
     point = marks.mark_point(filled=True, size=70, opacity=1, clip=True).encode(y="y:Q", **_seen(), **at)
-    return _named(*_wanted(up=True), bar, point, _hit(y="y:Q", **at))
+    return alt.layer(*_wanted(up=True), bar, point, _hit(y="y:Q", **at))
 
 
-def _costs() -> alt.LayerChart:
+def _costs() -> Laid:
     """What designs cost across: points with bars, joined in the order of the axis that they were made for."""
     import altair as alt
 
@@ -162,10 +158,10 @@ def _costs() -> alt.LayerChart:
     line = marks.mark_line(clip=True, strokeWidth=1.6, opacity=0.8)
     line_at = line.encode(x="x:Q", y="y:Q", order=order, **_seen(dashed=True))
     point = marks.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x="x:Q", y="y:Q", **_seen())
-    return _named(*_wanted(up=True), bar_at, line_at, point, _hit(x="x:Q", y="y:Q"))
+    return alt.layer(*_wanted(up=True), bar_at, line_at, point, _hit(x="x:Q", y="y:Q"))
 
 
-def _intervals() -> alt.LayerChart:
+def _intervals() -> Laid:
     """Names up, values with their intervals across."""
     import altair as alt
 
@@ -173,25 +169,28 @@ def _intervals() -> alt.LayerChart:
     marks = _marks()
     bar = marks.mark_rule(strokeWidth=2, clip=True).encode(x="low:Q", x2="high:Q", color=_colour(), **at)
     point = marks.mark_point(filled=True, size=70, opacity=1, clip=True).encode(x="x:Q", **_seen(), **at)
-    return _named(*_wanted(up=False), bar, _ring(x="x:Q", **at), point, _hit(x="x:Q", **at))
+    return alt.layer(*_wanted(up=False), bar, _ring(x="x:Q", **at), point, _hit(x="x:Q", **at))
 
 
-def _scatter() -> alt.LayerChart:
+def _scatter() -> Laid:
     """Numbers on both axes; what is chosen has a ring and stands out."""
+    import altair as alt
+
     marks = _marks()
     bar = marks.mark_rule(strokeWidth=1.2, opacity=0.4, clip=True)
     bar_at = bar.encode(x="x:Q", y="low:Q", y2="high:Q", color=_colour())
     point = marks.mark_point(filled=True, size=55, opacity=0.85, clip=True).encode(x="x:Q", y="y:Q", **_seen())
-    return _named(*_wanted(up=True), bar_at, _ring(x="x:Q", y="y:Q"), point, _hit(x="x:Q", y="y:Q"))
+    return alt.layer(*_wanted(up=True), bar_at, _ring(x="x:Q", y="y:Q"), point, _hit(x="x:Q", y="y:Q"))
 
 
 def _ring(**at: Any) -> alt.Chart:
     """Draw a ring around what is chosen."""
     marks = _marks().transform_filter("datum.chosen").properties(name="ring")
-    return marks.mark_point(size=240, color=INK, strokeWidth=1.6, clip=True).encode(**at)
+    ring: alt.Chart = marks.mark_point(size=240, color=INK, strokeWidth=1.6, clip=True).encode(**at)
+    return ring
 
 
-def _matrix() -> alt.LayerChart:
+def _matrix() -> Laid:
     """Pairs of systems, a square each, the fuller the larger their share."""
     import altair as alt
 
@@ -214,4 +213,4 @@ def _matrix() -> alt.LayerChart:
     text = marks.mark_text(fontSize=11).encode(text="label:N", **at)
     faint = text.transform_filter("datum.share < 0.55").properties(name="faint")
     full = text.mark_text(fontSize=11, color="#ffffff").transform_filter("datum.share >= 0.55").properties(name="full")
-    return _named(square.encode(opacity=share, tooltip=alt.Tooltip("k:Q"), **at), faint, full)
+    return alt.layer(square.encode(opacity=share, tooltip=alt.Tooltip("k:Q"), **at), faint, full)

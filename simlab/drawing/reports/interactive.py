@@ -14,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
+from simlab.drawing.figures.styles import COLOURS
 from simlab.drawing.reports import behind, charts, html_tables, static
 from simlab.drawing.reports.escaping import json_script, text
 from simlab.drawing.reports.terms import Chart, Explorer, PairMatrix, Report
@@ -39,7 +40,8 @@ def markup(block: Drawn, place: int) -> str:
     return (
         f'<figure data-block="{kind.name}" data-place="{place}"{"" if available() else " data-static"}>\n'
         f'<figcaption dir="auto">{text(block.question)}</figcaption>\n{drawn}\n'
-        f'<details><summary>The table behind this figure</summary><div class="behind-it">{table}</div></details>\n</figure>'
+        f'<details><summary>The table behind this figure</summary><div class="behind-it">{table}</div></details>\n'
+        "</figure>"
     )
 
 
@@ -61,13 +63,13 @@ def bundle() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script."""
     import vl_convert
 
-    return _whole(vl_convert.javascript_bundle())
+    return _whole(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 @cache
 def script() -> str:
     """Return the script of the page itself, with the specifications that it fills in."""
-    look = {"colours": charts.COLOURS, "shapes": charts.SHAPES, "dashes": charts.DASHES, "few": charts.FEW_SYSTEMS}
+    look = {"colours": COLOURS, "shapes": charts.SHAPES, "dashes": charts.DASHES, "few": charts.FEW_SYSTEMS}
     parts = [files(__package__).joinpath("page", f"{name}.js").read_text("utf-8") for name in SCRIPTS]
     held = f"const SPECS = {_literal(charts.specs())}, LOOK = {_literal(look)};"
     return _whole("\n".join(['(() => {\n"use strict";', held, *parts, "})();"]))

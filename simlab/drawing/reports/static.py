@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simlab.drawing.figures.files import STYLE
 from simlab.drawing.figures.styles import COLOURS, style
@@ -77,7 +77,7 @@ def _line(axes: Axes, chart: Chart, marks: list[Mark], k: int, aside: float, up:
             axes.set_xticks(range(len(places)), [_short(name) for name in places])
     axes.plot(xs, ys, linestyle=joined, **look)
     chosen = [j for j, mark in enumerate(marks) if mark.chosen]
-    ring = {"marker": "o", "markersize": 10, "markerfacecolor": "none", "markeredgecolor": "#222222"}
+    ring: Any = {"marker": "o", "markersize": 10, "markerfacecolor": "none", "markeredgecolor": "#222222"}
     axes.plot([xs[j] for j in chosen], [ys[j] for j in chosen], linestyle="none", **ring)
 
 
