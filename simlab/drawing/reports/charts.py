@@ -78,7 +78,7 @@ def specs() -> dict[str, dict[str, Any]]:
 def _spec(chart: Laid) -> dict[str, Any]:
     spec: dict[str, Any] = chart.to_dict()
     # What is written in the stead of places: filled in by the page.
-    named = [{"name": name, "value": []} for name in ("across", "up", "names")]
+    named: list[dict[str, Any]] = [{"name": name, "value": []} for name in ("across", "up", "names")]
     return spec | {"config": CONFIG, "params": named}
 
 
