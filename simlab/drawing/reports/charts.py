@@ -211,6 +211,6 @@ def _matrix() -> Laid:
     marks = _marks()
     square = marks.mark_rect(fill=COLOURS[0], stroke=FAINT, strokeWidth=0.5).properties(name="square")
     text = marks.mark_text(fontSize=11).encode(text="label:N", **at)
-    faint = text.transform_filter("datum.share < 0.55").properties(name="faint")
-    full = text.mark_text(fontSize=11, color="#ffffff").transform_filter("datum.share >= 0.55").properties(name="full")
+    faint = text.transform_filter("datum.share < 0.8").properties(name="faint")
+    full = text.mark_text(fontSize=11, color="#ffffff").transform_filter("datum.share >= 0.8").properties(name="full")
     return alt.layer(square.encode(opacity=share, tooltip=alt.Tooltip("k:Q"), **at), faint, full)
