@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HOSTILE = (
     "</script><script>window.harmed = 1</script>",
     "<img src=x onerror='window.harmed = 2'>",
-    "\"><svg onload=\"window.harmed = 3\">' onfocus='window.harmed = 4",
+    '"><svg onload="window.harmed = 3">\' onfocus=\'window.harmed = 4',
     "__proto__",
     "constructor",
     "a.b[0]['c'][\"d\"]\\",
@@ -81,9 +81,22 @@ def explorer(axes: Mapping[str, Sequence[Any]] = PLAIN, target: float | None = N
         for name, values in axes.items()
     )
     listed = tuple(rows(axes, key))
-    table = Table("all cells", (first, "srp"), tuple((str(row[first]), Value(row["srp"], row["srp_mcse"])) for row in listed))
+    table = Table(
+        "all cells", (first, "srp"), tuple((str(row[first]), Value(row["srp"], row["srp_mcse"])) for row in listed)
+    )
     return Explorer(
-        "Which grouping is stable?", "SRP", listed, described, QUANTITIES, "srp", second, first, ("money",), table, figure, target
+        "Which grouping is stable?",
+        "SRP",
+        listed,
+        described,
+        QUANTITIES,
+        "srp",
+        second,
+        first,
+        ("money",),
+        table,
+        figure,
+        target,
     )
 
 
@@ -97,9 +110,15 @@ def figure() -> Figure:
 def matrix(names: Sequence[str] = ("A", "B", "C", "D")) -> PairMatrix:
     """Return the shares of claims about the pairs of systems, in two designs."""
     pairs = tuple((i, j) for i in range(len(names)) for j in range(i + 1, len(names)))
-    rng, kinds, designs = stream(2026, "browser", "pairs"), ("true", "missed", "wrong"), ("documents=10", "documents=20")
+    rng, kinds, designs = (
+        stream(2026, "browser", "pairs"),
+        ("true", "missed", "wrong"),
+        ("documents=10", "documents=20"),
+    )
     shares = tuple(tuple(tuple(rng.uniform(size=len(pairs)).tolist()) for _ in kinds) for _ in designs)
-    return PairMatrix("Which pairs are judged wrongly?", "pairs", tuple(names), pairs, designs, kinds, shares, (250, 200))
+    return PairMatrix(
+        "Which pairs are judged wrongly?", "pairs", tuple(names), pairs, designs, kinds, shares, (250, 200)
+    )
 
 
 def charts(names: Sequence[str] = ("A", "B", "C")) -> tuple[Chart, ...]:

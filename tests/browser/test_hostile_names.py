@@ -36,7 +36,13 @@ def harmed(browser: Any) -> Any:
 def test_hostile_names_are_text_and_never_run(
     shown: Any, console: Callable[[], list[str]], requests: Callable[[], list[str]], tmp_path: Path
 ) -> None:
-    for name, values in (("x", (0, 2, 1)), ("line", (0, "")), ("slice-2", (0, 3)), ("cost", (0, "")), ("measure", (1, 0))):
+    for name, values in (
+        ("x", (0, 2, 1)),
+        ("line", (0, "")),
+        ("slice-2", (0, 3)),
+        ("cost", (0, "")),
+        ("measure", (1, 0)),
+    ):
         for value in values:
             if str(value) in options(shown, name):
                 choose(shown, name, value)
@@ -47,7 +53,12 @@ def test_hostile_names_are_text_and_never_run(
     assert harmed(shown) is None
     assert console() == []
     assert [url for url in requests() if not url.startswith(("file:", "blob:"))] == []
-    assert shown.execute_script("return [...document.querySelectorAll('img, main svg[onload], [onerror], [onfocus]')].length") == 0
+    assert (
+        shown.execute_script(
+            "return [...document.querySelectorAll('img, main svg[onload], [onerror], [onfocus]')].length"
+        )
+        == 0
+    )
 
 
 def test_harm_is_noticed(browser: Any, console: Callable[[], list[str]], tmp_path: Path) -> None:
@@ -65,7 +76,9 @@ def test_every_name_stands_whole_in_the_table(shown: Any) -> None:
     assert [cell["words"][0] for cell in cells(shown)] == list(HOSTILE)
     every = explorer(AXES).rows
     assert [every[cell["row"]]["srp"] for cell in cells(shown)] == [mark["y"] for mark in marks(shown)]
-    texts = shown.execute_script("return [...document.querySelectorAll('.chart svg text')].map((one) => one.textContent)")
+    texts = shown.execute_script(
+        "return [...document.querySelectorAll('.chart svg text')].map((one) => one.textContent)"
+    )
     assert any("</script>" in text for text in texts)
     assert max(map(len, texts)) < 200
 

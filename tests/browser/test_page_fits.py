@@ -38,13 +38,17 @@ def test_nothing_reaches_beyond_the_page(shown: Any, width: int, scheme: str) ->
     drawn = shown.execute_script("return [...document.querySelectorAll('.chart svg')].map((one) => one.clientWidth)")
     for room, taken in zip(wide, drawn, strict=True):
         assert 0.9 * room < taken <= room
-    letters = shown.execute_script("return [...document.querySelectorAll('.chart svg text')].map((t) => t.getBoundingClientRect().height)")
+    letters = shown.execute_script(
+        "return [...document.querySelectorAll('.chart svg text')].map((t) => t.getBoundingClientRect().height)"
+    )
     assert min(letter for letter in letters if letter) > 9
 
 
 def test_what_is_too_wide_is_noticed(shown: Any) -> None:
     assert wider(shown) == []
-    shown.execute_script("document.body.append(Object.assign(document.createElement('p'), {style: 'width: 3000px', textContent: 'a'}))")
+    shown.execute_script(
+        "document.body.append(Object.assign(document.createElement('p'), {style: 'width: 3000px', textContent: 'a'}))"
+    )
     assert len(wider(shown)) == 2
 
 
@@ -60,7 +64,9 @@ def test_letters_and_lines_stand_out_in_the_light_and_in_the_dark(shown: Any) ->
             ("figcaption", "color", 4.5),
             (".chart g.mark-line path", "stroke", 2.9),
         ):
-            script = f"return [...document.querySelectorAll('{selector}')].map((one) => getComputedStyle(one).{property_})"
+            script = (
+                f"return [...document.querySelectorAll('{selector}')].map((one) => getComputedStyle(one).{property_})"
+            )
             colours = set(shown.execute_script(script))
             assert colours
             for colour in colours:
@@ -77,7 +83,9 @@ def test_numbers_in_squares_can_be_read(shown: Any) -> None:
         sized(shown, 1200, scheme)
         page = np.array(_behind(shown))
         full = [(np.array(_rgb(fill)), opacity) for *_, fill, opacity in shown.execute_script(script)]
-        squares = {f"{(opacity - 0.04) / 0.96:.2f}".lstrip("0"): page + opacity * (fill - page) for fill, opacity in full}
+        squares = {
+            f"{(opacity - 0.04) / 0.96:.2f}".lstrip("0"): page + opacity * (fill - page) for fill, opacity in full
+        }
         told = shown.execute_script(words)
         assert len(told) == len(full) == 6
         for colour, text in told:
@@ -138,7 +146,9 @@ def test_without_the_extra_a_page_is_static_and_says_so(
     assert "<script>" not in page
     (tmp_path / "page.html").write_text(page)
     browser.get((tmp_path / "page.html").as_uri())
-    drawn = browser.execute_script("return [...document.images].map((one) => [one.complete, one.naturalWidth, one.alt])")
+    drawn = browser.execute_script(
+        "return [...document.images].map((one) => [one.complete, one.naturalWidth, one.alt])"
+    )
     assert len(drawn) == 5
     assert all(complete and width > 100 and alt for complete, width, alt in drawn)
     assert browser.execute_script("return document.body.textContent.split('simlab[report]').length") == 6

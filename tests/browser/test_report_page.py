@@ -250,7 +250,9 @@ def test_the_shares_as_csv(quiet: Any, tmp_path: Path) -> None:
     header, *lines = csv.reader(io.StringIO(downloaded(quiet, "csv", tmp_path, 1)))
     block = matrix()
     assert header == ["design", "system", "and system", *block.kinds]
-    assert [[float(share) for share in line[3:]] for line in lines] == [list(of) for of in zip(*block.shares[1], strict=True)]
+    assert [[float(share) for share in line[3:]] for line in lines] == [
+        list(of) for of in zip(*block.shares[1], strict=True)
+    ]
     assert [line[1:3] for line in lines] == [[block.systems[i], block.systems[j]] for i, j in block.pairs]
 
 

@@ -12,22 +12,28 @@ function filled(figure, width) {
   const spec = structuredClone(SPECS[figure.kind]);
   spec.datasets = { marks: figure.marks, wanted: figure.wanted ?? [] };
   for (const param of spec.params) param.value = (figure[param.name] ?? []).map((text) => short(text));
-  for (const layer of spec.layer) dress(layer.encoding, figure, width);
+  for (const layer of spec.layer) {
+    dress(layer.encoding, figure, width);
+    // Bands of many lines lie over each other.
+    if (layer.mark.type === "area") layer.mark.opacity = Math.min(layer.mark.opacity, 0.8 / (figure.names?.length || 1));
+  }
   return { ...spec, width, height: figure.height ?? 300, description: figure.alt, padding: 4,
     autosize: { type: figure.fit ?? "fit-x", contains: "padding" } };
 }
 
 function dress(encoding, figure, width) {
   for (const [channel, about] of Object.entries(encoding)) {
-    if (channel in LINE) dressLine(channel, about, figure, width);
-    else if ((channel === "x" || channel === "y") && AXES.has(about.field)) dressAxis(about, figure[channel]);
+    if (channel === "opacity" && width < 480) about.legend.values = [0, 0.5, 1];
+    else if (channel in LINE) dressLine(channel, about, figure, width);
+    else if ((channel === "x" || channel === "y") && AXES.has(about.field)) dressAxis(about, figure[channel], channel === "x" ? width : figure.height ?? 300);
   }
 }
 
-function dressAxis(about, given) {
-  about.title = given.title ? short(given.title, 90) : null;
+function dressAxis(about, given, room) {
+  about.title = given.title ? title(given.title, 90) : null;
   if (given.scale) about.scale = given.scale;
-  about.axis = { ...about.axis, ...given.axis };
+  const ticks = about.type === "quantitative" ? { tickCount: Math.max(3, Math.min(10, Math.floor(room / 70))) } : {};
+  about.axis = { ...about.axis, ...ticks, titleLimit: Math.max(120, room - 70), ...given.axis };
 }
 
 const LINE = {
@@ -42,14 +48,14 @@ function dressLine(channel, about, figure, width) {
   if (LINE[channel]) about.scale.range = LINE[channel](Math.max(n, 1));
   else about.scale.paddingOuter = n > 1 ? 1 : 0;
   if (about.legend === null || !LINE[channel]) return;
-  about.title = figure.legend ? short(figure.legend) : null;
+  about.title = figure.legend ? title(figure.legend) : null;
   const widest = 46 + 7 * Math.max(...(figure.names ?? []).map((name) => Math.min(Array.from(name).length, 30)), 0);
   about.legend = n > 1 || figure.legend ? { ...about.legend, symbolOpacity: 1, columns: Math.max(1, Math.floor(width / widest)) } : null;
 }
 
-function embed(holder, figure, width, title) {
+function embed(holder, figure, width, question) {
   const spec = filled(figure, width);
-  if (title) spec.title = { text: title };
+  if (question) spec.title = { text: question };
   return vegaEmbed(holder, spec, {
     renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip: hovering(figure),
   });
@@ -158,6 +164,7 @@ function numbersAxis(title, values) {
   const domain = log ? [low / edge, high * edge] : [low - edge, high + edge];
   const axis = sorted.length <= 12 ? { values: sorted, labelOverlap: "greedy" } : { labelOverlap: "greedy" };
   axis.grid = false;
+  if (sorted.every(Number.isInteger)) axis.format = ",d";
   const scale = { type: log ? "log" : "linear", domain, nice: false, zero: false };
   return { title: log ? `${title}, logarithmic scale` : title, scale: log ? scale : { domain, nice: false, zero: false }, axis };
 }

@@ -17,6 +17,9 @@ function short(text, most = 60) {
   return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : letters.join("");
 }
 
+// Vega keeps titles as keys of an object, whose prototype is none of them.
+const title = (text, most = 60) => short(text, most).replace(/^__proto__$/, "\u2060__proto__");
+
 const listed = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 
 const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;

@@ -29,9 +29,11 @@ function matrixFigure(block, state, place) {
   const width = Math.floor(place.getBoundingClientRect().width) || 640, few = n <= LOOK.few && (width - 60) / n > 34;
   const marks = shares.map((share, k) => ({ x: String(block.pairs[k][1]), y: String(block.pairs[k][0]), share, k,
     label: few && known(share) ? number(share, 2) : "" })).filter((mark) => known(mark.share));
+  const longest = Math.max(...block.systems.map((name) => Math.min(Array.from(name).length, 14)));
+  const turned = 8 * longest > (width - 60) / n ? { labelAngle: -50, labelAlign: "left", labelBaseline: "middle" } : {};
   return {
     kind: "matrix", marks, names: block.systems, fit: "fit",
-    x: { title: "and this system", scale: { domain: places(n).slice(1) }, axis: {} },
+    x: { title: "and this system", scale: { domain: places(n).slice(1) }, axis: turned },
     y: { title: "this system", scale: { domain: places(n).slice(0, -1) }, axis: {} },
     height: Math.max(220, Math.min(width * 0.8, 130 + 44 * n)),
     alt: `${block.alt} Shown: ${short(block.kinds[state.kind])}, ${short(block.designs[state.design], 120)}.`,
