@@ -32,7 +32,8 @@ MADE, OPENED, DRAWN = 5.0, 1.0, 2.0
 ROUNDS = 7
 CHROMIUM = Path(os.environ.get("SIMLAB_CHROMIUM", "/usr/bin/chromium"))
 DRIVER = Path(os.environ.get("SIMLAB_CHROMEDRIVER", "/usr/bin/chromedriver"))
-TIMES = """const page = performance.getEntriesByType('navigation')[0], [first] = performance.getEntriesByName('simlab-drawn-0');
+TIMES = """const [page] = performance.getEntriesByType('navigation');
+const [first] = performance.getEntriesByName('simlab-drawn-0');
 return page.loadEventEnd && first ? [page.domContentLoadedEventEnd / 1000, first.startTime / 1000] : null"""
 
 for needed in ("altair", "vl_convert"):

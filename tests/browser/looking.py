@@ -9,9 +9,11 @@ from typing import Any
 
 FIGURE = "figure[data-place='{place}']"
 CELLS = """
-return [...document.querySelectorAll("figure[data-place='" + arguments[0] + "'] .behind-it tr[data-row]")].map((row) => ({
+const rows = document.querySelectorAll("figure[data-place='" + arguments[0] + "'] .behind-it tr[data-row]");
+return [...rows].map((row) => ({
   row: Number(row.dataset.row), words: [...row.cells].map((cell) => cell.textContent),
-  values: [...row.cells].filter((cell) => cell.dataset.measure).map((cell) => ({ ...cell.dataset, text: cell.textContent })),
+  values: [...row.cells].filter((cell) => cell.dataset.measure)
+    .map((cell) => ({ ...cell.dataset, text: cell.textContent })),
 }));
 """
 MARKS = """

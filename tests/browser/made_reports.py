@@ -65,7 +65,7 @@ def rows(axes: Mapping[str, Sequence[Any]], key: int = 0) -> list[dict[str, Any]
 def _estimate(quantity: Quantity, rng: Any) -> dict[str, Any]:
     name, scale = quantity.name, 1.0 if quantity.high else 4000.0
     if name == "power" and rng.random() < 0.1:
-        unknown = dict.fromkeys((f"{name}{end}" for end in ("", "_mcse", "_low", "_high")))
+        unknown = dict.fromkeys(f"{name}{end}" for end in ("", "_mcse", "_low", "_high"))
         return unknown | {f"{name}_n": 0, f"{name}_clusters": 0, f"{name}_failed": 3, f"{name}_reason": "needs pools=2"}
     value, mcse = float(scale * rng.uniform(0.3, 0.9)), float(scale * rng.uniform(0.004, 0.05))
     held = (value, mcse, 250, 5, value - 2 * mcse, value + 2 * mcse, 0)

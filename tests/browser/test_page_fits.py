@@ -75,14 +75,15 @@ def test_letters_and_lines_stand_out_in_the_light_and_in_the_dark(shown: Any) ->
 
 def test_numbers_in_squares_can_be_read(shown: Any) -> None:
     """Letters against their square, whose share of its colour lies over the page."""
-    script = """return [...document.querySelectorAll("figure[data-place='1'] .chart g.square_marks path")].map((one) =>
-      [one.getBoundingClientRect().x, one.getBoundingClientRect().y, getComputedStyle(one).fill, Number(one.getAttribute('opacity'))])"""
-    words = """return [...document.querySelectorAll("figure[data-place='1'] .chart g:is(.faint_marks, .full_marks) text")].map(
+    script = """return [...document.querySelectorAll("figure[data-place='1'] .chart g.square_marks path")].map(
+      (one) => [getComputedStyle(one).fill, Number(one.getAttribute('opacity'))])"""
+    letters = "figure[data-place='1'] .chart g:is(.faint_marks, .full_marks) text"
+    words = f"""return [...document.querySelectorAll("{letters}")].map(
       (one) => [getComputedStyle(one).fill, one.textContent])"""
     for scheme in ("light", "dark"):
         sized(shown, 1200, scheme)
         page = np.array(_behind(shown))
-        full = [(np.array(_rgb(fill)), opacity) for *_, fill, opacity in shown.execute_script(script)]
+        full = [(np.array(_rgb(fill)), opacity) for fill, opacity in shown.execute_script(script)]
         squares = {
             f"{(opacity - 0.04) / 0.96:.2f}".lstrip("0"): page + opacity * (fill - page) for fill, opacity in full
         }
@@ -124,7 +125,7 @@ def test_on_paper_there_are_figures_and_no_controls(shown: Any) -> None:
 def test_an_error_and_a_request_of_a_page_are_noticed(
     browser: Any, console: Callable[[], list[str]], requests: Callable[[], list[str]], tmp_path: Path
 ) -> None:
-    """A page that throws, and one that asks for a picture elsewhere; and where a page may not ask, that is a complaint."""
+    """A page that throws, one that asks for a picture elsewhere, and a report that would ask and may not."""
     page = tmp_path / "page.html"
     page.write_text("<!doctype html><title>a</title><script>undefined.harm</script>")
     browser.get(page.as_uri())

@@ -51,7 +51,7 @@ def shown(browser: Any, tmp_path: Path) -> Any:
 
 @pytest.fixture
 def quiet(shown: Any, console: Callable[[], list[str]], requests: Callable[[], list[str]]) -> Iterator[Any]:
-    """Return the page; after the test nothing was complained of, and nothing asked for but the page and its own blobs."""
+    """Return the page; after the test there was no complaint, and no request but for the page and its own blobs."""
     yield shown
     assert console() == []
     assert [url for url in requests() if not url.startswith(("file:", "blob:"))] == []
@@ -225,7 +225,7 @@ def test_the_selection_as_csv_has_the_rows_of_the_store(quiet: Any, tmp_path: Pa
 def test_the_figure_as_svg_is_whole(quiet: Any, tmp_path: Path) -> None:
     for place, question in enumerate(("Which grouping", "Which pairs", "What of", "What of", "What of")):
         text = downloaded(quiet, "svg", tmp_path, place)
-        root = ElementTree.fromstring(text)  # noqa: S314
+        root = ElementTree.fromstring(text)
         assert root.tag == f"{SVG}svg"
         assert float(root.attrib["width"]) > 300
         words = "".join(root.itertext())
@@ -283,7 +283,7 @@ def test_charts_have_words_for_those_who_do_not_see_them(quiet: Any) -> None:
     assert len(labels) == 5
     assert labels[0].startswith("stable ranking probability against documents, a line for each grouping: from ")
     assert labels[2:] == ["alt of intervals", "alt of lines", "alt of scatter"]
-    unnamed = "return [...document.querySelectorAll('select, input')].filter((c) => !c.labels.length || !c.labels[0].textContent)"
+    unnamed = "return [...document.querySelectorAll('select, input')].filter((one) => !one.labels[0]?.textContent)"
     assert quiet.execute_script(unnamed) == []
     assert quiet.execute_script("return document.querySelectorAll('figure[data-block] details table').length") == 5
 
