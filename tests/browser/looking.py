@@ -18,7 +18,8 @@ return [...rows].map((row) => ({
 """
 MARKS = """
 const view = document.querySelector("figure[data-place='" + arguments[0] + "'] .chart").result.view;
-return view.data("marks").map(({ k, x, y, low, high, line, share }) => ({ k, x, y, low, high, line, share }));
+const held = ({ k, x, y, low, high, line, share, chosen }) => ({ k, x, y, low, high, line, share, chosen });
+return view.data("marks").map(held);
 """
 WIDER = """
 const most = document.documentElement.clientWidth + 1;

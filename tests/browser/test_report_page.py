@@ -193,6 +193,30 @@ def test_at_equal_cost_money_goes_across(quiet: Any) -> None:
     assert {mark["x"] for mark in marks(quiet)} == set(PLAIN["documents"])
 
 
+def test_the_front_is_of_those_that_nothing_cheaper_beats(quiet: Any) -> None:
+    """In one slice, and over all values of the further axes; more is better of one measure, less of another."""
+    choose(quiet, "cost", 0)
+    for measure, sign in ((0, 1), (2, -1)):
+        choose(quiet, "measure", measure)
+        for slices, n in ((0, 15), ("all", 60)):
+            choose(quiet, "slice-2", slices)
+            choose(quiet, "slice-3", slices)
+            name, table = QUANTITIES[measure].name, cells(quiet)
+            assert len({cell["row"] for cell in table}) == len(table) == n
+            at = np.array([[sign * (row := explorer().rows[cell["row"]])[name], row["money"]] for cell in table])
+            beaten = [((at[:, 0] > value) & (at[:, 1] < cost)).any() for value, cost in at]
+            assert ["yes" if mark["chosen"] else "no" for mark in marks(quiet)] == [
+                "no" if b else "yes" for b in beaten
+            ]
+            column = next(k for k, word in enumerate(table[0]["words"]) if word in ("yes", "no"))
+            assert [cell["words"][column] == "no" for cell in table] == beaten
+            rings = "return document.querySelectorAll(\"figure[data-place='0'] .chart g.ring_marks path\").length"
+            assert quiet.execute_script(rings) == len(at) - sum(beaten) > 0
+    choose(quiet, "cost", "")
+    assert len(cells(quiet)) == 15
+    assert "all" not in options(quiet, "slice-2")
+
+
 def test_points_stand_where_their_values_are(quiet: Any) -> None:
     """Pixels are a linear function of values; a point moved by one pixel would be noticed."""
     script = """return [...document.querySelectorAll("figure[data-place='0'] .chart g.mark-symbol.role-mark")].at(-1)

@@ -158,7 +158,7 @@ def _costs() -> Laid:
     line = marks.mark_line(clip=True, strokeWidth=1.6, opacity=0.8)
     line_at = line.encode(x="x:Q", y="y:Q", order=order, **_seen(dashed=True))
     point = marks.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x="x:Q", y="y:Q", **_seen())
-    return alt.layer(*_wanted(up=True), bar_at, line_at, point, _hit(x="x:Q", y="y:Q"))
+    return alt.layer(*_wanted(up=True), bar_at, line_at, _ring(x="x:Q", y="y:Q"), point, _hit(x="x:Q", y="y:Q"))
 
 
 def _intervals() -> Laid:

@@ -8,14 +8,38 @@ function cellsOf(rows, axes) {
   return { at: (place) => held.get(place.join(",")) ?? null };
 }
 
-// Return the cells that are shown, line by line: { row, k, x, line } with places on the axis across and that of lines.
+// Name the axes along which cells are shown: lines, those of which all values are wanted, and the one across.
+function shownAxes({ axes }, state) {
+  const whole = axes.map((_, a) => a).filter((a) => a !== state.x && a !== state.line && state.slices[a] === null);
+  return [...(state.line === null ? [] : [state.line]), ...whole, state.x];
+}
+
+// Return the cells that are shown, line by line: { row, k, place, x, line } with places on all axes.
 function selection(sweep, state) {
-  const lines = state.line === null ? [null] : sweep.axes[state.line].values.map((_, k) => k);
-  return lines.flatMap((line) => sweep.axes[state.x].values.map((_, x) => {
-    const place = sweep.axes.map((_, a) => (a === state.x ? x : a === state.line ? line : state.slices[a]));
+  let places = [sweep.axes.map((_, a) => state.slices[a])];
+  for (const axis of shownAxes(sweep, state)) {
+    places = places.flatMap((place) => sweep.axes[axis].values.map((_, k) => place.with(axis, k)));
+  }
+  return places.map((place) => {
     const cell = sweep.cells.at(place);
-    return cell && { ...cell, x, line: line ?? 0 };
-  })).filter(Boolean);
+    return cell && { ...cell, place, x: place[state.x], line: state.line === null ? 0 : place[state.line] };
+  }).filter(Boolean);
+}
+
+// Tell which cells no other shown cell beats: none is as good for less, or better for as much.
+function front(quantity, estimates, costs) {
+  const sign = quantity.less_is_better ? -1 : 1;
+  const at = estimates.map((one, k) => [known(one.value) ? sign * one.value : NaN, known(costs[k]) ? costs[k] : NaN]);
+  const beats = ([value, cost], [other, dearer]) => value >= other && cost <= dearer && (value > other || cost < dearer);
+  return at.map((one) => one.every(known) && !at.some((other) => beats(other, one)));
+}
+
+// Say in the order of costs which designs are on the front.
+function frontSentence(cost, named, texts, costs, chosen) {
+  const held = costs.map((_, k) => k).filter((k) => chosen[k]).sort((a, b) => costs[a] - costs[b]);
+  const said = held.slice(0, 8).map((k) => `${named[k]} (${plain(costs[k])}: ${texts[k]})`);
+  const more = held.length > 8 ? `; and ${held.length - 8} more in the table` : "";
+  return `Ringed: no other design shown is as good for less ${short(cost.label)}. At rising cost: ${said.join("; ")}${more}.`;
 }
 
 const titled = (quantity) =>

@@ -57,7 +57,7 @@ function table(caption, columns, rows) {
 function tableRow({ cells, data = {} }) {
   return element("tr", data, ...cells.map((cell) => {
     const { text, data: attributes = {}, numeric = false } = typeof cell === "object" ? cell : { text: cell };
-    return element("td", { dir: "auto", class: numeric ? "number" : null, ...attributes, text });
+    return element("td", { dir: "auto", class: numeric ? "number" : String(text).length > 40 ? "long" : null, ...attributes, text });
   }));
 }
 

@@ -35,20 +35,27 @@ function explorerControls(sweep, state, show, again) {
     select("measure", "Measure", measures, state.measure, pick("measure", "measure")),
     select("x", "Across", axes, state.x, pick("x", "x")),
     select("line", "Lines", [["", "none"], ...axes.filter(([k]) => k !== state.x)], state.line ?? "", pick("line", "line")),
+    ...sweep.axes.flatMap((axis, k) => (k === state.x || k === state.line ? [] : [sliceControl(axis, k, state, show)])),
   ];
-  sweep.axes.forEach((axis, k) => {
-    if (k === state.x || k === state.line) return;
-    made.push(select(`slice-${k}`, axis.label, axis.labels.map((label, place) => [place, label]), state.slices[k],
-      (value) => { state.slices[k] = Number(value); show(); }));
-  });
-  if (sweep.costs.length) made.push(costControl(sweep, state, show));
+  if (sweep.costs.length) made.push(costControl(sweep, state, again));
   return [...made, targetControl(sweep, state, show)];
 }
 
-function costControl(sweep, state, show) {
+// Where costs go across, a design is where it costs: then all values of a further axis can be shown at once.
+function sliceControl(axis, k, state, show) {
+  const all = state.cost === "" ? [] : [["all", "all"]], values = axis.labels.map((label, place) => [place, label]);
+  return select(`slice-${k}`, axis.label, [...all, ...values], state.slices[k] ?? "all",
+    (value) => { state.slices[k] = value === "all" ? null : Number(value); show(); });
+}
+
+function costControl(sweep, state, again) {
   const of = (name) => titled(sweep.measures.find((one) => one.name === name) ?? { label: name, unit: "" });
   const costs = [["", "no: the axis across"], ...sweep.costs.map((name, k) => [k, of(name)])];
-  return select("cost", "At equal cost", costs, state.cost, (value) => { state.cost = value; show(); });
+  return select("cost", "At equal cost", costs, state.cost, (value) => {
+    state.cost = value;
+    if (value === "") state.slices = state.slices.map((place) => place ?? 0);
+    again("cost");
+  });
 }
 
 function targetControl(sweep, state, show) {
@@ -73,26 +80,24 @@ function showExplorer(sweep, state, parts) {
   const quantity = sweep.measures[state.measure], cells = selection(sweep, state);
   const estimates = cells.map((cell) => estimate(cell.row, quantity.name));
   const target = state.targets.get(quantity.name) ?? null;
-  const cost = state.cost === "" || state.cost === null ? null : sweep.measures.find((one) => one.name === sweep.costs[state.cost]);
-  const seen = { sweep, state, quantity, cells, estimates, texts: written(estimates), target, cost };
-  seen.named = cells.map((cell) => cellName(seen, cell));
+  const cost = state.cost === "" ? null : sweep.measures.find((one) => one.name === sweep.costs[state.cost]);
+  const costs = cells.map((cell) => (cost ? cell.row[cost.name] ?? null : null)), axes = shownAxes(sweep, state);
+  const seen = { sweep, state, axes, quantity, cells, estimates, texts: written(estimates), target, cost, costs };
+  seen.named = cells.map((cell) => axes.map((axis) => axisSays(sweep.axes[axis], cell.place[axis])).join(", "));
   seen.reached = known(target) ? reaching(quantity, target, estimates) : null;
-  const said = seen.reached ? targetSentences(quantity, target, seen.named, seen.reached) : [];
+  seen.front = cost ? front(quantity, estimates, costs) : null;
+  const said = [...(seen.reached ? targetSentences(quantity, target, seen.named, seen.reached) : []),
+    ...(cost ? [frontSentence(cost, seen.named, seen.texts, costs, seen.front)] : [])];
   parts.said.replaceChildren(...[...said, ...undefinedSentences(seen)].map((text) => element("p", { text, dir: "auto" })));
   parts.caption.textContent = explorerCaption(seen);
   parts.behind.replaceChildren(explorerTable(seen));
   return draw(parts.place, explorerFigure(seen, parts.place));
 }
 
-function cellName({ sweep, state }, cell) {
-  const names = [[state.line, cell.line], [state.x, cell.x]].filter(([axis]) => axis !== null);
-  return names.map(([axis, k]) => axisSays(sweep.axes[axis], k)).join(", ");
-}
-
 const axisSays = (axis, k) => (axis.numeric ? `${short(axis.label)} ${axis.labels[k]}` : short(axis.labels[k]));
 
-function slicesSaid({ sweep, state }) {
-  return sweep.axes.flatMap((axis, k) => (k === state.x || k === state.line ? [] : [`${short(axis.label)}: ${short(axis.labels[state.slices[k]])}`]));
+function slicesSaid({ sweep, state, axes }) {
+  return sweep.axes.flatMap((axis, k) => (axes.includes(k) ? [] : [`${short(axis.label)}: ${short(axis.labels[state.slices[k]])}`]));
 }
 
 // Measures that have no value in a cell say why, in words.
@@ -116,15 +121,15 @@ function explorerCaption(seen) {
 }
 
 function explorerFigure(seen, place) {
-  const { sweep, state, quantity, cells, estimates, texts, cost, target } = seen;
+  const { sweep, state, quantity, cells, estimates, texts, cost, costs, target } = seen;
   const across = sweep.axes[state.x], line = state.line === null ? null : sweep.axes[state.line];
   const numbers = across.numeric && across.values.length > 1;
-  const costs = cells.map((cell) => (cost ? cell.row[cost.name] ?? null : null));
   const xs = cells.map((cell, k) => (cost ? costs[k] : numbers ? across.values[cell.x] : String(cell.x)));
-  const marks = cells.map((cell, k) => ({ x: xs[k], y: estimates[k].value, low: estimates[k].low, high: estimates[k].high, line: String(cell.line), k }));
+  const marks = cells.map((cell, k) => ({ x: xs[k], y: estimates[k].value, low: estimates[k].low, high: estimates[k].high, line: String(cell.line), k, chosen: Boolean(seen.front?.[k]) }));
   const width = place.getBoundingClientRect().width;
   return {
-    kind: cost ? "costs" : numbers ? "lines" : "points",
+    // Lines join designs along one axis only.
+    kind: cost ? (seen.axes.length > 2 ? "scatter" : "costs") : numbers ? "lines" : "points",
     // Without a number on both axes there is no place for a mark; the table says why.
     marks: cost ? marks.filter((mark) => known(mark.x)) : marks.filter((mark) => numbers || known(mark.y)),
     wanted: known(target) ? [{ y: target, label: `target ${plain(target)}` }] : [],
@@ -154,21 +159,21 @@ function explorerHover(seen, k, text) {
     ["from", listed([counted(one.clusters ?? 0, cluster), ...(cluster === "campaign" ? [] : [counted(one.n ?? 0, "campaign")])])],
     one.failed ? ["failed campaigns", plain(one.failed)] : null, cost && [titled(cost), plain(cells[k].row[cost.name])],
     fixed ? ["held fixed", fixed] : null, reached && ["reaches the target", reached[k]],
+    seen.front?.[k] && ["on the front", "no other is as good for less"],
     ...slicesSaid(seen).map((said) => ["at", said])];
   return [named[k], ...lines.filter(Boolean)];
 }
 
 function explorerTable(seen) {
-  const { sweep, state, quantity, cells, estimates, texts, cost, reached } = seen;
-  const axes = [state.line, state.x].filter((axis) => axis !== null);
+  const { sweep, axes, quantity, cells, estimates, texts, cost, reached } = seen;
   const columns = [...axes.map((axis) => sweep.axes[axis].label), titled(quantity), "95 % interval", `${quantity.cluster}s`, "campaigns",
-    ...(cost ? [titled(cost)] : []), ...(reached ? ["reaches the target"] : [])];
+    ...(cost ? [titled(cost), "on the front"] : []), ...(reached ? ["reaches the target"] : [])];
   const costs = cost ? cells.map((cell) => estimate(cell.row, cost.name)) : [], costTexts = written(costs);
   const rows = cells.map((cell, k) => ({ data: { "data-row": cell.k }, cells: [
-    ...axes.map((axis) => ({ text: sweep.axes[axis].labels[axis === state.line ? cell.line : cell.x], numeric: sweep.axes[axis].numeric })),
+    ...axes.map((axis) => ({ text: sweep.axes[axis].labels[cell.place[axis]], numeric: sweep.axes[axis].numeric })),
     valueCell(quantity, estimates[k], texts[k]), { text: interval(estimates[k], 3), numeric: true },
     { text: plain(estimates[k].clusters), numeric: true }, { text: plain(estimates[k].n), numeric: true },
-    ...(cost ? [valueCell(cost, costs[k], costTexts[k])] : []), ...(reached ? [reached[k]] : []),
+    ...(cost ? [valueCell(cost, costs[k], costTexts[k]), seen.front[k] ? "yes" : "no"] : []), ...(reached ? [reached[k]] : []),
   ] }));
   const at = slicesSaid(seen);
   return table(`${titled(quantity)} of the ${counted(cells.length, "cell")} shown${at.length ? `, at ${at.join(", ")}` : ""}`, columns, rows);
@@ -185,7 +190,7 @@ function valueCell(quantity, one, text) {
 // The rows of the selection as `query --format csv` has them, of the measures that are shown.
 function explorerCsv(sweep, state) {
   const cells = selection(sweep, state), measure = sweep.measures[state.measure].name;
-  const measures = [measure, ...(state.cost === "" || state.cost === null ? [] : [sweep.costs[state.cost]])];
+  const measures = [measure, ...(state.cost === "" ? [] : [sweep.costs[state.cost]])];
   const ends = ["", "_mcse", "_n", "_clusters", "_low", "_high", "_failed", "_reason"];
   const wanted = new Set([...sweep.axes.map((axis) => axis.name), ...measures.flatMap((name) => ends.map((end) => name + end))]);
   const columns = [...new Set(cells.flatMap((cell) => Object.keys(cell.row)))].filter((name) => wanted.has(name));

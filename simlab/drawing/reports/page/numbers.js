@@ -78,6 +78,7 @@ function interval(one, digits) {
 // Four digits that say something, for numbers of which no error is known.
 function plain(value) {
   if (!known(value)) return value == null ? "-" : String(value);
-  const text = Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
+  const held = Math.abs(value) < 1000 && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+  const text = held.toLocaleString("en-US", { maximumFractionDigits: Math.abs(held) < 1000 ? 12 : 1 });
   return text.replace(/^(-?)0\./, "$1.");
 }
