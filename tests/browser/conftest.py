@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
+CHROMIUM = Path(os.environ.get("SIMLAB_CHROMIUM", "/usr/bin/chromium"))
+DRIVER = Path(os.environ.get("SIMLAB_CHROMEDRIVER", "/usr/bin/chromedriver"))
 QUIET = (
     "--headless",
     "--disable-gpu",

@@ -1,0 +1,54 @@
+"""Write the marks of a chart as a table: what hovering says, for those who do not hover."""
+
+from __future__ import annotations
+
+from simlab.drawing.reports.terms import Cell, Chart, Mark, PairMatrix, Table, Value
+
+
+def table(chart: Chart) -> Table:
+    """Return the table that stands behind a chart: its own, or one of its marks."""
+    if chart.table is not None:
+        return chart.table
+    columns: dict[str, list[Cell]] = {
+        chart.y if chart.kind == "intervals" else chart.x: [_plain(_place(chart, mark)) for mark in chart.marks],
+        chart.legend or "line": [mark.line or None for mark in chart.marks],
+        chart.x if chart.kind == "intervals" else chart.y: [_value(chart, mark) for mark in chart.marks],
+        "chosen": ["yes" if mark.chosen else None for mark in chart.marks],
+        "note": [mark.note or None for mark in chart.marks],
+    }
+    kept = {name: column for name, column in columns.items() if any(cell is not None for cell in column)}
+    return Table(chart.question, tuple(kept), tuple(zip(*kept.values(), strict=True)))
+
+
+def _place(chart: Chart, mark: Mark) -> float | str:
+    return mark.y if chart.kind == "intervals" else mark.x
+
+
+def _plain(place: float | str) -> Cell:
+    return Value(place) if isinstance(place, float) else place
+
+
+def _value(chart: Chart, mark: Mark) -> Cell:
+    held = mark.x if chart.kind == "intervals" else mark.y
+    if isinstance(held, str):
+        return held
+    return Value(float(held), mark.mcse, mark.n, mark.clusters, mark.low, mark.high)
+
+
+def pairs(block: PairMatrix) -> Table:
+    """Return the shares of the first design of a matrix, a row a pair; a page shows those of the design chosen."""
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            block.systems[first],
+            block.systems[second],
+            *(_share(block.shares[0][kind][k]) for kind in range(len(block.kinds))),
+        )
+        for k, (first, second) in enumerate(block.pairs)
+    )
+    return Table(
+        f"Shares of the claims about each pair, {block.designs[0]}", ("system", "and system", *block.kinds), rows
+    )
+
+
+def _share(share: float | None) -> Value:
+    return Value(share)

@@ -1,0 +1,136 @@
+"""Put charts into a page: their places, controls and data, and the scripts that draw them when it is opened.
+
+Vega-Lite draws them where the extra simlab[report] is installed; else they are pictures, and the page says so. Vega's
+expressions are interpreted, so that a page needs no leave to run text as a program.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeAlias
+
+from simlab.drawing.figures.styles import COLOURS
+from simlab.drawing.reports import behind, charts, html_tables, static
+from simlab.drawing.reports.escaping import json_script, text
+from simlab.drawing.reports.terms import Chart, Explorer, PairMatrix, Report
+
+Drawn: TypeAlias = Chart | PairMatrix | Explorer
+
+NEEDED = ("altair", "vl_convert")
+EXTRA = "simlab[report]"
+SCRIPTS = ("numbers", "elements", "drawing", "cells", "explorer", "matrix", "chart", "start")
+"""Parts of the page's script, each knowing those before it."""
+
+
+def available() -> bool:
+    """Tell whether charts of pages answer to who reads them: whether the extra is installed."""
+    return all(importlib.util.find_spec(name) is not None for name in NEEDED)
+
+
+def markup(block: Drawn, place: int) -> str:
+    """Return a figure of a page: controls, chart, buttons, and the table behind it. `place` is its own in the page."""
+    kind = _KINDS[type(block)]
+    drawn = _interactive(block, place) if available() else _picture(block)
+    table = html_tables.table(kind.table(block))
+    return (
+        f'<figure data-block="{kind.name}" data-place="{place}"{"" if available() else " data-static"}>\n'
+        f'<figcaption dir="auto">{text(block.question)}</figcaption>\n{drawn}\n'
+        f'<details><summary>The table behind this figure</summary><div class="behind-it">{table}</div></details>\n'
+        "</figure>"
+    )
+
+
+def scripts(report: Report) -> tuple[str, ...]:
+    """Return the JavaScript texts of a page, in their order; none where nothing is drawn, or the extra is missing."""
+    blocks = (block for section in report.sections for block in section.blocks)
+    if not available() or not any(type(block) in _KINDS for block in blocks):
+        return ()
+    return bundle(), script()
+
+
+def styles() -> str:
+    """Return the style sheet of charts, controls and the tables behind them."""
+    return files(__package__).joinpath("page", "charts.css").read_text("utf-8")
+
+
+@cache
+def bundle() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script."""
+    import vl_convert
+
+    return _whole(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+
+
+@cache
+def script() -> str:
+    """Return the script of the page itself, with the specifications that it fills in."""
+    look = {"colours": COLOURS, "shapes": charts.SHAPES, "dashes": charts.DASHES, "few": charts.FEW_SYSTEMS}
+    parts = [files(__package__).joinpath("page", f"{name}.js").read_text("utf-8") for name in SCRIPTS]
+    held = f"const SPECS = {_literal(charts.specs())}, LOOK = {_literal(look)};"
+    return _whole("\n".join(['(() => {\n"use strict";', held, *parts, "})();"]))
+
+
+def _literal(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _whole(script: str) -> str:
+    """Return a script that no tag within it ends."""
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _interactive(block: Drawn, place: int) -> str:
+    waiting = "This figure is drawn by the script of this page; the table below holds its values."
+    return (
+        '<div class="controls" role="group" aria-label="What is shown" hidden></div>\n'
+        f'<div class="chart" role="img" tabindex="-1" aria-label="{text(block.alt)}">{text(waiting)}</div>\n'
+        '<div class="said" aria-live="polite"></div><p class="under"></p><div class="buttons"></div>\n'
+        f"{json_script(f'simlab-block-{place}', _KINDS[type(block)].data(block))}"
+    )
+
+
+def _picture(block: Drawn) -> str:
+    return (
+        f'<div class="chart"><img alt="{text(block.alt)}" src="{static.image(block)}"></div>\n'
+        f'<p class="under">This figure is static: with {EXTRA} installed, the report is made with one that can be '
+        "turned to other measures, axes and slices.</p>"
+    )
+
+
+def _held(block: Drawn, *left: str) -> dict[str, Any]:
+    """Return a block's fields as data, without those left out."""
+    return {one.name: _plain(getattr(block, one.name)) for one in fields(block) if one.name not in left}
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has a form for: missing numbers are null."""
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return _plain(asdict(value)) if hasattr(value, "__dataclass_fields__") else value
+
+
+class _Kind:
+    """How a kind of block stands in a page: under which name, with which data and which table behind it."""
+
+    def __init__(self, name: str, left: tuple[str, ...], table: Callable[[Any], Any]) -> None:
+        self.name, self.left, self.table = name, left, table
+
+    def data(self, block: Drawn) -> dict[str, Any]:
+        return _held(block, *self.left)
+
+
+_KINDS: Mapping[type, _Kind] = {
+    # An explorer's rows are the data of the page, and stand there once.
+    Explorer: _Kind("explorer", ("rows", "table", "static"), lambda block: block.table),
+    PairMatrix: _Kind("matrix", (), behind.pairs),
+    Chart: _Kind("chart", ("table",), behind.table),
+}

@@ -1,0 +1,135 @@
+"""Draw the charts of a report as pictures, for pages that nothing can be chosen on and for papers."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import TYPE_CHECKING, Any
+
+from simlab.drawing.figures.files import STYLE
+from simlab.drawing.figures.styles import COLOURS, style
+from simlab.drawing.reports.terms import Chart, Explorer, Mark, PairMatrix
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 6.5
+"""Inches: a page of text is about as wide."""
+LONGEST = 40
+"""Letters of a name that are written; the table behind a figure has all of them."""
+
+
+def svg(block: Chart | PairMatrix | Explorer) -> str:
+    """Draw a block as SVG, the same text for the same block."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({**STYLE, "figure.constrained_layout.use": True, "text.parse_math": False}):
+        figure = draw(block)
+        written = io.StringIO()
+        figure.savefig(written, format="svg", metadata={"Date": None})
+    return written.getvalue()
+
+
+def image(block: Chart | PairMatrix | Explorer) -> str:
+    """Return a block's SVG as the address of an image: nothing within it can run, and no id meets another's."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg(block).encode()).decode()}"
+
+
+def draw(block: Chart | PairMatrix | Explorer) -> Figure:
+    """Draw a block: an explorer's first view, a matrix of the first design and kind of claim, or a chart."""
+    if isinstance(block, Explorer):
+        return block.static()
+    return _matrix(block) if isinstance(block, PairMatrix) else _chart(block)
+
+
+def _chart(chart: Chart) -> Figure:
+    up = list(dict.fromkeys(str(mark.y) for mark in chart.marks)) if chart.kind == "intervals" else []
+    axes = _axes(1.2 + 0.3 * len(up) if up else 3.6)
+    lines = list(dict.fromkeys(mark.line for mark in chart.marks))
+    for k, line in enumerate(lines):
+        marks = [mark for mark in chart.marks if mark.line == line]
+        _line(axes, chart, marks, k, 0.16 * (k - (len(lines) - 1) / 2), up)
+    if up:
+        axes.set_yticks(range(len(up)), [_short(name) for name in up])
+        axes.invert_yaxis()
+    axes.set(xlabel=_short(chart.x, 90), ylabel="" if up else _short(chart.y, 90))
+    _bound(axes, chart)
+    if any(lines):
+        axes.legend(title=_short(chart.legend) or None, loc="upper left", bbox_to_anchor=(1, 1))
+    return _of(axes)
+
+
+def _line(axes: Axes, chart: Chart, marks: list[Mark], k: int, aside: float, up: list[str]) -> None:
+    """Draw the marks of a line, and rings around those that are chosen."""
+    look = style(k, _short(marks[0].line))
+    joined = "-" if chart.kind == "lines" and all(not isinstance(mark.x, str) for mark in marks) else "none"
+    if up:
+        xs, ys = [float(mark.x) for mark in marks], [up.index(str(mark.y)) + aside for mark in marks]
+        axes.hlines(ys, *_ends(marks, xs), color=look["color"])
+    else:
+        places = list(dict.fromkeys(str(mark.x) for mark in chart.marks))
+        options = any(isinstance(mark.x, str) for mark in chart.marks)
+        xs = [places.index(str(mark.x)) + aside if options else float(mark.x) for mark in marks]
+        ys = [float(mark.y) for mark in marks]
+        axes.vlines(xs, *_ends(marks, ys), color=look["color"], alpha=0.6)
+        if options:
+            axes.set_xticks(range(len(places)), [_short(name) for name in places])
+    axes.plot(xs, ys, linestyle=joined, **look)
+    chosen = [j for j, mark in enumerate(marks) if mark.chosen]
+    ring: Any = {"marker": "o", "markersize": 10, "markerfacecolor": "none", "markeredgecolor": "#222222"}
+    axes.plot([xs[j] for j in chosen], [ys[j] for j in chosen], linestyle="none", **ring)
+
+
+def _ends(marks: list[Mark], values: list[float]) -> tuple[list[float], list[float]]:
+    """Return where bars end; at the value where no interval is known."""
+    low = [value if mark.low is None else mark.low for mark, value in zip(marks, values, strict=True)]
+    high = [value if mark.high is None else mark.high for mark, value in zip(marks, values, strict=True)]
+    return low, high
+
+
+def _bound(axes: Axes, chart: Chart) -> None:
+    """Draw the line that is wanted, and keep bars inside the range of the values."""
+    up = chart.kind != "intervals"
+    if chart.target is not None:
+        line = axes.axhline if up else axes.axvline
+        line(chart.target, color="#666666", linestyle=":", linewidth=1.2)
+    (low, high), (least, most) = (axes.get_ylim() if up else axes.get_xlim()), chart.bounds
+    edge = 0.03 * (high - low)
+    kept = (low if least is None else max(low, least - edge), high if most is None else min(high, most + edge))
+    (axes.set_ylim if up else axes.set_xlim)(*kept)
+
+
+def _matrix(block: PairMatrix) -> Figure:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    n, shares = len(block.systems), block.shares[0][0]
+    axes = _axes(min(6.0, 1.5 + 0.35 * n))
+    colours = LinearSegmentedColormap.from_list("shares", ["#f4f8fb", COLOURS[0]])
+    grid = [[float("nan")] * n for _ in range(n)]
+    for (first, second), share in zip(block.pairs, shares, strict=True):
+        grid[first][second] = float("nan") if share is None else share
+    drawn = axes.imshow(grid, cmap=colours, vmin=0, vmax=1)
+    names = [_short(name, 14) for name in block.systems]
+    axes.set_xticks(range(n), names, rotation=0 if max(map(len, names)) < 4 else 60)
+    axes.set_yticks(range(n), names)
+    axes.grid(visible=False)
+    axes.set_title(f"{block.kinds[0]}, {_short(block.designs[0], 80)}")
+    _of(axes).colorbar(drawn, label="share of campaigns")
+    return _of(axes)
+
+
+def _axes(height: float) -> Axes:
+    from matplotlib.figure import Figure
+
+    axes: Axes = Figure(figsize=(WIDTH, height), layout="constrained").add_subplot()
+    return axes
+
+
+def _of(axes: Axes) -> Figure:
+    figure: Figure = axes.figure  # type: ignore[assignment]
+    return figure
+
+
+def _short(text: str, most: int = LONGEST) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
