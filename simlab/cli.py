@@ -50,6 +50,7 @@ from simlab.commands.flags import (
     Shard,
     Where,
 )
+from simlab.commands.grouped import Grouped
 from simlab.commands.halting import halted
 from simlab.commands.notes import note, reservations
 from simlab.messages import Reservation
@@ -60,8 +61,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="simlab",
+    cls=Grouped,
     help="Simulate study designs for evaluations of text-generation systems before paying for one.",
-    epilog="Start with `simlab sweep item_grouping --quick`; `simlab list` names the other questions.",
+    epilog="Start with `simlab demo`; `simlab COMMAND --help` tells more, `simlab list` names the built-in questions.",
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
@@ -1037,7 +1039,7 @@ def answer(words: Sequence[str]) -> int:
     _open_streams()
     spell_out()
     try:
-        code = _invoke(list(words) or ["--help"])
+        code = _invoke(list(words)) if words else _first()
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has left; what is still buffered must not raise again at exit.
@@ -1051,6 +1053,16 @@ def answer(words: Sequence[str]) -> int:
         code = explain(error)
         _silence_stdout()
     return code
+
+
+def _first() -> int:
+    """Answer who names no command; shells ask for completions that way, too."""
+    if "_SIMLAB_COMPLETE" in os.environ:
+        return _invoke(["--help"])
+    from simlab.commands import first
+
+    print(first.answer())
+    return DONE
 
 
 def _open_streams() -> None:
