@@ -984,6 +984,21 @@ def replay(
     raise typer.Exit(code)
 
 
+@app.command(epilog="Example: simlab demo --seed 2 --out another")
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Tell it in this new folder.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(metavar="N", help="Plant another truth.", min=0)] = 1,
+) -> None:
+    """Tell the whole story, from a pilot to a report, in a minute.
+
+    Raters and systems are simulated, and what is true of them is shown at the end. Each step is a command that you
+    would type, and its files stay in DIR.
+    """
+    from simlab.commands import demo as demonstration
+
+    raise typer.Exit(demonstration.answer(out, seed, answer, lambda block: print(block, flush=True)))
+
+
 @app.command("list")
 def list_(config_dir: ConfigDir = None, plugins: Plugins = None, form: Format = "table", save: Save = None) -> None:
     """List the sweeps, and the options of every group."""
