@@ -329,7 +329,8 @@ def plot(
         drawn = timelines.answer(*_store(where), Place(world, pool, draw, study), out, plugins or [])
     else:
         drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x)
-    print(drawn.file)
+    print(drawn.file, flush=True)
+    note(drawn.following)
     raise typer.Exit(drawn.code)
 
 

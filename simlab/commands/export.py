@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.commands.cells import one_cell
 from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.commands.next_steps import reported, step
 from simlab.messages import legible
 from simlab.types import Collected, InputError, Place
 
@@ -46,15 +47,19 @@ def answer(
     again = carried_out(folder, conditions, place, plugins)
     files = exported.export(again.collected, again.study, again.cell, place, out, form)
     written = "\n".join(legible(file, 200) for file in files)
-    return written, again.doubts, RESERVED if again.doubts else DONE
+    return written, (*again.doubts, _following(files)), RESERVED if again.doubts else DONE
 
 
 def whole_store(
     folder: Path | None, conditions: Sequence[str], given: Mapping[str, int | None], out: Path, form: Whole
 ) -> tuple[str, tuple[str, ...], int]:
     """Write a whole store, as `whole`; return what to print, what to note, and the exit code."""
-    files, code = whole(folder, conditions, given, out, form)
-    return "\n".join(legible(file, 200) for file in files), (), code
+    from simlab.commands.stores import named as named_store
+
+    where = named_store(folder)
+    files, code = whole(where, conditions, given, out, form)
+    following = step(*reported(where))
+    return "\n".join(legible(file, 200) for file in files), (following,), code
 
 
 def whole(
@@ -77,6 +82,12 @@ def whole(
     exporting.check(out, form)
     with opened(named(folder), conditions) as dataset:
         return exporting.export(dataset, out, form), launch.soundness(dataset)
+
+
+def _following(files: Sequence[Path]) -> str:
+    """Say how what is written is concluded from."""
+    table, study = files
+    return step("conclude", table, "--plan", study)
 
 
 def carried_out(folder: Path | None, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()) -> Again:

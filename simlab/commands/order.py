@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from simlab.commands.stores import opened
+from simlab.commands.next_steps import ended
+from simlab.commands.stores import named, opened
 from simlab.drawing.text import orders as text
 from simlab.store.orders import orders
 
@@ -15,6 +16,9 @@ def answer(
     folder: Path | None, conditions: Sequence[str], world: int, study: int, form: Literal["table", "json"]
 ) -> str:
     """Write the order of a campaign in each cell that meets the conditions."""
+    folder = named(folder)
     with opened(folder, conditions) as dataset:
-        ended = orders(dataset, world, study)
-        return text.table(ended) if form == "table" else text.to_json(ended)
+        found = orders(dataset, world, study)
+        if form == "json":
+            return text.to_json(found)
+        return ended(text.table(found), "query", folder, *conditions)

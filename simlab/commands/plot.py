@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from simlab.commands import launch
+from simlab.commands.next_steps import reported, step
 from simlab.commands.stores import named, viewed
 from simlab.drawing import view
 from simlab.drawing.figures import convergence, files, sweep
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
 
 
 class Drawn(NamedTuple):
-    """Hold the name of a figure's file, and the exit code for what became of the campaigns that it shows."""
+    """Hold the name of a figure's file, the exit code for what became of the campaigns in it, and what comes next."""
 
     file: str
     code: int
+    following: str
 
 
 def answer(
@@ -51,7 +53,7 @@ def answer(
     check_writable(file, "--out")
     with viewed(where, conditions) as dataset:
         files.write(drawing(dataset, measure, settled=settled, x=x), file)
-        return Drawn(str(file), launch.soundness(dataset))
+        return Drawn(str(file), launch.soundness(dataset), step(*reported(where)))
 
 
 def drawing(dataset: xr.Dataset, measure: str | None, *, settled: bool, x: str | None = None) -> Callable[[], Figure]:
