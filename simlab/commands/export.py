@@ -41,13 +41,20 @@ def answer(
     Raises InputError, before anything is carried out, for files that cannot be written and a cell that is not one, and
     for a folder that cannot be trusted.
     """
+    files, doubts = written(folder, conditions, place, out, form, plugins)
+    names = "\n".join(legible(file, 200) for file in files)
+    return names, (*doubts, _following(files)), RESERVED if doubts else DONE
+
+
+def written(
+    folder: Path | None, conditions: Sequence[str], place: Place, out: Path, form: As, plugins: Sequence[str] = ()
+) -> tuple[list[Path], tuple[str, ...]]:
+    """Write a campaign's table and the file beside it, as `answer`; return both files, and what is to be doubted."""
     from simlab.concluding import exported
 
     exported.check_names(out, form)
     again = carried_out(folder, conditions, place, plugins)
-    files = exported.export(again.collected, again.study, again.cell, place, out, form)
-    written = "\n".join(legible(file, 200) for file in files)
-    return written, (*again.doubts, _following(files)), RESERVED if again.doubts else DONE
+    return exported.export(again.collected, again.study, again.cell, place, out, form), again.doubts
 
 
 def whole_store(
