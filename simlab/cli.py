@@ -52,6 +52,7 @@ from simlab.commands.flags import (
     Shard,
     Where,
 )
+from simlab.commands.grouped import Grouped
 from simlab.commands.halting import halted
 from simlab.commands.notes import note, reservations
 from simlab.messages import Reservation
@@ -62,8 +63,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="simlab",
+    cls=Grouped,
     help="Simulate study designs for evaluations of text-generation systems before paying for one.",
-    epilog="Start with `simlab sweep item_grouping --quick`; `simlab list` names the other questions.",
+    epilog="Start with `simlab demo`; `simlab COMMAND --help` tells more, `simlab list` names the built-in questions.",
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
@@ -340,7 +342,8 @@ def plot(
         drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x, target=target, style=looks)
     print(drawn.file)
     if drawn.caption:
-        print(drawn.caption)
+        print(drawn.caption, flush=True)
+    note(drawn.following)
     raise typer.Exit(drawn.code)
 
 
@@ -1017,6 +1020,21 @@ def replay(
     raise typer.Exit(code)
 
 
+@app.command(epilog="Example: simlab demo --seed 2 --out another")
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Tell it in this new folder.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(metavar="N", help="Plant another truth.", min=0)] = 1,
+) -> None:
+    """Tell the whole story, from a pilot to a report, in a minute.
+
+    Raters and systems are simulated, and what is true of them is shown at the end. Each step is a command that you
+    would type, and its files stay in DIR.
+    """
+    from simlab.commands import demo as demonstration
+
+    raise typer.Exit(demonstration.answer(out, seed, answer, lambda block: print(block, flush=True)))
+
+
 @app.command("list")
 def list_(config_dir: ConfigDir = None, plugins: Plugins = None, form: Format = "table", save: Save = None) -> None:
     """List the sweeps, and the options of every group."""
@@ -1072,7 +1090,7 @@ def answer(words: Sequence[str]) -> int:
     _open_streams()
     spell_out()
     try:
-        code = _invoke(list(words) or ["--help"])
+        code = _invoke(list(words)) if words else _first()
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has left; what is still buffered must not raise again at exit.
@@ -1086,6 +1104,16 @@ def answer(words: Sequence[str]) -> int:
         code = explain(error)
         _silence_stdout()
     return code
+
+
+def _first() -> int:
+    """Answer who names no command; shells ask for completions that way, too."""
+    if "_SIMLAB_COMPLETE" in os.environ:
+        return _invoke(["--help"])
+    from simlab.commands import first
+
+    print(first.answer())
+    return DONE
 
 
 def _open_streams() -> None:

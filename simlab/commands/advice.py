@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.commands.backtest import PREFERENCE, Asked, Part, each, planned
+from simlab.commands.next_steps import ended, told_words
 from simlab.commands.notes import note
 from simlab.commands.understanding import say
 from simlab.drawing.text import advice as text
@@ -41,7 +42,8 @@ def answer(
     if form != "table":
         return as_json if form == "json" else tables.to_csv(held)
     n = plan.world.frame.n_documents
-    return text.page(found, rows, plan.law.name, (pilot_documents(n, plan.pilot_share), n))
+    page = text.page(found, rows, plan.law.name, (pilot_documents(n, plan.pilot_share), n))
+    return ended(page, "fit", *([table] if table else []), *told_words(asked.told))
 
 
 def refuse_plot(plot: Path | None) -> None:

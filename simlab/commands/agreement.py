@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from simlab.commands.next_steps import ended, told_words
 from simlab.commands.understanding import say, where
 from simlab.drawing.figures import agreement as figure
 from simlab.drawing.figures import files
@@ -32,7 +33,7 @@ def answer(
     measured = _measured(file, ratings, plot, told, cut, speeds)
     say(file, ratings)
     if form == "table":
-        return text.page(measured.tables(), measured.notes())
+        return ended(text.page(measured.tables(), measured.notes()), "fit", file, *told_words(told))
     return text.write(understood.record(ratings), measured.tables(), form)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from simlab.commands.next_steps import ended, told_words
 from simlab.commands.notes import note
 from simlab.commands.understanding import say, where
 from simlab.drawing.figures import backtest as figure
@@ -65,7 +66,8 @@ def answer(
         keep(as_json)
     if form != "table":
         return as_json if form == "json" else tables.to_csv(rows)
-    return text.page(summary(records), averages(records), asked.splits)
+    page = text.page(summary(records), averages(records), asked.splits)
+    return ended(page, "fit", *([table] if table else []), *told_words(asked.told))
 
 
 def save_figure(records: list[Record], out: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.stores import Comparison, compared, compared_stores, several, viewed
+from simlab.commands.next_steps import ended
+from simlab.commands.stores import Comparison, compared, compared_stores, named, several, viewed
 from simlab.comparing import labelled
 from simlab.comparing.contrasts import Row
 from simlab.drawing import view
@@ -37,9 +38,10 @@ def answer(
 
     Raises InputError for a store, an axis, a value or a measure that is not there.
     """
+    folder = named(folder)
     with viewed(folder, conditions) as dataset:
         said = compared(dataset, by, measure, baseline, at_equal)
-        return Compared(_written(said, form), _code(said))
+        return Compared(_written(said, form, [folder], conditions), _code(said))
 
 
 def of_stores(
@@ -51,10 +53,10 @@ def of_stores(
     """
     with ExitStack() as stack:
         said = compared_stores(several(stack, folders), conditions, measure, baseline)
-        return Compared(_written(said, form), _code(said))
+        return Compared(_written(said, form, folders, conditions), _code(said))
 
 
-def _written(said: Comparison, form: Form) -> str:
+def _written(said: Comparison, form: Form, folders: Sequence[Path], conditions: Sequence[str]) -> str:
     listed = labelled.records(said.rows, said.by, said.measure)
     fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
     listed = [{**record, **cells, **fixed} for record, cells in zip(listed, _cells(said), strict=True)]
@@ -64,7 +66,8 @@ def _written(said: Comparison, form: Form) -> str:
         said.rows, said.by, said.measure, view.cluster_word(said.cluster), paired=said.paired, fixed=said.held_fixed
     )
     more = [comparison.at_equal(said.equal.level, said.equal.along)] if said.equal else []
-    return "\n".join([text, *more, *(comparison.unlike(said.differing) if said.differing else [])])
+    page = "\n".join([text, *more, *(comparison.unlike(said.differing) if said.differing else [])])
+    return ended(page, "plot", folders[0], *conditions, "--measure", said.measure)
 
 
 def _cells(said: Comparison) -> list[dict[str, object]]:

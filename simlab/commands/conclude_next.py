@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
+from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
 from simlab.concluding.wanted import Wanted
-from simlab.tables.held import Told
 from simlab.types import JUDGE
 
 FIGURE, PARAGRAPH = Path("order.png"), Path("paragraph.md")
@@ -23,9 +22,9 @@ def following(table: Path, wanted: Wanted, question: str, figure: Path | None, p
         words = ["conclude", *asked(table, wanted)]
         words += ["--figure", str(figure or FIGURE), "--paragraph", str(paragraph or PARAGRAPH)]
     elif question == JUDGE:
-        words = ["fit-metric", str(table), *_told(wanted.told)]
+        words = ["fit-metric", str(table), *told_words(wanted.told)]
     else:
-        words = ["fit", str(table), *_told(wanted.told)]
+        words = ["fit", str(table), *told_words(wanted.told)]
     return f"{program()} {shlex.join(words)}"
 
 
@@ -35,29 +34,15 @@ def asked(table: Path, wanted: Wanted) -> list[str]:
         str(table),
         *([str(wanted.second)] if wanted.second else []),
         *wanted.overrides,
-        *_option("plan", wanted.plan and wanted.plan.path),
-        *_option("promise", wanted.promise),
-        *_option("level", wanted.level),
-        *_option("metric", ",".join(wanted.metrics) or None),
-        *_option("against", wanted.against),
-        *_option("margin", wanted.margin),
-        *(word for rater in wanted.exclude for word in _option("exclude", rater)),
-        *_option("adequate-from", wanted.adequate_from),
-        *_option("threshold", wanted.threshold),
-        *_option("seed", wanted.seed or None),
-        *_told(wanted.told),
+        *option("plan", wanted.plan and wanted.plan.path),
+        *option("promise", wanted.promise),
+        *option("level", wanted.level),
+        *option("metric", ",".join(wanted.metrics) or None),
+        *option("against", wanted.against),
+        *option("margin", wanted.margin),
+        *(word for rater in wanted.exclude for word in option("exclude", rater)),
+        *option("adequate-from", wanted.adequate_from),
+        *option("threshold", wanted.threshold),
+        *option("seed", wanted.seed or None),
+        *told_words(wanted.told),
     ]
-
-
-def _told(told: Told) -> Iterator[str]:
-    columns = ",".join(f"{ours}={theirs}" for ours, theirs in told.columns.items())
-    yield from _option("columns", columns or None)
-    yield from _option("better", told.better)
-    yield from _option("scale", None if told.scale is None else f"{told.scale[0]:g}..{told.scale[1]:g}")
-    yield from _option("people", told.people)
-
-
-def _option(name: str, value: object) -> list[str]:
-    if value is None:
-        return []
-    return [f"--{name}", f"{value:.12g}" if isinstance(value, float) else str(value)]

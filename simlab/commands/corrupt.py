@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
+from simlab.commands.next_steps import step
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable
@@ -61,7 +62,7 @@ def _table(rows: list[dict[str, object]], made: sentences.Made, out: Path) -> st
         [
             tables.aligned(header, cells, left=2, last_left=True),
             "",
-            f"{len(made.trials)} trials of {tables.counted([made.sentences], 'sentence')} are in {legible(out)}; test "
-            f"metrics on them: simlab mutt {legible(out)}",
+            f"{len(made.trials)} trials of {tables.counted([made.sentences], 'sentence')} are in {legible(out)}",
+            step("mutt", out),
         ]
     )

@@ -9,6 +9,7 @@ from simlab.analysis.adequacy import inverse
 from simlab.analysis.adequacy.plans import Plan
 from simlab.analysis.adequacy.settings import among, detected
 from simlab.commands.detect_words import FREE, METRIC, Given, Row, combined, parsed
+from simlab.commands.next_steps import ended
 from simlab.drawing.text import detection as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.detection import DIFFERENCES, LEVELS, SHOWN
@@ -30,7 +31,10 @@ def answer(
     """Write a table over all combinations of the words' values, or the numbers that `solve` asks for."""
     given = parsed(words)
     rows = told(given, difference, solve, prices, joint, points)
-    return text.table(rows, difference, alpha_given="alpha" in given) if form == "table" else tables.write(rows, form)
+    if form != "table":
+        return tables.write(rows, form)
+    page = text.table(rows, difference, alpha_given="alpha" in given)
+    return ended(page, "calculator", "detect", "--out", "detect.html")
 
 
 def told(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.commands.cells import one_cell
 from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.commands.next_steps import reported, step
 from simlab.messages import legible
 from simlab.types import Collected, InputError, Place
 
@@ -40,21 +41,32 @@ def answer(
     Raises InputError, before anything is carried out, for files that cannot be written and a cell that is not one, and
     for a folder that cannot be trusted.
     """
+    files, doubts = written(folder, conditions, place, out, form, plugins)
+    names = "\n".join(legible(file, 200) for file in files)
+    return names, (*doubts, _following(files)), RESERVED if doubts else DONE
+
+
+def written(
+    folder: Path | None, conditions: Sequence[str], place: Place, out: Path, form: As, plugins: Sequence[str] = ()
+) -> tuple[list[Path], tuple[str, ...]]:
+    """Write a campaign's table and the file beside it, as `answer`; return both files, and what is to be doubted."""
     from simlab.concluding import exported
 
     exported.check_names(out, form)
     again = carried_out(folder, conditions, place, plugins)
-    files = exported.export(again.collected, again.study, again.cell, place, out, form)
-    written = "\n".join(legible(file, 200) for file in files)
-    return written, again.doubts, RESERVED if again.doubts else DONE
+    return exported.export(again.collected, again.study, again.cell, place, out, form), again.doubts
 
 
 def whole_store(
     folder: Path | None, conditions: Sequence[str], given: Mapping[str, int | None], out: Path, form: Whole
 ) -> tuple[str, tuple[str, ...], int]:
     """Write a whole store, as `whole`; return what to print, what to note, and the exit code."""
-    files, code = whole(folder, conditions, given, out, form)
-    return "\n".join(legible(file, 200) for file in files), (), code
+    from simlab.commands.stores import named as named_store
+
+    where = named_store(folder)
+    files, code = whole(where, conditions, given, out, form)
+    following = step(*reported(where))
+    return "\n".join(legible(file, 200) for file in files), (following,), code
 
 
 def whole(
@@ -77,6 +89,12 @@ def whole(
     exporting.check(out, form)
     with opened(named(folder), conditions) as dataset:
         return exporting.export(dataset, out, form), launch.soundness(dataset)
+
+
+def _following(files: Sequence[Path]) -> str:
+    """Say how what is written is concluded from."""
+    table, study = files
+    return step("conclude", table, "--plan", study)
 
 
 def carried_out(folder: Path | None, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()) -> Again:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab import files as on_disk
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.fitting_answers import Found
-from simlab.commands.notes import note, program
+from simlab.commands.next_steps import step, told_words
+from simlab.commands.notes import note
 from simlab.drawing.figures import files
 from simlab.drawing.figures import fitted_world as figure
 from simlab.drawing.text import fitted_world as text
@@ -26,8 +26,8 @@ from simlab.types import InputError
 from simlab.world import recorded
 
 PREFERENCE = "preference"
-MOST_EACH = 3
-"""Ratings of an output in the sweep `documents_or_ratings`, at most."""
+BOUGHT = ("budget.total=2000", "budget.price_per_rating=.5", "--out", "my")
+"""What a plan needs to be told beside its world; numbers that everybody replaces."""
 
 
 class Answered(NamedTuple):
@@ -71,7 +71,9 @@ def answer(
         return Answered(as_json, as_json, found.notes, code)
     if form == "csv":
         return Answered(tables.to_csv(found.components), as_json, found.notes, code)
-    return Answered(found.page(out, "\n".join([*found.unmixed, following(found, out)])), as_json, found.notes, code)
+    return Answered(
+        found.page(out, "\n".join([*found.unmixed, following(found, out, table, told)])), as_json, found.notes, code
+    )
 
 
 def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float = CUT) -> Found:
@@ -142,21 +144,14 @@ def save_figure(found: Report, out: Path) -> None:
     files.write(lambda: figure.draw(found), out)
 
 
-def following(found: Found, out: Path) -> str:
-    """Return the next command: a sweep on the world, or another law where it failed its checks."""
-    if found.failed:
-        return "the file is marked: run and sweep refuse it without --force; another law: --law LAW"
-    option = found.option.format(path=out)
-    # A scoring metric needs outputs with a latent quality, which compared ones have not.
-    if found.law == PREFERENCE:
-        return f"next: {program()} sweep preference_protocol metric=none,mu_matrix,ideal {option}"
-    return " ".join([f"next: {program()} sweep documents_or_ratings {option}", *_seated(found.world)])
-
-
-def _seated(world: Mapping[str, Any]) -> Iterator[str]:
-    """Seat as many raters together as the sweep asks for, or ask for no more than there are."""
-    n = min(len(world["raters"]), MOST_EACH)
-    if min(map(len, world["seats"])) < n:
-        yield f"systems.raters_per_bucket={n}"
-    if n < MOST_EACH:
-        yield f"design.ratings_per_item={','.join(str(each + 1) for each in range(n))}"
+def following(found: Found, out: Path, table: Path | None, told: Told) -> str:
+    """Return the next command: a plan on the world, or where it failed its checks another law, or a look at raters."""
+    if not found.failed:
+        option = found.option.format(path=out)
+        # A scoring metric needs outputs with a latent quality, which compared ones have not.
+        compared = ["sweep", "preference_protocol", "metric=none,mu_matrix,ideal", *option.split(" ", 1)]
+        return step(*(compared if found.law == PREFERENCE else ["plan", str(out), *BOUGHT]))
+    others = [one["law"] for one in found.record.get("compared", []) if one["law"] != found.law]
+    named = [str(table)] if table else []
+    again = ["fit", *named, "--law", others[0]] if others else ["agreement", *named]
+    return "\n".join(["the file is marked: run and sweep refuse it without --force", step(*again, *told_words(told))])

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from simlab.commands.next_steps import ended
 from simlab.commands.notes import note
 from simlab.drawing.figures import files as figures
 from simlab.drawing.figures import pass_rates as heat_map
@@ -70,7 +71,15 @@ def answer(
         keep(tables.to_json(rows))
     if form != "table":
         return tables.write(rows, form)
-    return agreements.table(rows) if agreement else text.table(rows, tolerance, near_tie)
+    page = agreements.table(rows) if agreement else text.table(rows, tolerance, near_tie)
+    return ended(page, *_following(source, names, scores))
+
+
+def _following(source: Path, names: str, scores: Path | None) -> list[str]:
+    """Return the next command: what the metrics are worth for a study, for which scores are kept first."""
+    if scores is not None:
+        return ["fit-metric", str(scores)]
+    return ["mutt", str(source), "--metrics", names, "--scores", "scores.csv"]
 
 
 def chosen(names: str, plugins: Sequence[str]) -> list[Metric]:

@@ -52,7 +52,7 @@ def export(
         if form == "netcdf" or form == "parquet":
             return exports.whole(folder, apart([*conditions, axes]), given, Path(out), form)[0]
         wanted = words([*conditions, axes], axes=False)
-        _, doubts, _ = exports.answer(folder, wanted, place, Path(out), form, list(plugins))
+        _, doubts = exports.written(folder, wanted, place, Path(out), form, list(plugins))
         for line in doubts:
             warnings.warn(line, stacklevel=3)
         return [Path(out), Path(f"{out}.study.yaml")]

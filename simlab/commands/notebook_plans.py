@@ -122,7 +122,7 @@ def plan(
         record["measures"],
         listed("candidate", plan_records.rows(planned.answer)),
         record,
-        plans.page(planned),
+        plans.page(planned, asked),
         planned.out,
         planned.answer,
     )

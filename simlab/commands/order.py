@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from simlab.commands.stores import opened
+from simlab.commands.next_steps import ended
+from simlab.commands.stores import named, opened
 from simlab.drawing.figures import files
 from simlab.drawing.figures import orders as diagram
 from simlab.drawing.figures.look import SCREEN, Look
@@ -25,8 +26,9 @@ def answer(
 ) -> str:
     """Write the order of a campaign in each cell that meets the conditions; draw them if a file for that is named."""
     files.check_suffix(figure, "--figure")
+    folder = named(folder)
     with opened(folder, conditions) as dataset:
-        ended = orders(dataset, world, study)
+        found = orders(dataset, world, study)
         if figure is not None:
-            files.write(lambda: diagram.draw(ended, f"World {world}, study {study}"), figure, style)
-        return text.table(ended) if form == "table" else text.to_json(ended)
+            files.write(lambda: diagram.draw(found, f"World {world}, study {study}"), figure, style)
+        return ended(text.table(found), "query", folder, *conditions) if form == "table" else text.to_json(found)

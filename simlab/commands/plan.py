@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.launch import OUTPUTS, Launched
-from simlab.commands.notes import note, program
+from simlab.commands.notes import note
 from simlab.tables.held import NOTHING, Told
 
 if TYPE_CHECKING:
@@ -79,23 +79,21 @@ def answer(asked: Asked, form: Form, keep: Keep | None = None) -> Launched:
     planned = carried_out(asked, say=note)
     as_json = records.to_json(planned.answer, planned.out)
     unkept = saving.kept(keep, as_json) if keep else []
-    text = {"json": lambda: as_json, "csv": lambda: records.to_csv(planned.answer), "table": lambda: page(planned)}
+    text = {
+        "json": lambda: as_json,
+        "csv": lambda: records.to_csv(planned.answer),
+        "table": lambda: page(planned, asked),
+    }
     code = DONE if planned.answer.reached and not unkept else RESERVED
     return Launched(text[form]().rstrip("\n"), unkept, code)
 
 
-def page(planned: Planned) -> str:
+def page(planned: Planned, asked: Asked) -> str:
     """Write a plan on a page, with the command that comes next."""
+    from simlab.commands.plan_next import following
     from simlab.drawing.text import plans
 
-    return plans.page(planned.answer, planned.out, following(planned))
-
-
-def following(planned: Planned) -> str:
-    """Return the one next command: the sheet, or what might reach the targets."""
-    if planned.answer.reached:
-        return f"{program()} assign {planned.out} --items items.csv --raters raters.csv --out sheet.csv"
-    return f"{program()} plan ... --smallest-difference X, --raters N or more budget.total"
+    return plans.page(planned.answer, planned.out, following(planned.answer, planned.out, asked))
 
 
 def carried_out(asked: Asked, say: Say) -> Planned:

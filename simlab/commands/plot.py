@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from simlab.commands import launch
+from simlab.commands.next_steps import reported, step
 from simlab.commands.stores import named, viewed
 from simlab.drawing import view
 from simlab.drawing.figures import around, convergence, files, sweep
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
 
 
 class Drawn(NamedTuple):
-    """Hold the name of a figure's file, and the exit code for what became of the campaigns that it shows.
+    """Hold the name of a figure's file, the exit code for what became of the campaigns in it, and what comes next.
 
     `caption` is what a figure for a paper leaves to its caption; of others, which say it themselves, it is empty.
     """
 
     file: str
     code: int
+    following: str
     caption: str = ""
 
 
@@ -59,7 +61,7 @@ def answer(
     check_writable(file, "--out")
     with viewed(where, conditions) as dataset:
         figure = files.write(drawing(dataset, measure, settled=settled, x=x, target=target), file, style)
-        return Drawn(str(file), launch.soundness(dataset), caption(figure, style))
+        return Drawn(str(file), launch.soundness(dataset), step(*reported(where)), caption(figure, style))
 
 
 def caption(figure: Figure, style: Look) -> str:

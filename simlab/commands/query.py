@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from simlab.commands import launch
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.stores import measured, viewed
+from simlab.commands.next_steps import ended, of_store
+from simlab.commands.stores import measured, named, viewed
 from simlab.drawing import view
 from simlab.drawing.text import cells, tables
 from simlab.drawing.text.tables import Form
@@ -29,10 +30,12 @@ def answer(folder: Path | None, conditions: Sequence[str], measures: Sequence[st
 
     Raises InputError for a store, an axis, a value or a measure that is not there.
     """
+    folder = named(folder)
     with viewed(folder, conditions) as held:
         dataset, names = measured(held, measures)
         if form == "table":
             text = cells.table(view.rows(dataset, names), axes_of(dataset), names)
+            text = ended(text, *of_store(held, folder, conditions))
         else:
             text = tables.write(records(dataset, names), form)
         failed = any(FAILED in dataset[name].attrs for name in names)

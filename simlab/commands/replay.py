@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.commands.next_steps import ended
 from simlab.messages import flat, shown
 from simlab.types import Array, InputError
 
@@ -58,7 +59,8 @@ def answer(folder: Path, words: str, *, plugins: Sequence[str], form: str, debug
     entering(f"carrying out {words} (engine.block_seconds={limits.seconds})", plugins)
     finished = _debugged(fitting, config, address) if debug else _again(fitting, config, address, limits)
     said = _record(kept, finished, address, time.monotonic() - began)
-    text = json.dumps(said, indent=1) if form == "json" else replays.page(said)
+    following = ["replay", str(folder), words, "--debug"] if said["failed"] else ["verify", str(folder)]
+    text = json.dumps(said, indent=1) if form == "json" else ended(replays.page(said), *following)
     as_kept = said["same"] if said["same"] is not None else said["kept"] is None
     return text, DONE if as_kept and not said["failed"] else RESERVED
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlab.commands.next_steps import ended
 from simlab.drawing.text import declarations, explanations, tables
 from simlab.drawing.text.tables import Form, Record
 from simlab.messages import nearest, shown
@@ -26,12 +27,15 @@ def answer(name: str, form: Form = "table", plugins: Sequence[str] = ()) -> str:
 
     options = options_called(name, plugins)
     if is_sweep(name):
-        text = _sweep(name) if form == "table" else _plain([describe_sweep(load_sweep(name))], form)
-        return text + _namesakes(name, options) if form == "table" else text
+        if form != "table":
+            return _plain([describe_sweep(load_sweep(name))], form)
+        return ended(_sweep(name) + _namesakes(name, options), "sweep", name, "--quick")
     if options:
         return _options(name, options, form, plugins)
     keys = _keys_called(name, plugins)
-    return "\n\n".join(explanations.keys(keys)) if form == "table" else _plain([key._asdict() for key in keys], form)
+    if form != "table":
+        return _plain([key._asdict() for key in keys], form)
+    return ended("\n\n".join(explanations.keys(keys)), "run", f"{keys[0].key}={shown(keys[0].default)}")
 
 
 def _namesakes(name: str, options: Sequence[tuple[str, Path]]) -> str:
@@ -65,11 +69,13 @@ def _options(name: str, options: Sequence[tuple[str, Path]], form: Form, plugins
     others = [explain_option(group, file, plugins) for group, file in options if group != "measure"]
     if form != "table":
         return _plain([*map(_record, measures), *map(_record, others)], form)
+    group, first = options[0][0], options[0][1].stem
     if len(measures) > 1:
-        return explanations.measures(measures)
+        return ended(explanations.measures(measures), "show", first)
     if len(others) > 1 and name in {group for group, _ in options}:
-        return explanations.group(name, others)
-    return "\n\n".join([*map(explanations.measure, measures), *map(explanations.option, others)])
+        return ended(explanations.group(name, others), "show", f"{group}={first}")
+    page = "\n\n".join([*map(explanations.measure, measures), *map(explanations.option, others)])
+    return ended(page, *(["query", "--measure", first] if measures else ["run", f"{group}={first}"]))
 
 
 def _sweep(name: str) -> str:

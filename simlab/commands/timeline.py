@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.export import carried_out, named
+from simlab.commands.next_steps import step
 from simlab.commands.notes import note
 from simlab.commands.plot import Drawn, caption
 from simlab.drawing.figures import files, timeline
@@ -48,7 +49,9 @@ def answer(
     figure, doubts = drawn(where, conditions, place, plugins, style, file)
     for line in doubts:
         note(line)
-    return Drawn(str(file), RESERVED if doubts else DONE, caption(figure, style))
+    campaign = [word for name, k in place._asdict().items() if k for word in (f"--{name}", str(k))]
+    following = step("export", where, *conditions, *campaign, "--out", "campaign.csv")
+    return Drawn(str(file), RESERVED if doubts else DONE, following, caption(figure, style))
 
 
 def drawn(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from simlab.commands.next_steps import ended, reported
 from simlab.commands.stores import named
 from simlab.drawing.text import soundness
 from simlab.engine import ledger
@@ -36,9 +37,17 @@ def answer(folder: Path | None, conditions: Sequence[str], *, repair: bool = Fal
         return _repaired(where)
     if not (where / ledger.FILE).exists() and (calculated := calculations.verify(where)):
         text = soundness.of_calculation(*calculated)
-        return Checked(text, text, not calculated[1])
+        return Checked(text if calculated[1] else ended(text, *reported(where)), text, not calculated[1])
     report = verifying.verify(where, _own_measures(where))
-    return Checked(soundness.of_studies(report), soundness.of_studies(report, most=None), not report.problems)
+    page = ended(soundness.of_studies(report), *_following(where, report))
+    return Checked(page, soundness.of_studies(report, most=None), not report.problems)
+
+
+def _following(where: Path, report: verifying.Report) -> list[str]:
+    """Return the next command: what is broken is mended, shards are brought together, a store is made a report of."""
+    if report.problems:
+        return ["verify", str(where), "--repair"]
+    return ["merge", f"{where}-merged", str(where)] if report.shards else reported(where)
 
 
 def _repaired(where: Path) -> Checked:
@@ -46,7 +55,7 @@ def _repaired(where: Path) -> Checked:
 
     report, done = repairing.repair(where)
     text, lines = (soundness.of_studies(report, done, most) for most in (soundness.MOST, None))
-    return Checked(text, lines, not report.problems)
+    return Checked(text if report.problems else ended(text, *reported(where)), lines, not report.problems)
 
 
 def _own_measures(where: Path) -> Measures:

@@ -18,6 +18,7 @@ from simlab.cli import answer
 from simlab.commands.fit import following
 from simlab.commands.fitting_answers import Found
 from simlab.fitting import checks, laws, report
+from simlab.tables.held import NOTHING
 from simlab.world.files.fitted_checks import failed_checks
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -48,8 +49,7 @@ def test_the_best_law_is_taken_checked_and_written(capsys: pytest.CaptureFixture
     lines = page.splitlines()
     assert lines[0].startswith("Read     640 ratings of 8 systems, 40 documents, 3 raters; 0 to 100, higher is better")
     assert "gaussian, predicts documents held out best" in page
-    follows = "sweep documents_or_ratings systems=fitted systems.path=fitted.yaml systems.raters_per_bucket=3"
-    assert lines[-1].endswith(follows)
+    assert lines[-1].endswith("plan fitted.yaml budget.total=2000 budget.price_per_rating=.5 --out my")
     assert len(lines) <= 40
     assert Path("p.svg").stat().st_size > 1000
     kept: Any = json.loads(Path("kept.json").read_text())["answer"]
@@ -112,21 +112,20 @@ def test_what_can_tell_nothing_is_refused_before_it_is_fitted(capsys: pytest.Cap
     assert not Path("fitted.yaml").exists()
 
 
-@pytest.mark.parametrize(
-    ("raters", "each", "words"),
-    [
-        (4, 3, ""),
-        (4, 2, " systems.raters_per_bucket=3"),
-        (2, 1, " systems.raters_per_bucket=2 design.ratings_per_item=1,2"),
-        (1, 1, " design.ratings_per_item=1"),
-    ],
-)
-def test_what_follows_asks_for_no_more_raters_than_can_sit_together(raters: int, each: int, words: str) -> None:
-    world = {"raters": [f"r{k}" for k in range(raters)], "seats": [list(range(each))]}
-    found = Found(
-        "gaussian", "systems=fitted systems.path={path}", {}, (), (), (), {}, world, (), lambda *_: "", lambda _: None
-    )
-    assert following(found, Path("w.yaml")).endswith(f"documents_or_ratings systems=fitted systems.path=w.yaml{words}")
+def test_what_follows_a_world_that_failed_is_another_law_or_a_look_at_the_raters() -> None:
+    def found(failed: list[str], *laws: str) -> Found:
+        record = {"compared": [{"law": law} for law in laws]}
+        checks = [{"name": name, "inside": False} for name in failed]
+        return Found("gaussian", "{path}", record, (), checks, (), {}, {}, (), lambda *_: "", lambda _: None)
+
+    def line(*asked: Any) -> str:
+        return following(found(*asked), Path("w.yaml"), Path("my pilot.csv"), NOTHING).splitlines()[-1]
+
+    assert line([]).endswith("simlab plan w.yaml budget.total=2000 budget.price_per_rating=.5 --out my")
+    failed = found(["spread"], "gaussian", "ordinal").failed
+    assert failed
+    assert line(["spread"], "gaussian", "ordinal").endswith("simlab fit 'my pilot.csv' --law ordinal")
+    assert line(["spread"]).endswith("simlab agreement 'my pilot.csv'")
 
 
 def test_negated_penalties_make_a_world_of_errors(capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,7 @@ SEARCHED = {"shared_calibration": 1e-7, "recorded_budget": 1e-7, "recorded_metri
 
 COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "order", "agreement", "fit", "backtest", "mutt", "detect"]
 COMMANDS += ["plan", "assign", "corrupt", "fit-metric", "verify", "merge", "cluster-script", "replay", "export"]
-COMMANDS += ["list", "show"]
+COMMANDS += ["list", "show", "demo", "calculator", "report"]
 
 WIDE = patch.dict(os.environ, COLUMNS="80")
 """The terminal is always this wide: help and tables are folded to it."""

@@ -26,7 +26,8 @@ def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path]
         *notes,
         "",
         *(f"written: {file}" for file in files.values()),
-        *(f"next: {words}" for words in commands),
+        *(f"or: {words}" for words in commands[1:]),
+        *(f"next: {words}" for words in commands[:1]),
     ])  # fmt: skip
 
 

@@ -80,7 +80,9 @@ def _lines(pieces: Sequence[Piece]) -> list[str]:
 
 
 def _broken(text: str) -> list[str]:
-    # A value stays with its error.
+    # A value stays with its error, a command line in one piece: it is typed as it stands.
+    if text.startswith("next: "):
+        return [text]
     return filled(text.replace(" ± ", f"{HELD}±{HELD}")).splitlines() if len(text) > WIDTH else [text]
 
 

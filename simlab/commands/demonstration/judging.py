@@ -1,0 +1,66 @@
+"""Hold what a study concluded against the truth that was planted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from simlab.drawing.text.tables import aligned
+
+
+class Judged(NamedTuple):
+    """Hold a pair of systems: `claimed` and `better` name systems (None: open), `by` is the true difference, points."""
+
+    first: str
+    second: str
+    claimed: str | None
+    better: str
+    by: float
+
+    @property
+    def wrong(self) -> bool:
+        """Say whether something untrue is claimed."""
+        return self.claimed is not None and self.claimed != self.better
+
+
+def judged(conclusion: Mapping[str, Any], means: Mapping[str, float]) -> list[Judged]:
+    """Judge every pair of a conclusion, as its record has them, by the true means; more is better."""
+    return [_judged(pair["first"], pair["second"], pair["verdict"], means) for pair in conclusion["pairs"]]
+
+
+def _judged(first: str, second: str, verdict: int, means: Mapping[str, float]) -> Judged:
+    claimed = {1: first, -1: second, 0: None}[verdict]
+    better = max((first, second), key=lambda name: means[name])
+    return Judged(first, second, claimed, better, abs(means[first] - means[second]))
+
+
+def page(conclusion: Mapping[str, Any], means: Mapping[str, float]) -> Iterator[str]:
+    """Write the true means beside what was found, then which claims are right, wrong, and what was left open."""
+    yield from _means(conclusion["systems"], means)
+    pairs = judged(conclusion, means)
+    claims = [pair for pair in pairs if pair.claimed]
+    wrong, left = [pair for pair in claims if pair.wrong], [pair for pair in pairs if not pair.claimed]
+    yield f"{len(claims) - len(wrong)} of {len(claims)} claims are right."
+    for pair in wrong:
+        yield f"Wrong: {pair.claimed} above {_other(pair)}. In truth {pair.better} is better by {pair.by:.1f} points."
+    for pair in left:
+        yield f"Left open: {pair.better} is in truth better than {_worse(pair)} by {pair.by:.1f} points."
+
+
+def _means(systems: Sequence[Mapping[str, Any]], means: Mapping[str, float]) -> list[str]:
+    found = {one["system"]: one for one in systems}
+    ranked = sorted(means, key=lambda name: -means[name])
+    rows = [[name, f"{means[name]:.1f}", *_found(found[name])] for name in ranked]
+    return aligned(["system", "true mean", "found", "95 % interval"], rows).splitlines()
+
+
+def _found(one: Mapping[str, Any]) -> list[str]:
+    return [f"{one['estimate']:.1f}", f"{one['low']:.1f} to {one['high']:.1f}"]
+
+
+def _worse(pair: Judged) -> str:
+    return pair.second if pair.better == pair.first else pair.first
+
+
+def _other(pair: Judged) -> str:
+    return pair.second if pair.claimed == pair.first else pair.first

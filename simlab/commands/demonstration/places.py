@@ -1,0 +1,55 @@
+"""Keep the folder of a demonstration: new or empty, or what an earlier one that was halted left of its own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from simlab.files import reason
+from simlab.messages import legible
+from simlab.types import InputError
+
+UNFINISHED = ".demo-unfinished"
+"""A file that is there for as long as a demonstration goes on."""
+FILES = ("pilot.csv", "world.yaml", "fit.json", "items.csv", "filled.csv", "report.html", "truth.csv")
+STUDY = "study"
+
+
+def begin(out: Path) -> None:
+    """Make the folder, or clear what is left of a demonstration that was halted; nobody else's file is touched.
+
+    Raises InputError for a folder that holds anything else, and where none can be made.
+    """
+    marker = out / UNFINISHED
+    try:
+        if marker.is_file():
+            _clear(out)
+        elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise InputError(
+                f"--out {legible(out)}: is there already; a demo needs a new folder, such as {_other(out)}"
+            )
+        out.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+    except OSError as error:
+        raise InputError(f"--out {legible(out)}: cannot be written ({reason(error)}); name another folder") from error
+
+
+def end(out: Path) -> None:
+    """Say that the demonstration is complete."""
+    (out / UNFINISHED).unlink(missing_ok=True)
+
+
+def _clear(out: Path) -> None:
+    for name in FILES:
+        (out / name).unlink(missing_ok=True)
+    if (out / STUDY).exists():
+        shutil.rmtree(out / STUDY)
+
+
+def _other(out: Path) -> str:
+    """Return a folder that is not there.
+
+    >>> _other(Path("nothing-here"))
+    'nothing-here-2'
+    """
+    return next(str(one) for k in range(2, 10_000) if not (one := out.with_name(f"{out.name}-{k}")).exists())

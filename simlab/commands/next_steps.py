@@ -1,0 +1,57 @@
+"""End an answer with the one next command, so that it works where it is typed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simlab.commands.notes import program
+from simlab.tables.held import Told
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def step(*words: str | Path) -> str:
+    """Write the line of the next command.
+
+    >>> step("query", "my store").removeprefix("next: ").removeprefix("uv run ")
+    "simlab query 'my store'"
+    """
+    return f"next: {program()} {shlex.join(map(str, words))}"
+
+
+def ended(text: str, *words: str | Path) -> str:
+    """Put the next command below an answer for people."""
+    return f"{text.rstrip()}\n\n{step(*words)}"
+
+
+def of_store(dataset: xr.Dataset, folder: Path, conditions: Sequence[str]) -> list[str]:
+    """Return what is asked of a store after its measures: which design is best, or of one cell a report."""
+    from simlab.drawing.text.findings import next_words
+
+    words = shlex.split(next_words(dataset, folder))
+    return [*words[:2], *conditions, *words[2:]] if words[0] == "compare" else reported(folder)
+
+
+def reported(folder: Path) -> list[str]:
+    """Return the words that make a report of a store."""
+    return ["report", str(folder), "--out", "report.html"]
+
+
+def told_words(told: Told) -> Iterator[str]:
+    """Write what was told of a table as the words of the command line."""
+    columns = ",".join(f"{ours}={theirs}" for ours, theirs in told.columns.items())
+    yield from option("columns", columns or None)
+    yield from option("better", told.better)
+    yield from option("scale", None if told.scale is None else f"{told.scale[0]:g}..{told.scale[1]:g}")
+    yield from option("people", told.people)
+
+
+def option(name: str, value: object) -> list[str]:
+    """Write an option as words; none for None."""
+    if value is None:
+        return []
+    return [f"--{name}", f"{value:.12g}" if isinstance(value, float) else str(value)]
