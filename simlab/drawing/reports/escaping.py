@@ -21,12 +21,12 @@ def text(given: object) -> str:
 
 
 def json_script(name: str, data: Any) -> str:
-    """Write data as a script tag that no browser runs; `JSON.parse` of its text gives the data.
+    r"""Write data as a script tag that no browser runs; `JSON.parse` of its text gives the data.
 
     `<`, `>` and `&` are written as JSON escapes: no text can end the tag or open a comment.
 
     >>> json_script("a", {"b": "</script>"})
-    '<script type="application/json" id="a">{"b":"\\\\u003c/script\\\\u003e"}</script>'
+    '<script type="application/json" id="a">{"b":"\\u003c/script\\u003e"}</script>'
     """
     written = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":

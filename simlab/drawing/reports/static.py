@@ -6,7 +6,7 @@ import base64
 import io
 from typing import TYPE_CHECKING, Any
 
-from simlab.drawing.figures.files import STYLE
+from simlab.drawing.figures.look import SCREEN
 from simlab.drawing.figures.styles import COLOURS, style
 from simlab.drawing.reports.terms import Chart, Explorer, Mark, PairMatrix
 
@@ -24,7 +24,7 @@ def svg(block: Chart | PairMatrix | Explorer) -> str:
     """Draw a block as SVG, the same text for the same block."""
     import matplotlib as mpl
 
-    with mpl.rc_context({**STYLE, "figure.constrained_layout.use": True, "text.parse_math": False}):
+    with mpl.rc_context({**SCREEN.rc, "figure.constrained_layout.use": True, "text.parse_math": False}):
         figure = draw(block)
         written = io.StringIO()
         figure.savefig(written, format="svg", metadata={"Date": None})

@@ -1,0 +1,66 @@
+"""Write numbers and tables for a page: what a program reads of a number stands in the attributes of its element."""
+
+from __future__ import annotations
+
+from simlab.drawing.reports.escaping import text
+from simlab.drawing.reports.terms import Cell, Table, Value
+from simlab.drawing.reports.values import cells, numeric, said
+
+LONG = 40
+"""Letters from which on a cell is folded into lines."""
+
+
+def table(block: Table) -> str:
+    """Write a table; it scrolls in a box of its own where the page is narrower."""
+    head = "".join(f'<th scope="col" dir="auto">{text(title)}</th>' for title in block.columns)
+    numbers = numeric(block)
+    rows = "".join(
+        f"<tr>{''.join(map(_cell, row, written, numbers))}</tr>"
+        for row, written in zip(block.rows, cells(block), strict=True)
+    )
+    caption = f'<caption dir="auto">{text(block.caption)}</caption>' if block.caption else ""
+    return (
+        f'<div class="scrolled" tabindex="0" role="region" aria-label="{text(block.caption or "table")}">'
+        f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def number(value: Value) -> str:
+    """Write a number with its error, and what is known of it in its attributes."""
+    return f"<span{attributes(value)}>{text(said(value))}</span>"
+
+
+def attributes(value: Value) -> str:
+    """Write what is known of a number as attributes: data-value, data-mcse and so on, and a title for who hovers.
+
+    >>> attributes(Value(0.5, mcse=0.01, n=250))
+    ' data-value="0.5" data-mcse="0.01" data-n="250" title="Monte-Carlo standard error .010; n = 250"'
+    >>> attributes(Value(None, reason="needs pools=2"))
+    ' title="needs pools=2"'
+    """
+    names = ("value", "mcse", "n", "clusters", "low", "high")
+    known = ((name, getattr(value, name)) for name in names)
+    data = "".join(f' data-{name}="{held!r}"' for name, held in known if held is not None)
+    hint = _hint(value)
+    return f'{data} title="{text(hint)}"' if hint else data
+
+
+def _hint(value: Value) -> str:
+    if value.value is None:
+        return value.reason
+    parts = [
+        f"Monte-Carlo standard error {said(Value(value.mcse), 3)}" if value.mcse is not None else "",
+        f"interval {said(Value(value.low), 3)} to {said(Value(value.high), 3)}" if value.low is not None else "",
+        f"n = {value.n:,}" if value.n is not None else "",
+        f"{value.clusters:,} clusters" if value.clusters is not None else "",
+        value.reason,
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _cell(given: Cell, written: str, numeric: bool) -> str:
+    kind = ' class="number"' if numeric else ' class="long"' if len(written) > LONG else ""
+    known = attributes(given) if isinstance(given, Value) else ""
+    if isinstance(given, (int, float)):
+        known = f' data-value="{given!r}"'
+    return f'<td{kind} dir="auto"{known}>{text(written)}</td>'
