@@ -1020,6 +1020,28 @@ def replay(
     raise typer.Exit(code)
 
 
+@app.command(epilog="Example: simlab report outputs/item_grouping --out report.html")
+def report(
+    targets: Annotated[list[Path] | None, typer.Argument(metavar="DIR|ANSWER.json", hidden=True)] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write here; DIR/report.html, or beside an answer.")
+    ] = None,
+    form: Annotated[
+        Literal["html", "md", "tex"] | None,
+        typer.Option("--format", help="Write in this form; html, or that of FILE.", show_default=False),
+    ] = None,
+    heds: Annotated[bool, typer.Option("--heds", help="Add what is known of the datasheet HEDS 3.0.")] = False,
+) -> None:
+    """Write an answer as one file that anyone can open and cite.
+
+    DIR is the folder of a sweep or of a plan, ANSWER.json what --save kept of plan, conclude, fit, backtest, mutt or
+    detect. html opens in any browser, offline; md and tex hold the tables and a paragraph for a paper.
+    """
+    from simlab.commands import report as reports
+
+    _end(reports.answer(targets or [], out, form, heds=heds))
+
+
 @app.command(epilog="Example: simlab demo --seed 2 --out another")
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Tell it in this new folder.")] = Path("demo"),

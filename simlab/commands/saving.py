@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from simlab import files
 from simlab.files import check_writable, reason
 from simlab.messages import legible
 from simlab.types import InputError
 
 SCHEMA = 1
+MOST_BYTES = 50_000_000
+HELD: Mapping[str, tuple[type, ...]] = {"simlab": (str,), "command": (str,), "schema": (int,), "answer": (dict, list)}
+"""What a kept answer holds, and of which types."""
+REMEDY = "name a file that --save wrote"
 
 
 def check(file: Path | None) -> None:
@@ -29,6 +34,35 @@ def keep(file: Path, command: str, text: str) -> None:
 
     kept = {"simlab": version("simlab"), "command": command, "schema": SCHEMA, "answer": json.loads(text)}
     file.write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Read an answer that was kept.
+
+    Raises InputError for a file that is none, and for one of a newer simlab.
+    """
+    where = legible(file, 200)
+    held = files.text(files.content(file, where, most=MOST_BYTES, remedy=REMEDY), where)
+    try:
+        saved = json.loads(held, parse_constant=_refused)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: is not JSON ({legible(error, 120)}); {REMEDY}") from error
+    if not isinstance(saved, dict):
+        raise InputError(f"{where}: is not an answer that was kept; {REMEDY}")
+    for key, kind in HELD.items():
+        if not isinstance(saved.get(key), kind) or isinstance(saved.get(key), bool):
+            raise InputError(
+                f"{where}: is not an answer that was kept ({key} is missing, or of another type); {REMEDY}"
+            )
+    if saved["schema"] > SCHEMA:
+        raise InputError(
+            f"{where}: was kept by a newer simlab (schema {saved['schema']}, known is {SCHEMA}); update simlab"
+        )
+    return saved
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def kept(keep: Callable[[str], None], text: str) -> list[str]:

@@ -21,7 +21,7 @@ def of_studies(report: Report, done: Sequence[str] = (), most: int | None = MOST
     """Write what was repaired, a line per problem (None: all, else up to `most` of a sort), and what was checked."""
     parts = [(report.cells, "cell"), (report.blocks, "block"), (report.arrays, "array")]
     checked = f"{', '.join(counted([count], noun) for count, noun in parts)} checked"
-    lines = [*_summed_up(done, most), *_summed_up(report.problems, most)]
+    lines = [*summed_up(done, most), *summed_up(report.problems, most)]
     if report.problems:
         return "\n".join([*lines, f"{checked}: {counted([len(report.problems)], 'problem')}"])
     whole = "nothing is missing, the store is what the ledger says"
@@ -30,7 +30,7 @@ def of_studies(report: Report, done: Sequence[str] = (), most: int | None = MOST
     return "\n".join([*lines, f"{checked}: checksums hold, {whole}"])
 
 
-def _summed_up(lines: Sequence[str], most: int | None) -> list[str]:
+def summed_up(lines: Sequence[str], most: int | None) -> list[str]:
     """Sum up the lines of each sort that are too many: how many, in how many cells, and the first."""
     sorts: dict[str, list[str]] = {}
     for line in lines:

@@ -1,0 +1,179 @@
+"""Write answers as files that anyone can open: a store, a plan's folder, or answers that were kept with --save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from simlab import files
+from simlab.commands import launch, report_plans, saving
+from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
+from simlab.commands.launch import Launched
+from simlab.commands.next_steps import step
+from simlab.commands.stores import named
+from simlab.messages import legible, or_nearest
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.drawing.reports.terms import Report, Section
+
+Form: TypeAlias = Literal["html", "md", "tex"]
+
+FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "md", ".tex": "tex"}
+"""The form of a report, by how its file's name ends."""
+
+
+class Made(NamedTuple):
+    """Hold a report, the lines that say what is to be doubted in it, and the exit code of that."""
+
+    report: Report
+    doubts: Sequence[str] = ()
+    code: int = DONE
+
+
+def answer(targets: Sequence[Path], out: Path | None, form: Form | None = None, *, heds: bool = False) -> Launched:
+    """Write a report of stores, folders of plans and kept answers (none: of the store that was run last).
+
+    It goes to `out`; by default to `report.html` (.md, .tex) in a folder, or beside an answer by its name. Raises
+    InputError, before anything is written, for what no report can be made of and a file that cannot be written.
+    """
+    wanted = list(targets) or [named(None)]
+    file, form = _file(wanted, out, form)
+    files.check_writable(file, "--out")
+    made = [of(target, heds=heds) for target in wanted]
+    text = written([one.report for one in made], form)
+    _write(file, text)
+    doubts = [line for one in made for line in one.doubts]
+    said = f"{legible(file, 200)}: {_size(text)}, {_OPENED[form]}"
+    return Launched(f"{said}\n\n{_next(wanted, file, form)}", doubts, max(one.code for one in made))
+
+
+def of(target: Path, *, heds: bool = False) -> Made:
+    """Make the report of a folder or of a kept answer; raise InputError for what is neither."""
+    if not target.is_dir():
+        return _of_answer(target, heds=heds)
+    return _of_plan(target, heds=heds) if report_plans.is_plan(target) else _of_store(target, heds=heds)
+
+
+def written(reports: Sequence[Report], form: Form) -> str:
+    """Write reports in a form, one below the other."""
+    from simlab.drawing.reports import html, latex, markdown
+
+    writers: Mapping[Form, Callable[..., str]] = {"html": html.page, "md": markdown.page, "tex": latex.page}
+    return writers[form](*reports)
+
+
+def _of_store(folder: Path, *, heds: bool) -> Made:
+    from simlab.drawing.reports import datasheet, sweep
+    from simlab.store.opening import open_results
+
+    with open_results(folder) as dataset:
+        code = launch.soundness(dataset)
+        if code == NOTHING:
+            raise InputError(
+                f"{legible(folder, 200)}: no campaign of it succeeded, so that there is nothing to report; "
+                f"`simlab verify` says what failed"
+            )
+        wrong = _unsound(folder)
+        doubts = [*wrong, *launch.doubted(dataset)]
+        made = sweep.report(dataset, folder, wrong)
+        known = datasheet.of_sweep(dataset.attrs, code=f"simlab {_version()}")
+    report = _with(made, datasheet.sections(known)) if heds else made
+    return Made(report, doubts, code or (RESERVED if doubts else DONE))
+
+
+def _unsound(folder: Path) -> list[str]:
+    """Say what checks of a store find; measures are held against their checksums, and are not recomputed."""
+    from simlab.drawing.text.soundness import MOST, summed_up
+    from simlab.engine import ledger
+    from simlab.store import calculations, verifying
+
+    if not (folder / ledger.FILE).exists() and (calculated := calculations.verify(folder)):
+        return summed_up(calculated[1], MOST)
+    return summed_up(verifying.verify(folder).problems, MOST)
+
+
+def _of_plan(folder: Path, *, heds: bool) -> Made:
+    from simlab.drawing.reports import datasheet, plan_folder
+
+    contents = report_plans.read(folder)
+    made = plan_folder.report(contents, folder)
+    if not heds:
+        return Made(made)
+    return Made(_with(made, datasheet.sections(datasheet.of_plan(contents["study"], contents["plan"]))))
+
+
+def _of_answer(file: Path, *, heds: bool) -> Made:
+    from simlab.drawing.reports import answers
+
+    if heds:
+        raise InputError(
+            f"--heds: a datasheet describes a study, and {legible(file, 120)} is an answer; name the folder of a plan "
+            "or of a sweep, or leave --heds out"
+        )
+    saved = saving.read(file)
+    try:
+        return Made(answers.of(saved))
+    except InputError as error:
+        raise InputError(f"{legible(file, 200)}: {error}") from error
+
+
+def _with(report: Report, sections: Sequence[Section]) -> Report:
+    from dataclasses import replace
+
+    return replace(report, sections=(*report.sections, *sections))
+
+
+def _file(targets: Sequence[Path], out: Path | None, form: Form | None) -> tuple[Path, Form]:
+    """Choose the file and the form of a report, each by the other where only one is given."""
+    if out is None:
+        return _beside(targets).with_suffix(f".{form or 'html'}"), form or "html"
+    known = FORMS.get(out.suffix.lower())
+    if known is None:
+        listed = or_nearest(out.suffix.lower(), FORMS) if out.suffix else "end its name with .html, .md or .tex"
+        raise InputError(f"--out {legible(out, 120)}: no form of reports has this ending; {listed}")
+    if form not in (None, known):
+        raise InputError(f"--out {legible(out, 120)}: --format {form} ends in .{form}; make them agree")
+    return out, known
+
+
+def _beside(targets: Sequence[Path]) -> Path:
+    """Return where a report goes, without its ending: into a folder, or beside an answer; of several, here."""
+    if len(targets) > 1:
+        return Path("report")
+    return targets[0] / "report" if targets[0].is_dir() else targets[0]
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        files.write_whole({file: text})
+    except OSError as error:
+        where = f"--out {legible(file, 120)}"
+        raise InputError(f"{where}: cannot be written ({files.reason(error)}); {files.needed(error)}") from error
+
+
+_OPENED: Mapping[Form, str] = {
+    "html": "one file that opens in any browser, offline",
+    "md": "tables in place of charts",
+    "tex": r"tables and a paragraph, for \input",
+}
+
+
+def _size(text: str) -> str:
+    size = len(text.encode())
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(size / 1000, 1):.0f} kB"
+
+
+def _next(targets: Sequence[Path], file: Path, form: Form) -> str:
+    """Name what comes after a page: its tables for a paper; and after these, whether the store is sound."""
+    if form == "html":
+        return step("report", *targets, "--out", file.with_suffix(".tex"))
+    folder = next((target for target in targets if target.is_dir() and not report_plans.is_plan(target)), None)
+    return step("verify", folder) if folder else step("report", *targets, "--out", file.with_suffix(".html"))
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("simlab")

@@ -1,0 +1,100 @@
+"""Write reports as Markdown, for notes and repositories; charts stand there as the tables behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from simlab.drawing.reports.paper import large, paragraph, still
+from simlab.drawing.reports.terms import Block, Code, Figures, Points, Prose, Report, Section, Table
+from simlab.drawing.reports.values import cells, numeric, said
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
+
+
+def page(*reports: Report) -> str:
+    """Write reports one below the other."""
+    return "\n\n---\n\n".join("\n\n".join(filter(None, _parts(report))) for report in reports) + "\n"
+
+
+def escaped(given: str) -> str:
+    r"""Write a text so that it stands as it is, on one line.
+
+    >>> escaped("a_b | <script>"), escaped("two\nlines")
+    ('a\\_b \\| \\<script\\>', 'two lines')
+    """
+    return _SPECIAL.sub(r"\\\1", " ".join(str(given).split()))
+
+
+def _parts(report: Report) -> Iterator[str]:
+    yield f"# {escaped(report.question)}"
+    yield from map(escaped, report.answer)
+    if table := large(report):
+        yield _table(table)
+    for heading, items in (("Reservations", report.reservations), ("Held fixed", report.held_fixed)):
+        if items:
+            yield from _section(Section(heading, (Points(tuple(items)),)))
+    for section in report.sections:
+        yield from _section(section)
+    yield from _section(Section("For a paper", (Prose(paragraph(report)),)))
+    yield from _origin(report)
+
+
+def _origin(report: Report) -> Iterator[str]:
+    """Yield how a report is made again, what it cites, and where its numbers are from."""
+    if report.reproduce:
+        yield from _section(Section("Reproduce", (Code("\n".join(report.reproduce), "console"),)))
+    if report.references:
+        listed = Points(tuple(reference.text for reference in report.references))
+        bibtex = Code("\n\n".join(reference.bibtex for reference in report.references), "bibtex")
+        yield from _section(Section("References", (listed, bibtex)))
+    if report.provenance:
+        yield from _section(
+            Section("Provenance", (Points(tuple(f"{key}: {value}" for key, value in report.provenance.items())),))
+        )
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield f"## {escaped(section.heading)}"
+    for block in section.blocks:
+        yield _block(block)
+
+
+def _block(block: Block) -> str:
+    shown = still(block)
+    return _SIMPLE[type(shown)](shown)
+
+
+def _prose(block: Prose) -> str:
+    return "\n\n".join(escaped(part) for part in block.text.split("\n\n") if part.strip())
+
+
+def _points(block: Points) -> str:
+    return "\n".join(f"- {escaped(item)}" for item in block.items)
+
+
+def _figures(block: Figures) -> str:
+    return _points(Points(tuple(f"{value.label}: {said(value)}" for value in block.values)))
+
+
+def _code(block: Code) -> str:
+    """Write a text as it is, fenced by more ticks than it holds in a row."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
+    return f"{fence}{block.language}\n{block.text}\n{fence}"
+
+
+def _table(block: Table) -> str:
+    ends = ["---:" if right else "---" for right in numeric(block)]
+    rows = [list(map(escaped, block.columns)), ends, *(list(map(escaped, row)) for row in cells(block))]
+    lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"{escaped(block.caption)}\n\n{lines}" if block.caption else lines
+
+
+_SIMPLE: Mapping[type, Callable[[Any], str]] = {
+    Prose: _prose,
+    Points: _points,
+    Code: _code,
+    Figures: _figures,
+    Table: _table,
+}

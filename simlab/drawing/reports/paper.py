@@ -1,0 +1,29 @@
+"""What of a report goes into a paper: its paragraph, and tables in place of charts."""
+
+from __future__ import annotations
+
+from simlab.drawing.reports import behind
+from simlab.drawing.reports.terms import Block, Chart, Explorer, PairMatrix, Report, Table
+
+
+def paragraph(report: Report) -> str:
+    """Return the paragraph of a report, or else its answer and what it holds fixed, as sentences."""
+    if report.paragraph:
+        return report.paragraph
+    held = f"Held fixed: {'; '.join(report.held_fixed)}." if report.held_fixed else ""
+    return " ".join(filter(None, (*report.answer, held)))
+
+
+def still(block: Block) -> Block:
+    """Return what stands for a block where nothing can be chosen: of a chart, the table behind it."""
+    if isinstance(block, Explorer):
+        return block.table
+    if isinstance(block, PairMatrix):
+        return behind.pairs(block)
+    return behind.table(block) if isinstance(block, Chart) else block
+
+
+def large(report: Report) -> Table | None:
+    """Return the numbers that stand large in a report as a table; None where it has none."""
+    rows = tuple((value.label, value) for value in report.figures)
+    return Table("In numbers", ("what", "value"), rows) if rows else None
