@@ -26,7 +26,7 @@ from simlab.drawing.reports.terms import (
     Table,
     Value,
 )
-from simlab.drawing.reports.values import said
+from simlab.drawing.reports.values import between, said
 
 HELD = "simlab-data"
 """The id of the data that programs read: the rows of a store, or a saved answer."""
@@ -149,9 +149,7 @@ def _figures(block: Figures) -> str:
 
 def _large(value: Value) -> str:
     known = [
-        f"{said(Value(value.low))} to {said(Value(value.high))}"
-        if value.mcse is not None and value.low is not None and value.high is not None
-        else "",
+        f"interval {interval}" if (interval := between(value)) and value.mcse is not None else "",
         f"n = {value.n:,}" if value.n is not None else "",
         value.reason,
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simlab.drawing.reports.escaping import text
 from simlab.drawing.reports.terms import Cell, Table, Value
-from simlab.drawing.reports.values import cells, numeric, said
+from simlab.drawing.reports.values import between, cells, numeric, said
 
 LONG = 40
 """Letters from which on a cell is folded into lines."""
@@ -50,7 +50,7 @@ def _hint(value: Value) -> str:
         return value.reason
     parts = [
         f"Monte-Carlo standard error {said(Value(value.mcse), 3)}" if value.mcse is not None else "",
-        f"interval {said(Value(value.low), 3)} to {said(Value(value.high), 3)}" if value.low is not None else "",
+        f"interval {interval}" if (interval := between(value)) else "",
         f"n = {value.n:,}" if value.n is not None else "",
         f"{value.clusters:,} clusters" if value.clusters is not None else "",
         value.reason,

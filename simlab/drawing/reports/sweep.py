@@ -37,6 +37,7 @@ def report(dataset: xr.Dataset, folder: Path, doubts: Sequence[str] = ()) -> Rep
         reserving.reservations(seen, doubts),
         origin.reproduce(seen, folder),
         methods.references(seen),
+        answering.paragraph(seen),
         provenance=origin.provenance(seen),
     )
 
@@ -51,9 +52,10 @@ def _question(aim: str) -> str:
 
 def _sections(seen: Seen, folder: Path, question: str, aim: str, explorer: Explorer | None) -> list[Section]:
     figure = _figure(seen, question, aim, explorer)
-    compared = answering.section(seen, origin.compare_command(seen, folder))
-    rest = [figure, compared, mistakes.section(seen), _before(seen), methods.section(seen), origin.config(seen)]
-    return [designs.section(seen), *(section for section in rest if section)]
+    compared = answering.sections(seen, origin.compare_command(seen, folder))
+    shown = [designs.section(seen), figure, *compared, mistakes.section(seen)]
+    behind = [_before(seen), methods.section(seen), designs.shared(seen), origin.config(seen)]
+    return [section for section in (*shown, *behind) if section]
 
 
 def _figure(seen: Seen, question: str, aim: str, explorer: Explorer | None) -> Section | None:

@@ -24,10 +24,22 @@ def said(value: Value, digits: int | None = None) -> str:
         return "-"
     text = _with_error(value, value.value, digits)
     unit = f" {value.unit}" if value.unit not in ("", "1") else ""
-    if value.mcse is None and value.low is not None and value.high is not None:
-        places = decimals([value.high - value.low]) if digits is None else digits
-        return f"{text}{unit} ({_number(value.low, places)} to {_number(value.high, places)})"
+    if value.mcse is None and (interval := between(value, digits)):
+        return f"{text}{unit} ({interval})"
     return f"{text}{unit}"
+
+
+def between(value: Value, digits: int | None = None) -> str:
+    """Write the interval of a number; nothing where it has none.
+
+    >>> between(Value(0.62, mcse=0.03, low=0.5561, high=0.71)), between(Value(0.62))
+    ('.56 to .71', '')
+    """
+    if value.low is None or value.high is None:
+        return ""
+    error = value.high - value.low if value.mcse is None else value.mcse
+    places = decimals([error]) if digits is None else digits
+    return f"{_number(value.low, places)} to {_number(value.high, places)}"
 
 
 def cell(given: Cell, digits: int | None = None) -> str:

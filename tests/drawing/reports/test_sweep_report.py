@@ -86,8 +86,11 @@ def test_the_table_behind_the_figure_has_every_cell_with_its_error(made: Report,
 
 def test_comparisons_are_those_of_the_command(made: Report, folder: Path) -> None:
     told = json.loads(compare.answer(folder, [], "grouping", "srp", None, "json").text)
-    tables = [block for block in section(made, "Comparisons").blocks if isinstance(block, Table)]
-    assert [table.caption.rpartition(", ")[2] for table in tables] == ["documents=8", "documents=12"]
+    told.sort(key=lambda row: -row["documents"])
+    both = [section(made, heading) for heading in ("Comparisons", "Comparisons elsewhere")]
+    tables = [block for part in both for block in part.blocks if isinstance(block, Table)]
+    assert [part.folded for part in both] == [False, True]
+    assert [table.caption.rpartition(", ")[2] for table in tables] == ["documents=12", "documents=8"]
     lines = [row for table in tables for row in table.rows]
     assert len(lines) == len(told) == 6
     for line, row in zip(lines, told, strict=True):

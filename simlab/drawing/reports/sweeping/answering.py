@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from simlab.comparing.contrasts import Row, less_is_better
 from simlab.comparing.labelled import records
+from simlab.drawing import view
 from simlab.drawing.reports.sweeping.seeing import Record, Seen, by_cell, compared, largest, named, paired, place
-from simlab.drawing.reports.terms import Points, Section, Table, Value
+from simlab.drawing.reports.terms import Cell, Points, Section, Table, Value
 from simlab.drawing.text import comparison, tables
 from simlab.drawing.text.cells import measured_column
 from simlab.drawing.text.comparison import PLAIN_WORDS
@@ -178,7 +179,7 @@ def large(seen: Seen) -> tuple[Value, ...]:
 def value(seen: Seen, record: Record, name: str, by: str | None = None) -> Value:
     """Hold a measure of a cell with all that is known of its error."""
     found = record[name]
-    of = f" ({tables.word(record[by])})" if by else ""
+    of = f", {named(by, record[by])}" if by else ""
     known = math.isfinite(found)
     return Value(
         float(found) if known else None,
@@ -211,17 +212,40 @@ def _known(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
-def section(seen: Seen, command: str) -> Section | None:
-    """Hold the designs against each other, a table for each cell of the axes that are not compared."""
+def sections(seen: Seen, command: str) -> tuple[Section, ...]:
+    """Hold the designs against each other, a table for each cell of the axes that are not compared.
+
+    Cells at the largest value across come first; the others are folded away.
+    """
     rows = compared(seen)
     if not rows:
-        return None
+        return ()
     cells = by_cell(rows)
-    kept = cells if len(cells) <= MOST_TABLES else largest(seen, cells)[:MOST_TABLES]
-    shown = [_table(seen, cell) for cell in kept]
-    left = [f"{len(kept)} of {len(cells)} tables are shown; `{command}` has all of them."] if kept != cells else []
-    notes = [*left, *_notes(seen, rows)]
-    return Section("Comparisons", (*shown, Points(tuple(notes))))
+    most = largest(seen, cells)
+    first, rest = most[:MOST_TABLES], [cell for cell in cells if cell not in most]
+    rest = rest if len(cells) <= MOST_TABLES else []
+    n = len(first) + len(rest)
+    left = [f"{n} of {len(cells)} tables are shown; `{command}` has all of them."] if n < len(cells) else []
+    notes = Points((*left, *_notes(seen, rows)))
+    compared_ = Section("Comparisons", (*(_table(seen, cell) for cell in first), notes))
+    elsewhere = Section("Comparisons elsewhere", tuple(_table(seen, cell) for cell in rest), folded=True)
+    return (compared_, elsewhere) if rest else (compared_,)
+
+
+def paragraph(seen: Seen) -> str:
+    """Write a paragraph for a paper: what was simulated, what it shows, and what errors are."""
+    sweep = view.declared(seen.dataset)
+    version = seen.dataset.attrs.get("simlab", "")
+    with_ = f"simlab {version}".strip()
+    if seen.calculated or not sweep.get("worlds"):
+        opening = f"With {with_} we calculated {tables.counted([len(seen.records)], 'design')}."
+        return " ".join((opening, *sentences(seen)))
+    size = f"{tables.counted([int(sweep['worlds'])], 'world')} of {tables.counted([int(sweep['studies'])], 'campaign')}"
+    designs = tables.counted([len(seen.records)], "design")
+    opening = f"With {with_} (seed {seen.dataset.attrs.get('seed')}) we simulated {designs} in {size} each."
+    fixed = str(seen.dataset[seen.measure].attrs.get(HELD_FIXED, "")) if seen.measures else ""
+    ending = f"± is the Monte-Carlo standard error over {cluster(seen.dataset, seen.measure)}s" if seen.measures else ""
+    return " ".join(filter(None, (opening, *sentences(seen), f"{ending}{f'; held fixed: {fixed}' if fixed else ''}.")))
 
 
 def _table(seen: Seen, rows: Sequence[Row]) -> Table:
@@ -233,7 +257,7 @@ def _table(seen: Seen, rows: Sequence[Row]) -> Table:
     return Table(f"{measured_axis(seen.dataset, seen.measure)}{f', {at}' if at else ''}", columns, body)
 
 
-def _line(seen: Seen, row: Row) -> tuple[str | Value, ...]:
+def _line(seen: Seen, row: Row) -> tuple[Cell, ...]:
     record = _record(seen, row)
     held = value(seen, record, seen.measure) if record else Value(None)
     said = PLAIN_WORDS[row.standing] if math.isfinite(row.value) else "no value"
@@ -241,11 +265,11 @@ def _line(seen: Seen, row: Row) -> tuple[str | Value, ...]:
     return named(str(seen.by), row.design), held, gap(row, sampled=not seen.calculated), f"{said}{marks}".strip()
 
 
-def gap(row: Row, *, sampled: bool = True) -> Value | str:
+def gap(row: Row, *, sampled: bool = True) -> Value | None:
     """Hold the paired difference of a design from the baseline; the baseline has none."""
     found = row.contrast
     if found is None:
-        return ""
+        return None
     if not sampled or _exact(row):
         return Value(_known(found.difference))
     error = tables.told(found.mcse, (found.low, found.high), found.clusters)

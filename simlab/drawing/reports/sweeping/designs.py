@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simlab.drawing.reports.sweeping.seeing import Seen
-from simlab.drawing.reports.terms import Section, Table
+from simlab.drawing.reports.terms import Prose, Section, Table
 from simlab.drawing.wording import axis_label, value_label
 from simlab.messages import flat, shown
 from simlab.parts import name_of
@@ -18,10 +18,15 @@ MOST_VALUES = 12
 
 
 def section(seen: Seen) -> Section:
-    """List the axes with their values, and below them the settings that all cells share."""
-    shared = settings(seen.dataset.attrs)
-    tables = [_axes(seen)] if seen.axes else []
-    return Section("Designs", (*tables, Table("What all designs share", ("setting", "value"), shared)))
+    """List the axes with their values."""
+    said = "The sweep varies nothing: it is of one design."
+    return Section("Designs", (_axes(seen) if seen.axes else Prose(said),))
+
+
+def shared(seen: Seen) -> Section:
+    """List the settings that all cells share."""
+    table = Table("Settings of all designs", ("setting", "value"), settings(seen.dataset.attrs))
+    return Section("What all designs share", (table,), folded=True)
 
 
 def _axes(seen: Seen) -> Table:
