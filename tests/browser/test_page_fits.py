@@ -47,7 +47,7 @@ def test_nothing_reaches_beyond_the_page(shown: Any, width: int, scheme: str) ->
 def test_what_is_too_wide_is_noticed(shown: Any) -> None:
     assert wider(shown) == []
     shown.execute_script(
-        "document.body.append(Object.assign(document.createElement('p'), {style: 'width: 3000px', textContent: 'a'}))"
+        "document.body.append(Object.assign(document.createElement('div'), {style: 'width: 3000px', textContent: 'a'}))"
     )
     assert len(wider(shown)) == 2
 
