@@ -66,9 +66,7 @@ def _result(name: str, value: float | None, digits: int) -> str:
     return f"{value:,.2f}" if name == "price" else tables.number(value, 2 if name.startswith("power") else digits)
 
 
-def notes(
-    rows: Sequence[Record], results: Sequence[str], difference: float | None, *, alpha_given: bool
-) -> list[str]:
+def notes(rows: Sequence[Record], results: Sequence[str], difference: float | None, *, alpha_given: bool) -> list[str]:
     """Say what the differences of an answer are, and what was taken where nothing was said."""
     level, power = (" or ".join(_values(rows, name)) for name in LEVELS[:2])
     what = "in points (hundredths) of adequacy" if any("unit" in row for row in rows) else "of the share alpha"

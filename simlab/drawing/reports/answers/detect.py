@@ -128,7 +128,8 @@ def _solution(rows: Sequence[Row], row: Row, found: str) -> str:
     needed = _mix(row) if found == "price" else f"{_count(row[found])} is the least {_least(found)}"
     power = row.get("power_published")
     said = f", which finds it with power {tables.number(power, 2)}" if power is not None else ""
-    return f"{_where(rows, row, found)}: {needed}{said} (measurable difference {_amount(rows, row['epsilon'])}{unit(rows)})."
+    epsilon = f"measurable difference {_amount(rows, row['epsilon'])}{unit(rows)}"
+    return f"{_where(rows, row, found)}: {needed}{said} ({epsilon})."
 
 
 def _least(found: str) -> str:
