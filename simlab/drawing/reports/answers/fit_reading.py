@@ -20,6 +20,7 @@ from simlab.drawing.reports.answers.reading import (
     WHOLE,
     Kind,
     Row,
+    known,
     record,
     records,
 )
@@ -119,9 +120,9 @@ def read(answer: Any) -> Fit:
     return Fit(
         record(held["read"], "answer.read", READ, READ_MORE),
         held["law"],
-        tuple(Compared(**_known(one)) for one in records(held["compared"], "answer.compared", _COMPARED)),
+        tuple(Compared(**known(one)) for one in records(held["compared"], "answer.compared", _COMPARED)),
         _refused(answer.get("refused", {})),
-        tuple(Trait(**_known(one)) for one in records(checks["all"], "answer.checks.all", CHECK)),
+        tuple(Trait(**known(one)) for one in records(checks["all"], "answer.checks.all", CHECK)),
         _erring(answer["checks"].get("erring", [])),
         tuple(_components(held["components"])),
         tuple(
@@ -135,11 +136,6 @@ def read(answer: Any) -> Fit:
 
 
 _COMPARED = {"law": TEXT, "log_score": MAYBE, "behind": NUMBER, "se": MAYBE}
-
-
-def _known(row: Row) -> Row:
-    """Return a record with NaN for what is not known, as what it was made of had it."""
-    return {name: math.nan if held is None else held for name, held in row.items()}
 
 
 def _refused(held: Any) -> Mapping[str, str]:

@@ -56,7 +56,7 @@ def report(saved: Mapping[str, Any]) -> Report:
 
 def _rule(saved: Mapping[str, Any]) -> str:
     tolerance, near = (reading.amount(saved, *one) for one in (("--tolerance", TOLERANCE), ("--near-tie", 0.0)))
-    return f"what passes; {pass_rates.rule(tolerance, near)}"
+    return f"what passes: {pass_rates.rule(tolerance, near)}"
 
 
 def _sentences(rows: Sequence[Row]) -> Iterator[str]:
@@ -68,9 +68,8 @@ def _sentences(rows: Sequence[Row]) -> Iterator[str]:
         return
     of = f" with {several(shown[0]['references'], 'reference')}" if len({row["references"] for row in rows}) > 1 else ""
     kinds = len({row["corruption"] for row in rows})
-    yield (
-        f"{several(len(metrics), 'metric')} and {several(kinds, 'corruption')}{of}; pass rates with exact 95 % intervals."
-    )
+    counted = f"{several(len(metrics), 'metric')} and {several(kinds, 'corruption')}{of}"
+    yield f"{counted}; pass rates with exact 95 % intervals."
     for metric in metrics[:MOST_SENTENCES]:
         yield _of_metric(metric, [row for row in shown if row["metric"] == metric])
     if len(metrics) > MOST_SENTENCES:
@@ -188,12 +187,9 @@ def _noted(rows: Sequence[Row]) -> Iterator[str]:
 def _reservations(rows: Sequence[Row]) -> Iterator[str]:
     few = sorted({row["n"] for row in rows if row["n"] < FEW})
     if few:
-        corruptions = len({row["corruption"] for row in rows if row["n"] < FEW})
-        yield (
-            f"{several(corruptions, 'corruption')} of {len({row['corruption'] for row in rows})} rest on fewer than {FEW} "
-            f"trials ({tables.counted(few, 'trial') if len(few) > 1 else several(few[0], 'trial')}): such intervals are "
-            "wide."
-        )
+        n = len({row["corruption"] for row in rows if row["n"] < FEW})
+        of = f"{n} of {several(len({row['corruption'] for row in rows}), 'corruption')}"
+        yield f"Fewer than {FEW} trials ({_span(few)}) have scores in {of}: intervals of their rates are wide."
     yield from _noted(rows)
 
 

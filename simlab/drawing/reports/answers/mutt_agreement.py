@@ -142,7 +142,8 @@ def _table(rows: Sequence[Row], caption: str) -> Table:
 
 
 def _notes(rows: Sequence[Row], pooled: Sequence[Row]) -> Iterator[str]:
-    yield "Share of equal verdicts, and the correlation (phi) of verdicts, ± standard error (trials of an original together)."
+    yield "Share of equal verdicts, and the correlation (phi) of verdicts, ± standard error."
+    yield "Trials of an original are one cluster; without an error nothing was seen to vary, which is no certainty."
     if len(_known(pooled)) > MOST_MARKS:
         yield f"The figure has the {MOST_MARKS} pairs that agree least."
     for reason in dict.fromkeys(row["reason"] for row in pooled if row["reason"]):
@@ -151,6 +152,9 @@ def _notes(rows: Sequence[Row], pooled: Sequence[Row]) -> Iterator[str]:
 
 def _reservations(rows: Sequence[Row]) -> Iterator[str]:
     if any(row["agreement"] is not None and row["agreement_error"] is None for row in rows):
-        yield "Where all verdicts are equal, or there is one original, no error can be told: that nothing was seen to vary is no certainty."
+        yield (
+            "Where all verdicts are equal, or there is one original, no error can be told: that nothing was seen to "
+            "vary is no certainty."
+        )
     if near := sum(row["near_ties"] for row in rows):
         yield f"Pairs of verdicts of which one hangs on a near tie: {near:,}."

@@ -135,6 +135,11 @@ def value(held: float | None, reason: str = "", **more: Any) -> Value:
     return Value(None if held is None else float(held), reason=reason if held is None else "", **more)
 
 
+def known(row: Row) -> Row:
+    """Return a record with NaN for what is null, as what it was made of had it."""
+    return {name: math.nan if held is None else held for name, held in row.items()}
+
+
 def _checked(held: Any, where: str, kind: Kind) -> Any:
     if not kind.allows(held):
         raise InputError(f"{where}: {shown(_brief(held))} must be {kind.rule}; {REMEDY}")
