@@ -116,9 +116,9 @@ def _large(found: Sequence[Row]) -> Iterator[Value]:
 def _sections(
     found: Sequence[Row], others: Sequence[Row], means: Sequence[Record], records: Sequence[Record]
 ) -> Iterator[Section]:
-    yield from backtest_charts.sections(means)
     if found:
         yield Section("How far predictions were off", (_summary(found, others),))
+    yield from backtest_charts.sections(means)
     for target in dict.fromkeys(one.target for one in means):
         yield Section(f"Every design on {TARGETS[target]}", (backtest_charts.designs(means, target),), folded=True)
     *notes, _ = text.notes(means, _splits(records))

@@ -28,9 +28,11 @@ def sections(means: Sequence[Record]) -> Iterator[Section]:
         own = [one for one in fitted if one.target == target]
         first = min((one.normalization != "none", one.ratings_per_item, one.normalization) for one in own)
         shown = [one for one in own if (one.ratings_per_item, one.normalization) == first[1:]]
-        names = [name for name in MEASURES if any(one.measure == name for one in shown)]
+        # What nothing can be held against has no picture; the table of designs has its numbers.
+        names = [name for name in MEASURES if any(one.measure == name and one.judged for one in shown)]
         charts = tuple(_chart(name, [one for one in shown if one.measure == name]) for name in names)
-        yield Section(f"Predicted and real: studies on {TARGETS[target]}", charts, folded=k > 0)
+        if charts:
+            yield Section(f"Predicted and real: studies on {TARGETS[target]}", charts, folded=k > 0)
 
 
 def _chart(measure: str, rows: Sequence[Record]) -> Chart:
@@ -39,8 +41,8 @@ def _chart(measure: str, rows: Sequence[Record]) -> Chart:
     of = f"{several(first.ratings_per_item, 'rating')} of each output, normalization {first.normalization}"
     name = MEASURES[measure]
     known = [one for one in rows if one.judged]
-    off = sum(abs(one.predicted - one.observed) for one in known) / len(known) if known else math.nan
-    held = f" On average they differ by {tables.number(off, 3)}." if known else " Nothing was observed of it."
+    off = sum(abs(one.predicted - one.observed) for one in known) / len(known)
+    held = f" On average they differ by {tables.number(off, 3)}."
     return Chart(
         "intervals",
         f"{name} of studies on {TARGETS[first.target]}: predicted and observed ({of})",

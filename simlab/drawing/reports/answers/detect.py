@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import detect_charts, reading
 from simlab.drawing.reports.answers.detect_words import LABELS, place, settings, unit, written
-from simlab.drawing.reports.answers.reading import FLAG, MAYBE, MAYBE_WHOLE, NUMBER, TEXT, WHOLE, Row, value
+from simlab.drawing.reports.answers.reading import FLAG, MAYBE, MAYBE_WHOLE, NUMBER, WHOLE, Row, value
 from simlab.drawing.reports.terms import Block, Cell, Points, Report, Section, Table, Value
 from simlab.drawing.text import detection, tables
 from simlab.messages import several
+from simlab.types import InputError
 
 FIELDS = {
     **dict.fromkeys(("n_human", "n_metric", "n_calibration"), MAYBE_WHOLE),
@@ -20,18 +22,21 @@ FIELDS = {
 }
 OPTIONAL = {
     "n_systems": WHOLE,
-    **dict.fromkeys(("correlation", "threshold", "price", "difference"), MAYBE),
+    **dict.fromkeys(("correlation", "threshold", "price"), MAYBE),
+    "difference": NUMBER,
     **dict.fromkeys(("detectable_joint", "power_published", "power_joint"), MAYBE),
-    **dict.fromkeys(("multiplicity", "find", "unit"), TEXT),
+    "multiplicity": reading.one_of(tuple(detection.RULES)),
+    "find": reading.one_of(tuple(detection.FINDS)),
+    "unit": reading.one_of(("points",)),
     "flipped": FLAG,
 }
 RESULTS = ("price", *detection.DIFFERENCES[:4], "power_published", "power_joint")
 SOLVED = {
-    "n_human": ("n_human",),
-    "n_metric": ("n_metric",),
-    "n_calibration": ("n_calibration",),
-    "accuracy": ("rho",),
-    "mix": ("price",),
+    "n_human": "n_human",
+    "n_metric": "n_metric",
+    "n_calibration": "n_calibration",
+    "accuracy": "rho",
+    "mix": "price",
 }
 """What is looked for, by what --solve says."""
 MOST_SENTENCES = 6
@@ -40,9 +45,9 @@ UNREACHED = "out of reach with these settings"
 
 def report(saved: Mapping[str, Any]) -> Report:
     """Make the report of an answer of `simlab detect`; raise InputError for what is none."""
-    rows = reading.filled(saved.get("answer"), "answer", FIELDS, OPTIONAL)
+    rows = _rows(saved)
     found = _looked_for(saved, rows)
-    told = tuple(_sentences(rows, found))
+    told = (*_sentences(rows, found), *_asked(saved, rows, found))
     return Report(
         "Detectable differences",
         _question(rows, found),
@@ -59,14 +64,23 @@ def report(saved: Mapping[str, Any]) -> Report:
     )
 
 
+def _rows(saved: Mapping[str, Any]) -> list[Row]:
+    """Read the settings, each with the same fields."""
+    rows = reading.alike(reading.filled(saved.get("answer"), "answer", FIELDS, OPTIONAL), "answer")
+    missing = [name for name in ("multiplicity", "find") if "n_systems" in rows[0] and name not in rows[0]]
+    if missing:
+        raise InputError(f"answer[0]: speaks of several systems, but has no {missing[0]}; {reading.REMEDY}")
+    return rows
+
+
 def _looked_for(saved: Mapping[str, Any], rows: Sequence[Row]) -> str:
     """Name what was solved for; nothing where differences were asked for."""
     if "difference" not in rows[0]:
         return ""
-    if "price" in rows[0]:
-        return "price"
-    asked = reading.option(saved, "--solve")
-    return SOLVED.get(asked or "", ("n_human",))[0]
+    found = SOLVED.get(reading.option(saved, "--solve") or "", "price" if "price" in rows[0] else "n_human")
+    if found not in rows[0]:
+        raise InputError(f"answer[0]: has no {found}, which the command asks for; {reading.REMEDY}")
+    return found
 
 
 def _question(rows: Sequence[Row], found: str) -> str:
@@ -106,7 +120,7 @@ def _detection(rows: Sequence[Row], row: Row, _: str = "") -> str:
     return (
         f"{_where(rows, row)}: a true difference of {_amount(rows, row['detectable'])}{unit(rows)}{joint} is found"
         f"{often}; the published measurable difference is {_amount(rows, row['epsilon'])}{unit(rows)}, which is found "
-        f"half the time.{_power(row)}"
+        "half the time."
     )
 
 
@@ -116,9 +130,17 @@ def _differs(rows: Sequence[Row], row: Row) -> bool:
     return shared is not None and _amount(rows, shared) != _amount(rows, row["detectable"])
 
 
-def _power(row: Row) -> str:
-    asked = row.get("power_published")
-    return f" The difference that was asked about is found with power {tables.number(asked, 2)}." if asked else ""
+def _asked(saved: Mapping[str, Any], rows: Sequence[Row], found: str) -> list[str]:
+    """Say how often the difference that was asked about is found: in the worst and in the best setting."""
+    powers = [row["power_published"] for row in rows if row.get("power_published") is not None]
+    if found or not powers:
+        return []
+    asked = reading.amount(saved, "--difference", math.nan)
+    what = (
+        f"A true difference of {written(asked)}{unit(rows)}" if math.isfinite(asked) else "The difference asked about"
+    )
+    ends = list(dict.fromkeys(tables.number(end, 2) for end in (min(powers), max(powers))))
+    return [f"{what} is found with power {' to '.join(ends)}{', by setting' if len(ends) > 1 else ''}."]
 
 
 def _solution(rows: Sequence[Row], row: Row, found: str) -> str:
@@ -181,7 +203,7 @@ def _sections(saved: Mapping[str, Any], rows: Sequence[Row], found: str) -> list
 
 def _notes(saved: Mapping[str, Any], rows: Sequence[Row], found: str) -> list[str]:
     """Say what the columns are, as the text page does."""
-    asked = rows[0]["difference"] if found else reading.amount(saved, "--difference", float("nan"))
+    asked = rows[0]["difference"] if found else reading.amount(saved, "--difference", math.nan)
     given = any(word.startswith("alpha=") for word in reading.words(saved))
     results = [name for name in RESULTS if name in rows[0]]
     return detection.notes(rows, results, asked, alpha_given=given)

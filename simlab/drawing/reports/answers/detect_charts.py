@@ -50,7 +50,7 @@ def _chart(
     name, across = axes
     where = ", ".join(setting(group[0], one, rows) for one in apart)
     up = f"{LABELS[name]} [{_unit(rows, name)}]" if _unit(rows, name) else LABELS[name]
-    marks = tuple(_mark(row, rows, axes, lines) for row in sorted(group, key=lambda row: float(row[across])))
+    marks = tuple(_mark(row, axes, lines) for row in sorted(group, key=lambda row: float(row[across])))
     of = LABELS.get(across, across)
     return Chart(
         "lines",
@@ -59,15 +59,15 @@ def _chart(
         up,
         marks,
         _alt(marks, LABELS[name], of),
-        legend=", ".join(lines),
+        legend="; ".join(lines),
         target=group[0].get("difference") if name == "detectable" else None,
         bounds=(0.0, None),
     )
 
 
-def _mark(row: Row, rows: Sequence[Row], axes: tuple[str, str], lines: Sequence[str]) -> Mark:
+def _mark(row: Row, axes: tuple[str, str], lines: Sequence[str]) -> Mark:
     name, across = axes
-    said = ", ".join(setting(row, one, rows) for one in lines)
+    said = "; ".join(written(row.get(one)) for one in lines)
     note = "" if row.get("epsilon") is None else f"measurable difference {written(float(row['epsilon']))}"
     return Mark(float(row[across]), float(row[name]), line=said, note=note)
 

@@ -84,7 +84,7 @@ def _differs(fit: Fit) -> Section:
 
 def _row(fit: Fit, one: Mapping[str, Any]) -> tuple[Cell, ...]:
     sd = value(one["sd"], UNKNOWN)
-    return fit_words.component(fit, one), sd, value(one["low"]), value(one["high"]), _assumed(one)
+    return fit_words.component(fit, one), sd, *(value(one[end], UNKNOWN) for end in ("low", "high")), _assumed(one)
 
 
 def _assumed(one: Mapping[str, Any]) -> Value | None:

@@ -8,7 +8,9 @@ from simlab.drawing.reports.answers import fit_words
 from simlab.drawing.reports.answers.fit_reading import Fit, Trait
 from simlab.drawing.reports.terms import Chart, Mark, Table, Value
 from simlab.drawing.text import tables
+from simlab.fitting.generalisability import Coefficient
 
+PEOPLE = {"drawn": "other raters", "fixed": "these raters"}
 NARROW = 1e-12
 FARTHEST = 5.0
 """Traits that lie farther out than so many intervals stand there: what is near would be one dot otherwise."""
@@ -73,10 +75,7 @@ def _note(one: Trait) -> str:
 
 def dependable(fit: Fit) -> Chart:
     """Draw how dependable studies of more documents would be, a line for each coefficient and whose raters it has."""
-    marks = tuple(
-        Mark(float(one.documents), one.value, one.low, one.high, fit_words.line(fit, one.name, one.raters))
-        for one in fit.coefficients
-    )
+    marks = tuple(Mark(float(one.documents), one.value, one.low, one.high, _line(one)) for one in fit.coefficients)
     each = fit.coefficients[0].each
     return Chart(
         "lines",
@@ -88,6 +87,11 @@ def dependable(fit: Fit) -> Chart:
         bounds=(0.0, 1.0),
         table=_coefficients(fit),
     )
+
+
+def _line(one: Coefficient) -> str:
+    """Name a line in so few letters that a legend has room for it."""
+    return f"{'differences' if one.name == 'e_rho2' else 'scores'}, {PEOPLE[one.raters]}"
 
 
 def _coefficients(fit: Fit) -> Table:

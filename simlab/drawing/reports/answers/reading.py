@@ -85,6 +85,14 @@ def filled(held: Any, where: str, fields: Mapping[str, Kind], optional: Mapping[
     return found
 
 
+def alike(rows: list[Row], where: str) -> list[Row]:
+    """Return rows of a table; raise InputError where one has a field that the first has not, or has one not."""
+    for k, row in enumerate(rows):
+        if odd := sorted(row.keys() ^ rows[0].keys()):
+            raise InputError(f"{where}[{k}].{odd[0]}: is in some records and not in others; {REMEDY}")
+    return rows
+
+
 def command(saved: Mapping[str, Any]) -> str:
     """Return the command line of a kept answer on one line. Raises InputError where it has none."""
     held = saved.get("command")
