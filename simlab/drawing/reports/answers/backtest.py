@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import backtest_advice, backtest_charts, reading
@@ -14,15 +14,23 @@ from simlab.drawing.reports.terms import Points, Prose, Report, Section, Table, 
 from simlab.drawing.text import backtest as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.backtest import MEASURES, METHODS, TARGETS
-from simlab.fitting.backtest.records import NUMBERS, Record, averages, summary
 from simlab.messages import several
 from simlab.types import InputError
 
-FIELDS = {
-    **dict.fromkeys(("split", "documents", "ratings_per_item"), WHOLE),
+if TYPE_CHECKING:
+    from simlab.fitting.backtest.records import Record
+
+NUMBERS = ("predicted", "low", "high", "observed", "observed_mcse", "judged_low", "judged_high")
+PLACE = {
     "target": reading.one_of(tuple(TARGETS)),
     "method": reading.one_of(tuple(METHODS)),
     "measure": reading.one_of(tuple(MEASURES)),
+    "ratings_per_item": WHOLE,
+}
+SUMMARY = {**PLACE, "n": WHOLE, **dict.fromkeys(("mae", "bias", "coverage", "width"), MAYBE)}
+FIELDS = {
+    **PLACE,
+    "documents": WHOLE,
     **dict.fromkeys(("law", "grouping", "normalization", "repetition", "unknown"), TEXT),
     **dict.fromkeys(NUMBERS, MAYBE),
 }
@@ -37,46 +45,41 @@ def report(saved: Mapping[str, Any]) -> Report:
         raise InputError(f"answer: must be an object with records; {REMEDY}")
     if "rules" in held:
         return backtest_advice.report(saved)
-    records = _records(held)
-    found = [row for row in summary(records) if row["method"] == "fit"]
-    others = [row for row in summary(records) if row["method"] != "fit"]
-    means = averages(records)
-    told = tuple(_sentences(found, others, records))
+    means = _means(held)
+    records = reading.filled(held.get("records"), "answer.records", {"split": WHOLE})
+    splits = len({row["split"] for row in records})
+    rows = [reading.known(row) for row in reading.records(held.get("summary"), "answer.summary", SUMMARY)]
+    found, others = ([row for row in rows if (row["method"] == "fit") is own] for own in (True, False))
+    told = tuple(_sentences(found, others, splits))
     return Report(
         "Backtest of predictions",
         "How far can predictions from a pilot of this table be trusted?",
         told,
-        tuple(_sections(found, others, means, records)),
+        tuple(_sections(found, others, means, splits)),
         dict(saved),
         tuple(_large(found)),
-        held_fixed=tuple(_held_fixed(held, records)),
-        reservations=tuple(_reservations(found, records)),
+        held_fixed=tuple(_held_fixed(held, means)),
+        reservations=tuple(_reservations(found, means, splits)),
         reproduce=(reading.command(saved),),
         references=references.cited(["Riley et al. 2024", references.SIMLAB]),
-        paragraph=_paragraph(held, told, records),
+        paragraph=_paragraph(held, told, means),
         provenance=reading.provenance(saved),
     )
 
 
-def _records(held: Mapping[str, Any]) -> list[Record]:
-    """Read the records of predictions, NaN for what is not known, as they were before they were kept."""
-    rows = reading.filled(held.get("records"), "answer.records", FIELDS)
-    return [Record(**reading.known(row)) for row in rows]
+def _means(held: Mapping[str, Any]) -> list[Record]:
+    """Read averages over splits, NaN for what is not known."""
+    return [reading.shaped(row) for row in reading.filled(held.get("averages"), "answer.averages", FIELDS)]
 
 
-def _splits(records: Sequence[Record]) -> int:
-    return len({one.split for one in records})
-
-
-def _sentences(found: Sequence[Row], others: Sequence[Row], records: Sequence[Record]) -> Iterator[str]:
+def _sentences(found: Sequence[Row], others: Sequence[Row], splits: int) -> Iterator[str]:
     """Say of each measure how far predictions were off, on documents held out and on all."""
     if not found:
         yield "Nothing could be held against real studies."
         return
-    n = _splits(records)
     yield (
         f"Predictions of a world that was fitted to a part of the documents were held against real studies, over "
-        f"{several(n, 'random split')}."
+        f"{several(splits, 'random split')}."
     )
     for measure in dict.fromkeys(row["measure"] for row in found):
         own = [row for row in found if row["measure"] == measure]
@@ -113,15 +116,13 @@ def _large(found: Sequence[Row]) -> Iterator[Value]:
             yield Value(row["mae"], n=row["n"], label=label)
 
 
-def _sections(
-    found: Sequence[Row], others: Sequence[Row], means: Sequence[Record], records: Sequence[Record]
-) -> Iterator[Section]:
+def _sections(found: Sequence[Row], others: Sequence[Row], means: Sequence[Record], splits: int) -> Iterator[Section]:
     if found:
         yield Section("How far predictions were off", (_summary(found, others),))
     yield from backtest_charts.sections(means)
     for target in dict.fromkeys(one.target for one in means):
         yield Section(f"Every design on {TARGETS[target]}", (backtest_charts.designs(means, target),), folded=True)
-    *notes, _ = text.notes(means, _splits(records))
+    *notes, _ = text.notes(means, splits)
     yield Section("What this rests on", (Prose(" ".join(notes)), Points(tuple(_words(means)))))
 
 
@@ -150,9 +151,9 @@ def _summary(found: Sequence[Row], others: Sequence[Row]) -> Table:
     return Table("Mean absolute errors; those of other methods in the last columns", columns, rows)
 
 
-def _held_fixed(held: Mapping[str, Any], records: Sequence[Record]) -> Iterator[str]:
+def _held_fixed(held: Mapping[str, Any], means: Sequence[Record]) -> Iterator[str]:
     yield f"the table{_of(held)}: cells of it share its ratings, and their errors are not independent"
-    laws = ", ".join(dict.fromkeys(one.law for one in records if one.law))
+    laws = ", ".join(dict.fromkeys(one.law for one in means if one.law))
     if laws:
         yield f"the law ({laws})"
 
@@ -175,7 +176,7 @@ def _of(held: Mapping[str, Any]) -> str:
     return f" ({', '.join(counts)})" if counts else ""
 
 
-def _reservations(found: Sequence[Row], records: Sequence[Record]) -> Iterator[str]:
+def _reservations(found: Sequence[Row], means: Sequence[Record], splits: int) -> Iterator[str]:
     """Say where predictions erred beyond their intervals, and what could not be judged."""
     for row in found:
         if row["coverage"] < LOW:
@@ -185,17 +186,17 @@ def _reservations(found: Sequence[Row], records: Sequence[Record]) -> Iterator[s
                 f"what was observed in only {tables.number(row['coverage'], 2)} of {several(row['n'], 'case')} "
                 f"(bias {tables.number(row['bias'], 3)})."
             )
-    why = {one.unknown: one.measure for one in records if one.unknown}
+    why = {one.unknown: one.measure for one in means if one.unknown}
     for said, measure in why.items():
         yield f"{MEASURES[measure]} is predicted only: {said}."
-    if _splits(records) == 1:
+    if splits == 1:
         yield "One split: another one would give other numbers; --splits 4 says how far."
-    if any(one.repetition == "other documents" for one in records):
+    if any(one.repetition == "other documents" for one in means):
         yield "Where nobody else rated an output, a study is compared with studies of other documents of the table."
 
 
-def _paragraph(held: Mapping[str, Any], told: Sequence[str], records: Sequence[Record]) -> str:
-    laws = ", ".join(dict.fromkeys(one.law for one in records if one.law))
+def _paragraph(held: Mapping[str, Any], told: Sequence[str], means: Sequence[Record]) -> str:
+    laws = ", ".join(dict.fromkeys(one.law for one in means if one.law))
     law = f" (law {laws})" if laws else ""
     head = f"Predictions of study outcomes{law} were tested on a table of real ratings{_of(held)}."
     return f"{head} {' '.join(told)} Tested with simlab."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import reading
@@ -13,10 +13,12 @@ from simlab.drawing.reports.terms import Cell, Chart, Mark, Prose, Report, Secti
 from simlab.drawing.text import advice as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.advice import RULES
-from simlab.fitting.backtest.advised import Rule
-from simlab.fitting.backtest.advising import ADVICE, CONFIRMED, Advised
 from simlab.messages import several
 from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.fitting.backtest.advised import Rule
+    from simlab.fitting.backtest.advising import Advised
 
 RULE = {
     "rule": reading.one_of(tuple(RULES)),
@@ -33,7 +35,25 @@ CANDIDATE = {
         MAYBE,
     ),
 }
+ADVICE, CONFIRMED = "advice", 0.9
+"""The rule that names what pilots advise, and the share of claims that is to be confirmed."""
 ONE_SPLIT = "one split has no error"
+
+
+class _Candidate(NamedTuple):
+    """Hold a candidate as pages of text take it: fields by name and by place."""
+
+    split: int
+    grouping: str
+    normalization: str
+    documents: int
+    ratings_per_item: int
+    repetition: str
+    predicted_significant_share: float
+    predicted_confirmed: float
+    significant_share: float
+    confirmed: float
+    rules: tuple[str, ...]
 
 
 def _is_named(held: Any) -> bool:
@@ -71,12 +91,15 @@ def report(saved: Mapping[str, Any]) -> Report:
 
 def _rule(row: Row) -> Rule:
     named = tuple(((one[0][0], one[0][1], int(one[0][2]), int(one[0][3])), int(one[1])) for one in row["named"])
-    return Rule(**{**reading.known(row), "named": named})
+    rule: Rule = reading.shaped({**row, "named": named})
+    return rule
 
 
 def _advised(row: Row) -> Advised:
     rules = tuple(name for name in RULES if name in row["rules"])
-    return Advised(**{**reading.known(row), "rules": rules})
+    candidate: Any = _Candidate(**{**reading.known(row), "rules": rules})
+    advised: Advised = candidate
+    return advised
 
 
 def _sentences(held: Mapping[str, Any], rules: Sequence[Rule], rows: Sequence[Advised]) -> Iterator[str]:

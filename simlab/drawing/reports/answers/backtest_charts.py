@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from simlab.drawing.reports.terms import Cell, Chart, Mark, Section, Table, Value
 from simlab.drawing.text import tables
 from simlab.drawing.text.backtest import MEASURES, TARGETS
-from simlab.fitting.backtest.records import Record
 from simlab.messages import several
+
+if TYPE_CHECKING:
+    from simlab.fitting.backtest.records import Record
 
 PREDICTED, OBSERVED = "predicted, 90 % interval", "observed in real studies"
 SHARES = ("srp", "confirmed", "significant_share", "power")
@@ -21,6 +24,11 @@ def number(held: float) -> Value:
     return Value(held) if math.isfinite(held) else Value(None, reason="not known")
 
 
+def judged(one: Record) -> bool:
+    """Tell whether there is something to hold a prediction against."""
+    return math.isfinite(one.observed) and math.isfinite(one.predicted)
+
+
 def sections(means: Sequence[Record]) -> Iterator[Section]:
     """Draw each measure of a target's designs; of one normalisation and number of ratings, as the text page does."""
     fitted = [one for one in means if one.method == "fit" and math.isfinite(one.predicted)]
@@ -29,7 +37,7 @@ def sections(means: Sequence[Record]) -> Iterator[Section]:
         first = min((one.normalization != "none", one.ratings_per_item, one.normalization) for one in own)
         shown = [one for one in own if (one.ratings_per_item, one.normalization) == first[1:]]
         # What nothing can be held against has no picture; the table of designs has its numbers.
-        names = [name for name in MEASURES if any(one.measure == name and one.judged for one in shown)]
+        names = [name for name in MEASURES if any(one.measure == name and judged(one) for one in shown)]
         charts = tuple(_chart(name, [one for one in shown if one.measure == name]) for name in names)
         if charts:
             yield Section(f"Predicted and real: studies on {TARGETS[target]}", charts, folded=k > 0)
@@ -40,7 +48,7 @@ def _chart(measure: str, rows: Sequence[Record]) -> Chart:
     first = rows[0]
     of = f"{several(first.ratings_per_item, 'rating')} of each output, normalization {first.normalization}"
     name = MEASURES[measure]
-    known = [one for one in rows if one.judged]
+    known = [one for one in rows if judged(one)]
     off = sum(abs(one.predicted - one.observed) for one in known) / len(known)
     held = f" On average they differ by {tables.number(off, 3)}."
     return Chart(

@@ -212,7 +212,7 @@ def _notes(saved: Mapping[str, Any], rows: Sequence[Row], found: str) -> list[st
 def _table(rows: Sequence[Row], found: str) -> Table:
     names = [*settings(rows), *(name for name in RESULTS if any(name in row for row in rows))]
     body = tuple(tuple(_cell(rows, row, name) for name in names) for row in rows)
-    return Table("A row a setting, ratings per system", tuple(LABELS.get(name, name) for name in names), body)
+    return Table("A row a setting, ratings per system", tuple(names), body)
 
 
 def _cell(rows: Sequence[Row], row: Row, name: str) -> Cell:

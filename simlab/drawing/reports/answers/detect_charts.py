@@ -67,7 +67,7 @@ def _chart(
 
 def _mark(row: Row, axes: tuple[str, str], lines: Sequence[str]) -> Mark:
     name, across = axes
-    said = "; ".join(written(row.get(one)) for one in lines)
+    said = "; ".join("known" if one == "n_calibration" and row[one] is None else written(row.get(one)) for one in lines)
     note = "" if row.get("epsilon") is None else f"measurable difference {written(float(row['epsilon']))}"
     return Mark(float(row[across]), float(row[name]), line=said, note=note)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import fit_charts, fit_words, reading
@@ -12,7 +12,9 @@ from simlab.drawing.reports.answers.fit_reading import Fit, Trait, components_of
 from simlab.drawing.reports.answers.reading import value
 from simlab.drawing.reports.terms import Block, Cell, Points, Prose, Report, Section, Table, Value
 from simlab.drawing.text.fitted_world import UNTOLD, check_line, erring
-from simlab.fitting.comparing_laws import Compared
+
+if TYPE_CHECKING:
+    from simlab.fitting.comparing_laws import Compared
 
 UNKNOWN = "not known from this pilot"
 MANY = "Intervals of checks hold all traits of a table at once in 19 of 20 tables of the law."

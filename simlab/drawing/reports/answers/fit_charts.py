@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from simlab.drawing.reports.answers import fit_words
 from simlab.drawing.reports.answers.fit_reading import Fit, Trait
+from simlab.drawing.reports.answers.reading import Row
 from simlab.drawing.reports.terms import Chart, Mark, Table, Value
 from simlab.drawing.text import tables
-from simlab.fitting.generalisability import Coefficient
+
+if TYPE_CHECKING:
+    from simlab.fitting.generalisability import Coefficient
 
 PEOPLE = {"drawn": "other raters", "fixed": "these raters"}
+SHORT = {
+    "system": "systems",
+    "document": "documents",
+    "segment": "segments",
+    "system_document": "system x doc.",
+    "output": "system x seg.",
+    "leniency": "leniency",
+    "rater_system": "rater x system",
+    "rater_document": "rater x doc.",
+    "residual": "own noise",
+    "system_sd": "systems",
+    "output_sd": "outputs",
+    "item_sd": "items",
+    "sharpness_sd": "sharpness",
+    "tie_sd": "habit of ties",
+    "taste_sd": "taste",
+}
+"""What makes scores differ, in so few letters that a narrow page has room for them; the note has the rest."""
 NARROW = 1e-12
 FARTHEST = 5.0
 """Traits that lie farther out than so many intervals stand there: what is near would be one dot otherwise."""
@@ -23,7 +45,7 @@ def components(fit: Fit, table: Table) -> Chart | None:
         return None
     kind = "comparisons" if fit.compares else "scores"
     unit = "logits, or of logs" if fit.compares else "points"
-    marks = tuple(Mark(one["sd"], fit_words.component(fit, one), one["low"], one["high"]) for one in shown)
+    marks = tuple(_spread(fit, one) for one in shown)
     most = max(shown, key=lambda one: float(one["sd"]))
     return Chart(
         "intervals",
@@ -35,6 +57,11 @@ def components(fit: Fit, table: Table) -> Chart | None:
         bounds=(0.0, None),
         table=table,
     )
+
+
+def _spread(fit: Fit, one: Row) -> Mark:
+    name = fit_words.component(fit, one)
+    return Mark(one["sd"], SHORT.get(one["name"], name), one["low"], one["high"], note=name)
 
 
 def ordered(fit: Fit) -> list[Trait]:
@@ -54,7 +81,7 @@ def checks(fit: Fit, table: Table) -> Chart:
     return Chart(
         "intervals",
         "Does the pilot look like tables of its law?",
-        "where the pilot lies (-1 to 1: the interval of tables of the law)",
+        "place in the interval of its law (-1 to 1)",
         "trait",
         (*simulated, *pilot),
         f"{len(shown)} traits of the pilot against the interval of each; {failed or 'none'} outside.",
@@ -70,7 +97,7 @@ def _away(one: Trait) -> float:
 
 def _note(one: Trait) -> str:
     low, high, real = (tables.number(held, 3) for held in (one.low, one.high, one.real))
-    return f"pilot {real}, tables of the law {low} to {high}"
+    return f"{one.name}: pilot {real}, tables of the law {low} to {high}"
 
 
 def dependable(fit: Fit) -> Chart:

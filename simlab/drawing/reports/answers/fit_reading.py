@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.drawing.reports.answers import reading
 from simlab.drawing.reports.answers.reading import (
@@ -23,12 +23,15 @@ from simlab.drawing.reports.answers.reading import (
     known,
     record,
     records,
+    shaped,
 )
 from simlab.drawing.text.fitted_world import MEASURES
-from simlab.fitting.checks import Erring
-from simlab.fitting.comparing_laws import Compared
-from simlab.fitting.generalisability import Coefficient, Each, Trade
 from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.fitting.checks import Erring
+    from simlab.fitting.comparing_laws import Compared
+    from simlab.fitting.generalisability import Coefficient, Trade
 
 PREFERENCE = "preference"
 ALWAYS = {
@@ -120,14 +123,12 @@ def read(answer: Any) -> Fit:
     return Fit(
         record(held["read"], "answer.read", READ, READ_MORE),
         held["law"],
-        tuple(Compared(**known(one)) for one in records(held["compared"], "answer.compared", _COMPARED)),
+        tuple(shaped(one) for one in records(held["compared"], "answer.compared", _COMPARED)),
         _refused(answer.get("refused", {})),
         tuple(Trait(**known(one)) for one in records(checks["all"], "answer.checks.all", CHECK)),
         _erring(answer["checks"].get("erring", [])),
         tuple(_components(held["components"])),
-        tuple(
-            Coefficient(**one) for one in records(answer.get("coefficients", []), "answer.coefficients", COEFFICIENT)
-        ),
+        tuple(shaped(one) for one in records(answer.get("coefficients", []), "answer.coefficients", COEFFICIENT)),
         _trade(answer),
         tuple(held["not_identified"]),
         tuple(record({"unmixed": answer.get("unmixed", [])}, "answer", {"unmixed": TEXTS})["unmixed"]),
@@ -148,7 +149,7 @@ def _erring(held: Any) -> tuple[Erring, ...]:
     fields = {"measure": TEXT, **dict.fromkeys(("real", "simulated", "below"), NUMBER)}
     words = {said: name for name, said in MEASURES.items()}
     rows = records(held, "answer.checks.erring", {**fields, "measure": reading.one_of(tuple(words))})
-    return tuple(Erring(**{**row, "measure": words[row["measure"]]}) for row in rows)
+    return tuple(shaped({**row, "measure": words[row["measure"]]}) for row in rows)
 
 
 def _components(held: Any) -> Sequence[Row]:
@@ -170,7 +171,8 @@ def _trade(answer: Row) -> Trade | None:
         raise InputError(f"answer.price: must be three numbers, null where more documents always pay; {REMEDY}")
     low, middle, high = (math.inf if one is None else float(one) for one in price)
     first = rows[0]
-    return Trade(first["each"] * first["documents"], tuple(Each(**row) for row in rows), (low, middle, high), ())
+    ratings = first["each"] * first["documents"]
+    return shaped({"ratings": ratings, "rows": tuple(map(shaped, rows)), "price": (low, middle, high)})  # type: ignore[no-any-return]
 
 
 def _speeds(held: Any) -> Row | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from simlab.drawing.reports.terms import Value
@@ -143,8 +144,13 @@ def value(held: float | None, reason: str = "", **more: Any) -> Value:
     return Value(None if held is None else float(held), reason=reason if held is None else "", **more)
 
 
+def shaped(row: Row) -> Any:
+    """Return a record with attributes, NaN for what is null: as pages of text take what it was made of."""
+    return SimpleNamespace(**known(row))
+
+
 def known(row: Row) -> Row:
-    """Return a record with NaN for what is null, as what it was made of had it."""
+    """Return a record with NaN for what is null."""
     return {name: math.nan if held is None else held for name, held in row.items()}
 
 
