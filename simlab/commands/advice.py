@@ -36,13 +36,15 @@ def answer(
     read, rows, plan = carry_out(table, asked)
     found, held = rules(rows), tables.plain(records(rows))
     summary = tables.plain([rule._asdict() for rule in found])
-    as_json = json.dumps({"read": read, "rules": summary, "records": held}, indent=1, allow_nan=False)
+    n = plan.world.frame.n_documents
+    documents = (pilot_documents(n, plan.pilot_share), n)
+    asked_of = {"law": plan.law.name, "pilot_documents": documents[0]}
+    as_json = json.dumps({"read": read, **asked_of, "rules": summary, "records": held}, indent=1, allow_nan=False)
     if keep:
         keep(as_json)
     if form != "table":
         return as_json if form == "json" else tables.to_csv(held)
-    n = plan.world.frame.n_documents
-    page = text.page(found, rows, plan.law.name, (pilot_documents(n, plan.pilot_share), n))
+    page = text.page(found, rows, plan.law.name, documents)
     return ended(page, "fit", *([table] if table else []), *told_words(asked.told))
 
 

@@ -61,12 +61,14 @@ def answer(
     if plot is not None:
         save_figure(records, plot)
     rows = tables.plain([record._asdict() for record in records])
-    as_json = json.dumps({"read": read, "records": rows}, indent=1, allow_nan=False)
+    found, means = summary(records), averages(records)
+    kept = {"summary": tables.plain(found), "averages": tables.plain([one._asdict() for one in means])}
+    as_json = json.dumps({"read": read, **kept, "records": rows}, indent=1, allow_nan=False)
     if keep:
         keep(as_json)
     if form != "table":
         return as_json if form == "json" else tables.to_csv(rows)
-    page = text.page(summary(records), averages(records), asked.splits)
+    page = text.page(found, means, asked.splits)
     return ended(page, "fit", *([table] if table else []), *told_words(asked.told))
 
 

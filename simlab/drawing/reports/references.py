@@ -20,6 +20,7 @@ SIMLAB = "simlab"
 """The key that cites simlab itself."""
 
 BOOKS: Mapping[str, str] = {
+    "ACL 2016": "Proceedings of the 54th Annual Meeting of the Association for Computational Linguistics",
     "ACL 2018": "Proceedings of the 56th Annual Meeting of the Association for Computational Linguistics",
     "EMNLP 2020": "Proceedings of the 2020 Conference on Empirical Methods in Natural Language Processing",
     "Findings of ACL 2023": "Findings of the Association for Computational Linguistics: ACL 2023",

@@ -19,14 +19,15 @@ def said(value: Value, digits: int | None = None) -> str:
     ('.83 ± .01', '-', '1,234.5')
     >>> said(Value(0.62, low=0.5, high=0.71, unit="points"))
     '.62 points (.50 to .71)'
+    >>> said(Value(4.7267, low=2.6446, high=6.2833))
+    '4.73 (2.64 to 6.28)'
     """
     if value.value is None or not math.isfinite(value.value):
         return "-"
-    text = _with_error(value, value.value, digits)
+    interval = between(value, digits) if value.mcse is None else ""
+    text = _with_error(value, value.value, _width_places(value) if interval and digits is None else digits)
     unit = f" {value.unit}" if value.unit not in ("", "1") else ""
-    if value.mcse is None and (interval := between(value, digits)):
-        return f"{text}{unit} ({interval})"
-    return f"{text}{unit}"
+    return f"{text}{unit} ({interval})" if interval else f"{text}{unit}"
 
 
 def between(value: Value, digits: int | None = None) -> str:
@@ -37,9 +38,15 @@ def between(value: Value, digits: int | None = None) -> str:
     """
     if value.low is None or value.high is None:
         return ""
-    error = value.high - value.low if value.mcse is None else value.mcse
-    places = decimals([error]) if digits is None else digits
+    places = _width_places(value) if digits is None else digits
     return f"{_number(value.low, places)} to {_number(value.high, places)}"
+
+
+def _width_places(value: Value) -> int:
+    """Choose the decimals of a number and of its interval by its error, or else by how wide the interval is."""
+    if value.mcse is not None or value.low is None or value.high is None:
+        return decimals([_or_nan(value.mcse)])
+    return decimals([value.high - value.low])
 
 
 def cell(given: Cell, digits: int | None = None) -> str:

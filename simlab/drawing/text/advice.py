@@ -28,10 +28,11 @@ def page(rules: Sequence[Rule], rows: Sequence[Advised], law: str, documents: tu
 
     `documents` counts those of a pilot and those of the table.
     """
-    return "\n\n".join([_headline(rules[0], rows, documents), _table(rules), "\n".join(_notes(rules, rows, law))])
+    return "\n\n".join([headline(rules[0], rows, documents), _table(rules), "\n".join(notes(rules, rows, law))])
 
 
-def _headline(advice: Rule, rows: Sequence[Advised], documents: tuple[int, int]) -> str:
+def headline(advice: Rule, rows: Sequence[Advised], documents: tuple[int, int]) -> str:
+    """Say how far the design that was named falls short of the best, in two lines."""
     within = f"{tables.measured(advice.shortfall, advice.shortfall_mcse, 3)} fewer of the pairs"
     count = len({row[1:6] for row in rows})
     pilot, whole = documents
@@ -49,7 +50,7 @@ def _table(rules: Sequence[Rule]) -> str:
 
 
 def _lines(rule: Rule) -> list[list[str]]:
-    shown = [(_design(design), f"{n}/{rule.splits}") for design, n in rule.named[:SHOWN]]
+    shown = [(design(one), f"{n}/{rule.splits}") for one, n in rule.named[:SHOWN]]
     numbers = [
         tables.measured(rule.significant_share, rule.significant_share_mcse, 2),
         tables.number(rule.confirmed, 3),
@@ -59,12 +60,14 @@ def _lines(rule: Rule) -> list[list[str]]:
     return [[RULES[rule.rule] * (k == 0), *one, *(blank if k else numbers)] for k, one in enumerate(shown)]
 
 
-def _design(named: tuple[str, str, int, int]) -> str:
+def design(named: tuple[str, str, int, int]) -> str:
+    """Write a design: its grouping, documents and ratings of each output, and how its scores are normalised."""
     grouping, normalization, documents, ratings = named
     return f"{grouping} {documents} x {ratings} {normalization}"
 
 
-def _notes(rules: Sequence[Rule], rows: Sequence[Advised], law: str) -> list[str]:
+def notes(rules: Sequence[Rule], rows: Sequence[Advised], law: str) -> list[str]:
+    """Say what designs and rules are, and what the numbers rest on."""
     advice = rules[0]
     unsure = f"In {advice.splits - advice.kept} of {several(advice.splits, 'split')}"
     lacking = [RULES[name] for name in RULES if name not in {rule.rule for rule in rules}]

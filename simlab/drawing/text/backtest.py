@@ -26,7 +26,7 @@ def page(summary: Sequence[Mapping[str, Any]], averages: Sequence[Record], split
     targets = {one.target for one in averages}
     target = "all" if "all" in targets else "held_out"
     shown = [one for one in averages if one.method == "fit" and one.target == target]
-    return "\n\n".join([_summary(summary), _designs(shown), "\n".join(_notes(averages, splits))])
+    return "\n\n".join([_summary(summary), _designs(shown), "\n".join(notes(averages, splits))])
 
 
 def _summary(summary: Sequence[Mapping[str, Any]]) -> str:
@@ -69,7 +69,8 @@ def _designs(averages: Sequence[Record]) -> str:
     return f"{title}\n{tables.aligned(['grouping', 'documents', *(MEASURES[name] for name in names)], rows)}"
 
 
-def _notes(averages: Sequence[Record], splits: int) -> list[str]:
+def notes(averages: Sequence[Record], splits: int) -> list[str]:
+    """Say what predictions rest on, and what could not be held against anything."""
     why = {one.unknown: MEASURES[one.measure] for one in averages if one.unknown}
     laws = ", ".join(dict.fromkeys(one.law for one in averages if one.law))
     return [

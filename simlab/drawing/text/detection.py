@@ -36,11 +36,16 @@ def table(rows: Sequence[Record], difference: float | None, *, alpha_given: bool
     """Write a line per setting, without the columns that nobody set, and what the differences are."""
     settings = [name for name in (*SHOWN, *LEVELS) if _told(rows, name)]
     results = [name for name in rows[0] if name not in (*SHOWN, *LEVELS, "flipped", "difference", "unit")]
-    points = any("unit" in row for row in rows)
-    digits = (4 if any((row.get("epsilon") or 1) < (1 if points else 0.01) for row in rows) else 3) - 2 * points
-    lines = [[*(_setting(row[n]) for n in settings), *(_result(n, row[n], digits) for n in results)] for row in rows]
+    places = digits(rows)
+    lines = [[*(_setting(row[n]) for n in settings), *(_result(n, row[n], places) for n in results)] for row in rows]
     text = tables.aligned([*settings, *results], lines, left=0)
-    return "\n".join([text, "", *_notes(rows, results, difference, alpha_given)])
+    return "\n".join([text, "", *notes(rows, results, difference, alpha_given=alpha_given)])
+
+
+def digits(rows: Sequence[Record]) -> int:
+    """Choose the decimals of differences."""
+    points = any("unit" in row for row in rows)
+    return (4 if any((row.get("epsilon") or 1) < (1 if points else 0.01) for row in rows) else 3) - 2 * points
 
 
 def _told(rows: Sequence[Record], name: str) -> bool:
@@ -61,7 +66,8 @@ def _result(name: str, value: float | None, digits: int) -> str:
     return f"{value:,.2f}" if name == "price" else tables.number(value, 2 if name.startswith("power") else digits)
 
 
-def _notes(rows: Sequence[Record], results: Sequence[str], difference: float | None, alpha_given: bool) -> list[str]:
+def notes(rows: Sequence[Record], results: Sequence[str], difference: float | None, *, alpha_given: bool) -> list[str]:
+    """Say what the differences of an answer are, and what was taken where nothing was said."""
     level, power = (" or ".join(_values(rows, name)) for name in LEVELS[:2])
     what = "in points (hundredths) of adequacy" if any("unit" in row for row in rows) else "of the share alpha"
     what = what if "points" in what else f"{what} of adequate outputs"

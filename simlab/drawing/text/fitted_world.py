@@ -70,14 +70,15 @@ def _law(report: Report) -> list[str]:
     if report.asked:
         text = f"{name}, as asked"
     elif report.compared:
-        text = f"{name}, {_scores(name, report.compared)}"
+        text = f"{name}, {scores(name, report.compared)}"
     else:
         text = f"{name}; not for such scores: {', '.join(report.refused) or 'none'}"
         text += "; one document cannot tell which law predicts others best" if report.ratings.n_documents == 1 else ""
     return [line("Law", text)]
 
 
-def _scores(name: str, compared: Sequence[Compared]) -> str:
+def scores(name: str, compared: Sequence[Compared]) -> str:
+    """Say how well a law predicts documents held out, beside the others; `compared` has the best first."""
     best = compared[0]
     head = f"predicts documents held out best (log score {best.log_score:.3f} a rating)"
     if best.law != name:
@@ -100,17 +101,18 @@ def _checks(held: Checks, law: str) -> Iterator[str]:
         yield from (f"         {check_line(*one)}" for one in held.failed[:MOST_FAILED])
         if hidden := len(held.failed) - MOST_FAILED:
             yield from [f"         and {hidden} more"] if hidden > 0 else []
-        yield line("Erring", "; ".join(_err(one) for one in held.erring))
+        yield line("Erring", "; ".join(erring(one) for one in held.erring))
 
 
 def check_line(name: str, real: float, simulated: float, low: float, high: float) -> str:
     """Write what failed, and by how much."""
-    digits = _digits(real, simulated)
-    real_, simulated_, low_, high_ = (tables.number(value, digits) for value in (real, simulated, low, high))
+    places = digits(real, simulated)
+    real_, simulated_, low_, high_ = (tables.number(value, places) for value in (real, simulated, low, high))
     return f"{name}: {real_} real, {simulated_} simulated ({low_} to {high_})"
 
 
-def _err(one: Erring) -> str:
+def erring(one: Erring) -> str:
+    """Say which way what a world predicts errs."""
     numbers = f"{tables.number(one.real, 2)} in the pilot, {tables.number(one.simulated, 2)} simulated"
     if abs(one.real - one.simulated) < SMALL or LIKELY > one.below > 1 - LIKELY:
         return f"{MEASURES[one.measure]} about right ({numbers})"
@@ -119,7 +121,8 @@ def _err(one: Erring) -> str:
     return f"{MEASURES[one.measure]} {sure}{way}-predicted ({numbers})"
 
 
-def _digits(*values: float) -> int:
+def digits(*values: float) -> int:
+    """Choose the decimals of numbers by the largest of them."""
     size = max((abs(value) for value in values if math.isfinite(value)), default=1.0)
     return 1 if size >= 10 else 2
 
@@ -131,9 +134,9 @@ def _components(listed: Sequence[Component]) -> str:
 
 def _row(one: Component) -> list[str]:
     if math.isnan(one.sd):
-        return [WORDS[one.name], "not known", "", f"(assumed {tables.number(one.assumed, _digits(one.assumed))})"]
-    digits = _digits(one.sd, one.high)
-    return [WORDS[one.name], *(tables.number(value, digits) for value in (one.sd, one.low, one.high))]
+        return [WORDS[one.name], "not known", "", f"(assumed {tables.number(one.assumed, digits(one.assumed))})"]
+    places = digits(one.sd, one.high)
+    return [WORDS[one.name], *(tables.number(value, places) for value in (one.sd, one.low, one.high))]
 
 
 def _coefficients(report: Report) -> str:
@@ -162,10 +165,10 @@ def _ratings(each: int) -> str:
 
 def _trade(held: Trade) -> str:
     shown = [row for row in held.rows if row.each in SHOWN_EACH]
-    digits = _digits(max(row.error for row in shown))
+    places = digits(max(row.error for row in shown))
     rows = [
         ["documents", *(f"{row.documents:.0f}" for row in shown)],
-        ["error of a difference, points", *(tables.number(row.error, digits) for row in shown)],
+        ["error of a difference, points", *(tables.number(row.error, places) for row in shown)],
     ]
     table = tables.aligned(
         [f"{held.ratings:.0f} ratings a system: so many each", *(str(row.each) for row in shown)], rows
@@ -220,7 +223,7 @@ def record(report: Report) -> dict[str, object]:
         "components": components(report.listed),
         "coefficients": tables.plain([one._asdict() for one in report.coefficients]),
         "each": tables.plain([row._asdict() for row in report.trade.rows]) if report.trade else [],
-        "price": list(report.trade.price) if report.trade else None,
+        "price": [one if math.isfinite(one) else None for one in report.trade.price] if report.trade else None,
         "not_identified": list(report.not_identified),
         "speeds": report.speed_record,
     }

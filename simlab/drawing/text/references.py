@@ -64,8 +64,13 @@ REFERENCES = {
 """What is cited, by the words that cite it."""
 
 SOURCES = {
+    "Boag et al. 2016": "Boag, W., Campos, R., Saenko, K. and Rumshisky, A. (2016). MUTT: Metric unit testing for "
+    "language generation tasks. ACL 2016, 1935-1943.",
+    "Brennan 2001": "Brennan, R. L. (2001). Generalizability theory. Springer, New York.",
     "Chaganty et al. 2018": "Chaganty, A. T., Mussmann, S. and Liang, P. (2018). The price of debiasing automatic "
     "metrics in natural language evaluation. ACL 2018, 643-653.",
+    "Clopper and Pearson 1934": "Clopper, C. J. and Pearson, E. S. (1934). The use of confidence or fiducial limits "
+    "illustrated in the case of the binomial. Biometrika 26, 404-413.",
     "Gelman and Carlin 2014": "Gelman, A. and Carlin, J. (2014). Beyond power calculations: assessing type S (sign) "
     "and type M (magnitude) errors. Perspectives on Psychological Science 9, 641-651.",
     "Kruschke 2018": "Kruschke, J. K. (2018). Rejecting or accepting parameter values in Bayesian estimation. "

@@ -1,0 +1,165 @@
+"""Draw what a kept fit found: what makes scores differ, the pilot among tables of its law, how other studies do."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from simlab.drawing.reports.answers import fit_words
+from simlab.drawing.reports.answers.fit_reading import Fit, Trait
+from simlab.drawing.reports.answers.reading import Row
+from simlab.drawing.reports.terms import Chart, Mark, Table, Value
+from simlab.drawing.text import tables
+
+if TYPE_CHECKING:
+    from simlab.fitting.generalisability import Coefficient
+
+PEOPLE = {"drawn": "other raters", "fixed": "these raters"}
+SHORT = {
+    "system": "systems",
+    "document": "documents",
+    "segment": "segments",
+    "system_document": "system x doc.",
+    "output": "system x seg.",
+    "leniency": "leniency",
+    "rater_system": "rater x system",
+    "rater_document": "rater x doc.",
+    "residual": "own noise",
+    "system_sd": "systems",
+    "output_sd": "outputs",
+    "item_sd": "items",
+    "sharpness_sd": "sharpness",
+    "tie_sd": "habit of ties",
+    "taste_sd": "taste",
+}
+"""What makes scores differ, in so few letters that a narrow page has room for them; the note has the rest."""
+NARROW = 1e-12
+FARTHEST = 5.0
+"""Traits that lie farther out than so many intervals stand there: what is near would be one dot otherwise."""
+
+
+def components(fit: Fit, table: Table) -> Chart | None:
+    """Draw standard deviations with their intervals; None where the pilot tells none."""
+    shown = [one for one in fit.components if one["sd"] is not None and fit_words.is_spread(one)]
+    if not shown:
+        return None
+    kind = "comparisons" if fit.compares else "scores"
+    unit = "logits, or of logs" if fit.compares else "points"
+    marks = tuple(_spread(fit, one) for one in shown)
+    most = max(shown, key=lambda one: float(one["sd"]))
+    return Chart(
+        "intervals",
+        f"What makes {kind} differ?",
+        f"standard deviation [{unit}], {fit.interval} % interval",
+        f"what makes {kind} differ",
+        marks,
+        f"{len(marks)} standard deviations with intervals; the largest is that of {fit_words.spread(fit, most)}.",
+        bounds=(0.0, None),
+        table=table,
+    )
+
+
+def _spread(fit: Fit, one: Row) -> Mark:
+    name = fit_words.component(fit, one)
+    return Mark(one["sd"], SHORT.get(one["name"], name), one["low"], one["high"], note=name)
+
+
+def ordered(fit: Fit) -> list[Trait]:
+    """Return the checks, those that failed first, the farthest out before others."""
+    return sorted(fit.traits, key=lambda one: (one.inside, -abs(_away(one))))
+
+
+def checks(fit: Fit, table: Table) -> Chart:
+    """Draw where the pilot lies in the interval that its law gives each trait: -1 and 1 are the ends."""
+    shown = [one for one in ordered(fit) if math.isfinite(_away(one))]
+    simulated = [Mark(0.0, one.name, -1.0, 1.0, line="tables of the law", note=_note(one)) for one in shown]
+    pilot = [
+        Mark(max(min(_away(one), FARTHEST), -FARTHEST), one.name, line="pilot", note=_note(one), chosen=not one.inside)
+        for one in shown
+    ]
+    failed = sum(not one.inside for one in shown)
+    return Chart(
+        "intervals",
+        "Does the pilot look like tables of its law?",
+        "place in the interval of its law (-1 to 1)",
+        "trait",
+        (*simulated, *pilot),
+        f"{len(shown)} traits of the pilot against the interval of each; {failed or 'none'} outside.",
+        table=table,
+    )
+
+
+def _away(one: Trait) -> float:
+    """Return how far the pilot lies from the middle of an interval, in halves of it."""
+    middle, half = (one.low + one.high) / 2, max((one.high - one.low) / 2, NARROW)
+    return (one.real - middle) / half
+
+
+def _note(one: Trait) -> str:
+    low, high, real = (tables.number(held, 3) for held in (one.low, one.high, one.real))
+    return f"{one.name}: pilot {real}, tables of the law {low} to {high}"
+
+
+def dependable(fit: Fit) -> Chart:
+    """Draw how dependable studies of more documents would be, a line for each coefficient and whose raters it has."""
+    marks = tuple(Mark(float(one.documents), one.value, one.low, one.high, _line(one)) for one in fit.coefficients)
+    each = fit.coefficients[0].each
+    return Chart(
+        "lines",
+        "How dependable would studies of more documents be?",
+        f"new documents, {'1 rating' if each == 1 else f'{each} ratings'} of each output",
+        "coefficient, 95 % interval",
+        marks,
+        fit_words.dependable(fit) or "Coefficients of studies of more documents.",
+        bounds=(0.0, 1.0),
+        table=_coefficients(fit),
+    )
+
+
+def _line(one: Coefficient) -> str:
+    """Name a line in so few letters that a legend has room for it."""
+    return f"{'differences' if one.name == 'e_rho2' else 'scores'}, {PEOPLE[one.raters]}"
+
+
+def _coefficients(fit: Fit) -> Table:
+    """Lay coefficients out with a column for each number of documents."""
+    documents = list(dict.fromkeys(one.documents for one in fit.coefficients))
+    kinds = dict.fromkeys((one.name, one.raters) for one in fit.coefficients)
+    held = {(one.name, one.raters, one.documents): one for one in fit.coefficients}
+    rows = tuple(
+        (
+            fit_words.line(fit, *kind),
+            *(
+                Value(one.value, low=one.low, high=one.high) if (one := held.get((*kind, n))) else None
+                for n in documents
+            ),
+        )
+        for kind in kinds
+    )
+    return Table("By new documents, 95 % intervals", ("dependable", *(f"{n:,}" for n in documents)), rows)
+
+
+def trade(fit: Fit) -> Chart:
+    """Draw the error of a difference by how many ratings each output gets, at equal cost."""
+    assert fit.trade is not None  # noqa: S101 (the caller has looked)
+    rows = fit.trade.rows
+    best = max(rows, key=lambda row: row.best)
+    marks = tuple(Mark(float(one.each), one.error, one.low, one.high, chosen=one is best) for one in rows)
+    table = Table(
+        f"{fit.trade.ratings:.0f} ratings a system",
+        ("ratings of each output", "documents", "error of a difference [points]", "best in a share of draws"),
+        tuple(
+            (one.each, Value(one.documents), Value(one.error, low=one.low, high=one.high), Value(one.best))
+            for one in rows
+        ),
+    )
+    return Chart(
+        "lines",
+        "More documents, or more ratings of each output?",
+        f"ratings of each output, of {fit.trade.ratings:.0f} a system",
+        "error of a difference [points], 95 % interval",
+        marks,
+        fit_words.trade(fit),
+        bounds=(0.0, None),
+        table=table,
+    )

@@ -1,0 +1,285 @@
+"""Reports of kept answers of fit, backtest, mutt and detect: their numbers are those of the answer, whatever it is."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from simlab.drawing.reports import html, markdown
+from simlab.drawing.reports.answers import backtest, detect, fit, mutt
+from simlab.drawing.reports.terms import Chart, Report, Table, Value
+from simlab.drawing.text import fitted_world
+from simlab.types import InputError
+
+KEPT = Path(__file__).parent / "kept"
+REPORTS: Mapping[str, Callable[[Mapping[str, Any]], Report]] = {
+    "fit": fit.report,
+    "backtest": backtest.report,
+    "mutt": mutt.report,
+    "detect": detect.report,
+}
+NAMES = sorted(path.stem for path in KEPT.glob("*.json"))
+HOSTILE = '<script>alert("x")</script>](javascript:1) $\\input{a}$ | `'
+
+
+@cache
+def _text(name: str) -> str:
+    return (KEPT / f"{name}.json").read_text("utf-8")
+
+
+def kept(name: str) -> dict[str, Any]:
+    """Return a kept answer that a test may change."""
+    return dict(json.loads(_text(name)))
+
+
+def of(saved: Mapping[str, Any]) -> Report:
+    """Make the report of a kept answer by the command it is of."""
+    return REPORTS[str(saved["command"]).split()[1]](saved)
+
+
+def leaves(held: Any) -> Iterator[Any]:
+    """Go through everything in an answer that is neither a list nor an object."""
+    if isinstance(held, dict | list):
+        for one in held.values() if isinstance(held, dict) else held:
+            yield from leaves(one)
+    else:
+        yield held
+
+
+def values(report: Report) -> list[Value]:
+    """Return all numbers of the figures and tables of a report."""
+    blocks = [block for section in report.sections for block in section.blocks]
+    found = [block if isinstance(block, Table) else block.table for block in blocks if isinstance(block, Table | Chart)]
+    cells = [cell for table in found if table for row in table.rows for cell in row]
+    return [*report.figures, *(cell for cell in cells if isinstance(cell, Value))]
+
+
+def places(held: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Go through the paths to everything in an answer, first records of lists only."""
+    yield where
+    if isinstance(held, dict):
+        for name, one in held.items():
+            yield from places(one, (*where, name))
+    elif isinstance(held, list) and held:
+        yield from places(held[0], (*where, 0))
+
+
+def changed(saved: dict[str, Any], where: tuple[Any, ...], to: Any) -> dict[str, Any]:
+    """Return a copy of an answer in which one thing is another."""
+    copied = copy.deepcopy(saved)
+    held: Any = copied
+    for step in ("answer", *where)[:-1]:
+        held = held[step]
+    held[("answer", *where)[-1]] = to
+    return copied
+
+
+def test_every_form_of_answer_is_here() -> None:
+    """A negative control of what follows: there are answers, of all commands and of their forms."""
+    commands = [kept(name)["command"] for name in NAMES]
+    assert len(NAMES) >= 11
+    for words in ("fit", "backtest", "--advice", "mutt", "--agreement", "detect", "--solve mix", "--points", "--joint"):
+        assert any(words in command for command in commands), words
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_report_is_complete(name: str) -> None:
+    saved = kept(name)
+    report = of(saved)
+    assert report.question.endswith("?")
+    assert report.answer
+    assert all(sentence.endswith(".") for sentence in report.answer)
+    assert report.reproduce == (saved["command"],)
+    assert report.data == saved
+    assert report.references
+    assert report.held_fixed
+    assert len(report.paragraph) > 100
+    assert "nan" not in report.paragraph.split()
+    assert "None" not in report.paragraph
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_of_a_report_are_those_of_the_answer(name: str) -> None:
+    """Every number was kept, but for the count of checks that were passed."""
+    saved = kept(name)
+    known = {float(one) for one in leaves(saved) if isinstance(one, int | float) and not isinstance(one, bool)}
+    shown = {one.value for one in values(of(saved)) if one.value is not None}
+    assert shown
+    checks = saved["answer"]["checks"]["all"] if name.startswith("fit") else []
+    assert shown - known <= {float(sum(one["inside"] for one in checks))}
+
+
+def test_numbers_that_are_changed_change_the_report() -> None:
+    saved = kept("detect_rows")
+    saved["answer"][1]["detectable"] = 0.0123
+    assert 0.0123 in {one.value for one in values(of(saved))}
+    assert any(".012" in sentence for sentence in of(saved).answer)
+
+
+def test_errors_of_a_backtest_are_those_of_its_page() -> None:
+    saved = kept("backtest")
+    rows = [row for row in saved["answer"]["records"] if row["method"] == "fit" and row["measure"] == "srp"]
+    own = [row for row in rows if row["target"] == "held_out" and row["observed"] is not None]
+    error = sum(abs(row["predicted"] - row["observed"]) for row in own) / len(own)
+    held = sum(row["judged_low"] <= row["observed"] <= row["judged_high"] for row in own) / len(own)
+    table = next(block for section in of(saved).sections for block in section.blocks if isinstance(block, Table))
+    row = next(row for row in table.rows if row[:2] == ("SRP", "documents held out"))
+    shown = dict(zip(table.columns, row, strict=True))
+    assert shown["n"] == len(own)
+    found = [one.value for one in (shown["mean abs. error"], shown["90 % cover"]) if isinstance(one, Value)]
+    assert found == [pytest.approx(error), pytest.approx(held)]
+
+
+def test_narrow_intervals_are_reservations() -> None:
+    saved = kept("backtest")
+    for row in saved["answer"]["summary"]:
+        row["coverage"] = 0.9
+    assert not any("90 % intervals held" in one for one in of(saved).reservations)
+    fitted = [row for row in saved["answer"]["summary"] if row["method"] == "fit"]
+    for row in fitted:
+        row["coverage"] = 0.5
+    assert sum("90 % intervals held" in one for one in of(saved).reservations) == len(fitted) >= 4
+
+
+def test_a_world_that_fails_its_checks_is_refused_first() -> None:
+    saved = kept("fit")
+    assert not any("refused" in one for one in of(saved).reservations)
+    trait = saved["answer"]["checks"]["all"][0]
+    trait |= {"real": 99.0, "inside": False}
+    report = of(saved)
+    assert "is refused" in report.reservations[0]
+    assert "--force" in report.reservations[0]
+    assert report.reservations[1].startswith(f"{trait['name']}: 99.0 real")
+    assert any("1 of 19 checks FAILED" in one for one in report.answer)
+    assert report.figures[0].value == 18
+
+
+def test_what_a_pilot_cannot_tell_has_a_reason() -> None:
+    saved = kept("fit")
+    saved["answer"]["components"][1] |= {"sd": None, "low": None, "high": None, "assumed": 3.5}
+    unknown = [one for one in values(of(saved)) if one.value is None]
+    assert [one.reason for one in unknown] == ["not known from this pilot"] * 3
+    assert 3.5 in {one.value for one in values(of(saved))}
+
+
+def test_prices_that_are_without_bound_are_told() -> None:
+    saved = kept("fit")
+    saved["answer"]["price"] = [1.0, None, None]
+    assert any("at any price" in one for one in of(saved).answer)
+    saved["answer"]["price"] = [1.0, 2.0, None]
+    assert any("1.0 or more" in one for one in of(saved).answer)
+
+
+def test_a_fit_keeps_a_price_without_bound() -> None:
+    """JSON has no infinity: what has no bound is null, and what has one stands there."""
+    trade = SimpleNamespace(rows=(), price=(1.0, 2.0, math.inf))
+    checks = SimpleNamespace(passed=0, failed=(), traits=(), erring=())
+    parts = {
+        "compared": (),
+        "refused": {},
+        "listed": (),
+        "coefficients": (),
+        "not_identified": (),
+        "speed_record": None,
+    }
+    found: Any = SimpleNamespace(law=SimpleNamespace(name="gaussian"), checks=checks, trade=trade, **parts)
+    assert json.loads(json.dumps(fitted_world.record(found), allow_nan=False))["price"] == [1.0, 2.0, None]
+
+
+def test_metrics_without_scores_have_no_rate() -> None:
+    saved = kept("mutt")
+    for row in saved["answer"]:
+        row |= {"pass_rate": None, "low": None, "high": None, "n": 0, "passed": 0, "unscored": 2}
+    report = of(saved)
+    assert report.answer == ("No metric has scores of any trial.",)
+    assert not report.figures
+    assert all(one.value is None and one.reason for one in values(report))
+
+
+def test_many_metrics_are_drawn_by_corruption() -> None:
+    saved = kept("mutt")
+    rows = saved["answer"]
+    saved["answer"] = [row | {"metric": f"{row['metric']} {k}"} for k in range(3) for row in rows]
+    charts = [block for section in of(saved).sections for block in section.blocks if isinstance(block, Chart)]
+    assert charts
+    assert all(chart.y == "metric" and not chart.legend for chart in charts)
+
+
+def test_out_of_reach_is_said() -> None:
+    report = of(kept("detect_accuracy"))
+    assert any("out of reach" in one for one in report.answer)
+    assert any("1 setting of 4" in one for one in report.reservations)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("wrong", [None, True, "words", -1, 1e300, math.nan, [], {}, [[1]], {"a": 1}])
+def test_a_wrong_form_is_one_line(name: str, wrong: Any) -> None:
+    """Whatever stands anywhere in an answer: a report, or one line of an InputError. Nothing else, ever."""
+    saved = kept(name)
+    told = [line for where in places(saved["answer"]) if (line := refusal(changed(saved, where, wrong)))]
+    assert len(told) > 3
+    assert all(line.startswith("answer") and "\n" not in line and len(line) < 400 for line in told)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_missing_is_named(name: str) -> None:
+    saved = kept(name)
+    fields = [where for where in places(saved["answer"]) if where and isinstance(where[-1], str)]
+    told = {where[-1]: line for where in fields if (line := refusal(without(saved, where)))}
+    assert len(told) > 3
+    assert sum(str(field) in line for field, line in told.items()) > len(told) / 2
+
+
+def refusal(saved: Mapping[str, Any]) -> str:
+    """Return why no report is made of an answer; nothing where one is."""
+    try:
+        of(saved)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def without(saved: dict[str, Any], where: tuple[Any, ...]) -> dict[str, Any]:
+    """Return a copy of an answer that lacks a field."""
+    copied = copy.deepcopy(saved)
+    del _at(copied, where[:-1])[where[-1]]
+    return copied
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_command_is_refused(name: str) -> None:
+    saved = kept(name)
+    report = REPORTS[saved["command"].split()[1]]
+    for wrong in (None, 3, ["simlab"]):
+        with pytest.raises(InputError, match="command"):
+            report(saved | {"command": wrong})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_names_stay_text(name: str) -> None:
+    """Names that are markup are shown as they are: nothing of them becomes an element of the page."""
+    saved = kept(name)
+    texts = [where for where in places(saved["answer"]) if isinstance(_at(saved, where), str)]
+    hostile = saved | {"command": f"{saved['command']} {HOSTILE}"}
+    for where in texts:
+        if not refusal(changed(hostile, where, HOSTILE)):
+            hostile = changed(hostile, where, HOSTILE)
+    page = html.page(of(hostile))
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+    assert "<script>alert" not in markdown.page(of(hostile)).replace(str(hostile["command"]), "")
+
+
+def _at(saved: Mapping[str, Any], where: tuple[Any, ...]) -> Any:
+    held: Any = saved["answer"]
+    for step in where:
+        held = held[step]
+    return held
