@@ -99,14 +99,15 @@ def _of_store(folder: Path, *, heds: bool) -> Made:
 
 
 def _unsound(folder: Path) -> list[str]:
-    """Say what checks of a store find; measures are held against their checksums, and are not recomputed."""
+    """Say what `simlab verify` finds in a store: measures that are simlab's own are recomputed."""
+    from simlab.commands.verify import own
     from simlab.drawing.text.soundness import MOST, summed_up
     from simlab.engine import ledger
     from simlab.store import calculations, verifying
 
     if not (folder / ledger.FILE).exists() and (calculated := calculations.verify(folder)):
         return summed_up(calculated[1], MOST)
-    return summed_up(verifying.verify(folder).problems, MOST)
+    return summed_up(verifying.verify(folder, own(folder)).problems, MOST)
 
 
 def _of_plan(folder: Path, *, heds: bool) -> Made:
