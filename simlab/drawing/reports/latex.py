@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from simlab.drawing.reports.paper import large, paragraph, still
+from simlab.drawing.reports.paper import large, paragraph, stills
 from simlab.drawing.reports.terms import Report, Table
 from simlab.drawing.reports.values import cells, numeric
 
@@ -71,7 +71,7 @@ def _tables(report: Report) -> Iterator[Table]:
         yield table
     for section in report.sections:
         if not section.folded:
-            yield from (shown for block in section.blocks if isinstance(shown := still(block), Table) and shown.rows)
+            yield from (block for block in stills(section) if isinstance(block, Table) and block.rows)
 
 
 def _commented(text: str) -> str:

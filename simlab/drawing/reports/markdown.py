@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from simlab.drawing.reports.paper import large, paragraph, still
-from simlab.drawing.reports.terms import Block, Code, Figures, Points, Prose, Report, Section, Table
+from simlab.drawing.reports.paper import large, paragraph, stills
+from simlab.drawing.reports.terms import Code, Figures, Points, Prose, Report, Section, Table
 from simlab.drawing.reports.values import cells, numeric, said
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
@@ -57,13 +57,8 @@ def _origin(report: Report) -> Iterator[str]:
 
 def _section(section: Section) -> Iterator[str]:
     yield f"## {escaped(section.heading)}"
-    for block in section.blocks:
-        yield _block(block)
-
-
-def _block(block: Block) -> str:
-    shown = still(block)
-    return _SIMPLE[type(shown)](shown)
+    for block in stills(section):
+        yield _SIMPLE[type(block)](block)
 
 
 def _prose(block: Prose) -> str:

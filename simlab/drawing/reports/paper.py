@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simlab.drawing.reports import behind
-from simlab.drawing.reports.terms import Block, Chart, Explorer, PairMatrix, Report, Table
+from simlab.drawing.reports.terms import Block, Chart, Explorer, PairMatrix, Report, Section, Table
 
 
 def paragraph(report: Report) -> str:
@@ -12,6 +12,15 @@ def paragraph(report: Report) -> str:
         return report.paragraph
     held = f"Held fixed: {'; '.join(report.held_fixed)}." if report.held_fixed else ""
     return " ".join(filter(None, (*report.answer, held)))
+
+
+def stills(section: Section) -> tuple[Block, ...]:
+    """Return the blocks of a section where nothing can be chosen; a table that stands behind a chart and below it, once.
+
+    Tables hold numbers of several kinds, so that they are told apart by what is written.
+    """
+    shown = [still(block) for block in section.blocks]
+    return tuple({repr(block): block for block in shown}.values())
 
 
 def still(block: Block) -> Block:

@@ -1,1 +1,42 @@
-"""Reports of saved answers: one module a command, each with a function `report(answer, command) -> Report`."""
+"""Reports of kept answers: one module a command, each with a function `report(saved) -> Report`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from simlab.messages import legible, or_nearest
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.drawing.reports.terms import Report
+
+COMMANDS = ("plan", "conclude", "fit", "backtest", "mutt", "detect")
+"""Commands whose kept answers become reports; each has a module of its name here."""
+OF_STORES = ("run", "sweep", "query", "compare", "order", "merge", "verify")
+
+
+def of(saved: Mapping[str, Any]) -> Report:
+    """Make the report of a kept answer, by the command that it answers.
+
+    Raises InputError for a command whose answers have no report, and for an answer that is not of its form.
+    """
+    name = command_of(str(saved.get("command", "")))
+    if name in OF_STORES:
+        raise InputError(f"it answers `simlab {name}`, which asks about a store; name the folder of that store")
+    if name not in COMMANDS:
+        raise InputError(f"it answers `simlab {legible(name, 40)}`, which has no report; {or_nearest(name, COMMANDS)}")
+    made: Report = import_module(f"{__name__}.{name}").report(saved)
+    return made
+
+
+def command_of(line: str) -> str:
+    """Return the name of the command in a command line.
+
+    >>> command_of("uv run simlab fit pilot.csv"), command_of("simlab"), command_of("")
+    ('fit', '', '')
+    """
+    words = line.split()
+    after = words[words.index("simlab") + 1 :] if "simlab" in words else words
+    return next((word for word in after if not word.startswith("-")), "")

@@ -86,6 +86,11 @@ def filled(held: Any, where: str, fields: Mapping[str, Kind], optional: Mapping[
     return found
 
 
+def wrong(where: str, why: str) -> InputError:
+    """Return the error for what is of the right kinds, and still no answer."""
+    return InputError(f"{where}: {why}; {REMEDY}")
+
+
 def alike(rows: list[Row], where: str) -> list[Row]:
     """Return rows of a table; raise InputError where one has a field that the first has not, or has one not."""
     for k, row in enumerate(rows):

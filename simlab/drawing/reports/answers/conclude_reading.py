@@ -1,0 +1,214 @@
+"""Read a conclusion back from the record that `simlab conclude` keeps, so that it is put in the same words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from simlab.concluding.conclusion import (
+    Conclusion,
+    Control,
+    Estimated,
+    Followed,
+    Interval,
+    Metric,
+    More,
+    Pair,
+    Promise,
+    Rated,
+    Rater,
+    Repetition,
+    System,
+)
+from simlab.drawing.reports.answers import reading
+from simlab.drawing.reports.answers.reading import FLAG, MAYBE, NUMBER, OBJECT, TEXT, TEXTS, WHOLE, Kind, Row
+from simlab.drawing.text.references import METHODS
+
+QUESTIONS = ("rate", "compare", "judge")
+VERDICT = Kind("-1, 0 or 1", lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 1)
+MAYBE_OBJECT = Kind("an object or null", lambda value: value is None or isinstance(value, dict))
+LIST = Kind("a list", lambda value: isinstance(value, list))
+WITHIN = ("better", "worse", "not_inferior", "not_superior", "equivalent", "open")
+MAYBE_WITHIN = Kind(f"null or one of {', '.join(WITHIN)}", lambda value: value is None or value in WITHIN)
+
+TOP = {
+    "question": TEXT,
+    "read": OBJECT,
+    "unit": TEXT,
+    "better": reading.one_of(("higher", "lower")),
+    **dict.fromkeys(("promise", "about"), OBJECT),
+    **dict.fromkeys(("systems", "pairs", "raters", "metrics", "cycles"), LIST),
+    **dict.fromkeys(("repetition", "control", "plan"), MAYBE_OBJECT),
+    "detectable": MAYBE,
+    "without": OBJECT,
+    **dict.fromkeys(("notes", "warnings"), TEXTS),
+}
+PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
+SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
+RANKS = dict.fromkeys(("rank_low", "rank_high"), WHOLE)
+PAIR = {
+    **dict.fromkeys(("first", "second"), TEXT),
+    **dict.fromkeys(("difference", "low", "high", "p_value", "adjusted"), MAYBE),
+    **dict.fromkeys(("direction", "verdict"), VERDICT),
+    "within": MAYBE_WITHIN,
+    "more": MAYBE_OBJECT,
+}
+MORE = {
+    **dict.fromkeys(("unit", "answers"), TEXT),
+    **dict.fromkeys(("median", "low", "high"), MAYBE),
+    **dict.fromkeys(("limit", "per_unit"), NUMBER),
+}
+RATER = {"rater": TEXT, "n": WHOLE, **dict.fromkeys(("leniency", "low", "high"), MAYBE)}
+INTERVAL = dict.fromkeys(("value", "low", "high"), MAYBE)
+REPETITION = {**dict.fromkeys(("srp", "srp_new_documents", "srp_new_study"), OBJECT), "studies": WHOLE, "world": TEXT}
+CONTROL = {
+    "studies": WHOLE,
+    **dict.fromkeys(("some_claim", "some_claim_mcse", "uncorrected", "uncorrected_mcse"), MAYBE),
+    "promised": NUMBER,
+    "world": TEXT,
+}
+WATCHED = dict.fromkeys(("watched", "watched_mcse"), MAYBE)
+PLAN = {**dict.fromkeys(("name", "digest"), TEXT), **dict.fromkeys(("planned", "look"), WHOLE), "deviations": TEXTS}
+METRIC = {
+    "name": TEXT,
+    "verdict": reading.one_of(("trust", "correct", "leave_out")),
+    "reason": TEXT,
+    "labels": MAYBE_OBJECT,
+    "spread": OBJECT,
+    "width": MAYBE,
+    **dict.fromkeys(("estimates", "pairs"), LIST),
+}
+RATED = {"system": TEXT, **INTERVAL}
+ABOUT = {"estimate": TEXT, "difference": TEXT, "test": TEXT, "methods": TEXTS, "margin": NUMBER, "raters": TEXT}
+"""What words are made of; the rest of `about` is for programs."""
+
+Made = TypeVar("Made")
+
+
+def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
+    """Read a conclusion from its record; raise InputError for what is none. Null is NaN."""
+    row = reading.record(held, where, TOP)
+    systems = [System(**reading.known(one)) for one in _systems(row["systems"], f"{where}.systems")]
+    names = {one.system for one in systems}
+    plan = row["plan"]
+    return Conclusion(
+        row["question"],
+        row["read"],
+        line(row["read"], where),
+        row["unit"],
+        row["better"] == "lower",
+        Promise(**cast(Any, reading.record(row["promise"], f"{where}.promise", PROMISE))),
+        systems,
+        _pairs(row["pairs"], f"{where}.pairs", names),
+        _all(row["raters"], f"{where}.raters", RATER, Rater),
+        [_metric(one, f"{where}.metrics[{k}]", names) for k, one in enumerate(row["metrics"])],
+        _cycles(row["cycles"], f"{where}.cycles"),
+        row["detectable"],
+        _maybe(row["repetition"], f"{where}.repetition", _repetition),
+        _maybe(row["control"], f"{where}.control", _control),
+        None if plan is None else Followed(**reading.record(plan, f"{where}.plan", PLAN)),
+        _without(row["without"], where, depth),
+        (),
+        _about(row["about"], f"{where}.about"),
+        row["notes"],
+        row["warnings"],
+    )
+
+
+def line(read: Mapping[str, Any], where: str) -> str:
+    """Say what was read: how many answers, about what, by whom.
+
+    >>> line({"used": 400, "systems": 4, "raters": 8}, "answer")
+    '400 answers about 4 systems by 8 raters'
+    """
+    fields = dict.fromkeys(("used", "systems", "documents", "raters"), WHOLE)
+    counted = reading.record(dict(read), f"{where}.read", {}, fields)
+    about = [f"{counted[name]:,} {name}" for name in ("systems", "documents") if name in counted]
+    said = f"{counted.get('used', 0):,} answers"
+    said += f" about {' and '.join(about)}" if about else ""
+    return said + (f" by {counted['raters']:,} raters" if "raters" in counted else "")
+
+
+def _systems(held: Any, where: str) -> list[Row]:
+    rows = reading.filled(held, where, {**SYSTEM, **RANKS})
+    if len({row["system"] for row in rows}) < len(rows):
+        raise reading.wrong(where, "two systems have the same name")
+    return rows
+
+
+def _pairs(held: Any, where: str, names: set[str]) -> list[Pair]:
+    made = []
+    for k, row in enumerate(reading.records(held, where, PAIR)):
+        if not {row["first"], row["second"]} <= names:
+            raise reading.wrong(f"{where}[{k}]", "a pair is of systems that are not listed")
+        more = _maybe(row.pop("more"), f"{where}[{k}].more", _more)
+        within = row.pop("within")
+        made.append(Pair(**cast(Any, {**reading.known(row), "within": within, "more": more})))
+    return made
+
+
+def _more(held: Any, where: str) -> More:
+    row = reading.record(held, where, MORE)
+    # Null stands for a number beyond the limit.
+    return More(**cast(Any, {name: math.inf if one is None else one for name, one in row.items()}))
+
+
+def _metric(held: Any, where: str, names: set[str]) -> Metric:
+    row = reading.record(held, where, METRIC)
+    quality = next((name for name in held if name not in {*METRIC, "youden"}), "youden")
+    estimates = reading.records(row["estimates"], f"{where}.estimates", {"method": TEXT, **RATED})
+    return Metric(
+        row["name"],
+        row["verdict"],
+        row["reason"],
+        _maybe(row["labels"], f"{where}.labels", _more),
+        quality,
+        _all(held.get(quality, []), f"{where}.{quality}", RATED, Rated),
+        _interval(row["spread"], f"{where}.spread"),
+        math.nan if row["width"] is None else row["width"],
+        [Estimated(**reading.known(one)) for one in estimates],
+        _pairs(row["pairs"], f"{where}.pairs", names),
+    )
+
+
+def _cycles(held: Sequence[Any], where: str) -> list[list[str]]:
+    if not all(isinstance(one, list) and one and all(isinstance(name, str) for name in one) for one in held):
+        raise reading.wrong(where, "a cycle is a list of systems")
+    return [list(one) for one in held]
+
+
+def _repetition(held: Any, where: str) -> Repetition:
+    row = reading.record(held, where, REPETITION)
+    intervals = {name: _interval(row[name], f"{where}.{name}") for name in row if name.startswith("srp")}
+    return Repetition(**cast(Any, {**row, **intervals}))
+
+
+def _control(held: Any, where: str) -> Control:
+    row = reading.record(held, where, CONTROL, WATCHED)
+    watched = {name: row.pop(name, None) for name in WATCHED}
+    return Control(**cast(Any, {**reading.known(row), **watched}))
+
+
+def _without(held: Mapping[str, Any], where: str, depth: int) -> dict[str, Conclusion]:
+    if depth and held:
+        raise reading.wrong(f"{where}.without", "a conclusion without some raters leaves out no more of them")
+    return {name: conclusion(one, f"{where}.without", depth + 1) for name, one in held.items()}
+
+
+def _about(held: Mapping[str, Any], where: str) -> dict[str, Any]:
+    known = {name: one for name, one in held.items() if one is not None}
+    row = reading.record(known, where, {}, ABOUT)
+    return {**row, "methods": [name for name in row.get("methods", [row.get("test", "")]) if name in METHODS]}
+
+
+def _interval(held: Any, where: str) -> Interval:
+    return Interval(**reading.known(reading.record(held, where, INTERVAL)))
+
+
+def _all(held: Any, where: str, fields: Mapping[str, Kind], make: Callable[..., Made]) -> list[Made]:
+    return [make(**reading.known(row)) for row in reading.records(held, where, fields)]
+
+
+def _maybe(held: Any, where: str, make: Callable[[Any, str], Made]) -> Made | None:
+    return None if held is None else make(held, where)
