@@ -15,7 +15,7 @@ def paragraph(report: Report) -> str:
 
 
 def stills(section: Section) -> tuple[Block, ...]:
-    """Return the blocks of a section where nothing can be chosen; a table that stands behind a chart and below it, once.
+    """Return the blocks of a section where nothing can be chosen; what stands behind a chart and below it, once.
 
     Tables hold numbers of several kinds, so that they are told apart by what is written.
     """
