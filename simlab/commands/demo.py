@@ -107,7 +107,7 @@ def _steps(out: Path) -> tuple[Step, ...]:
         Step(
             "Report: one file that anyone can open.",
             ("report", study, "--out", str(out / "report.html")),
-            (("^", "^next:"),),
+            (("^", "^$"),),
         ),
     )
     return steps if find_spec("simlab.commands.report") else steps[:-1]
