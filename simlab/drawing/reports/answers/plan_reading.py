@@ -92,9 +92,10 @@ Made = TypeVar("Made")
 
 
 class Changed(NamedTuple):
-    """Hold a value of an assumption at which the advice changes, in words, and what follows (`then`; None: nothing reaches the targets).
+    """Hold a value of an assumption at which the advice changes, in words, and what follows.
 
-    `low` and `high` are its 90 % interval, `plausible` the range that `source` tells.
+    `low` and `high` are its 90 % interval, `plausible` the range that `source` tells; `then` is None where nothing reaches
+    the targets.
     """
 
     assumption: str
