@@ -111,12 +111,9 @@ def _sections(found: Report | None, planned: Report, asked: Mapping[str, Any] | 
 
 def _spread(asked: Mapping[str, Any]) -> str:
     least, most = asked["per_output"]
-    each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    each = several(most, "rater") if least == most else f"{least:,} to {most:,} raters"
     systems = ", ".join(f"{legible(name, 60)} {n:,}" for name, n in asked["systems"].items())
-    return (
-        f"Each output goes to {each} of the raters. Ratings of each system: {systems}. Raters see codes in place of "
-        "systems."
-    )
+    return f"Each output goes to {each}. Ratings of each system: {systems}. Raters see codes in place of systems."
 
 
 def _table(asked: Mapping[str, Any]) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from simlab.drawing.reports import references
@@ -39,7 +40,7 @@ def of(kept: Kept, data: Any, reproduce: Sequence[str], provenance: Mapping[str,
     answer = kept.answer
     return Report(
         "Plan",
-        f"Which is the cheapest study that is to {plan_words.targets(answer.wanted)}?",
+        question(answer),
         tuple(sentences(answer)),
         tuple(sections(kept)),
         data,
@@ -51,6 +52,13 @@ def of(kept: Kept, data: Any, reproduce: Sequence[str], provenance: Mapping[str,
         paragraph or " ".join(plan_paragraphs.foreseen(answer)),
         {**provenance, **({"study": kept.digest} if kept.digest else {})},
     )
+
+
+def question(answer: Answer) -> str:
+    """Ask what a plan answers; why a difference is the smallest that matters is said elsewhere."""
+    wanted = answer.wanted
+    asked = replace(wanted, smallest=wanted.smallest._replace(why=""))
+    return f"Which is the cheapest study that is to {plan_words.targets(asked)}?"
 
 
 def sentences(answer: Answer) -> Iterator[str]:
@@ -172,7 +180,7 @@ def _looked_at(answer: Answer) -> Part:
     )
     note = Prose(f"While searching: {told} Chosen marks are on the front: none that was looked at costs less and gives "
                  "more.")  # fmt: skip
-    return "What does each design give for its money?", (chart, note) if chart else ()
+    return "What was looked at", (chart, note) if chart else ()
 
 
 def _changes(kept: Kept) -> Part:

@@ -94,8 +94,8 @@ Made = TypeVar("Made")
 class Changed(NamedTuple):
     """Hold a value of an assumption at which the advice changes, in words, and what follows.
 
-    `low` and `high` are its 90 % interval, `plausible` the range that `source` tells; `then` is None where nothing reaches
-    the targets.
+    `low` and `high` are its 90 % interval, `plausible` the range that `source` tells; `then` is None where nothing
+    reaches the targets.
     """
 
     assumption: str

@@ -111,7 +111,7 @@ def differences(answer: Answer) -> Table | None:
 
 def _less(row: Row, names: Sequence[str]) -> Iterator[Cell]:
     yield from (_difference(row.less.get(name)) for name in names)
-    yield Value(known(100 * row.gap), reason="" if math.isfinite(row.gap) else UNKNOWN)
+    yield Value(known(round(100 * row.gap, 1)), reason="" if math.isfinite(row.gap) else UNKNOWN)
 
 
 def _difference(held: Figure | None) -> Value:
@@ -168,7 +168,9 @@ def _kinds(answer: Answer, seen: Sequence[Point]) -> dict[Design, str]:
 
 
 def _kind(name: str, k: int) -> str:
-    return "other designs" if k >= MOST_KINDS else "all designs" if name == "the same" else name
+    if k >= MOST_KINDS:
+        return "other designs"
+    return "all designs" if name == "the same" else name.removesuffix(" per output")
 
 
 def _mark(one: Point, across: str, measure: str, kind: str) -> Mark:

@@ -36,7 +36,7 @@ def report(held: Mapping[str, Any], provenance: Mapping[str, str]) -> Report:
         "Second study",
         f"Which further ratings settle {several(len(pairs), 'open pair')}?",
         (f"This study {row['why']}.",),
-        (Section("Pairs to settle", (_table(pairs, row),)),),
+        (Section("Pairs to settle", (_table(pairs),)),),
         dict(held),
         (
             Value(row["documents"], label="new documents"),
@@ -50,8 +50,7 @@ def report(held: Mapping[str, Any], provenance: Mapping[str, str]) -> Report:
     )
 
 
-def _table(pairs: list[Row], row: Row) -> Table:
-    what = "raters" if row["new_raters"] else "documents"
+def _table(pairs: list[Row]) -> Table:
     rows = tuple((one["first"], one["second"], Value(one["number"])) for one in pairs)
     said = "Each pair, and what settles it with 80 % if the first study's estimates hold"
-    return Table(said, ("system", "and system", f"new {what} that settle it"), rows)
+    return Table(said, ("system", "and system", "new documents that settle it"), rows)
