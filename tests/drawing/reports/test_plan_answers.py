@@ -173,7 +173,9 @@ def test_the_front_is_drawn_as_it_was_found(name: str) -> None:
     }
     assert drawn == expected
     assert sum(chosen for _, _, chosen in drawn) >= 2
+    # A legend has room for so many kinds, and for so long names.
     assert len({one.line for one in chart.marks}) <= 8
+    assert all(len(one.line) <= 31 for one in chart.marks)
     (fresh,) = [one for one in chart.marks if "fresh worlds" in one.line]
     assert (fresh.x, fresh.y) == (held["cost"], held["measures"]["power"]["value"])
 

@@ -23,6 +23,8 @@ from simlab.planning.terms import Robust
 
 SIMULATED = ("Card et al. 2020", "Morris et al. 2019", "Riley et al. 2024")
 """What every plan rests on."""
+MOST_CHANGES = 3
+"""So many of what changes an advice are reservations; the table has all."""
 _CHECKS = re.compile(r"\b(\d{1,6}) of (\d{1,6}) checks against the pilot passed")
 
 
@@ -86,9 +88,11 @@ def large(answer: Answer) -> Iterator[Value]:
         if one.measure in held:
             label = f"{plan_words.heading(one.measure)} (wanted: {number(one.least, 2)})"
             yield share(held[one.measure], label)
-    for name, unit in (("money", wanted.limits.currency or "money"), ("hours", "hours"), ("days", "days")):
+    for name, unit in (("money", wanted.limits.currency or ""), ("hours", "hours"), ("days", "days")):
         if name in held:
-            yield amount(held[name], "it costs" if name == "money" else "it takes", unit)
+            yield amount(
+                held[name], ("it costs" if unit else "money that it costs") if name == "money" else "it takes", unit
+            )
     if math.isfinite(answer.probability):
         of = several(answer.designs, "design")
         yield Value(answer.probability, label=f"probability that the choice among {of} is right")
@@ -119,7 +123,10 @@ def reservations(kept: Kept) -> Iterator[str]:
         yield f"the choice is right with probability {number(answer.probability, 3)}; asked for was {asked}{why}"
     yield from _of_world(answer)
     yield from (_unlike(one, answer) for one in (answer.robust, answer.scenarios) if one and _doubted(one, answer))
-    yield from (_plausible(one, answer) for one in kept.changes if one.plausible[0] <= one.at <= one.plausible[1])
+    plausible = [one for one in kept.changes if one.plausible[0] <= one.at <= one.plausible[1]]
+    yield from (_plausible(one, answer) for one in plausible[:MOST_CHANGES])
+    if (more := len(plausible) - MOST_CHANGES) > 0:
+        yield f"{several(more, 'other assumption')} would change it within what is plausible, too: see the table"
 
 
 def _of_world(answer: Answer) -> Iterator[str]:

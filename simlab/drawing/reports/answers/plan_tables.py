@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from simlab.drawing.reports.answers.plan_reading import Changed, Kept
 from simlab.drawing.reports.terms import Cell, Chart, Mark, Table, Value
 from simlab.drawing.text import plan_designs, plan_rows, plan_words
+from simlab.drawing.text.plan_designs import EACH
 from simlab.drawing.text.plan_rows import REPEATS
 from simlab.drawing.text.tables import number
 from simlab.messages import several
@@ -65,7 +66,8 @@ def _headings(names: Sequence[str]) -> list[str]:
 
 
 def _account(name: str, answer: Answer) -> str:
-    return f"cost, {answer.wanted.limits.currency or 'money'}" if name == "money" else name
+    currency = answer.wanted.limits.currency
+    return name if name != "money" else f"cost, {currency}" if currency else "cost"
 
 
 def designs(answer: Answer) -> Table:
@@ -163,14 +165,15 @@ def _kinds(answer: Answer, seen: Sequence[Point]) -> dict[Design, str]:
     differing = {
         key for own in ordered for key, value in own if any(dict(other).get(key) != value for other in ordered)
     }
-    named = {own: plan_designs.kind(tuple(one for one in own if one[0] in differing), ()) for own in ordered}
-    return {own: _kind(named[own], k) for k, own in enumerate(ordered)}
+    named = [tuple(one for one in own if one[0] in differing) for own in ordered]
+    return {own: _kind(named[k]) if k < MOST_KINDS else "other designs" for k, own in enumerate(ordered)}
 
 
-def _kind(name: str, k: int) -> str:
-    if k >= MOST_KINDS:
-        return "other designs"
-    return "all designs" if name == "the same" else name.removesuffix(" per output")
+def _kind(own: Design) -> str:
+    """Name a kind of designs as shortly as a legend has room for, ratings per output as elsewhere on the page."""
+    words = plan_designs.kind(tuple(one for one in own if one[0] != EACH), ())
+    each = [f"x {value}" for key, value in own if key == EACH]
+    return ", ".join([*([words] if words != "the same" else []), *each]) or "all designs"
 
 
 def _mark(one: Point, across: str, measure: str, kind: str) -> Mark:
