@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from simlab import files
 from simlab.commands import launch, report_plans, saving
@@ -117,18 +117,7 @@ def _of_plan(folder: Path, *, heds: bool) -> Made:
     made = plan_folder.report(contents, folder)
     if not heds:
         return Made(made)
-    return Made(_with(made, datasheet.sections(datasheet.of_plan(_config(contents.study, folder), contents.plan))))
-
-
-def _config(study: str, folder: Path) -> dict[str, Any]:
-    """Return the settings of a study file."""
-    import yaml
-
-    try:
-        held = yaml.safe_load(study)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise InputError(f"{legible(folder, 200)}: its study file is no YAML; name another folder") from error
-    return held if isinstance(held, dict) else {}
+    return Made(_with(made, datasheet.sections(datasheet.of_plan(contents["study"], contents["plan"]))))
 
 
 def _of_answer(file: Path, *, heds: bool) -> Made:

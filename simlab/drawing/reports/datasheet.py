@@ -59,8 +59,10 @@ def of_sweep(attributes: Mapping[str, Any], power: str = "", code: str = "") -> 
 def of_plan(config: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
     """Say what is known of a planned study: its settings (`study.yaml`), and what `plan.json` holds beside them."""
     answer = plan.get("answer", plan)
-    found = answer.get("measures", {}).get("power")
-    told = f"{found['value']:.2f} (Monte-Carlo standard error {found['mcse']:.2g})" if found else ""
+    measures = answer.get("measures")
+    found = measures.get("power") if isinstance(measures, Mapping) else None
+    known = found is not None and None not in (found["value"], found["mcse"])
+    told = f"{found['value']:.2f} (Monte-Carlo standard error {found['mcse']:.2g})" if found and known else ""
     power = f"{told} of the differences that matter are found" if told else ""
     return {"config": config, "varied": {}, "power": power, "code": "simlab plan", "of": "the planned study"}
 

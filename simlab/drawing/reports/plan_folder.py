@@ -1,89 +1,135 @@
-"""Report a planned study as a whole: the plan, who rates what, and what was concluded."""
+"""Report a plan's folder as a whole: what was planned, who was asked for what, and what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from simlab.drawing.reports.answers import conclude, conclude_reading, plan, plan_reading
-from simlab.drawing.reports.terms import Code, Prose, Report, Section, Table
-from simlab.messages import several
+from simlab.drawing.reports import references
+from simlab.drawing.reports.answers import conclude, conclude_reading, plan, plan_reading, reading, second_batch
+from simlab.drawing.reports.terms import Prose, Reference, Report, Section, Table, Value
+from simlab.messages import legible, several
+from simlab.types import InputError
 
-
-class Assigned(NamedTuple):
-    """Hold who rates how much: ratings of each rater, and how many documents and systems they are about."""
-
-    loads: Mapping[str, int]
-    documents: int
-    systems: int
+PLANNED, CONCLUDED = "plan.json", "conclusion.json"
+REMEDIES = {PLANNED: "plan anew into a folder of its own", CONCLUDED: "conclude anew"}
 
 
-class Contents(NamedTuple):
-    """Hold what stands in the folder of a plan: parsed plan.json and conclusion.json, study file and paragraph."""
+def report(contents: Mapping[str, Any], folder: Path) -> Report:
+    """Make the report of a plan's folder.
 
-    plan: Mapping[str, Any]
-    study: str
-    paragraph: str = ""
-    assigned: Assigned | None = None
-    conclusion: Mapping[str, Any] | None = None
-
-
-def report(contents: Contents, folder: Path) -> Report:
-    """Make the report of a plan's folder; what is concluded comes first where there is a conclusion.
-
-    Raises InputError for a plan or a conclusion that is none.
+    `contents` are its parts: `plan` (plan.json), `study` (the composed config), `assignment` (counts of what people
+    were asked) and `conclusion` (its record; each of these None where there is none), `paragraph` and `reproduce`.
+    Raises InputError, naming the file, for a part that is not of its form.
     """
-    found = plan_reading.planned(contents.plan.get("answer"), "plan.json: answer")
-    paragraph, _, _ = contents.paragraph.partition("\n\nReferences\n")
-    provenance = {"study file": str(contents.plan.get("digest", "unknown")), "seed": str(found.wanted.seed)}
-    said = " ".join(paragraph.split())
-    made = plan.of(found, {"plan": contents.plan}, _commands(contents, folder), provenance, said)
-    if contents.assigned:
-        made = replace(made, sections=(*made.sections, _assignment(contents.assigned)))
-    made = replace(made, sections=(*made.sections, Section("Study file", (Code(contents.study, "yaml"),), folded=True)))
-    return made if contents.conclusion is None else _concluded(made, contents.conclusion)
-
-
-def _commands(contents: Contents, folder: Path) -> tuple[str, ...]:
-    name = folder.name
-    planned = " ".join(_typed(contents.plan))
-    done = [f"simlab plan {planned} --out {name}".replace("  ", " "), f"simlab assign {name} --items items.csv"]
-    return (*done, f"simlab conclude FILLED.csv --plan {name}", f"simlab report {name} --out report.html")
-
-
-def _typed(held: Mapping[str, Any]) -> list[str]:
-    """Return the words with which a plan was asked for, files by their names."""
-    asked = held.get("asked")
-    given = asked.get("words", []) if isinstance(asked, Mapping) else []
-    texts = [word for word in given if isinstance(word, str)] if isinstance(given, Sequence) else []
-    return [word if "=" in word else Path(word).name for word in texts]
-
-
-def _assignment(held: Assigned) -> Section:
-    asked = f"{several(sum(held.loads.values()), 'rating')} are assigned to {several(len(held.loads), 'rater')}"
-    said = f"{asked}: {several(held.documents, 'document')} by {several(held.systems, 'system')}."
-    table = Table("Ratings of each rater", ("rater", "ratings"), tuple(held.loads.items()))
-    return Section("Assignment", (Prose(said), table))
-
-
-def _concluded(planned: Report, held: Mapping[str, Any]) -> Report:
-    """Put what was concluded before the plan that it follows."""
-    found = conclude_reading.conclusion(held, "conclusion.json")
-    made = conclude.of(found, None, (), {})
-    plan_ = [replace(one, heading=f"Plan: {one.heading[:1].lower()}{one.heading[1:]}") for one in planned.sections]
-    keys = {one.key for one in planned.references}
-    return replace(
-        made,
-        title="Planned study",
-        answer=(*made.answer, f"As planned: {planned.answer[0]}"),
-        sections=(*made.sections, *plan_),
-        data={**planned.data, "conclusion": held},
-        held_fixed=tuple(dict.fromkeys((*made.held_fixed, *planned.held_fixed))),
-        reservations=(*made.reservations, *(f"the plan: {one}" for one in planned.reservations)),
-        reproduce=planned.reproduce,
-        references=(*(one for one in made.references if one.key not in keys), *planned.references),
-        paragraph=f"{planned.paragraph} {made.paragraph}",
-        provenance=planned.provenance,
+    provenance = {"folder": legible(folder, 200), "study": legible(contents["plan"]["digest"], 80)}
+    planned = _planned(contents, folder, provenance)
+    found = _concluded(contents, folder, provenance)
+    parts = [one for one in (found, planned) if one is not None]
+    asked = contents["assignment"]
+    return Report(
+        legible(folder.resolve().name, 80),
+        parts[0].question,
+        (*_sentences(found, planned), *(_asked(asked) if asked else ())),
+        tuple(_sections(found, planned, asked)),
+        {key: contents[key] for key in ("plan", "assignment", "conclusion")},
+        tuple(value for one in parts for value in one.figures),
+        tuple(dict.fromkeys(line for one in parts for line in one.held_fixed)),
+        tuple(_reservations(found, planned, asked)),
+        contents["reproduce"],
+        _references(parts),
+        "\n\n".join(one.paragraph for one in reversed(parts) if one.paragraph),
+        provenance,
     )
+
+
+def _planned(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str, str]) -> Report:
+    record = contents["plan"]["answer"]
+    try:
+        if second_batch.is_one(record):
+            return second_batch.report(record, provenance)
+        kept = plan_reading.plan(record, "answer", contents["study"])
+    except InputError as error:
+        raise _named(error, folder / PLANNED) from error
+    return plan.of(kept, record, (), provenance, contents["paragraph"])
+
+
+def _concluded(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str, str]) -> Report | None:
+    if contents["conclusion"] is None:
+        return None
+    try:
+        found = conclude_reading.conclusion(contents["conclusion"])
+    except InputError as error:
+        raise _named(error, folder / CONCLUDED) from error
+    made = conclude.of(found, contents["conclusion"], (), provenance)
+    if found.plan is None or found.plan.digest == contents["plan"]["digest"]:
+        return made
+    other = f"{CONCLUDED} follows another study than {PLANNED} plans ({legible(found.plan.digest, 12)})"
+    return replace(made, reservations=(other, *made.reservations))
+
+
+def _named(error: InputError, file: Path) -> InputError:
+    said = str(error).replace(reading.REMEDY, REMEDIES[file.name])
+    return InputError(f"{legible(file, 200)}: {said}")
+
+
+def _sentences(found: Report | None, planned: Report) -> Iterator[str]:
+    """Say what was found before what was planned; where that is not there, what to do."""
+    if found is None:
+        yield from planned.answer
+        return
+    yield from found.answer
+    yield f"As planned: {planned.answer[0][:1].lower()}{planned.answer[0][1:]}"
+
+
+def _asked(asked: Mapping[str, Any]) -> Iterator[str]:
+    """Say how much people were asked for."""
+    loads = [one["ratings"] for one in asked["raters"]]
+    span = f"{min(loads):,}" if min(loads) == max(loads) else f"{min(loads):,} to {max(loads):,}"
+    yield (
+        f"Assigned: {several(asked['ratings'], 'rating')} of {several(asked['outputs'], 'output')} of "
+        f"{several(len(asked['systems']), 'system')} on {several(asked['documents'], 'document')}, to "
+        f"{several(len(loads), 'rater')}, {span} each{_controls(asked)}."
+    )
+
+
+def _controls(asked: Mapping[str, Any]) -> str:
+    return f", and {several(asked['controls'], 'control rating')}" if asked["controls"] else ""
+
+
+def _sections(found: Report | None, planned: Report, asked: Mapping[str, Any] | None) -> Iterator[Section]:
+    yield from found.sections if found else ()
+    if asked:
+        yield Section("Who was asked", (Prose(_spread(asked)), _table(asked)))
+    if found:
+        # What was planned stands in full behind what came of it.
+        yield Section("What was planned", (Prose(" ".join(planned.answer)),))
+    yield from planned.sections
+
+
+def _spread(asked: Mapping[str, Any]) -> str:
+    least, most = asked["per_output"]
+    each = several(most, "rater") if least == most else f"{least:,} to {most:,} raters"
+    systems = ", ".join(f"{legible(name, 60)} {n:,}" for name, n in asked["systems"].items())
+    return f"Each output goes to {each}. Ratings of each system: {systems}. Raters see codes in place of systems."
+
+
+def _table(asked: Mapping[str, Any]) -> Table:
+    titles = ("rater", "ratings", "documents", *(("controls",) if asked["controls"] else ()))
+    rows = tuple((one["rater"], *(Value(one[name]) for name in titles[1:])) for one in asked["raters"])
+    return Table("What each rater was asked", titles, rows)
+
+
+def _reservations(found: Report | None, planned: Report, asked: Mapping[str, Any] | None) -> Iterator[str]:
+    yield from found.reservations if found else ()
+    yield from (f"of the plan: {line}" if found else line for line in planned.reservations)
+    if found is None:
+        yield "nothing is concluded yet: " + ("the ratings are out" if asked else "nobody was asked yet")
+
+
+def _references(parts: Sequence[Report]) -> tuple[Reference, ...]:
+    """List what parts cite, each once, simlab at the end."""
+    found = {one.key: one for part in parts for one in part.references}
+    return tuple(sorted(found.values(), key=lambda one: (one.key == references.SIMLAB, one.key)))

@@ -11,7 +11,7 @@ from simlab.parts import name_of
 from simlab.planning.terms import SIZE, Design
 
 GROUPINGS = {
-    "pseudo_side_by_side": "one rater sees all {} outputs of a document",
+    "pseudo_side_by_side": "one rater sees all{} outputs of a document",
     "system_balanced": "each rater sees as many outputs of one system as of another",
     "ungrouped": "outputs are dealt to raters one by one",
 }
@@ -38,23 +38,30 @@ SHORT: Mapping[str, Callable[[Any], str]] = {
 def sentence(design: Design, config: Mapping[str, Any], systems: int) -> str:
     """Say what is carried out, the keys that the design leaves open as its composed study has them.
 
+    `systems` counts them; 0 where that is not known.
+
     >>> sentence((("design.documents", 130), ("design.grouping", "ungrouped")), {}, 8)
     '130 documents, one rating per output; outputs are dealt to raters one by one'
     """
-    held = {**_said(config), **dict(design)}
+    held = {**settings(config), **dict(design)}
     parts = [several(int(held[SIZE]), "document")] if SIZE in held else []
     each = int(held.get(EACH, 1))
     parts.append("one rating per output" if each == 1 else f"{each} ratings per output")
     parts += [SHORT[key](held[key]) for key in POOL if key in dict(design)]
     said = [", ".join(parts)]
     grouping = str(held.get(GROUPING, ""))
-    said += [GROUPINGS.get(grouping, grouping).format(systems)] if grouping else []
+    said += [_grouped(grouping, systems)] if grouping else []
     said += (
         [NORMALIZATIONS.get(str(held[NORMALIZATION]), f"scores: {held[NORMALIZATION]}")] if _normalized(held) else []
     )
     named = {SIZE, EACH, GROUPING, NORMALIZATION, *POOL}
     said += [_other(key, value) for key, value in design if key not in named and not _implied(key, held)]
     return "; ".join(said)
+
+
+def _grouped(grouping: str, systems: int) -> str:
+    said = GROUPINGS.get(grouping)
+    return grouping if said is None else said.format(f" {systems}" if systems else "")
 
 
 def short(design: Design, beside: Design | None = None) -> str:
@@ -126,8 +133,8 @@ def _other(key: str, value: Any) -> str:
     return said(value) if said else f"{key.rpartition('.')[2].replace('_', ' ')} {value_label(key, value)}"
 
 
-def _said(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a composed study says of the keys that are put in words."""
+def settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a composed study says of the keys that are put in words, parts by their short names."""
     design, analysis = config.get("design", {}), config.get("analysis", {})
     held = {SIZE: design.get("documents"), EACH: design.get("ratings_per_item")}
     held |= {GROUPING: _name(design.get("grouping")), NORMALIZATION: _name(analysis.get("normalization"))}

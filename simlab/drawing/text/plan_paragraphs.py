@@ -33,10 +33,10 @@ def _sentences(answer: Answer) -> Iterator[str]:
         yield "No design reached this; it is the one that came nearest."
     yield f"The smallest difference that matters is {plan_words.smallest(wanted)} ({wanted.smallest.why})."
     yield _simulated_in(answer)
-    yield f"In {answer.worlds:,} worlds that the choice had not seen, {_shares(answer, figures)}."
+    yield f"In {answer.worlds:,} worlds that the choice had not seen, {shares(answer, figures)}."
     if answer.all_new:
-        yield f"If the same design is to hold for raters that were not asked, {_shares(answer, answer.all_new)}."
-    yield _takes(answer, figures)
+        yield f"If the same design is to hold for raters that were not asked, {shares(answer, answer.all_new)}."
+    yield takes(answer, figures)
     if (held := answer.robust) is not None:
         yield (
             f"The targets are reached in a share of {number(held.share, 2)} ({number(held.low, 2)} to "
@@ -52,7 +52,8 @@ def _simulated_in(answer: Answer) -> str:
     return f"Simulated worlds: {ground.world}{pilot}{assumed}.{whom}"
 
 
-def _shares(answer: Answer, figures: Figures) -> str:
+def shares(answer: Answer, figures: Figures) -> str:
+    """Say what a design came to, each share with its error."""
     names = [*FORESEEN, *(one.measure for one in answer.wanted.targets if one.measure not in FORESEEN)]
     said = [_share(name, answer, figures) for name in names if name in figures]
     errors = "(± Monte-Carlo standard error, Morris et al. 2019; SRP: Riley et al. 2024)"
@@ -65,7 +66,8 @@ def _share(name: str, answer: Answer, figures: Figures) -> str:
     return said.format(value, plan_words.smallest(answer.wanted))
 
 
-def _takes(answer: Answer, figures: Figures) -> str:
+def takes(answer: Answer, figures: Figures) -> str:
+    """Say what a design is expected to cost, and how long it takes; nothing where neither is known."""
     held = {name: figures[name].value for name in ("money", "hours", "days") if name in figures}
     said = [plan_words.money(held["money"], answer.wanted)] if math.isfinite(held.get("money", math.nan)) else []
     said += [f"{held[name]:,.1f} {name}" for name in ("hours", "days") if math.isfinite(held.get(name, math.nan))]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.concluding.plans import FOLDER_FILE
-from simlab.drawing.text import tables
+from simlab.drawing.text import plan_designs, plan_words, tables
 from simlab.planning.answered import Answer, Binding, Figures, OtherMoney, Point, Remedy, Row
 from simlab.planning.folder import frozen
 from simlab.planning.terms import Design, Flip
@@ -34,6 +34,7 @@ def record(answer: Answer, study: str | None = None, digest: str | None = None) 
     said = {
         "reached": answer.reached,
         "design": dict(advice.design),
+        "settings": plan_designs.settings(answer.config),
         "study": study,
         "digest": digest,
         "cost": _value(advice.figures, "money"),
@@ -62,6 +63,8 @@ def record(answer: Answer, study: str | None = None, digest: str | None = None) 
         "scenarios": None if answer.scenarios is None else answer.scenarios._asdict(),
         "flips": [_flip(one) for one in answer.flips],
         "loads": None if answer.loads is None else answer.loads._asdict(),
+        "systems": ground.systems,
+        "raters": ground.raters,
         "these_raters": ground.these_raters,
         "all_new": _figures(answer.all_new),
         "pool": None if answer.pool is None else {**answer.pool._asdict(), "figures": _figures(answer.pool.figures)},
@@ -134,6 +137,7 @@ def _remedy(one: Remedy) -> dict[str, Any]:
 def _flip(one: Flip) -> dict[str, Any]:
     assumption = one.assumption
     about = {"assumption": assumption.name, "key": assumption.key, "now": assumption.value, "unit": assumption.unit}
+    about |= {"said": plan_words.beyond(one), "source": assumption.source}
     said = {"at": one.at, "low": one.low, "high": one.high, "distance": one.distance, "then": _design(one.then)}
     return {**about, **said, "why": one.why, "plausible": [assumption.low, assumption.high]}
 

@@ -198,10 +198,15 @@ def flips(answer: Answer) -> Iterator[str]:
 def flip(one: Flip, *, full: bool = True) -> str:
     """Say at which value of an assumption the advice changes, and what is plausible; `full`: with its interval."""
     about = one.assumption
-    said = about.words.format(one.at) if "{" in about.words else f"{about.words} {quantity(one.at, about.unit)}"
-    beyond = "or more" if one.at >= about.value else "or less"
     interval = f"{_range(one.low, one.high)}; " if full else ""
-    return f"{said} {beyond} ({interval}{about.source}: {_range(about.low, about.high)})"
+    return f"{beyond(one)} ({interval}{about.source}: {_range(about.low, about.high)})"
+
+
+def beyond(one: Flip) -> str:
+    """Say an assumption at the value from which on the advice changes."""
+    about = one.assumption
+    said = about.words.format(one.at) if "{" in about.words else f"{about.words} {quantity(one.at, about.unit)}"
+    return f"{said} {'or more' if one.at >= about.value else 'or less'}"
 
 
 def _then(one: Flip, answer: Answer) -> str:

@@ -45,7 +45,7 @@ def page(answer: Answer, out: Path | None = None, following: str = "") -> str:
     pieces = [
         *(Piece(text) for text in _head(answer)),
         Piece("", 3),
-        Piece(_headline(answer)),
+        Piece(headline(answer)),
         *_table(answer),
         *_below(answer),
         Piece("", 2),
@@ -114,7 +114,8 @@ def _cut(text: str, most: int) -> list[str]:
     return lines
 
 
-def _headline(answer: Answer) -> str:
+def headline(answer: Answer) -> str:
+    """Say which design is to be bought, or which is the best where none reaches the targets."""
     said = designs.sentence(answer.advice.design, answer.config, answer.ground.systems)
     whom = " for these raters" if answer.ground.these_raters else ""
     if answer.reached:
@@ -136,17 +137,17 @@ def _below(answer: Answer) -> Iterator[Piece]:
         yield from _joined((words.missed(answer), NEEDED), (words.binding(answer), NEEDED))
         yield Piece(words.remedies(answer))
     yield from _joined((words.within_margin(answer), NEEDED))
-    yield from _joined((_few_raters(answer), NEEDED))
+    yield from _joined((few_raters(answer), NEEDED))
     yield Piece(f"{'; '.join(words.meaning(name, answer.wanted) for name in measures(answer))}.", 8)
     yield from _joined(
         (words.binding(answer) if answer.reached else "", NEEDED),
         (_met(answer), 7),
         (_times(answer), 6),
-        (_at_smallest(answer), 6),
+        (at_smallest(answer), 6),
         (_less(answer), 5),
         (words.other_money(answer), 4),
     )
-    yield from _joined((_loads(answer), 7))
+    yield from _joined((work(answer), 7))
 
 
 def _joined(*sentences: tuple[str, int]) -> Iterator[Piece]:
@@ -180,7 +181,7 @@ def _times(answer: Answer) -> str:
     return ""
 
 
-def _few_raters(answer: Answer) -> str:
+def few_raters(answer: Answer) -> str:
     """Say whom the targets are for where there are too few raters to speak of others, and how many would do."""
     if not answer.ground.these_raters:
         return ""
@@ -195,7 +196,8 @@ def _few_raters(answer: Answer) -> str:
     return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.of_size(pool.design)}{finds})."
 
 
-def _at_smallest(answer: Answer) -> str:
+def at_smallest(answer: Answer) -> str:
+    """Say how often a difference is found that is no larger than matters."""
     held = answer.advice.figures.get("power_at")
     return (
         ""
@@ -215,7 +217,7 @@ def _less(answer: Answer) -> str:
     return f"Against this design, {words.heading(measure)}: {'; '.join(said)}; 95 %." if said else ""
 
 
-def _loads(answer: Answer) -> str:
+def work(answer: Answer) -> str:
     """Say what one rating covers, and how much each rater does."""
     if (held := answer.loads) is None:
         return ""

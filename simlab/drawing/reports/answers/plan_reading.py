@@ -1,16 +1,17 @@
-"""Read what a plan answered back from its record, in the terms in which it was made."""
+"""Read a plan back from the record that `simlab plan` keeps, so that it is put in the same words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from simlab.drawing.reports.answers import reading
 from simlab.drawing.reports.answers.reading import (
     FLAG,
     MAYBE,
     MAYBE_TEXT,
+    MAYBE_WHOLE,
     NUMBER,
     OBJECT,
     TEXT,
@@ -19,178 +20,293 @@ from simlab.drawing.reports.answers.reading import (
     Kind,
     Row,
 )
-from simlab.drawing.text.plan_designs import EACH
-from simlab.planning.answered import Figure, Figures, Loads, OtherMoney, Point, Remedy, Short
-from simlab.planning.answered import Row as Rival
-from simlab.planning.terms import SIZE, Design, Limits, Robust, Smallest, Target, Wanted
+from simlab.drawing.text.plan_designs import EACH, POOL
+from simlab.planning.answered import Answer, Binding, Figure, Figures, Loads, OtherMoney, Point, Pool, Remedy, Short
+from simlab.planning.answered import Row as Shown
+from simlab.planning.terms import SIZE, Design, Ground, Limits, Robust, Smallest, Target, Wanted
+from simlab.types import InputError
 
+BINDING = ("money", "deadline", "documents", "raters", "none")
+ROLES = ("same_money", "most")
+COUNTS = (SIZE, EACH, *POOL)
+"""Keys of designs whose values are counted, and are whole."""
 LIST = Kind("a list", lambda value: isinstance(value, list))
 MAYBE_OBJECT = Kind("an object or null", lambda value: value is None or isinstance(value, dict))
-FIGURE = {**dict.fromkeys(("value", "mcse", "low", "high"), MAYBE), "worlds": WHOLE, "studies": WHOLE}
+SCALAR = Kind("a number, a text, true or false", lambda value: NUMBER.allows(value) or isinstance(value, str | bool))
+
 TOP = {
-    "reached": FLAG,
-    **dict.fromkeys(("design", "measures", "limits", "smallest", "all_new"), OBJECT),
-    **dict.fromkeys(("digest", "pilot"), MAYBE_TEXT),
+    **dict.fromkeys(("reached", "these_raters"), FLAG),
+    **dict.fromkeys(("design", "measures", "limits", "smallest", "largest", "all_new"), OBJECT),
+    **dict.fromkeys(("currency", "digest", "pilot"), MAYBE_TEXT),
     **dict.fromkeys(("confidence", "margin"), NUMBER),
     "probability": MAYBE,
-    **dict.fromkeys(("targets", "runners", "other_money", "missed", "would_reach", "flips", "front"), LIST),
     **dict.fromkeys(("seed", "designs", "campaigns", "worlds"), WHOLE),
     **dict.fromkeys(("ended", "world"), TEXT),
-    **dict.fromkeys(("robust", "scenarios", "loads"), MAYBE_OBJECT),
-    "these_raters": FLAG,
+    **dict.fromkeys(("targets", "runners", "other_money", "missed", "would_reach", "flips", "front"), LIST),
+    **dict.fromkeys(("robust", "scenarios", "loads", "pool"), MAYBE_OBJECT),
+    "binding": reading.one_of(BINDING),
     "assumed": TEXTS,
 }
+LATER = {"settings": OBJECT, **dict.fromkeys(("systems", "raters"), WHOLE)}
+"""What records of earlier versions do not have."""
+FIGURE = {**dict.fromkeys(("value", "mcse", "low", "high"), MAYBE), **dict.fromkeys(("worlds", "studies"), WHOLE)}
 TARGET = {"measure": TEXT, "least": NUMBER, "floor": FLAG}
-LIMITS = {"money": MAYBE, "currency": MAYBE_TEXT, "deadline": MAYBE_TEXT}
-SMALLEST = {"value": NUMBER, "unit": TEXT, "why": TEXT}
-RIVAL = {"role": reading.one_of(("same_money", "most")), "design": OBJECT, "gap": MAYBE}
-RIVAL |= dict.fromkeys(("measures", "difference"), OBJECT)
-POINT = {"design": OBJECT, "measures": OBJECT, **dict.fromkeys(("front", "reaches", "within"), FLAG)}
-MONEY = {"money": NUMBER, "design": MAYBE_OBJECT, "cost": MAYBE, "most": MAYBE_OBJECT, **FIGURE}
+LIMITS = {"money": MAYBE, **dict.fromkeys(("currency", "deadline"), MAYBE_TEXT)}
+SMALLEST = {"value": NUMBER, **dict.fromkeys(("unit", "why"), TEXT)}
+RUNNER = {
+    "role": reading.one_of(ROLES),
+    **dict.fromkeys(("design", "measures", "difference"), OBJECT),
+    "gap": MAYBE,
+}
+LARGEST = {"design": OBJECT, "next": MAYBE_OBJECT, "ended_by": MAYBE}
+OTHER = {"money": NUMBER, **dict.fromkeys(("design", "most"), MAYBE_OBJECT), "cost": MAYBE, **FIGURE}
 MISSED = {"target": TEXT, "least": NUMBER, **FIGURE}
-REMEDY = {"what": reading.one_of(("documents", "raters", "difference")), "design": OBJECT, "extrapolated": FLAG}
-REMEDY |= dict.fromkeys(("value", "low", "high", "money"), MAYBE)
-FLIP = {
-    **dict.fromkeys(("assumption", "key", "unit", "why"), TEXT),
-    **dict.fromkeys(("now", "at", "low", "high"), MAYBE),
-    "then": MAYBE_OBJECT,
-    "plausible": LIST,
+REMEDY = {
+    "what": reading.one_of(("documents", "raters", "difference")),
+    "design": OBJECT,
+    **dict.fromkeys(("value", "low", "high", "money"), MAYBE),
+    "extrapolated": FLAG,
 }
 ROBUST = {
     **dict.fromkeys(("share", "low", "high", "q05", "regret", "regret_low", "regret_high"), MAYBE),
     "draws": WHOLE,
-    "source": TEXT,
-    "more": TEXT,
+    **dict.fromkeys(("source", "more"), TEXT),
 }
-LOADS = {"covers": TEXT, "raters": WHOLE}
-LOADS |= dict.fromkeys(("outputs", "ratings", "per_rater", "most", "per_rater_documents"), NUMBER)
+FLIP = {
+    **dict.fromkeys(("assumption", "unit", "why"), TEXT),
+    **dict.fromkeys(("now", "at"), NUMBER),
+    **dict.fromkeys(("low", "high"), MAYBE),
+    "then": MAYBE_OBJECT,
+    "plausible": LIST,
+}
+SAID = dict.fromkeys(("said", "source"), TEXT)
+LOADS = {
+    "covers": TEXT,
+    **dict.fromkeys(("outputs", "ratings", "per_rater", "most", "per_rater_documents"), NUMBER),
+    "raters": WHOLE,
+}
+POOL_OF = {"raters": MAYBE_WHOLE, "design": LIST, "figures": OBJECT}
+POINT = {**dict.fromkeys(("design", "measures"), OBJECT), **dict.fromkeys(("front", "reaches", "within"), FLAG)}
+
+Made = TypeVar("Made")
 
 
-class Change(NamedTuple):
-    """Hold the nearest value of an assumption at which another design is the better advice."""
+class Changed(NamedTuple):
+    """Hold a value of an assumption at which the advice changes, in words, and what follows.
+
+    `low` and `high` are its 90 % interval, `plausible` the range that `source` tells; `then` is None where nothing
+    reaches the targets.
+    """
 
     assumption: str
-    key: str
     unit: str
-    why: str
-    now: float | None
-    at: float | None
-    low: float | None
-    high: float | None
+    now: float
+    at: float
+    low: float
+    high: float
+    plausible: tuple[float, float]
+    source: str
+    said: str
     then: Design | None
-    plausible: tuple[float | None, float | None]
+    why: str
 
 
-class Planned(NamedTuple):
-    """Hold what a plan answered: the design to buy, its rivals, the front, and what would change the advice."""
+class Kept(NamedTuple):
+    """Hold a plan that was read back, and what would change it: a record has assumptions in words only."""
 
-    row: Row
-    wanted: Wanted
-    design: Design
-    figures: Figures
-    rivals: tuple[Rival, ...]
-    front: tuple[Point, ...]
-    other_money: tuple[OtherMoney, ...]
-    missed: tuple[Short, ...]
-    remedies: tuple[Remedy, ...]
-    changes: tuple[Change, ...]
-    robust: tuple[Robust, ...]
-    loads: Loads | None
-    all_new: Figures
+    answer: Answer
+    changes: Sequence[Changed]
+    digest: str | None
 
 
-def planned(held: Any, where: str = "answer") -> Planned:
-    """Read what a plan answered: its record, alone or as a list of one; raise InputError for what is none."""
-    held = held[0] if isinstance(held, list) and len(held) == 1 else held
-    row = reading.record(held, where, TOP)
-    return Planned(
-        row,
-        _wanted(row, where),
-        design(row["design"], f"{where}.design"),
-        figures(row["measures"], f"{where}.measures"),
-        tuple(_rival(one, f"{where}.runners[{k}]") for k, one in enumerate(row["runners"])),
-        tuple(_point(one, f"{where}.front[{k}]") for k, one in enumerate(row["front"])),
-        tuple(_other_money(one, f"{where}.other_money") for one in row["other_money"]),
-        tuple(_missed(one, f"{where}.missed") for one in row["missed"]),
-        tuple(_remedy(one, f"{where}.would_reach") for one in row["would_reach"]),
-        tuple(_change(one, f"{where}.flips[{k}]") for k, one in enumerate(row["flips"])),
-        tuple(_robust(row[name], f"{where}.{name}") for name in ("robust", "scenarios") if row[name] is not None),
-        None if row["loads"] is None else Loads(**reading.record(row["loads"], f"{where}.loads", LOADS)),
-        figures(row["all_new"], f"{where}.all_new"),
+def plan(held: Any, where: str = "answer", config: Mapping[str, Any] | None = None) -> Kept:
+    """Read a plan from its record, or from a list of one; raise InputError for what is none. Null is NaN.
+
+    `config` is the composed study of the advice, where that is at hand.
+    """
+    if isinstance(held, list):
+        if len(held) != 1:
+            raise reading.wrong(where, f"a plan is one record, and here are {len(held):,}")
+        held = held[0]
+    row = reading.record(held, where, TOP, LATER)
+    answer = _answer(row, where, config)
+    changes = [_changed(one, f"{where}.flips[{k}]") for k, one in enumerate(row["flips"])]
+    return Kept(answer, changes, row["digest"])
+
+
+def _answer(row: Row, where: str, config: Mapping[str, Any] | None) -> Answer:
+    loads = _maybe(row["loads"], f"{where}.loads", _loads)
+    return Answer(
+        ground=_ground(row, loads),
+        wanted=_wanted(row, where),
+        reached=row["reached"],
+        rows=_rows(row, where),
+        front=tuple(_point(one, f"{where}.front[{k}]") for k, one in _each(row["front"], f"{where}.front")),
+        binding=_binding(row, f"{where}.largest"),
+        other_money=tuple(_other(one, f"{where}.other_money[{k}]") for k, one in enumerate(row["other_money"])),
+        short=tuple(_short(one, f"{where}.missed[{k}]") for k, one in enumerate(row["missed"])),
+        remedies=tuple(_remedy(one, f"{where}.would_reach[{k}]") for k, one in enumerate(row["would_reach"])),
+        probability=_number(row["probability"]),
+        designs=row["designs"],
+        campaigns=row["campaigns"],
+        worlds=row["worlds"],
+        why=row["ended"],
+        robust=_maybe(row["robust"], f"{where}.robust", _robust),
+        scenarios=_maybe(row["scenarios"], f"{where}.scenarios", _robust),
+        loads=loads,
+        all_new=_figures(row["all_new"], f"{where}.all_new"),
+        pool=_maybe(row["pool"], f"{where}.pool", _pool),
+        config=_config(row.get("settings", {}), f"{where}.settings") if config is None else config,
     )
 
 
-def design(held: Mapping[str, Any], where: str) -> Design:
-    """Read a design: keys with their values, numbers of documents and ratings whole ones from 1."""
-    for key, value in held.items():
-        whole = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= reading.LARGEST
-        if key in (SIZE, EACH) and not whole:
-            raise reading.wrong(f"{where}.{key}", "must be a whole number from 1")
-        if not isinstance(value, str | int | float | bool):
-            raise reading.wrong(f"{where}.{key}", "must be a number or a text")
-    return tuple(held.items())
-
-
-def figures(held: Mapping[str, Any], where: str) -> Figures:
-    """Read measures with their errors; null is NaN."""
-    rows = {name: reading.record(one, f"{where}.{name}", FIGURE) for name, one in held.items()}
-    return {name: Figure(**reading.known(row)) for name, row in rows.items()}
+def _ground(row: Row, loads: Loads | None) -> Ground:
+    """Return what is known of the ground; the numbers of systems and raters are 0 where a record has none."""
+    systems = row.get("systems", 0)
+    raters = row.get("raters", loads.raters if loads else 0)
+    said = (row["pilot"], row["world"], tuple(row["assumed"]), systems, raters, row["these_raters"])
+    return Ground((), *said, unit="", system_sd=math.nan, draws=0, levers=(), assumptions=(), record={})
 
 
 def _wanted(row: Row, where: str) -> Wanted:
     targets = reading.filled(row["targets"], f"{where}.targets", TARGET)
-    return Wanted(
-        tuple(Target(**one) for one in targets),
-        Limits(**reading.record(row["limits"], f"{where}.limits", LIMITS)),
-        Smallest(**reading.record(row["smallest"], f"{where}.smallest", SMALLEST)),
-        row["margin"],
-        row["confidence"],
-        seed=row["seed"],
-    )
+    limits = Limits(**reading.record(row["limits"], f"{where}.limits", LIMITS))
+    smallest = Smallest(**reading.record(row["smallest"], f"{where}.smallest", SMALLEST))
+    asked = {name: row[name] for name in ("margin", "confidence", "seed")}
+    return Wanted(tuple(Target(**one) for one in targets), limits, smallest, **asked)
 
 
-def _rival(held: Any, where: str) -> Rival:
-    row = reading.record(held, where, RIVAL)
-    measures, less = (figures(row[name], f"{where}.{name}") for name in ("measures", "difference"))
-    return Rival(row["role"], design(row["design"], where), measures, less, reading.known(row)["gap"])
+def _rows(row: Row, where: str) -> tuple[Shown, ...]:
+    """Return the advice, and what stands beside it."""
+    own = _figures(row["measures"], f"{where}.measures")
+    advice = Shown("advice", _design(row["design"], f"{where}.design"), own, {}, 0.0)
+    return (advice, *(_runner(one, f"{where}.runners[{k}]") for k, one in enumerate(row["runners"])))
 
 
-def _point(held: Any, where: str) -> Point:
-    row = reading.record(held, where, POINT)
-    found = figures(row["measures"], where)
-    return Point(design(row["design"], where), found, row["reaches"], row["within"], row["front"])
+def _runner(held: Any, where: str) -> Shown:
+    row = reading.record(held, where, RUNNER)
+    figures, less = (_figures(row[name], f"{where}.{name}") for name in ("measures", "difference"))
+    return Shown(row["role"], _design(row["design"], f"{where}.design"), figures, less, _number(row["gap"]))
 
 
-def _maybe(held: Mapping[str, Any] | None, where: str) -> Design | None:
-    return None if held is None else design(held, where)
+def _figures(held: Mapping[str, Any], where: str) -> Figures:
+    """Return the figures whose values are known."""
+    found = {name: _figure(one, f"{where}.{name}") for name, one in held.items()}
+    return {name: one for name, one in found.items() if math.isfinite(one.value)}
 
 
-def _other_money(held: Any, where: str) -> OtherMoney:
-    row = reading.record(held, where, MONEY)
-    found = Figure(**reading.known({name: row[name] for name in FIGURE}))
-    cost = math.nan if row["cost"] is None else row["cost"]
-    return OtherMoney(row["money"], _maybe(row["design"], where), cost, _maybe(row["most"], where), found)
+def _figure(held: Any, where: str) -> Figure:
+    return _of_row(reading.record(held, where, FIGURE))
 
 
-def _missed(held: Any, where: str) -> Short:
+def _of_row(row: Row) -> Figure:
+    return Figure(**reading.known({name: row[name] for name in FIGURE}))
+
+
+def _design(held: Mapping[str, Any], where: str) -> Design:
+    found = tuple((key, reading.checked(value, f"{where}.{key}", SCALAR)) for key, value in held.items())
+    for key, value in found:
+        if key in COUNTS:
+            reading.checked(value, f"{where}.{key}", WHOLE)
+    return found
+
+
+def _maybe_design(held: Mapping[str, Any] | None, where: str) -> Design | None:
+    return None if held is None else _design(held, where)
+
+
+def _config(settings: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return as much of a study's config as designs are put in words by."""
+    config: dict[str, Any] = {}
+    for key, value in _design(settings, where):
+        section, _, name = key.partition(".")
+        config.setdefault(section, {})[name] = {"_target_": value} if isinstance(value, str) else value
+    return config
+
+
+def _binding(row: Row, where: str) -> Binding:
+    held = reading.record(row["largest"], where, LARGEST)
+    following = _maybe_design(held["next"], f"{where}.next")
+    return Binding(row["binding"], _number(held["ended_by"]), _design(held["design"], f"{where}.design"), following)
+
+
+def _other(held: Any, where: str) -> OtherMoney:
+    row = reading.record(held, where, OTHER)
+    advice, most = (_maybe_design(row[name], f"{where}.{name}") for name in ("design", "most"))
+    return OtherMoney(row["money"], advice, _number(row["cost"]), most, _of_row(row))
+
+
+def _short(held: Any, where: str) -> Short:
     row = reading.record(held, where, MISSED)
-    return Short(row["target"], row["least"], Figure(**reading.known({name: row[name] for name in FIGURE})))
+    return Short(row["target"], row["least"], _of_row(row))
 
 
 def _remedy(held: Any, where: str) -> Remedy:
     row = reading.record(held, where, REMEDY)
-    # Null stands for a number that no size reaches.
-    ends = {name: math.inf if row[name] is None else row[name] for name in ("value", "low", "high", "money")}
-    return Remedy(**cast(Any, {**row, **ends, "design": design(row["design"], where)}))
-
-
-def _change(held: Any, where: str) -> Change:
-    row = reading.record(held, where, FLIP)
-    ends = row["plausible"]
-    if len(ends) != 2 or not all(MAYBE.allows(one) for one in ends):
-        raise reading.wrong(f"{where}.plausible", "must be two numbers")
-    return Change(**cast(Any, {**row, "then": _maybe(row["then"], where), "plausible": tuple(ends)}))
+    # Null stands for no end: no number of documents would do.
+    ends = {name: math.inf if row[name] is None else float(row[name]) for name in ("value", "low", "high")}
+    design = _design(row["design"], f"{where}.design")
+    return Remedy(row["what"], design, **ends, money=_number(row["money"]), extrapolated=row["extrapolated"])
 
 
 def _robust(held: Any, where: str) -> Robust:
     return Robust(**reading.known(reading.record(held, where, ROBUST)))
+
+
+def _changed(held: Any, where: str) -> Changed:
+    row = reading.record(held, where, FLIP, SAID)
+    low, high = _ends(row["plausible"], f"{where}.plausible")
+    said = row.get("said", f"{row['assumption']} is {row['at']:.3g} {row['unit']}".rstrip())
+    return Changed(
+        row["assumption"],
+        row["unit"],
+        row["now"],
+        row["at"],
+        _number(row["low"]),
+        _number(row["high"]),
+        (low, high),
+        row.get("source", ""),
+        said,
+        _maybe_design(row["then"], f"{where}.then"),
+        row["why"],
+    )
+
+
+def _ends(held: Sequence[Any], where: str) -> tuple[float, float]:
+    if len(held) != 2:
+        raise reading.wrong(where, "a range has two ends")
+    low, high = (reading.checked(one, where, MAYBE) for one in held)
+    return _number(low), _number(high)
+
+
+def _loads(held: Any, where: str) -> Loads:
+    return Loads(**reading.record(held, where, LOADS))
+
+
+def _pool(held: Any, where: str) -> Pool:
+    row = reading.record(held, where, POOL_OF)
+    pairs = row["design"]
+    if not all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) for one in pairs):
+        raise reading.wrong(f"{where}.design", "a design is a list of keys and values")
+    design = _design(dict(pairs), f"{where}.design")
+    return Pool(row["raters"], design, _figures(row["figures"], f"{where}.figures"))
+
+
+def _point(held: Any, where: str) -> Point:
+    row = reading.record(held, where, POINT)
+    figures, design = _figures(row["measures"], f"{where}.measures"), _design(row["design"], f"{where}.design")
+    return Point(design, figures, row["reaches"], row["within"], row["front"])
+
+
+def _each(held: Sequence[Any], where: str) -> enumerate[Any]:
+    if len(held) > reading.MOST_ROWS:
+        raise InputError(f"{where}: has {len(held):,} designs, more than {reading.MOST_ROWS:,}; {reading.REMEDY}")
+    return enumerate(held)
+
+
+def _number(held: float | None) -> float:
+    return math.nan if held is None else float(held)
+
+
+def _maybe(held: Any, where: str, make: Callable[[Any, str], Made]) -> Made | None:
+    return None if held is None else make(held, where)

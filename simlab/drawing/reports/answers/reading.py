@@ -66,7 +66,7 @@ def record(held: Any, where: str, fields: Mapping[str, Kind], optional: Mapping[
         if name not in held:
             raise InputError(f"{where}: has no {name}; {REMEDY}")
     wanted = {**fields, **{name: kind for name, kind in (optional or {}).items() if name in held}}
-    return {name: _checked(held[name], f"{where}.{name}", kind) for name, kind in wanted.items()}
+    return {name: checked(held[name], f"{where}.{name}", kind) for name, kind in wanted.items()}
 
 
 def records(held: Any, where: str, fields: Mapping[str, Kind], optional: Mapping[str, Kind] | None = None) -> list[Row]:
@@ -159,7 +159,8 @@ def known(row: Row) -> Row:
     return {name: math.nan if held is None else held for name, held in row.items()}
 
 
-def _checked(held: Any, where: str, kind: Kind) -> Any:
+def checked(held: Any, where: str, kind: Kind) -> Any:
+    """Return a value, whole numbers as int; raise InputError for one of another kind."""
     if not kind.allows(held):
         raise InputError(f"{where}: {shown(_brief(held))} must be {kind.rule}; {REMEDY}")
     return int(held) if kind in (WHOLE, MAYBE_WHOLE) and held is not None else held

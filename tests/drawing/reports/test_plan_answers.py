@@ -1,0 +1,296 @@
+"""Reports of plans: their numbers are those of the answer, and whatever stands in a file, nothing but a line fails."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import made_plans as made
+import pytest
+
+from simlab.drawing.reports import answers, html, latex, markdown
+from simlab.drawing.reports.answers import plan, plan_reading
+from simlab.drawing.reports.terms import Chart, Report, Table, Value
+from simlab.drawing.text import plan_records
+from simlab.planning.answered import Answer
+from simlab.planning.terms import SIZE, Target
+from simlab.types import InputError
+
+HOSTILE = '<script>alert("x")</script>](javascript:1) $\\input{a}$ | `{0.__class__}\n\\input{b}'
+COMMAND = "simlab plan pilot.csv budget.total=2000 --save plan.json"
+STUDY = {
+    "design": {"documents": 120, "grouping": {"_target_": "simlab.design.grouping.pseudo_side_by_side"}},
+    "analysis": {"normalization": {"_target_": "simlab.analysis.normalization.zscore"}},
+}
+RESTORED = ("ground", "flips", "digest", "study")
+"""What a record has in words, or not at all."""
+
+
+class Needed:
+    raters = 12
+    design = ((SIZE, 160), ("raters.pool_size", 12))
+    measures = made.MadeBench(made.fresh_truth, seed=4).look({made.design(160): 50})[made.design(160)]
+
+
+def for_these() -> Answer:
+    asked = replace(made.wanted(deadline="2026-03-06T17:00", currency="Kuwaiti dinars"))
+    floor = replace(asked, targets=(*asked.targets, Target("power_at", 0.3, floor=True)))
+    ground = made.ground(these_raters=True, raters=4, read=None, world="10 of 12 checks against the pilot passed")
+    return made.answered(floor, clock=400, stands_on=replace(ground, assumed=("4 raters",)), pool=Needed())
+
+
+CASES: Mapping[str, Callable[[], Answer]] = {
+    "plain": lambda: replace(made.answered(), config=STUDY),
+    "clock": lambda: made.answered(made.wanted(deadline="5d"), clock=400),
+    "nothing": lambda: made.answered(made.wanted(power=0.99, money=900.0)),
+    "no limits": lambda: made.answered(made.wanted(money=None, currency=None)),
+    "these raters": for_these,
+    "bare": lambda: made.answered(said=(), robust=None, loads=lambda one: None),
+}
+
+
+@cache
+def answer_of(name: str) -> Answer:
+    return CASES[name]()
+
+
+@cache
+def _text(name: str) -> str:
+    return plan_records.to_json(answer_of(name))
+
+
+def kept(name: str) -> dict[str, Any]:
+    """Return a kept answer that a test may change."""
+    return {"simlab": "0.1.0", "command": COMMAND, "schema": 1, "answer": json.loads(_text(name))}
+
+
+def leaves(held: Any) -> Iterator[Any]:
+    if isinstance(held, dict | list):
+        for one in held.values() if isinstance(held, dict) else held:
+            yield from leaves(one)
+    else:
+        yield held
+
+
+def tables(report: Report) -> list[Table]:
+    blocks = [block for section in report.sections for block in section.blocks]
+    found = [block if isinstance(block, Table) else block.table for block in blocks if isinstance(block, Table | Chart)]
+    return [one for one in found if one is not None]
+
+
+def charts(report: Report) -> list[Chart]:
+    return [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
+
+
+def values(report: Report) -> list[Value]:
+    cells = [cell for table in tables(report) for row in table.rows for cell in row]
+    return [*report.figures, *(cell for cell in cells if isinstance(cell, Value))]
+
+
+def article(report: Report) -> str:
+    """Return what stands on the page, without the scripts behind it."""
+    return html.page(report).partition("<body>")[2].partition("\n<script>")[0]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_plan_that_is_read_back_is_the_plan_that_was_kept(name: str) -> None:
+    """The record of what was read is the record that was kept, but for what only stands there in words."""
+    saved = kept(name)["answer"][0]
+    again = json.loads(plan_records.to_json(plan_reading.plan(saved).answer))[0]
+    # A measure that has no value is left out.
+    said = {key: value for key, value in saved.items() if key not in RESTORED}
+    assert {key: value for key, value in again.items() if key not in RESTORED} == said
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_report_of_a_plan_is_complete(name: str) -> None:
+    saved = kept(name)
+    report = answers.of(saved)
+    assert report.question.endswith("?")
+    assert all(sentence.endswith(".") for sentence in report.answer)
+    assert report.reproduce == (COMMAND,)
+    assert report.data == saved
+    assert {one.key for one in report.references} >= {"card2020", "morris2019", "simlab"}
+    assert report.held_fixed
+    assert report.figures[0].mcse is not None
+    for text in (markdown.page(report), latex.page(report), report.paragraph, *report.answer, *report.reservations):
+        assert " nan " not in text
+        assert "(nan" not in text
+        assert "None" not in text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_numbers_of_a_report_of_a_plan_are_those_of_the_answer(name: str) -> None:
+    """Every number was kept, but for cost in percent; money is rounded to hundredths."""
+    known = {float(one) for one in leaves(kept(name)["answer"]) if isinstance(one, int | float) and one is not True}
+    allowed = known | {round(one, 2) for one in known} | {round(100 * one, 1) for one in known}
+    shown = {one.value for one in values(plan.report(kept(name))) if one.value is not None}
+    assert len(shown) > 5
+    assert shown <= allowed
+
+
+def test_the_advice_stands_first_with_its_errors() -> None:
+    held = kept("plain")["answer"][0]
+    report = plan.report(kept("plain"))
+    finds = held["measures"]["power"]
+    first = report.figures[0]
+    assert (first.value, first.mcse, first.low, first.high) == tuple(
+        finds[name] for name in ("value", "mcse", "low", "high")
+    )
+    assert (first.n, first.clusters) == (finds["studies"], finds["worlds"])
+    assert "one rater sees all 8 outputs of a document" in report.answer[0]
+    assert "zscore" not in report.answer[0]
+    assert "z-scores" in report.answer[0]
+    assert {"riley2024"} <= {one.key for one in report.references}
+
+
+def test_differences_are_paired_ones() -> None:
+    held = kept("plain")["answer"][0]["runners"]
+    table = next(one for one in tables(plan.report(kept("plain"))) if one.caption.startswith("Each design minus"))
+    column = table.columns.index("finds")
+    shown = [row[column] for row in table.rows]
+    assert [one.value for one in shown if isinstance(one, Value)] == [
+        one["difference"]["power"]["value"] for one in held
+    ]
+    alone = [one["measures"]["power"]["value"] for one in held]
+    assert alone != [one["difference"]["power"]["value"] for one in held]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_front_is_drawn_as_it_was_found(name: str) -> None:
+    held = kept(name)["answer"][0]
+    (chart,) = charts(plan.report(kept(name)))
+    assert chart.kind == "scatter"
+    assert chart.target == held["targets"][0]["least"]
+    drawn = {(one.x, one.y, one.chosen) for one in chart.marks if "fresh worlds" not in one.line}
+    expected = {
+        (one["measures"]["money"]["value"], one["measures"]["power"]["value"], one["front"]) for one in held["front"]
+    }
+    assert drawn == expected
+    assert sum(chosen for _, _, chosen in drawn) >= 2
+    # A legend has room for so many kinds, and for so long names.
+    assert len({one.line for one in chart.marks}) <= 8
+    assert all(len(one.line) <= 31 for one in chart.marks)
+    (fresh,) = [one for one in chart.marks if "fresh worlds" in one.line]
+    assert (fresh.x, fresh.y) == (held["cost"], held["measures"]["power"]["value"])
+
+
+def test_what_is_to_be_held_against_a_plan_is_a_reservation() -> None:
+    plain, nothing, these = (plan.report(kept(name)).reservations for name in ("plain", "nothing", "these raters"))
+    assert not any("nothing within the limits" in one for one in plain)
+    assert any("nothing within the limits" in one for one in nothing)
+    assert any("10 of 12 checks" in one for one in these)
+    assert any("too few to speak of others" in one for one in these)
+    assert any("assumed, not measured: 4 raters" in one for one in these)
+    assert not any("checks" in one for one in plain)
+
+
+def test_a_choice_that_is_not_sure_is_a_reservation() -> None:
+    saved = kept("plain")
+    assert not any("is right with probability" in one for one in plan.report(saved).reservations)
+    saved["answer"][0]["probability"] = 0.61
+    assert any("is right with probability .610" in one for one in plan.report(saved).reservations)
+
+
+def test_what_changes_the_advice_within_what_is_plausible_is_a_reservation() -> None:
+    saved = kept("plain")
+    assert not any("within what is plausible" in one for one in plan.report(saved).reservations)
+    saved["answer"][0]["flips"][0]["plausible"] = [0.4, 2.2]
+    found = plan.report(saved)
+    assert any("if raters favour single systems by 2.1 points or more" in one for one in found.reservations)
+    assert any(cell == "raters favour single systems by 2.1 points or more" for one in tables(found) for row in one.rows
+               for cell in row)  # fmt: skip
+
+
+def test_an_answer_of_an_earlier_version_is_read() -> None:
+    saved = kept("plain")
+    record = saved["answer"][0]
+    for name in ("settings", "systems", "raters"):
+        del record[name]
+    for one in record["flips"]:
+        del one["said"], one["source"]
+    report = plan.report(saved)
+    assert "all 0 outputs" not in " ".join(report.answer)
+    assert any("6 raters" in one for one in report.held_fixed)
+
+
+@pytest.mark.parametrize("name", ["plain", "nothing", "these raters"])
+def test_names_of_a_plan_stay_text(name: str) -> None:
+    saved = kept(name)
+    record = saved["answer"][0]
+    for where in ("world", "currency", "ended"):
+        record[where] = HOSTILE
+    record["limits"]["currency"] = record["smallest"]["unit"] = record["smallest"]["why"] = HOSTILE
+    for one in record["flips"]:
+        one |= {"said": HOSTILE, "assumption": HOSTILE, "why": HOSTILE, "then": None}
+    record["front"][0]["design"]["design.grouping"] = HOSTILE
+    record["assumed"] = [HOSTILE]
+    report = plan.report(saved)
+    assert "<script>alert" not in article(report)
+    assert "<script>alert" not in markdown.page(report)
+    typeset = [line for line in latex.page(report).splitlines() if not line.startswith("%")]
+    assert "\\input{" not in "\n".join(typeset)
+    assert any(HOSTILE in one for one in report.held_fixed)
+
+
+def places(held: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Go through the paths to everything in a record, first and last entries of lists only."""
+    yield where
+    if isinstance(held, dict):
+        for name, one in held.items():
+            yield from places(one, (*where, name))
+    elif isinstance(held, list) and held:
+        yield from places(held[0], (*where, 0))
+
+
+def changed(saved: dict[str, Any], where: tuple[Any, ...], to: Any) -> dict[str, Any]:
+    copied = copy.deepcopy(saved)
+    held: Any = copied
+    for step in ("answer", *where)[:-1]:
+        held = held[step]
+    held[("answer", *where)[-1]] = to
+    return copied
+
+
+def refusal(saved: Mapping[str, Any]) -> str:
+    """Return why an answer is refused; empty where it is not, and can be written. Anything but an InputError fails."""
+    try:
+        page = markdown.page(plan.report(saved))
+    except InputError as error:
+        return str(error)
+    assert " nan " not in page
+    assert "(nan" not in page
+    return ""
+
+
+def short(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with two of what it has many of; two measures stand for all."""
+    held = {key: one[:2] if isinstance(one, list) else one for key, one in record.items()}
+    for one in (held, *held["front"], *held["runners"]):
+        for name in ("measures", "difference", "all_new"):
+            if name in one:
+                one[name] = {key: figure for key, figure in one[name].items() if key in ("power", "money")}
+    return held
+
+
+@pytest.mark.parametrize("name", ["nothing", "these raters"])
+@pytest.mark.parametrize("wrong", [None, True, "words", -1, 0.5, 1e300, math.nan, [], {}, [[1]], {"a": 1}])
+def test_a_plan_of_a_wrong_form_is_one_line(name: str, wrong: Any) -> None:
+    """Whatever stands anywhere in an answer: a report, or one line of an InputError. Nothing else, ever."""
+    saved = kept(name)
+    saved["answer"] = [short(saved["answer"][0])]
+    told = [line for where in places(saved["answer"]) if (line := refusal(changed(saved, where, wrong)))]
+    assert len(told) > 3
+    assert all(line.startswith("answer") and "\n" not in line and len(line) < 400 for line in told)
+
+
+def test_unknown_commands_have_no_report() -> None:
+    with pytest.raises(InputError, match="did you mean plan"):
+        answers.of({**kept("plain"), "command": "simlab plann x.csv"})
+    with pytest.raises(InputError, match="name the folder of that store"):
+        answers.of({**kept("plain"), "command": "uv run simlab query outputs/a"})
