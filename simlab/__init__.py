@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simlab.commands.notebook_conclusion import Concluded, conclude
     from simlab.commands.notebook_merging import merge
     from simlab.commands.notebook_plans import PlannedStudy, plan
+    from simlab.commands.notebook_reports import report
     from simlab.commands.notebook_tables import agreement, backtest, detect, fit, fit_metric
     from simlab.store.opening import config_of, open_results
     from simlab.types import InputError
@@ -50,6 +51,7 @@ __all__ = [
     "plot",
     "query",
     "quote",
+    "report",
     "run",
     "sweep",
     "timeline",
@@ -66,6 +68,7 @@ _HOME = {
     "merge": "simlab.commands.notebook_merging",
     **dict.fromkeys(("PlannedStudy", "plan"), "simlab.commands.notebook_plans"),
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),
+    "report": "simlab.commands.notebook_reports",
     "InputError": "simlab.types",
 }
 

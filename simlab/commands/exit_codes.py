@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 DONE = 0
+"""Done, and nothing is to be doubted."""
 BUG = 1
 """A bug in simlab; its traceback is kept in a file that the line names."""
 REFUSED = 2

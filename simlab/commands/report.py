@@ -41,12 +41,27 @@ def answer(targets: Sequence[Path], out: Path | None, form: Form | None = None, 
     wanted = list(targets) or [named(None)]
     file, form = _file(wanted, out, form)
     files.check_writable(file, "--out")
-    made = [of(target, heds=heds) for target in wanted]
-    text = written([one.report for one in made], form)
+    reports = [of(target, heds=heds) for target in wanted]
+    text = written([one.report for one in reports], form)
     _write(file, text)
-    doubts = [line for one in made for line in one.doubts]
     said = f"{legible(file, 200)}: {_size(text)}, {_OPENED[form]}"
-    return Launched(f"{said}\n\n{_next(wanted, file, form)}", doubts, max(one.code for one in made))
+    doubts = [line for one in reports for line in one.doubts]
+    return Launched(f"{said}\n\n{_next(wanted, file, form)}", doubts, max(one.code for one in reports))
+
+
+def made(
+    targets: Sequence[Path], out: Path | None, form: Form | None = None, *, heds: bool = False
+) -> tuple[str, list[str]]:
+    """Return the text of a report, and what is to be doubted in it; write it where a file is named."""
+    wanted = list(targets) or [named(None)]
+    if out is not None:
+        file, form = _file(wanted, out, form)
+        files.check_writable(file, "--out")
+    reports = [of(target, heds=heds) for target in wanted]
+    text = written([one.report for one in reports], form or "html")
+    if out is not None:
+        _write(file, text)
+    return text, [line for one in reports for line in one.doubts]
 
 
 def of(target: Path, *, heds: bool = False) -> Made:
@@ -84,14 +99,15 @@ def _of_store(folder: Path, *, heds: bool) -> Made:
 
 
 def _unsound(folder: Path) -> list[str]:
-    """Say what checks of a store find; measures are held against their checksums, and are not recomputed."""
+    """Say what `simlab verify` finds in a store: measures that are simlab's own are recomputed."""
+    from simlab.commands.verify import own
     from simlab.drawing.text.soundness import MOST, summed_up
     from simlab.engine import ledger
     from simlab.store import calculations, verifying
 
     if not (folder / ledger.FILE).exists() and (calculated := calculations.verify(folder)):
         return summed_up(calculated[1], MOST)
-    return summed_up(verifying.verify(folder).problems, MOST)
+    return summed_up(verifying.verify(folder, own(folder)).problems, MOST)
 
 
 def _of_plan(folder: Path, *, heds: bool) -> Made:

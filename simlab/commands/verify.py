@@ -38,7 +38,7 @@ def answer(folder: Path | None, conditions: Sequence[str], *, repair: bool = Fal
     if not (where / ledger.FILE).exists() and (calculated := calculations.verify(where)):
         text = soundness.of_calculation(*calculated)
         return Checked(text if calculated[1] else ended(text, *reported(where)), text, not calculated[1])
-    report = verifying.verify(where, _own_measures(where))
+    report = verifying.verify(where, own(where))
     page = ended(soundness.of_studies(report), *_following(where, report))
     return Checked(page, soundness.of_studies(report, most=None), not report.problems)
 
@@ -58,7 +58,7 @@ def _repaired(where: Path) -> Checked:
     return Checked(text if report.problems else ended(text, *reported(where)), lines, not report.problems)
 
 
-def _own_measures(where: Path) -> Measures:
+def own(where: Path) -> Measures:
     """Bind the measures of a sweep that are simlab's own: parts of plug-ins are held against their checksums only."""
     try:
         with ledger.reading(where) as book:

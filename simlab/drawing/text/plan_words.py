@@ -216,7 +216,8 @@ def _range(low: float, high: float) -> str:
 
 def _target(one: Target, wanted: Wanted) -> str:
     at = number(one.least, 2)
-    said = WANTED.get(one.measure, f"{heading(one.measure)} {{}}").format(at, smallest(wanted))
+    known = WANTED.get(one.measure)
+    said = known.format(at, smallest(wanted)) if known else f"{heading(one.measure)} {at}"
     return f"{said} (a floor)" if one.floor else said
 
 

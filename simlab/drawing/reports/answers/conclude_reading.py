@@ -25,7 +25,7 @@ from simlab.drawing.reports.answers import reading
 from simlab.drawing.reports.answers.reading import FLAG, MAYBE, NUMBER, OBJECT, TEXT, TEXTS, WHOLE, Kind, Row
 from simlab.drawing.text.references import METHODS
 
-QUESTIONS = ("rate", "compare", "judge")
+COUNTED = ("systems", "documents", "items")
 VERDICT = Kind("-1, 0 or 1", lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 1)
 MAYBE_OBJECT = Kind("an object or null", lambda value: value is None or isinstance(value, dict))
 LIST = Kind("a list", lambda value: isinstance(value, list))
@@ -122,11 +122,11 @@ def line(read: Mapping[str, Any], where: str) -> str:
     >>> line({"used": 400, "systems": 4, "raters": 8}, "answer")
     '400 answers about 4 systems by 8 raters'
     """
-    fields = dict.fromkeys(("used", "systems", "documents", "raters"), WHOLE)
-    counted = reading.record(dict(read), f"{where}.read", {}, fields)
-    about = [f"{counted[name]:,} {name}" for name in ("systems", "documents") if name in counted]
+    fields = dict.fromkeys(("used", *COUNTED, "raters"), reading.MAYBE_WHOLE)
+    counted = {name: n for name, n in reading.record(dict(read), f"{where}.read", {}, fields).items() if n is not None}
+    about = [f"{counted[name]:,} {name}" for name in COUNTED if name in counted]
     said = f"{counted.get('used', 0):,} answers"
-    said += f" about {' and '.join(about)}" if about else ""
+    said += f" about {', '.join(about)}" if about else ""
     return said + (f" by {counted['raters']:,} raters" if "raters" in counted else "")
 
 

@@ -1,4 +1,4 @@
-"""Reports of kept answers of fit, backtest, mutt and detect: their numbers are those of the answer, whatever it is."""
+"""Reports of kept answers: their numbers are those of the answer, whatever it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from simlab.drawing.reports import html, markdown
-from simlab.drawing.reports.answers import backtest, detect, fit, mutt
+from simlab.drawing.reports.answers import backtest, conclude, detect, fit, mutt, plan
 from simlab.drawing.reports.terms import Chart, Report, Table, Value
 from simlab.drawing.text import fitted_world
 from simlab.types import InputError
@@ -25,6 +25,8 @@ REPORTS: Mapping[str, Callable[[Mapping[str, Any]], Report]] = {
     "backtest": backtest.report,
     "mutt": mutt.report,
     "detect": detect.report,
+    "conclude": conclude.report,
+    "plan": plan.report,
 }
 NAMES = sorted(path.stem for path in KEPT.glob("*.json"))
 HOSTILE = '<script>alert("x")</script>](javascript:1) $\\input{a}$ | `'
@@ -86,7 +88,19 @@ def test_every_form_of_answer_is_here() -> None:
     """A negative control of what follows: there are answers, of all commands and of their forms."""
     commands = [kept(name)["command"] for name in NAMES]
     assert len(NAMES) >= 11
-    for words in ("fit", "backtest", "--advice", "mutt", "--agreement", "detect", "--solve mix", "--points", "--joint"):
+    for words in (
+        "fit",
+        "backtest",
+        "--advice",
+        "mutt",
+        "--agreement",
+        "detect",
+        "--solve mix",
+        "--points",
+        "--joint",
+        "conclude",
+        "plan",
+    ):
         assert any(words in command for command in commands), words
 
 
@@ -114,7 +128,11 @@ def test_numbers_of_a_report_are_those_of_the_answer(name: str) -> None:
     shown = {one.value for one in values(of(saved)) if one.value is not None}
     assert shown
     checks = saved["answer"]["checks"]["all"] if name.startswith("fit") else []
-    assert shown - known <= {float(sum(one["inside"] for one in checks))}
+    counted = {float(sum(one["inside"] for one in checks))}
+    # A pair is shown with the better system first, and so are its bounds.
+    turned = {-one for one in known} if name.startswith("conclude") else set()
+    claimed = {float(sum(one["verdict"] != 0 for one in saved["answer"]["pairs"]))} if turned else set()
+    assert shown - known - turned - claimed <= counted
 
 
 def test_numbers_that_are_changed_change_the_report() -> None:
