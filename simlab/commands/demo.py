@@ -88,16 +88,15 @@ def _steps(out: Path) -> tuple[Step, ...]:
             (("^Checks", "^$"), ("^what makes scores differ", "^$")),
         ),
         Step(
-            "Plan: which study finds 80 % of differences of 4 points or more, within 300 EUR? 50 x 2: 50 documents,\n"
-            "2 ratings of each output. ±: standard error; ≥: at least so much, with 95 % probability.\n"
-            "(limited here to few designs and ten seconds; without --over and --at-most: more of both)",
+            "Plan: which study finds 80 % of differences of 4 points or more, within 300 EUR? (50 x 2: documents by\n"
+            "ratings of each output; ≥: 95 % bound; without --over and --at-most, more designs and more patience)",
             ("plan", str(out / "world.yaml"), *budget, "--smallest-difference", "4", *SEARCH, "--out", study),
             (("^Buy|^Nothing|^Best", "^$|^A target|^finds:"), ("^finds:", r"^\S")),
         ),
         Step(
             "Assign: who rates what, in which order, without knowing the systems?",
             ("assign", study, "--items", str(out / "items.csv")),
-            (("^Study", "^Drawn"), ("^Order", "^$"), ("^wrote", "^next:")),
+            (("^Study", "^Raters"), ("^Order", "^$"), ("^wrote", "^next:")),
         ),
         Step(
             "Conclude: who is better, and with which promise?",
