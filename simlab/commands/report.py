@@ -35,8 +35,8 @@ class Made(NamedTuple):
 def answer(targets: Sequence[Path], out: Path | None, form: Form | None = None, *, heds: bool = False) -> Launched:
     """Write a report of stores, folders of plans and kept answers (none: of the store that was run last).
 
-    It goes to `out`; by default to `report.html` (.md, .tex) in a folder, or beside an answer by its name. Raises
-    InputError, before anything is written, for what no report can be made of and a file that cannot be written.
+    It goes to `out`; by default to `report.html` (.md, .tex) in a folder, or to `NAME-report.html` beside an answer.
+    Raises InputError, before anything is written, for what no report can be made of and a file that cannot be written.
     """
     wanted = list(targets) or [named(None)]
     file, form = _file(wanted, out, form)
@@ -144,7 +144,8 @@ def _with(report: Report, sections: Sequence[Section]) -> Report:
 def _file(targets: Sequence[Path], out: Path | None, form: Form | None) -> tuple[Path, Form]:
     """Choose the file and the form of a report, each by the other where only one is given."""
     if out is None:
-        return _beside(targets).with_suffix(f".{form or 'html'}"), form or "html"
+        beside = _beside(targets)
+        return beside.with_name(f"{beside.name}.{form or 'html'}"), form or "html"
     known = FORMS.get(out.suffix.lower())
     if known is None:
         listed = or_nearest(out.suffix.lower(), FORMS) if out.suffix else "end its name with .html, .md or .tex"
@@ -158,7 +159,7 @@ def _beside(targets: Sequence[Path]) -> Path:
     """Return where a report goes, without its ending: into a folder, or beside an answer; of several, here."""
     if len(targets) > 1:
         return Path("report")
-    return targets[0] / "report" if targets[0].is_dir() else targets[0]
+    return targets[0] / "report" if targets[0].is_dir() else targets[0].with_name(f"{targets[0].stem}-report")
 
 
 def _write(file: Path, text: str) -> None:

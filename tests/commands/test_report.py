@@ -116,7 +116,7 @@ def test_several_answers_stand_on_one_page(store: Path, tmp_path: Path) -> None:
 def test_an_answer_is_reported_beside_itself(tmp_path: Path) -> None:
     shutil.copy(KEPT / "mutt.json", tmp_path / "mutt.json")
     assert answer(["report", str(tmp_path / "mutt.json")]) == DONE
-    assert (tmp_path / "mutt.html").exists()
+    assert (tmp_path / "mutt-report.html").exists()
 
 
 def test_notebooks_get_the_same_text(store: Path, tmp_path: Path) -> None:
@@ -202,6 +202,6 @@ def test_names_of_columns_never_run(tmp_path: Path) -> None:
         csv.writer(file).writerows([("system", "document", "rater", "score"), *rows])
     assert answer(["conclude", str(tmp_path / "t.csv"), "--save", str(tmp_path / "c.json")]) in (DONE, RESERVED)
     assert answer(["report", str(tmp_path / "c.json")]) == DONE
-    page = (tmp_path / "c.html").read_text("utf-8")
+    page = (tmp_path / "c-report.html").read_text("utf-8")
     assert "<script>alert" not in page
     assert name in json.dumps(held(page), ensure_ascii=False).replace('\\"', '"')

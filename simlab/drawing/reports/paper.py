@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simlab.drawing.reports import behind
 from simlab.drawing.reports.terms import Block, Chart, Explorer, PairMatrix, Report, Section, Table
+from simlab.drawing.reports.values import said
 
 
 def paragraph(report: Report) -> str:
@@ -34,5 +35,6 @@ def still(block: Block) -> Block:
 
 def large(report: Report) -> Table | None:
     """Return the numbers that stand large in a report as a table; None where it has none."""
-    rows = tuple((value.label, value) for value in report.figures)
+    # As they stand by themselves: a column has the decimals of its smallest error.
+    rows = tuple((value.label, said(value)) for value in report.figures)
     return Table("In numbers", ("what", "value"), rows) if rows else None
