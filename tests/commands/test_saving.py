@@ -104,7 +104,9 @@ def test_a_backtest_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.setattr(backtest, "carry_out", lambda *_, **__: backtest.Backtested({}, [record]))
     for form in ("table", "json"):
         said(capsys, "backtest", "--quick", "--save", "kept.json", "--format", form)
-        assert json.loads(Path("kept.json").read_text())["answer"] == {"read": {}, "records": [record._asdict()]}
+        kept = json.loads(Path("kept.json").read_text())["answer"]
+        assert {name: kept[name] for name in ("read", "records")} == {"read": {}, "records": [record._asdict()]}
+        assert kept.keys() == {"read", "records", "summary", "averages"}
 
 
 @pytest.mark.parametrize(

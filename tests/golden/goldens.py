@@ -56,8 +56,8 @@ COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "order", "agreement"
 COMMANDS += ["plan", "assign", "corrupt", "fit-metric", "verify", "merge", "cluster-script", "replay", "export"]
 COMMANDS += ["list", "show", "demo", "calculator", "report"]
 
-WIDE = patch.dict(os.environ, COLUMNS="80")
-"""The terminal is always this wide: help and tables are folded to it."""
+WIDE = patch.dict(os.environ, COLUMNS="80", UV_RUN_RECURSION_DEPTH="1")
+"""The terminal is always this wide: help and tables are folded to it; and simlab is always started in one way."""
 
 LARGER = {
     "ratings": ["worlds=3", "studies=6", "design.documents=10,14,12"],
