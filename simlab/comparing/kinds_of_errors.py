@@ -13,9 +13,9 @@ import numpy as np
 
 from simlab.formulas import systems_of_pairs
 from simlab.measures.claims import claims
-from simlab.measures.jackknife import of_campaign, succeeded
+from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, succeeded
 from simlab.store.opening import outcome_names, outcomes_of_cell
-from simlab.types import Array, Floats, Ints, Outcomes
+from simlab.types import Array, Bools, Estimate, Floats, Ints, Outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,7 @@ class Kinds:
     """Hold, of one cell, the share of its campaigns that make each sort of claim of each pair: `shares[kind, pair]`.
 
     Pairs `(first, second)` are places in the true order, best first; `n` campaigns were carried out in so many worlds.
+    `means[kind]` is the mean over pairs, with its error.
     """
 
     systems: int
@@ -39,6 +40,7 @@ class Kinds:
     shares: Floats
     n: int
     worlds: int
+    means: tuple[Estimate, ...]
 
 
 def known(dataset: xr.Dataset) -> bool:
@@ -64,7 +66,14 @@ def kinds(outcomes: Outcomes) -> Kinds | None:
     for world in np.unique(truth, axis=0):
         own = (truth == world).all(1)
         shares[:, _placed(world, n)] += _counted(world, claim[own])
-    return Kinds(n, first, second, shares / len(truth), len(truth), len(np.unique(outcomes["world"][ok])))
+    worlds = len(np.unique(outcomes["world"][ok]))
+    return Kinds(n, first, second, shares / len(truth), len(truth), worlds, _means(outcomes))
+
+
+def _means(outcomes: Outcomes) -> tuple[Estimate, ...]:
+    """Estimate the share of pairs of each kind: means over campaigns, with errors of what these are replicated over."""
+    shares = _kinds(of_campaign(outcomes, "true_direction"), claims(outcomes)).mean(2)
+    return tuple(ratio_over_campaigns(outcomes, of_kind, np.ones_like(of_kind)) for of_kind in shares)
 
 
 def order(truth: Array, n: int) -> Ints:
@@ -92,8 +101,12 @@ def _placed(truth: Array, n: int) -> Ints:
 
 def _counted(truth: Array, claim: Array) -> Ints:
     """Count the claims of the campaigns of one world: `[kind, pair]`."""
+    counted: Ints = _kinds(truth, claim).sum(1)
+    return counted
+
+
+def _kinds(truth: Array, claim: Array) -> Bools:
+    """Mark of which kind each claim is: `[kind, campaign, pair]`."""
     differ = truth != 0
     found, none = (claim == truth) & differ, claim == 0
-    told = (found, none & differ, (claim == -truth) & differ, ~none & ~differ, none & ~differ)
-    counted: Ints = np.stack([said.sum(0) for said in told])
-    return counted
+    return np.stack([found, none & differ, (claim == -truth) & differ, ~none & ~differ, none & ~differ])

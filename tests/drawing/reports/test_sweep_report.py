@@ -161,6 +161,13 @@ def test_errors_are_counted_pair_by_pair_as_power_counts_them(made: Report) -> N
         # All pairs differ truly in this world, so that the share that is found is the power.
         assert np.mean(shares[0]) == pytest.approx(row["power"], abs=1e-4)
         assert np.sum(shares, 0) == pytest.approx(np.ones(3), abs=5e-4)
+    table = section(made, "How errors were made").blocks[-1]
+    assert isinstance(table, Table)
+    for (_, found, *_), row in zip(table.rows, made.data, strict=True):
+        assert isinstance(found, Value)
+        assert found.value == pytest.approx(row["power"])
+        assert (found.mcse or 0.0) == pytest.approx(row["power_mcse"] or 0.0)
+        assert (found.n, found.clusters) == (row["power_n"], row["power_clusters"])
 
 
 def test_kinds_of_errors_are_told_apart() -> None:

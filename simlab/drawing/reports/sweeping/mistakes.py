@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from simlab.comparing.kinds_of_errors import KINDS, Kinds, known, of_cell
 from simlab.drawing.reports.sweeping.seeing import Seen, place
-from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, Section, Table
+from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, Section, Table, Value
 from simlab.drawing.text import tables
+from simlab.types import Estimate
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -107,7 +109,14 @@ def _design(seen: Seen, place_: Position) -> str:
 def _shares(seen: Seen, held: Sequence[tuple[Position, Kinds]]) -> Table:
     """Write, design by design, the mean share of each sort of claim over all pairs."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (_design(seen, place_), *(tables.number(float(share), 3) for share in found.shares.mean(1)), found.n)
-        for place_, found in held
+        (_design(seen, place_), *map(_mean, found.means)) for place_, found in held
     )
-    return Table("Mean share of pairs of each sort, by design", ("design", *KINDS, "campaigns"), rows)
+    n = {found.n for _, found in held}
+    counted = f"{min(n):,}" if len(n) == 1 else f"{min(n):,} to {max(n):,}"
+    return Table(f"Mean share of pairs of each sort, by design, in {counted} campaigns", ("design", *KINDS), rows)
+
+
+def _mean(one: Estimate) -> Value:
+    """Hold a mean share; where all clusters agree no error is told."""
+    error = one.mcse if math.isfinite(one.mcse) and one.mcse > 0 else None
+    return Value(float(one.value), error, one.n, len(one.influence))
