@@ -99,7 +99,9 @@ def _last(report: Report) -> Iterator[Section]:
         bibtex = Code("\n\n".join(reference.bibtex for reference in report.references), "bibtex")
         yield Section("References", (listed, bibtex))
     if report.provenance:
-        yield Section("Provenance", (Table("", ("what", "value"), tuple(report.provenance.items())),), folded=True)
+        yield Section(
+            "Provenance", (Table("What made it", ("what", "value"), tuple(report.provenance.items())),), folded=True
+        )
 
 
 def _contents(headings: Sequence[tuple[str, Section]]) -> str:

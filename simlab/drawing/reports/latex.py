@@ -1,23 +1,31 @@
-r"""Write the tables and the paragraph of reports as LaTeX, for `\input`; needs booktabs and longtable."""
+r"""Write the tables and the paragraph of reports as LaTeX, for `\input`; needs booktabs, longtable and graphicx."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from simlab.drawing.reports.paper import large, paragraph, stills
-from simlab.drawing.reports.terms import Report, Table
+from simlab.drawing.reports.terms import PairMatrix, Report, Table
 from simlab.drawing.reports.values import cells, numeric
 
 LONG = 40
 """Rows from which on a table goes over pages, and letters from which on a cell is folded into lines."""
+HEADING, PAGE = 16, 80
+"""Letters over which a heading is folded into lines, and those that stand side by side on a page in small print."""
 HEAD = (
-    r"""% Written by simlab. In the preamble: \usepackage{booktabs,longtable}"""
+    r"""% Written by simlab. In the preamble: \usepackage[T1]{fontenc}\usepackage{booktabs,graphicx,longtable}"""
     "\n% (names in other than Latin letters: compile with LuaLaTeX or XeLaTeX and a font that has them)"
 )
 _SPECIAL = {
     "\\": r"\textbackslash{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
+    # The end of a row asks whether a star or a bracket follows, and takes it for its own.
+    "*": "{*}",
+    "[": "{[}",
+    **{character: f"\\{character}" for character in "&%$#{}"},
+    "_": r"\_\allowbreak{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -33,6 +41,7 @@ _SPECIAL = {
     "−": "$-$",
     "…": r"\ldots{}",
 }
+_NEXT = r" \\ "
 _WRITTEN = re.compile("|".join(map(re.escape, _SPECIAL)))
 _MINUS = re.compile(r"(?<![\w.-])-(?=[.\d])")
 
@@ -48,60 +57,87 @@ def escaped(given: str) -> str:
     >>> escaped("50 % of a_b"), escaped("-.14 ± .03"), escaped(r"\input{x}")
     ('50 \\% of a\\_b', '$-$.14 $\\pm$ .03', '\\textbackslash{}input\\{x\\}')
     """
-    minus = _MINUS.sub("−", " ".join(_without_controls(str(given)).split()))
+    minus = _MINUS.sub("−", _one_line(str(given)))
     return _WRITTEN.sub(lambda found: _SPECIAL[found.group()], minus)
 
 
-def _without_controls(given: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in given)
+def _one_line(given: str) -> str:
+    return " ".join("".join(character if character.isprintable() else " " for character in given).split())
 
 
 def _parts(report: Report) -> Iterator[str]:
-    yield f"% {' '.join(_without_controls(report.question).split())}"
+    yield f"% {_one_line(report.question)}"
     yield escaped(paragraph(report))
     if report.reservations:
-        yield "\n".join(f"% Reservation: {' '.join(_without_controls(line).split())}" for line in report.reservations)
+        yield "\n".join(f"% Reservation: {_one_line(line)}" for line in report.reservations)
     yield from map(_table, _tables(report))
     yield from (_commented(reference.bibtex) for reference in report.references)
 
 
-def _tables(report: Report) -> Iterator[Table]:
-    """Yield the tables of a report, those in place of charts too; what is folded away is left to other forms."""
+def _tables(report: Report) -> Iterator[Table | str]:
+    """Yield the tables of a report, those in place of charts too; what is folded away is left to other forms.
+
+    A table of pairs that goes over pages is left to them as well, and a comment says so.
+    """
     if table := large(report):
         yield table
     for section in report.sections:
-        if not section.folded:
-            yield from (block for block in stills(section) if isinstance(block, Table) and block.rows)
+        if section.folded:
+            continue
+        left = [block for block in section.blocks if isinstance(block, PairMatrix) and len(block.pairs) > LONG]
+        kept = replace(section, blocks=tuple(block for block in section.blocks if block not in left))
+        yield from (block for block in stills(kept) if isinstance(block, Table) and block.rows)
+        for block in left:
+            yield f"% Left to the forms html and md, for its {len(block.pairs):,} pairs: {_one_line(block.question)}"
 
 
 def _commented(text: str) -> str:
     return "\n".join(f"% {line}" for line in text.splitlines())
 
 
-def _table(block: Table) -> str:
-    written = cells(block)
-    columns = "".join(
-        "r" if right else "p{.3\\linewidth}" if any(len(row[k]) > LONG for row in written) else "l"
-        for k, right in enumerate(numeric(block))
-    )
+def _table(block: Table | str) -> str:
+    if isinstance(block, str):
+        return block
+    written, right = cells(block), numeric(block)
+    widest = [max(len(row[k]) for row in written) for k in range(len(right))]
+    folded = [wide > LONG and not number for wide, number in zip(widest, right, strict=True)]
+    sides = ["r" if number else "l" for number in right]
+    columns = "".join("p{.3\\linewidth}" if fold else side for fold, side in zip(folded, sides, strict=True))
+    head = rf"{' & '.join(map(_heading, block.columns, sides))} \\"
+    room = [
+        LONG if fold else max(wide, *map(len, _folded(name)))
+        for fold, wide, name in zip(folded, widest, block.columns, strict=True)
+    ]
     body = "\n".join(map(_row, written))
-    return (_long if len(written) > LONG else _short)(escaped(block.caption), columns, _row(block.columns), body)
+    written_as = _long if len(written) > LONG else _short
+    return written_as(escaped(block.caption), columns, head, body, wide=sum(room) + 3 * len(room) > PAGE)
+
+
+def _heading(name: str, side: str) -> str:
+    """Write the heading of a column, in lines where it is long."""
+    lines = _folded(name)
+    return rf"\shortstack[{side}]{{{_NEXT.join(map(escaped, lines))}}}" if len(lines) > 1 else escaped(lines[0])
+
+
+def _folded(name: str) -> list[str]:
+    return textwrap.wrap(_one_line(name), HEADING, break_long_words=False) or [""]
 
 
 def _row(row: Sequence[str]) -> str:
     return rf"{' & '.join(map(escaped, row))} \\"
 
 
-def _short(caption: str, columns: str, head: str, body: str) -> str:
-    return (
-        "\\begin{table}\n\\centering\n"
-        f"\\caption{{{caption}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\n\\midrule\n{body}\n\\bottomrule\n"
-        "\\end{tabular}\n\\end{table}"
-    )
+def _short(caption: str, columns: str, head: str, body: str, *, wide: bool) -> str:
+    """Write a table that floats; one that is wider than a page is made as small as it must be."""
+    table = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}"
+    held = f"\\resizebox{{\\linewidth}}{{!}}{{%\n{table}}}" if wide else table
+    return f"\\begin{{table}}\n\\centering\\small\n\\caption{{{caption}}}\n{held}\n\\end{{table}}"
 
 
-def _long(caption: str, columns: str, head: str, body: str) -> str:
+def _long(caption: str, columns: str, head: str, body: str, *, wide: bool) -> str:
+    """Write a table that goes over pages; one that is wider than a page is set in the smallest print."""
+    print_ = "\\scriptsize\\setlength{\\tabcolsep}{2pt}" if wide else "\\small"
     return (
-        f"\\begin{{longtable}}{{{columns}}}\n\\caption{{{caption}}} \\\\\n\\toprule\n{head}\n\\midrule\n\\endhead\n"
-        f"{body}\n\\bottomrule\n\\end{{longtable}}"
+        f"{{{print_}\n\\begin{{longtable}}{{{columns}}}\n\\caption{{{caption}}} \\\\\n\\toprule\n{head}\n\\midrule\n"
+        f"\\endhead\n{body}\n\\bottomrule\n\\end{{longtable}}}}"
     )

@@ -291,7 +291,8 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
     if rows:
         said = "After the fact: shares of simulated studies of this design; repetitions with 90 % intervals."
         yield Section(
-            "Simulated studies like this one", (Prose(said), Table("", ("what", "share", "world"), tuple(rows)))
+            "Simulated studies like this one",
+            (Prose(said), Table("Shares of the simulated studies", ("what", "share", "world"), tuple(rows))),
         )
 
 

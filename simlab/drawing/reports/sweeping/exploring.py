@@ -8,7 +8,7 @@ from typing import Any
 from simlab.drawing import view
 from simlab.drawing.figures import sweep as figures
 from simlab.drawing.reports.sweeping.answering import unit, value
-from simlab.drawing.reports.sweeping.seeing import Seen
+from simlab.drawing.reports.sweeping.seeing import Seen, axis_cell
 from simlab.drawing.reports.terms import Axis, Cell, Explorer, Quantity, Table
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label, measured_axis, value_label
@@ -130,11 +130,7 @@ def table(seen: Seen) -> Table:
 def _line(seen: Seen, record: Mapping[str, Any], order: Sequence[str], names: Sequence[str]) -> tuple[Cell, ...]:
     numbers = [int(record[f"{seen.measure}{end}"]) for end in ("_n", "_clusters")]
     held = (value(seen, record, name) for name in names)
-    return (*(_axis_cell(name, record[name]) for name in order), *held, *numbers)
-
-
-def _axis_cell(name: str, held: Any) -> Cell:
-    return held if isinstance(held, int | float) else value_label(name, held)
+    return (*(axis_cell(name, record[name]) for name in order), *held, *numbers)
 
 
 def all_measures(seen: Seen) -> Table:

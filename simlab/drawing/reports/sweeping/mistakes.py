@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simlab.comparing.kinds_of_errors import KINDS, Kinds, known, of_cell
-from simlab.drawing.reports.sweeping.seeing import Seen, place
+from simlab.drawing.reports.sweeping.seeing import Seen, axis_cell, place
 from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, Section, Table, Value
 from simlab.drawing.text import tables
+from simlab.drawing.wording import axis_label
 from simlab.types import Estimate
 
 if TYPE_CHECKING:
@@ -102,18 +103,25 @@ def _rounded(found: Kinds) -> tuple[tuple[float | None, ...], ...]:
 
 
 def _design(seen: Seen, place_: Position) -> str:
-    at = {axis: seen.dataset[axis].values.tolist()[k] for axis, k in zip(seen.axes, place_, strict=True)}
-    return place(at) or "all campaigns"
+    return place(_at(seen, place_)) or "all campaigns"
+
+
+def _at(seen: Seen, place_: Position) -> dict[str, object]:
+    """Return the values of the axes at a place."""
+    return {axis: seen.dataset[axis].values.tolist()[k] for axis, k in zip(seen.axes, place_, strict=True)}
 
 
 def _shares(seen: Seen, held: Sequence[tuple[Position, Kinds]]) -> Table:
     """Write, design by design, the mean share of each sort of claim over all pairs."""
+    axes = [name for name in seen.axes if seen.dataset.sizes[name] > 1]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (_design(seen, place_), *map(_mean, found.means)) for place_, found in held
+        (*(axis_cell(axis, at[axis]) for axis in axes), *map(_mean, found.means))
+        for at, found in ((_at(seen, place_), found) for place_, found in held)
     )
     n = {found.n for _, found in held}
     counted = f"{min(n):,}" if len(n) == 1 else f"{min(n):,} to {max(n):,}"
-    return Table(f"Mean share of pairs of each sort, by design, in {counted} campaigns", ("design", *KINDS), rows)
+    caption = f"Mean share of pairs of each sort, by design, in {counted} campaigns"
+    return Table(caption, (*map(axis_label, axes), *KINDS), rows)
 
 
 def _mean(one: Estimate) -> Value:

@@ -13,6 +13,7 @@ import numpy as np
 from simlab.comparing import several_stores
 from simlab.comparing.contrasts import Row, compare
 from simlab.drawing import view
+from simlab.drawing.reports.terms import Cell
 from simlab.drawing.text.tables import word
 from simlab.drawing.wording import axis_label, value_label
 from simlab.measures.labels import EMPTINESS
@@ -144,7 +145,7 @@ def largest(seen: Seen, cells: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
 
 
 def place(at: Mapping[str, Any]) -> str:
-    """Write values of axes as words: `documents 181, item grouping none`."""
+    """Write values of axes as words: `documents=181, grouping=none`."""
     return ", ".join(f"{name}={word(value)}" for name, value in at.items())
 
 
@@ -154,6 +155,11 @@ def named(axis: str, value: object) -> str:
     if re.fullmatch(r"[\d.]+", label):
         return f"{axis_label(axis)} {label}"
     return label if label.replace(" ", "_") == typed or label == typed else f"{label} ({typed})"
+
+
+def axis_cell(axis: str, value: Any) -> Cell:
+    """Return what stands in a table for a value of an axis: a number as it is, else what figures call it."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else value_label(axis, value)
 
 
 def finite(value: Any) -> float | None:
