@@ -11,8 +11,8 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -55,7 +55,7 @@ from simlab.commands.flags import (
 from simlab.commands.grouped import Grouped
 from simlab.commands.halting import halted
 from simlab.commands.notes import note, reservations
-from simlab.messages import Reservation
+from simlab.messages import Reservation, legible
 
 if TYPE_CHECKING:
     from simlab.commands.launch import Launched
@@ -328,18 +328,17 @@ def plot(
     With --style paper: title and footnote are left out and printed, as the caption of the paper.
     """
     from simlab.commands import plot as figures
-    from simlab.drawing.figures.look import look
+    from simlab.drawing.figures.look import look, worn
 
-    looks = look(style, width)
+    with worn(look(style, width)):
+        if timeline:
+            from simlab.commands import timeline as timelines
+            from simlab.types import Place
 
-    if timeline:
-        from simlab.commands import timeline as timelines
-        from simlab.types import Place
-
-        timelines.refuse_others(measure, x, target, convergence=convergence)
-        drawn = timelines.answer(*_store(where), Place(world, pool, draw, study), out, plugins or [], looks)
-    else:
-        drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x, target=target, style=looks)
+            timelines.refuse_others(measure, x, target, convergence=convergence)
+            drawn = timelines.answer(*_store(where), Place(world, pool, draw, study), out, plugins or [])
+        else:
+            drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x, target=target)
     print(drawn.file)
     if drawn.caption:
         print(drawn.caption, flush=True)
@@ -365,10 +364,10 @@ def order(
     For studies of preferences. AXIS=VALUE[,VALUE] keeps the cells with these values.
     """
     from simlab.commands import order as orders
-    from simlab.drawing.figures.look import look
 
-    store, looks = _store(where), look(style, width)
-    _say(_with_csv(lambda form: orders.answer(*store, world, study, form, figure, looks)), form, save)
+    store = _store(where)
+    with _drawn(figure, "--figure", style, width):
+        _say(_with_csv(lambda form: orders.answer(*store, world, study, form, figure)), form, save)
 
 
 @app.command(epilog="Example: simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")
@@ -533,6 +532,8 @@ def conclude(
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw order, pairs, raters and metrics, as .png, .svg or .pdf.")
     ] = None,
+    style: FigureStyle = "screen",
+    width: FigureWidth = None,
     paragraph: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a paragraph for the paper, as .md or .txt.")
     ] = None,
@@ -573,10 +574,11 @@ def conclude(
         told,
         plugins or [],
     )
-    if folder:
-        answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])
-    else:
-        answered = conclusions.answer(*asked, form, figure, paragraph)
+    with _drawn(figure, "--figure", style, width):
+        if folder:
+            answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])
+        else:
+            answered = conclusions.answer(*asked, form, figure, paragraph)
     unkept = saving.kept(keep, answered.json) if keep else []
     _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
@@ -642,6 +644,8 @@ def agreement(
     ] = None,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
+    style: FigureStyle = "screen",
+    width: FigureWidth = None,
     save: Save = None,
 ) -> None:
     """Tell how far the raters of a table of ratings agree.
@@ -651,7 +655,8 @@ def agreement(
     from simlab.commands import agreement as raters
 
     told = _told(columns, better, scale, people)
-    _say(lambda form: raters.answer(file, form, plot, told, cut, speeds), form, save)
+    with _drawn(plot, "--plot", style, width):
+        _say(lambda form: raters.answer(file, form, plot, told, cut, speeds), form, save)
 
 
 @app.command(epilog="Example: simlab fit pilot.csv --out pilot.yaml --report pilot.png")
@@ -665,6 +670,8 @@ def fit(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw what the fit says of the pilot, as .png, .svg or .pdf.")
     ] = None,
+    style: FigureStyle = "screen",
+    width: FigureWidth = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
     columns: Columns = None,
     better: Better = None,
@@ -685,7 +692,8 @@ def fit(
 
     keep = _keeping(save)
     told = _told(columns, better, scale, people)
-    answered = fits.answer(file, told, law, out, report, seed, form, cut)
+    with _drawn(report, "--report", style, width):
+        answered = fits.answer(file, told, law, out, report, seed, form, cut)
     unkept = saving.kept(keep, answered.json) if keep else []
     _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
@@ -705,6 +713,8 @@ def backtest(
     quick: Quick = False,
     form: Format = "table",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
+    style: FigureStyle = "screen",
+    width: FigureWidth = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Split otherwise.", min=0)] = 0,
     jobs: Jobs = None,
     columns: Columns = None,
@@ -724,7 +734,8 @@ def backtest(
     told = _told(columns, better, scale, people)
     keep, asked = _keeping(save), backtests.Asked(pilot_share, splits, quick, seed, jobs, law, told)
     answering = advices.answer if advice else backtests.answer
-    print(answering(file, asked, form=form, plot=plot, keep=keep))
+    with _drawn(plot, "--plot", style, width):
+        print(answering(file, asked, form=form, plot=plot, keep=keep))
 
 
 @app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")
@@ -749,6 +760,8 @@ def mutt(
     plugins: Plugins = None,
     form: Format = "table",
     figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
+    style: FigureStyle = "screen",
+    width: FigureWidth = None,
     scores: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scores, as .csv.")] = None,
     save: Save = None,
 ) -> None:
@@ -760,22 +773,23 @@ def mutt(
     """
     from simlab.commands import mutt as unit_tests
 
-    print(
-        unit_tests.answer(
-            source,
-            metrics,
-            references,
-            kinds=kind or [],
-            tolerance=tolerance,
-            near_tie=near_tie,
-            agreement=agreement,
-            plugins=plugins or [],
-            form=form,
-            figure=figure,
-            scores=scores,
-            keep=_keeping(save),
+    with _drawn(figure, "--figure", style, width):
+        print(
+            unit_tests.answer(
+                source,
+                metrics,
+                references,
+                kinds=kind or [],
+                tolerance=tolerance,
+                near_tie=near_tie,
+                agreement=agreement,
+                plugins=plugins or [],
+                form=form,
+                figure=figure,
+                scores=scores,
+                keep=_keeping(save),
+            )
         )
-    )
 
 
 @app.command(epilog="Example: simlab corrupt sentences.jsonl --out trials.jsonl")
@@ -1199,6 +1213,21 @@ def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
             unkept = saving.kept(keep, text if form == "json" else write("json"))
         for line in unkept:
             warnings.warn(line, Reservation, stacklevel=2)
+
+
+@contextmanager
+def _drawn(file: Path | None, option: str, style: str, width: str | None) -> Iterator[None]:
+    """Draw a figure in a look and say what is left to its caption; raise UsageError for a look of no figure."""
+    from simlab.drawing.figures.look import look, worn
+
+    if file is None and (style != "screen" or width is not None):
+        raise UsageError(
+            f"--style and --width are of a figure, and none is drawn; add {option} FILE, or leave them out"
+        )
+    with worn(look(style, width)) as captions:
+        yield
+        for text in dict.fromkeys(captions):
+            note(f"caption of {legible(file or '')}: {text}")
 
 
 def _check_answered(form: Form, save: Path | None, *, nothing_run: bool) -> None:

@@ -216,12 +216,12 @@ def plot(
     from simlab.commands import stores
     from simlab.commands.plot import drawing
     from simlab.drawing.figures import files
-    from simlab.drawing.figures.look import look
+    from simlab.drawing.figures.look import look, worn
 
     file, looks = None if out is None else Path(out), look(style, width)
     files.check_suffix(file)
-    with mendable(), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
-        return files.write(drawing(dataset, measure, settled=convergence, x=x, target=target), file, looks)
+    with mendable(), worn(looks), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
+        return files.write(drawing(dataset, measure, settled=convergence, x=x, target=target), file)
 
 
 @contextmanager

@@ -37,11 +37,15 @@ class Concluded:
     text: str
     found: Conclusion
 
-    def plot(self, out: File | None = None) -> Figure:
-        """Draw order, pairs, raters and metrics; raises InputError for a name that no format of figures has."""
-        from simlab.drawing.figures import conclusion, files
+    def plot(self, out: File | None = None, *, style: str = "screen", width: str | None = None) -> Figure:
+        """Draw order, pairs, raters and metrics; `style` and `width` as for `simlab.plot`.
 
-        return files.write(lambda: conclusion.draw(self.found), path_of(out))
+        Raises InputError for a name that no format of figures has, and for a look that is none.
+        """
+        from simlab.drawing.figures import conclusion, files, look
+
+        with look.worn(look.look(style, width)):
+            return files.write(lambda: conclusion.draw(self.found), path_of(out))
 
     def paragraph(self) -> str:
         """Return the paragraph on methods and findings, with references."""

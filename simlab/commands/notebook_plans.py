@@ -41,11 +41,15 @@ class PlannedStudy:
     folder: Path
     found: Answer
 
-    def plot(self, out: File | None = None) -> Figure:
-        """Draw the front; raises InputError for a name that no format of figures has."""
-        from simlab.drawing.figures import files, plan
+    def plot(self, out: File | None = None, *, style: str = "screen", width: str | None = None) -> Figure:
+        """Draw the front; `style` and `width` as for `simlab.plot`.
 
-        return files.write(lambda: plan.draw(self.found), path_of(out))
+        Raises InputError for a name that no format of figures has, and for a look that is none.
+        """
+        from simlab.drawing.figures import files, look, plan
+
+        with look.worn(look.look(style, width)):
+            return files.write(lambda: plan.draw(self.found), path_of(out))
 
 
 def plan(

@@ -10,7 +10,6 @@ from simlab.commands.next_steps import ended
 from simlab.commands.stores import named, opened
 from simlab.drawing.figures import files
 from simlab.drawing.figures import orders as diagram
-from simlab.drawing.figures.look import SCREEN, Look
 from simlab.drawing.text import orders as text
 from simlab.store.orders import orders
 
@@ -22,7 +21,6 @@ def answer(
     study: int,
     form: Literal["table", "json"],
     figure: Path | None = None,
-    style: Look = SCREEN,
 ) -> str:
     """Write the order of a campaign in each cell that meets the conditions; draw them if a file for that is named."""
     files.check_suffix(figure, "--figure")
@@ -30,5 +28,5 @@ def answer(
     with opened(folder, conditions) as dataset:
         found = orders(dataset, world, study)
         if figure is not None:
-            files.write(lambda: diagram.draw(found, f"World {world}, study {study}"), figure, style)
+            files.write(lambda: diagram.draw(found, f"World {world}, study {study}"), figure)
         return ended(text.table(found), "query", folder, *conditions) if form == "table" else text.to_json(found)

@@ -13,8 +13,7 @@ from simlab.commands import launch
 from simlab.commands.next_steps import reported, step
 from simlab.commands.stores import named, viewed
 from simlab.drawing import view
-from simlab.drawing.figures import around, convergence, files, sweep
-from simlab.drawing.figures.look import SCREEN, Look
+from simlab.drawing.figures import around, convergence, files, look, sweep
 from simlab.files import check_writable
 from simlab.messages import legible
 from simlab.store.beside import with_found
@@ -49,7 +48,6 @@ def answer(
     settled: bool = False,
     x: str | None = None,
     target: float | None = None,
-    style: Look = SCREEN,
 ) -> Drawn:
     """Draw the figure of a sweep, or how its measure settled; return the name of its file.
 
@@ -60,13 +58,13 @@ def answer(
     file = out or where / ("convergence.png" if settled else "figure.png")
     check_writable(file, "--out")
     with viewed(where, conditions) as dataset:
-        figure = files.write(drawing(dataset, measure, settled=settled, x=x, target=target), file, style)
-        return Drawn(str(file), launch.soundness(dataset), step(*reported(where)), caption(figure, style))
+        figure = files.write(drawing(dataset, measure, settled=settled, x=x, target=target), file)
+        return Drawn(str(file), launch.soundness(dataset), step(*reported(where)), caption(figure))
 
 
-def caption(figure: Figure, style: Look) -> str:
+def caption(figure: Figure) -> str:
     """Return what is printed for the caption of a paper; nothing in a style whose figures say it themselves."""
-    return textwrap.fill(around.caption_of(figure), 100) if style.paper else ""
+    return textwrap.fill(around.caption_of(figure), 100) if look.now().paper else ""
 
 
 def drawing(

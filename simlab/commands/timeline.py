@@ -12,7 +12,6 @@ from simlab.commands.next_steps import step
 from simlab.commands.notes import note
 from simlab.commands.plot import Drawn, caption
 from simlab.drawing.figures import files, timeline
-from simlab.drawing.figures.look import SCREEN, Look
 from simlab.drawing.text.tables import word
 from simlab.files import check_writable
 from simlab.store.folder import last_store
@@ -35,7 +34,6 @@ def answer(
     place: Place,
     out: Path | None,
     plugins: Sequence[str] = (),
-    style: Look = SCREEN,
 ) -> Drawn:
     """Draw one campaign of a store; return the name of the figure's file.
 
@@ -46,12 +44,12 @@ def answer(
     where = last_store() if folder is None else folder
     file = out or where / "timeline.png"
     check_writable(file, "--out")
-    figure, doubts = drawn(where, conditions, place, plugins, style, file)
+    figure, doubts = drawn(where, conditions, place, plugins, file)
     for line in doubts:
         note(line)
     campaign = [word for name, k in place._asdict().items() if k for word in (f"--{name}", str(k))]
     following = step("export", where, *conditions, *campaign, "--out", "campaign.csv")
-    return Drawn(str(file), RESERVED if doubts else DONE, following, caption(figure, style))
+    return Drawn(str(file), RESERVED if doubts else DONE, following, caption(figure))
 
 
 def drawn(
@@ -59,7 +57,6 @@ def drawn(
     conditions: Sequence[str],
     place: Place,
     plugins: Sequence[str] = (),
-    style: Look = SCREEN,
     file: Path | None = None,
 ) -> tuple[Figure, tuple[str, ...]]:
     """Carry out one campaign again and draw it, to a file if one is named; return what is to be doubted beside it."""
@@ -67,7 +64,7 @@ def drawn(
 
     again = carried_out(folder, conditions, place, plugins)
     line = timelines.timeline(again.config, again.collected)
-    return files.write(lambda: timeline.draw(line, _title(again.cell, place)), file, style), again.doubts
+    return files.write(lambda: timeline.draw(line, _title(again.cell, place)), file), again.doubts
 
 
 def _title(cell: Mapping[str, Any], place: Place) -> str:

@@ -70,3 +70,45 @@ def test_an_order_is_drawn_beside_its_answer(tmp_path: Path, capsys: pytest.Capt
     assert file.stat().st_size > 1000
     assert answer(["order", store, "--figure", "order.txt"]) == 2
     assert "written as .png, .svg, .pdf" in capsys.readouterr().err
+
+
+RATINGS = str(Path(__file__).parents[2] / "examples/ratings.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["conclude", RATINGS, "--figure"], "Which systems are better than which?"),
+        (["agreement", RATINGS, "--plot"], "How do raters differ in what they score?"),
+    ],
+)
+def test_figures_of_answers_are_as_wide_as_a_column_too(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "paper.pdf"
+    assert answer([*words, str(file), "--style", "paper"]) == 0
+    assert looked_at.inches_of(file) == pytest.approx(3.3, abs=0.002)
+    printed = capsys.readouterr()
+    (caption,) = (line for line in printed.err.splitlines() if line.startswith("caption of "))
+    assert said in caption
+    assert said not in printed.out
+    # What one figure was drawn in is not the look of the next.
+    assert answer([*words, str(tmp_path / "screen.pdf")]) == 0
+    assert looked_at.inches_of(tmp_path / "screen.pdf") > 4
+    assert "caption of " not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["conclude", RATINGS], "--figure"),
+        (["agreement", RATINGS], "--plot"),
+        (["fit", RATINGS], "--report"),
+        (["backtest", RATINGS], "--plot"),
+        (["mutt", RATINGS], "--figure"),
+    ],
+)
+def test_a_look_of_no_figure_is_refused(words: list[str], option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer([*words, "--width", "3in"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"none is drawn; add {option} FILE" in line

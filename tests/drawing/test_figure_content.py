@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,26 @@ import xarray as xr
 from logs_of_work import CONFIGS, collected
 
 from simlab.commands.plot import drawing
-from simlab.drawing.figures import agreement, around, conclusion, files, look, orders, plan, timeline
+from simlab.drawing.figures import (
+    agreement,
+    around,
+    backtest,
+    conclusion,
+    files,
+    fitted_world,
+    look,
+    orders,
+    pass_rates,
+    plan,
+    timeline,
+)
 from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
+from simlab.fitting.backtest.records import Record, summary
+from simlab.fitting.laws import laws
+from simlab.fitting.report import report
 from simlab.store.beside import with_found
+from simlab.tables.held import as_errors
 from simlab.types import RATE, InputError
 from simlab.world.recorded import table
 
@@ -27,6 +44,7 @@ GROUPINGS = ["pseudo_side_by_side", "system_balanced", "ungrouped"]
 DOCUMENTS = [10, 20, 40, 90, 181]
 PAPER = look.look("paper", "3.3in")
 EXAMPLES = Path(__file__).parents[2] / "examples"
+KEPT = Path(__file__).parent / "reports/kept"
 
 
 def store(kind: str = "lines", **figure: Any) -> xr.Dataset:
@@ -87,12 +105,42 @@ KINDS: dict[str, Any] = {
     "timeline": lambda: timeline.draw(timelines.timeline(CONFIGS[RATE], collected(RATE)), "world 0"),
 }
 OF_SHARES = ("lines", "power", "options", "repetitions")
+
+
+@cache
+def fitted() -> Any:
+    """Fit a world to ratings once, as all figures of it look at the same."""
+    return report(as_errors(table(EXAMPLES / "ratings.csv")), laws(), "gaussian", 0)
+
+
+def backtested() -> Any:
+    """Draw the records of a kept backtest."""
+    held = json.loads((KEPT / "backtest.json").read_text(encoding="utf-8"))["answer"]["records"]
+    records = [Record(**{key: float("nan") if one is None else one for key, one in row.items()}) for row in held]
+    return backtest.draw(records, summary([one._replace(target="all", ratings_per_item=1) for one in records]))
+
+
+def noticed() -> Any:
+    """Draw pass rates of five metrics, two of them of long names, for two numbers of references."""
+    axes = ("corruption", "metric", "references")
+    names = ["negation", "shuffled", "a corruption of a name that is long", "passive"]
+    metrics = ["bleu_4", "rouge_l", "cider", "chrf", "my_package.metrics.of_a_long_name"]
+    rates = np.linspace(0, 1, 40).reshape(4, 5, 2)
+    counted = {name: (axes, np.full((4, 5, 2), n)) for name, n in (("n", 30), ("near_ties", 0))}
+    coords: Any = {"corruption": names, "metric": metrics, "references": [1, 5]}
+    coords["kind"] = ("corruption", ["altering", "disrupting", "disrupting", "preserving"])
+    told = {"tolerance": 0.15, "near_tie": 0.0}
+    return pass_rates.draw(xr.Dataset({"pass_rate": (axes, rates), **counted}, coords, told))
+
+
 ANSWERS: dict[str, Any] = {
+    "backtest": backtested,
+    "fit": lambda: fitted_world.draw(fitted()),
+    "mutt": noticed,
     "conclusion": lambda: conclusion.draw(made_conclusions.rated()),
     "plan": lambda: plan.draw(made_plans.answered()),
     "agreement": lambda: agreement.draw(agreement_of(table(EXAMPLES / "ratings.csv"), "ratings.csv", 300.0)),
 }
-AXISLESS = ("order",)
 
 
 def faults(figure: Any, name: str) -> list[str]:
@@ -109,10 +157,11 @@ def test_a_figure_is_right_as_its_reader_sees_it(name: str) -> None:
     assert faults(figure, name) == []
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", [*KINDS, *ANSWERS])
 def test_a_figure_of_a_column_is_right_but_for_the_title_that_its_caption_has(name: str, tmp_path: Path) -> None:
     for file in (tmp_path / "figure.pdf", tmp_path / "figure.png", tmp_path / "figure.svg"):
-        figure = files.write(KINDS[name], file, PAPER)
+        with look.worn(PAPER):
+            figure = files.write((KINDS | ANSWERS)[name], file)
         assert looked_at.inches_of(file) == pytest.approx(3.3, abs=0.002)
     assert faults(figure, name) == ["no title"]
     assert figure.get_supxlabel() == ""
@@ -122,16 +171,18 @@ def test_a_figure_of_a_column_is_right_but_for_the_title_that_its_caption_has(na
 @pytest.mark.parametrize("width", ["2.5in", "84mm", "52mm", "7in"])
 @pytest.mark.parametrize("style", look.STYLES)
 def test_labels_stay_apart_at_other_widths(style: str, width: str) -> None:
-    figure = files.write(KINDS["power"], None, look.look(style, width))
+    with look.worn(look.look(style, width)):
+        figure = files.write(KINDS["power"], None)
     assert [fault for fault in faults(figure, "power") if fault != "no title"] == []
 
 
 def test_fonts_are_within_the_file(tmp_path: Path) -> None:
-    files.write(KINDS["lines"], tmp_path / "a.pdf", PAPER)
+    with look.worn(PAPER):
+        files.write(KINDS["lines"], tmp_path / "a.pdf")
+        files.write(KINDS["lines"], tmp_path / "a.svg")
     fonts = looked_at.fonts_of(tmp_path / "a.pdf")
     assert "embedded" in fonts
     assert "Type3" not in fonts
-    files.write(KINDS["lines"], tmp_path / "a.svg", PAPER)
     assert "<text" not in (tmp_path / "a.svg").read_text(encoding="utf-8")
 
 

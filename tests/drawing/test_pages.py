@@ -234,8 +234,8 @@ def test_a_backtest_is_drawn_measure_by_measure() -> None:
     ]
     together = summary([one._replace(target="all", ratings_per_item=1) for one in records])
     figure = backtest_figure.draw(records, together)
-    titles = [axes.get_title() for axes in figure.axes]
-    assert titles[0] == "SRP\nmean abs. error 0.050, 100% of 90 % intervals hold"
+    titles = [" ".join(axes.get_title().split()) for axes in figure.axes]
+    assert titles[0] == "SRP mean abs. error 0.050, 100% of 90 % intervals hold"
     assert titles[1].startswith("confirmed")
 
 

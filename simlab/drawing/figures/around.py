@@ -11,6 +11,7 @@ from simlab.drawing.figures import look
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
+    from matplotlib.text import Text
 
 QUESTION_POINTS, FOOTNOTE_POINTS = 10, 7
 MOST_LINES = 2
@@ -96,7 +97,8 @@ def settle(figure: Figure) -> None:
     engine = figure.get_layout_engine()
     if engine is None or figure.get_gid() == SETTLED:
         return
-    above, below = (_inches(figure, text) for text in (figure.get_suptitle(), figure.get_supxlabel()))
+    asked, said = (_texts(figure, words) for words in (figure.get_suptitle(), figure.get_supxlabel()))
+    above, below = (sum(_inches(figure, text) for text in texts) for texts in (asked, said))
     left = {"right": 0.0, "above": above, "below": below}
     for held in figure.legends:
         place, extent = str(held.get_gid()), held.get_window_extent()
@@ -105,6 +107,8 @@ def settle(figure: Figure) -> None:
         left[place] += (extent.width if place == "right" else extent.height) / figure.dpi + EDGE
     figure.set_figheight(figure.get_figheight() + left["above"] + left["below"])
     wide, high = figure.get_size_inches()
+    for text, y in [(text, 1 - EDGE / high) for text in asked] + [(text, EDGE / high) for text in said]:
+        text.set_y(y)
     for held in figure.legends:
         anchor = (0, below / high, 1, 1 - (above + below) / high)
         held.set_bbox_to_anchor(anchor, transform=figure.transFigure)
@@ -113,9 +117,14 @@ def settle(figure: Figure) -> None:
     engine.set(rect=rect)  # type: ignore[call-arg]
 
 
-def _inches(figure: Figure, words: str) -> float:
-    """Return the height of a text of the figure, with the room around it."""
+def _texts(figure: Figure, words: str) -> list[Text]:
+    """Return the text of the figure that says these words, if any does."""
     from matplotlib.text import Text
 
-    texts: Any = (text for text in figure.findobj(Text) if words and text.get_text() == words)
-    return max((text.get_window_extent().height / figure.dpi + 2 * EDGE for text in texts), default=0.0)
+    texts: Any = figure.findobj(Text)
+    return [text for text in texts if words and text.get_text() == words][:1]
+
+
+def _inches(figure: Figure, text: Text) -> float:
+    """Return the height of a text of the figure, with the room around it."""
+    return float(text.get_window_extent().height / figure.dpi) + 2 * EDGE

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simlab.drawing.figures import around
+from simlab.drawing.figures import around, look, panels
 from simlab.drawing.text.backtest import MEASURES, METHODS, TARGETS
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 COLOURS = {"pseudo_side_by_side": "#0072B2", "system_balanced": "#D55E00", "ungrouped": "#009E73"}
 MARKERS = {"all": "o", "held_out": "^"}
 OTHER = "#CC79A7"
+SAID = (
+    "Across: what a world fitted to some documents predicts, with 90 % intervals; upwards: what studies on the real "
+    "ratings gave. On the line both are the same."
+)
 
 
 def draw(records: Sequence[Record], summary: Sequence[Mapping[str, Any]]) -> Figure:
@@ -25,22 +29,20 @@ def draw(records: Sequence[Record], summary: Sequence[Mapping[str, Any]]) -> Fig
 
     `summary` is that of each measure and method, all targets and numbers of ratings together.
     """
-    from matplotlib.figure import Figure
-
     names = [name for name in MEASURES if any(one.measure == name and one.judged for one in records)]
     rows = {(row["measure"], row["method"]): row for row in summary}
-    figure = Figure(figsize=(3.9 * min(len(names), 2), 3.7 * -(-len(names) // 2)), layout="constrained")
-    panels = figure.subplots(-(-len(names) // 2), min(len(names), 2), squeeze=False).ravel()
-    for axes, name in zip(panels, names, strict=False):
+    titles = [
+        f"{MEASURES[name]}\nmean abs. error {rows[name, 'fit']['mae']:.3f}, "
+        f"{rows[name, 'fit']['coverage']:.0%} of 90 % intervals hold"
+        for name in names
+    ]
+    figure, grid = panels.sheet(titles, 3.7, 3.7)
+    for axes, name in zip(grid.flat, names, strict=False):
         _draw(axes, [one for one in records if one.measure == name and one.judged])
-        row = rows[name, "fit"]
-        words = f"mean abs. error {row['mae']:.3f}, {row['coverage']:.0%} of 90 % intervals hold"
-        axes.set_title(f"{MEASURES[name]}\n{words}", fontsize=9)
         axes.set(xlabel="predicted", ylabel="observed")
-    for axes in panels[len(names) :]:
-        axes.set_axis_off()
     _legend(figure, records)
     around.question(figure, "Does what a pilot predicts come true?")
+    around.footnote(figure, SAID)
     return figure
 
 
@@ -80,4 +82,4 @@ def _legend(figure: Figure, records: Sequence[Record]) -> None:
         )
     if any(one.method == "naive" for one in records):
         entries.append(Line2D([], [], marker="x", linestyle="", color="0.6", label=METHODS["naive"]))
-    around.legend(figure, entries, [str(one.get_label()) for one in entries], place="below", fontsize=8)
+    around.legend(figure, entries, [str(one.get_label()) for one in entries], place="below", fontsize=look.points(8))

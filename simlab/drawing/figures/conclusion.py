@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simlab.concluding.conclusion import Conclusion
-from simlab.drawing.figures import around
+from simlab.concluding.conclusion import Conclusion, Pair, System
+from simlab.drawing.figures import around, look, panels
 from simlab.drawing.figures import conclusion_order as order
 from simlab.drawing.figures import conclusion_panels as rows
 from simlab.drawing.text.conclusion_numbers import read
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 QUESTION = "Which systems are better than which?"
 ROW, LEAST_HEIGHT, MARGINS = 0.22, 3.0, 0.6
-"""Inches of a row, of the least panel, and of all that is not rows."""
+"""Inches of a row of 8 points, of the least panel, and of all that is not rows."""
 WIDTHS = {"order": 4.4, "pairs": 3.1, "beside": 3.0}
 LETTER = 0.062
 """Inches of a letter of the names beside rows, for which columns are widened."""
@@ -33,30 +33,43 @@ def draw(found: Conclusion) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    systems, pairs = ordered(found), rows.shown_pairs(found)
-    beside = _beside(found)
+    systems, pairs, beside = ordered(found), rows.shown_pairs(found), _beside(found)
     columns = ["order", *(["pairs"] if pairs else []), *(["beside"] if beside else [])]
-    count = max(len(systems), len(pairs), sum(height for _, height in beside))
-    height = max(LEAST_HEIGHT, ROW * count)
-    longest = {"order": _longest([one.system for one in systems], order.MOST_LETTERS)}
-    longest["pairs"] = max(map(len, rows.named(pairs)), default=0)
-    longest["beside"] = _longest(
-        [one.rater for one in found.raters] + [one.system for one in systems], rows.MOST_LETTERS
-    )
-    widths = [WIDTHS[name] + LETTER * longest[name] for name in columns]
-    figure = Figure(figsize=(sum(widths), height + MARGINS), layout="constrained")
-    grid = figure.add_gridspec(1, len(columns), width_ratios=widths)
-    explained = order.draw(figure.add_subplot(grid[0]), found, systems)
-    if pairs:
-        explained |= rows.draw_pairs(figure.add_subplot(grid[1]), found, pairs)
-    if beside:
-        _draw_beside(figure, grid[len(columns) - 1], found, beside, height / ROW)
+    row = ROW * look.points(8) / 8
+    counts = {"order": len(systems), "pairs": len(pairs), "beside": sum(height for _, height in beside)}
+    names = [LETTER * _letters(name, found, systems, pairs) for name in columns]
+    widths = [WIDTHS[name] + own for name, own in zip(columns, names, strict=True)]
+    lines = panels.in_rows(widths, names=names)
+    # Alone in its row a panel need not be as high as one that others stand beside.
+    least = LEAST_HEIGHT if len(lines) == 1 else 0.0
+    heights = [max(least, row * max(counts[columns[k]] for k in line)) + MARGINS for line in lines]
+    figure = Figure(figsize=look.size(sum(widths), sum(heights)), layout="constrained")
+    outer, explained = figure.add_gridspec(len(lines), 1, height_ratios=heights), set[str]()
+    for at, (line, height) in enumerate(zip(lines, heights, strict=True)):
+        grid = outer[at].subgridspec(1, len(line), width_ratios=[widths[k] for k in line])
+        for cell, k in ((grid[place], k) for place, k in enumerate(line)):
+            if columns[k] == "order":
+                explained |= order.draw(figure.add_subplot(cell), found, systems)
+            elif columns[k] == "pairs":
+                explained |= rows.draw_pairs(figure.add_subplot(cell), found, pairs)
+            else:
+                _draw_beside(figure, cell, found, beside, (height - MARGINS) / row)
     _explain(figure, explained)
     around.question(figure, QUESTION)
     around.footnote(figure, caption(found))
     # Ranks stand between the first two panels.
     figure.get_layout_engine().set(w_pad=0.12)  # type: ignore[union-attr, call-arg]
     return figure
+
+
+def _letters(column: str, found: Conclusion, systems: Sequence[System], pairs: Sequence[Pair]) -> int:
+    """Count the letters of the longest name beside the rows of a column."""
+    if column == "pairs":
+        return max(map(len, rows.named(pairs)), default=0)
+    names = [one.system for one in systems]
+    if column == "order":
+        return _longest(names, order.MOST_LETTERS)
+    return _longest([*names, *(one.rater for one in found.raters)], rows.MOST_LETTERS)
 
 
 def _longest(names: Sequence[str], most: int) -> int:
@@ -126,4 +139,4 @@ def _explain(figure: Figure, explained: Iterable[str]) -> None:
     ]
     ways = [axes.get_legend_handles_labels()[0] for axes in figure.axes]
     handles += [handle for of in ways for handle in of if handle.get_label() in METHODS.values()]
-    around.legend(figure, handles, [str(one.get_label()) for one in handles], place="above", fontsize=8)
+    around.legend(figure, handles, [str(one.get_label()) for one in handles], place="above", fontsize=look.points(8))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, System
-from simlab.drawing.figures import styles
+from simlab.drawing.figures import look, styles
 from simlab.drawing.text.conclusion_numbers import measure, rank, short
 from simlab.drawing.text.conclusion_pairs import beaten
 from simlab.drawing.text.conclusion_systems import confidence
@@ -118,14 +117,15 @@ def _label(axes: Axes, found: Conclusion, systems: Sequence[System]) -> None:
     """Write systems and their possible ranks beside the rows, and what is measured below."""
     rows = range(len(systems))
     axes.set_yticks(rows, list(short([one.system for one in systems], MOST_LETTERS).values()))
+    style: Any = {"va": "center", "fontsize": look.points(7.5), "color": "#444444"}
     for row, one in zip(rows, systems, strict=True):
         text = rank(one.rank_low, one.rank_high) + ("" if np.isfinite(one.estimate) else ": not known")
-        axes.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=7.5, color="#444444")
-    axes.annotate("ranks", (1.01, 1.0), xycoords="axes fraction", va="bottom", fontsize=7.5, color="#444444")
+        axes.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), **style)
+    axes.annotate("ranks", (1.01, 1.0), xycoords="axes fraction", **style | {"va": "bottom"})
     axes.set_ylim(len(systems) - 0.4, -0.6)
     better = "lower" if found.lower_is_better else "higher"
     what = ", ".join(one for one in measure(found) if one)
-    axes.set_xlabel(textwrap.fill(f"{what} ({better} is better; {confidence(found)} intervals)", WIDE))
+    axes.set_xlabel(look.folded(f"{what} ({better} is better; {confidence(found)} intervals)", WIDE))
     axes.grid(axis="x")
     axes.grid(visible=False, axis="y")
-    axes.set_title("Order", fontsize=10, loc="left")
+    axes.set_title("Order", fontsize=look.points(10), loc="left")

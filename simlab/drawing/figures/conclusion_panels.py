@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, Metric, Pair, Rater
-from simlab.drawing.figures import styles
+from simlab.drawing.figures import look, styles
 from simlab.drawing.figures.conclusion_order import BLUE, GREY, VERMILION, drawable
 from simlab.drawing.text.conclusion_metrics import QUALITIES, VERDICTS
 from simlab.drawing.text.conclusion_numbers import measure, short
@@ -68,9 +67,9 @@ def draw_pairs(axes: Axes, found: Conclusion, pairs: Sequence[Pair]) -> set[str]
         at = one.difference if is_compared(one) else 0.0
         axes.plot(at, row, linestyle="", markersize=5, zorder=4, **looks)
     what = found.about.get("difference", f"difference, {found.unit}" if found.unit else "difference")
-    _rows(axes, named(pairs), textwrap.fill(f"{what} (simultaneous intervals)", WIDE))
+    _rows(axes, named(pairs), look.folded(f"{what} (simultaneous intervals)", WIDE))
     cut = f" ({len(pairs)} of {len(found.pairs):,}, the hardest to tell apart)" if len(pairs) < len(found.pairs) else ""
-    axes.set_title(f"Pairs{cut}", fontsize=10, loc="left")
+    axes.set_title(f"Pairs{cut}", fontsize=look.points(10), loc="left")
     return set(states)
 
 
@@ -105,7 +104,7 @@ def draw_raters(axes: Axes, found: Conclusion, raters: Sequence[Rater]) -> None:
     unit = f", {found.unit}" if found.unit else ""
     _rows(axes, [f"{names[one.rater]} ({one.n:,})" for one in raters], f"leniency{unit}")
     cut = f": {len(raters)} of {len(found.raters):,}" if len(raters) < len(found.raters) else ""
-    axes.set_title(f"Raters{cut}", fontsize=10, loc="left")
+    axes.set_title(f"Raters{cut}", fontsize=look.points(10), loc="left")
 
 
 def draw_metrics(axes: Axes, metrics: Sequence[Metric], order: Sequence[str]) -> None:
@@ -122,9 +121,9 @@ def draw_metrics(axes: Axes, metrics: Sequence[Metric], order: Sequence[str]) ->
     _rows(
         axes,
         [f"{names[one.name]}\n({VERDICTS[one.verdict]})" for one in metrics],
-        f"{quality}, systems best first",
+        look.folded(f"{quality}, systems best first", WIDE),
     )
-    axes.set_title("Metrics", fontsize=10, loc="left")
+    axes.set_title("Metrics", fontsize=look.points(10), loc="left")
 
 
 def draw_means(axes: Axes, found: Conclusion, metric: Metric, order: Sequence[str]) -> None:
@@ -138,11 +137,11 @@ def draw_means(axes: Axes, found: Conclusion, metric: Metric, order: Sequence[st
         axes.hlines(at, [one.low for one in held], [one.high for one in held], color=looks["color"], linewidth=1.1)
         axes.plot([one.value for one in held], at, linestyle="", markersize=3.8, zorder=4, **looks)
     _rows(axes, list(short(order, MOST_LETTERS).values()), ", ".join(one for one in measure(found) if one))
-    axes.set_title(f"With {metric.name}", fontsize=10, loc="left")
+    axes.set_title(f"With {metric.name}", fontsize=look.points(10), loc="left")
 
 
 def _rows(axes: Axes, names: Sequence[str], label: str) -> None:
-    axes.set_yticks(range(len(names)), list(names), fontsize=7.5)
+    axes.set_yticks(range(len(names)), list(names), fontsize=look.points(7.5))
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel(label)
     axes.grid(axis="x")

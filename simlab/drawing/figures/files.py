@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.drawing.figures import around, look
-from simlab.drawing.figures.look import SCREEN, Look
 from simlab.files import check_writable
 from simlab.messages import legible
 from simlab.types import InputError
@@ -32,21 +31,24 @@ def check_suffix(file: Path | None, option: str = "--out") -> None:
     check_writable(file, option)
 
 
-def write(draw: Callable[[], Figure], file: Path | None, style: Look = SCREEN) -> Figure:
-    """Draw a figure in a look, and write it where a file is named.
+def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
+    """Draw a figure in the look that is worn, and write it where a file is named.
 
     Raises InputError for an unknown suffix before drawing.
     """
+    import matplotlib as mpl
+
     check_suffix(file)
-    with look.worn(style):
+    with mpl.rc_context(look.now().rc):
         figure = draw()
         around.settle(figure)
         if file is not None:
-            save(figure, file, style)
+            save(figure, file)
+            look.leave_to_caption(around.caption_of(figure))
     return figure
 
 
-def save(figure: Figure, file: Path, style: Look = SCREEN) -> None:
+def save(figure: Figure, file: Path) -> None:
     """Write a figure without the time of day, so that the same store gives the same file."""
     undated: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    figure.savefig(file, dpi=DPI[style.style], metadata=undated[file.suffix.lower()])
+    figure.savefig(file, dpi=DPI[look.now().style], metadata=undated[file.suffix.lower()])

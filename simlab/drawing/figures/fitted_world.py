@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.drawing.figures import around
+from simlab.drawing.figures import around, look, panels
 from simlab.drawing.text.fitted_world import WORDS
 from simlab.types import Floats
 
@@ -32,10 +32,8 @@ LOOKS = {
 
 def draw(report: Report) -> Figure:
     """Draw the pilot against its fit above; below what makes scores differ and what follows for other studies."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(16, 8), layout="constrained")
-    (scores, traits, systems, raters), (differing, dependable, each, price) = figure.subplots(2, 4)
+    figure, lines = panels.laid([4.0] * 8, 4.0 if look.now().width is None else 2.6, most=4)
+    scores, traits, systems, raters, differing, dependable, each, price = (axes for line in lines for axes in line)
     _draw_survival(scores, report.checks)
     _draw_traits(traits, report.checks)
     _draw_means(systems, report.checks.systems, report.ratings.system_names, "system")
@@ -74,7 +72,7 @@ def _draw_means(axes: Axes, means: Floats, names: Sequence[str], noun: str) -> N
     axes.plot(middle, rows, "|", color="black")
     axes.plot(means[0, order], rows, "D", markersize=4, **REAL)
     axes.grid(axis="x")
-    axes.set_yticks(rows, [names[k][:24] for k in order], fontsize=7 if len(names) < 18 else 5)
+    axes.set_yticks(rows, [names[k][:24] for k in order], fontsize=look.points(7) if len(names) < 18 else 5)
     axes.set(xlabel="mean score", title=f"{noun.capitalize()}s")
 
 
@@ -87,10 +85,10 @@ def _draw_traits(axes: Axes, checks: Checks) -> None:
     axes.plot(np.clip(at, -0.6, 1.6), rows, "D", markersize=4, **REAL)
     for row, place, check in zip(rows, at, shown, strict=True):
         if not -0.6 <= place <= 1.6:
-            axes.annotate("<" if place < 0 else ">", (np.clip(place, -0.6, 1.6), row), fontsize=9, va="center")
-            axes.annotate(f" {check.real:.3g}", (np.clip(place, -0.5, 1.25), row - 0.35), fontsize=6)
-    axes.set_yticks(rows, [check.name for check in shown], fontsize=7)
-    axes.set(xlabel="between the ends of what passes", title="Checks", xlim=(-0.7, 1.75), xticks=[0, 1])
+            axes.annotate("<" if place < 0 else ">", (np.clip(place, -0.6, 1.6), row), va="center")
+            axes.annotate(f" {check.real:.3g}", (np.clip(place, -0.5, 1.25), row - 0.35), fontsize=look.points(6))
+    axes.set_yticks(rows, [check.name for check in shown], fontsize=look.points(7))
+    axes.set(xlabel="between the ends\nof what passes", title="Checks", xlim=(-0.7, 1.75), xticks=[0, 1])
     axes.set_xticklabels(["low", "high"])
     axes.invert_yaxis()
 
@@ -104,34 +102,36 @@ def _draw_components(axes: Axes, listed: Sequence[Component]) -> None:
     axes.plot(sd, rows, "o", color=SIMULATED, label="sd, 95 % interval")
     if np.isfinite(assumed).any():
         axes.plot(assumed, rows, "x", color="grey", label="not known: assumed")
-    axes.set_yticks(rows, [WORDS[one.name] for one in listed], fontsize=8)
+    axes.set_yticks(rows, [WORDS[one.name] for one in listed], fontsize=look.points(8))
     axes.set(xlabel="standard deviation, points", title="What makes scores differ", xlim=(0, None))
     axes.grid(axis="x")
-    axes.invert_yaxis()
-    axes.legend(fontsize=7, loc="lower right")
+    # Below the rows there is room for what the marks mean.
+    axes.set_ylim(len(listed) + 0.8, -0.7)
+    axes.legend(fontsize=look.points(7), loc="lower right")
 
 
 def _draw_dependable(axes: Axes, held: Sequence[Coefficient]) -> None:
     for kind, (color, line, label) in LOOKS.items():
         of = [one for one in held if (one.name, one.raters) == kind]
         if of:
-            documents = [one.documents for one in of]
-            axes.plot(documents, [one.value for one in of], line, color=color, label=label)
-            axes.fill_between(documents, [one.low for one in of], [one.high for one in of], color=color, alpha=0.12)
+            across = [one.documents for one in of]
+            axes.plot(across, [one.value for one in of], line, color=color, label=label)
+            axes.fill_between(across, [one.low for one in of], [one.high for one in of], color=color, alpha=0.12)
     axes.set_xscale("log")
     axes.set(xlabel="new documents", title="Dependable (E rho^2, Phi)", ylim=(0, 1))
     if held:
         axes.set_ylabel(f"coefficient, {held[0].each} rating{'s' if held[0].each > 1 else ''} each")
-        axes.set_xticks([one.documents for one in held], [str(one.documents) for one in held], minor=False)
+        documents = sorted({one.documents for one in held})
+        axes.set_xticks(documents, [str(n) for n in documents], minor=False)
         axes.minorticks_off()
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=look.points(7))
 
 
 def _draw_trade(each: Axes, price: Axes, held: Trade | None) -> None:
     if held is None:
         for axes in (each, price):
             axes.set_axis_off()
-        each.set_title("More documents or more ratings each?\nThis pilot cannot tell", fontsize=9)
+        each.set_title("More documents or more ratings each?\nThis pilot cannot tell", fontsize=look.points(9))
         return
     k = [row.each for row in held.rows]
     each.plot(k, [row.error for row in held.rows], "o-", color=SIMULATED, markersize=3)
@@ -147,7 +147,7 @@ def _draw_trade(each: Axes, price: Axes, held: Trade | None) -> None:
     price.plot(at, [one.each for one in held.best], "o-", color=OTHER, markersize=3)
     price.fill_between(at, [one.low for one in held.best], [one.high for one in held.best], color=OTHER, alpha=0.2)
     price.set_xscale("symlog", linthresh=1)
-    price.set_xticks(at, [f"{one:g}" for one in at], fontsize=8)
+    price.set_xticks(at, [f"{one:g}" for one in at], fontsize=look.points(8))
     price.minorticks_off()
     price.set(
         xlabel="price of a document, in ratings",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,6 +22,8 @@ NARROW = 5.0
 """Of fewer inches none are left for a legend beside the panels: it goes below them."""
 COLUMN = 3.3
 """Inches of a column of a paper of two columns."""
+ROOM = 0.65
+"""Of the width of a figure, the share that a panel has between the names of its rows and the edge."""
 _WIDTH = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(in|cm|mm)\s*")
 
 _SCREEN: Mapping[str, Any] = {
@@ -83,25 +86,30 @@ class Look:
 
 
 SCREEN = Look()
-_NOW: ContextVar[Look] = ContextVar("look", default=SCREEN)
+_WORN: ContextVar[tuple[Look, list[str]]] = ContextVar("look", default=(SCREEN, []))
+"""The look of figures, and what those drawn in it leave to their captions."""
 
 
 def now() -> Look:
     """Return the look in which figures are being drawn."""
-    return _NOW.get()
+    return _WORN.get()[0]
+
+
+def leave_to_caption(text: str) -> None:
+    """Keep what a figure for a paper does not say itself, for whoever chose its look."""
+    if now().paper:
+        _WORN.get()[1].append(text)
 
 
 @contextmanager
-def worn(look: Look) -> Iterator[None]:
-    """Draw figures in a look."""
-    import matplotlib as mpl
-
-    token = _NOW.set(look)
+def worn(look: Look) -> Iterator[list[str]]:
+    """Draw all figures from here on in a look; what they leave to the captions of a paper is gathered in the list."""
+    captions: list[str] = []
+    token = _WORN.set((look, captions))
     try:
-        with mpl.rc_context(look.rc):
-            yield
+        yield captions
     finally:
-        _NOW.reset(token)
+        _WORN.reset(token)
 
 
 def size(width: float, height: float) -> tuple[float, float]:
@@ -122,6 +130,13 @@ def points(usual: float) -> float:
 def letters(inches: float, size: float, *, bold: bool = False) -> int:
     """Return about how many letters of so many points stand on so many inches; at least 12."""
     return max(12, int(72 * inches / ((0.68 if bold else 0.6) * size)))
+
+
+def folded(text: str, usual: int) -> str:
+    """Fold a label into lines of so many letters, or of as many as there is room for where a width is asked for."""
+    wide = now().width
+    room = usual if wide is None else min(usual, letters(ROOM * wide, points(9)))
+    return textwrap.fill(text, room)
 
 
 def look(style: str = "screen", width: str | None = None) -> Look:

@@ -14,11 +14,14 @@ from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_PANELS = 12
 BESIDE, BELOW = 3.2, 0.5
 """Inches beside panels, of labels and the legend, and below them, of labels."""
+SQUEEZED = 2 / 3
+"""Of the inches that a panel wants, the share with which it still can be read."""
 LEAST_WIDTH, LEAST_HEIGHT = 1.45, 1.5
 """Inches that a panel must have to be read."""
 
@@ -53,7 +56,8 @@ def sheet(titles: Sequence[str], width: float, height: float, **shared: Any) -> 
     grid = figure.subplots(rows, columns, squeeze=False, **shared)
     points = look.now().rc["axes.titlesize"]
     for axes, title in zip(grid.flat, titles, strict=False):
-        axes.set_title(textwrap.fill(title, look.letters(0.9 * each, points)))
+        wide = look.letters(0.9 * each, points)
+        axes.set_title("\n".join(textwrap.fill(line, wide) for line in title.splitlines()))
     for axes in grid.ravel()[len(titles) :]:
         axes.remove()
     return figure, grid
@@ -73,6 +77,36 @@ def _places(count: int, width: float, height: float) -> tuple[int, float, tuple[
     each = room / columns
     low = min(height, max(height * each / width, LEAST_HEIGHT))
     return columns, each, (wide, low * math.ceil(count / columns) + BELOW)
+
+
+def laid(widths: Sequence[float], height: float, most: int = 99) -> tuple[Figure, list[list[Axes]]]:
+    """Return a figure with axes of so many inches, and these axes row by row, as `in_rows` puts them."""
+    from matplotlib.figure import Figure
+
+    rows = in_rows(widths, most)
+    natural = max(sum(widths[k] for k in row) for row in rows)
+    figure = Figure(figsize=look.size(natural, height * len(rows)), layout="constrained")
+    cells = figure.add_gridspec(len(rows), 1)
+    grids = [cells[k].subgridspec(1, len(row), width_ratios=[widths[j] for j in row]) for k, row in enumerate(rows)]
+    return figure, [
+        [figure.add_subplot(grid[k]) for k in range(len(row))] for grid, row in zip(grids, rows, strict=True)
+    ]
+
+
+def in_rows(widths: Sequence[float], most: int = 99, names: Sequence[float] | None = None) -> list[list[int]]:
+    """Put panels that want so many inches into rows of so many at most, and of fewer where a width is asked for.
+
+    A panel shares a row where it keeps two thirds of the inches that it wants beside the `names` of its rows.
+    """
+    wide, beside = look.now().width, names or [0.0] * len(widths)
+    least = [own + SQUEEZED * (width - own) for width, own in zip(widths, beside, strict=True)]
+    rows: list[list[int]] = [[]]
+    for k in range(len(widths)):
+        full = len(rows[-1]) == most or (wide is not None and sum(least[j] for j in [*rows[-1], k]) > wide)
+        if rows[-1] and full:
+            rows.append([])
+        rows[-1].append(k)
+    return rows
 
 
 def _title(names: Sequence[str], at: Sequence[object]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.drawing.figures import around, panels, styles
+from simlab.drawing.figures import around, look, panels, styles
 from simlab.drawing.text import plan_designs, plan_words
 from simlab.measures.labels import LABELS
 from simlab.planning.answered import Answer, Point
@@ -39,7 +39,7 @@ def draw(answer: Answer) -> Figure:
     axes.grid(visible=True, axis="x")
     axes.set_ylim(*styles.limits(axes.get_ylim(), np.array([0.0, 1.0])))
     around.question(figure, QUESTION)
-    around.legend(figure, *axes.get_legend_handles_labels(), fontsize=7)
+    around.legend(figure, *axes.get_legend_handles_labels(), fontsize=look.points(7))
     around.footnote(figure, _said(answer, len(lines)))
     return figure
 
