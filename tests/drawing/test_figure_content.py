@@ -280,3 +280,23 @@ def test_each_picture_of_the_gallery_is_what_the_command_before_it_writes() -> N
         assert gallery.written_by(lines[-1]) == name
         assert (gallery.PICTURES / name).stat().st_size < 150_000
     assert {file.name for file in gallery.PICTURES.iterdir()} == set(pictures)
+
+
+def test_raters_have_their_leniency_sharpness_and_speed(tmp_path: Path) -> None:
+    head, *rows = (EXAMPLES / "ratings.csv").read_text(encoding="utf-8").splitlines()
+    took, now, timed = {"r1": 20, "r2": 35, "r3": 50}, dict.fromkeys(("r1", "r2", "r3"), 1e9), [f"{head},end"]
+    for row in rows:
+        rater = row.split(",")[2]
+        now[rater] += took[rater]
+        timed.append(f"{row},{now[rater]:.0f}")
+    file = tmp_path / "timed.csv"
+    file.write_text("\n".join(timed) + "\n", encoding="utf-8")
+    for worn in (look.SCREEN, PAPER):
+        with look.worn(worn):
+            figure = files.write(lambda: agreement.draw(agreement_of(table(file), "timed.csv", 300.0)), None)
+        assert [fault for fault in faults(figure, "agreement") if fault != "no title"] == []
+        drawn = {axes.get_xlabel().split(":")[0]: axes for axes in figure.axes}
+        assert {"leniency", "sharpness", "speed"} <= set(drawn)
+        names = [label.get_text().split()[0] for label in figure.axes[0].get_yticklabels()]
+        (line,) = (line for line in drawn["speed"].lines if line.get_label() == "mean")
+        assert {names[k]: x for x, k in zip(*line.get_data(), strict=True)} == pytest.approx(took)
