@@ -1045,6 +1045,7 @@ def report(
         typer.Option("--format", help="Write in this form; html, or that of FILE.", show_default=False),
     ] = None,
     heds: Annotated[bool, typer.Option("--heds", help="Add what is known of the datasheet HEDS 3.0.")] = False,
+    plugins: Plugins = None,
 ) -> None:
     """Write an answer as one file that anyone can open and cite.
 
@@ -1053,7 +1054,7 @@ def report(
     """
     from simlab.commands import report as reports
 
-    _end(reports.answer(targets or [], out, form, heds=heds))
+    _end(reports.answer(targets or [], out, form, heds=heds, plugins=plugins or []))
 
 
 @app.command(epilog="Example: simlab demo --seed 2 --out another")

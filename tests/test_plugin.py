@@ -32,6 +32,17 @@ def test_a_plug_in_brings_a_grouping_rule_and_a_measure(capsys: pytest.CaptureFi
     # All outputs of a system from one rater: the rater's leniency is the system's score, so rankings do not hold.
     assert records["by_system"]["srp"] < records["pseudo_side_by_side"]["srp"]
     assert answer(["verify", "s"]) == 0
+    # A report explains the parts of a package where it is named, and asks none that is not.
+    said = "Ask one rater about all outputs of a system in a bucket."
+    assert answer(["report", "s", "--out", "unnamed.md"]) == 0
+    assert said not in Path("unnamed.md").read_text(encoding="utf-8")
+    assert "Not simlab's own: same\\_winner." in Path("unnamed.md").read_text(encoding="utf-8")
+    assert answer(["report", "s", "--out", "named.md", "--plugins", "house_rules"]) == 0
+    named = Path("named.md").read_text(encoding="utf-8")
+    assert said in named
+    assert "How often two comparable campaigns put the same system first" in named
+    assert answer(["report", "s", "--out", "strange.md", "--plugins", "nothing_here"]) == 2
+    assert not Path("strange.md").exists()
 
 
 def test_parts_of_a_package_that_is_not_named_are_unknown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,14 @@ class Made(NamedTuple):
     code: int = DONE
 
 
-def answer(targets: Sequence[Path], out: Path | None, form: Form | None = None, *, heds: bool = False) -> Launched:
+def answer(
+    targets: Sequence[Path],
+    out: Path | None,
+    form: Form | None = None,
+    *,
+    heds: bool = False,
+    plugins: Sequence[str] = (),
+) -> Launched:
     """Write a report of stores, folders of plans and kept answers (none: of the store that was run last).
 
     It goes to `out`; by default to `report.html` (.md, .tex) in a folder, or to `NAME-report.html` beside an answer.
@@ -41,7 +48,7 @@ def answer(targets: Sequence[Path], out: Path | None, form: Form | None = None, 
     wanted = list(targets) or [named(None)]
     file, form = _file(wanted, out, form)
     files.check_writable(file, "--out")
-    reports = [of(target, heds=heds) for target in wanted]
+    reports = [of(target, heds=heds, plugins=plugins) for target in wanted]
     text = written([one.report for one in reports], form)
     _write(file, text)
     said = f"{legible(file, 200)}: {_size(text)}, {_OPENED[form]}"
@@ -50,25 +57,33 @@ def answer(targets: Sequence[Path], out: Path | None, form: Form | None = None, 
 
 
 def made(
-    targets: Sequence[Path], out: Path | None, form: Form | None = None, *, heds: bool = False
+    targets: Sequence[Path],
+    out: Path | None,
+    form: Form | None = None,
+    *,
+    heds: bool = False,
+    plugins: Sequence[str] = (),
 ) -> tuple[str, list[str]]:
     """Return the text of a report, and what is to be doubted in it; write it where a file is named."""
     wanted = list(targets) or [named(None)]
     if out is not None:
         file, form = _file(wanted, out, form)
         files.check_writable(file, "--out")
-    reports = [of(target, heds=heds) for target in wanted]
+    reports = [of(target, heds=heds, plugins=plugins) for target in wanted]
     text = written([one.report for one in reports], form or "html")
     if out is not None:
         _write(file, text)
     return text, [line for one in reports for line in one.doubts]
 
 
-def of(target: Path, *, heds: bool = False) -> Made:
-    """Make the report of a folder or of a kept answer; raise InputError for what is neither."""
+def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> Made:
+    """Make the report of a folder or of a kept answer; raise InputError for what is neither.
+
+    Parts of `plugins`, of which a sweep may have some, are explained.
+    """
     if not target.is_dir():
         return _of_answer(target, heds=heds)
-    return _of_plan(target, heds=heds) if report_plans.is_plan(target) else _of_store(target, heds=heds)
+    return _of_plan(target, heds=heds) if report_plans.is_plan(target) else _of_store(target, heds, plugins)
 
 
 def written(reports: Sequence[Report], form: Form) -> str:
@@ -79,7 +94,7 @@ def written(reports: Sequence[Report], form: Form) -> str:
     return writers[form](*reports)
 
 
-def _of_store(folder: Path, *, heds: bool) -> Made:
+def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> Made:
     from simlab.drawing.reports import datasheet, sweep
     from simlab.store.opening import open_results
 
@@ -92,7 +107,7 @@ def _of_store(folder: Path, *, heds: bool) -> Made:
             )
         wrong = _unsound(folder)
         doubts = [*wrong, *launch.doubted(dataset)]
-        made = sweep.report(dataset, folder, wrong)
+        made = sweep.report(dataset, folder, wrong, plugins)
         known = datasheet.of_sweep(dataset.attrs, code=f"simlab {_version()}")
     report = _with(made, datasheet.sections(known)) if heds else made
     return Made(report, doubts, code or (RESERVED if doubts else DONE))

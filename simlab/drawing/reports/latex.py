@@ -130,7 +130,7 @@ def _row(row: Sequence[str]) -> str:
 def _short(caption: str, columns: str, head: str, body: str, *, wide: bool) -> str:
     """Write a table that floats; one that is wider than a page is made as small as it must be."""
     table = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}"
-    held = f"\\resizebox{{\\linewidth}}{{!}}{{%\n{table}}}" if wide else table
+    held = f"\\resizebox{{\\linewidth}}{{!}}{{{table}}}" if wide else table
     return f"\\begin{{table}}\n\\centering\\small\n\\caption{{{caption}}}\n{held}\n\\end{{table}}"
 
 

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def report(dataset: xr.Dataset, folder: Path, doubts: Sequence[str] = ()) -> Report:
-    """Make the report of an open store; `doubts` are what checks of it found, and stand before all reservations."""
-    seen = see(dataset)
+def report(dataset: xr.Dataset, folder: Path, doubts: Sequence[str] = (), plugins: Sequence[str] = ()) -> Report:
+    """Make the report of an open store; `doubts` are what checks of it found, and stand before all reservations.
+
+    What parts of `plugins` do is read from their docstrings; of others only their names are known.
+    """
+    seen = see(dataset, plugins)
     sweep = view.declared(dataset)
     aim = " ".join(str(sweep.get("aim") or "").split())
     title = str(sweep.get("name") or folder.name)

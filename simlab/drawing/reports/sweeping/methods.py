@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab import parts
@@ -29,9 +30,9 @@ class Used(NamedTuple):
 
 def measures(seen: Seen) -> list[Measure]:
     """Explain the measures of a store that simlab knows, from their docstrings and comments."""
-    files, names = find_options().get("measure", {}), (*seen.measures, *seen.undefined)
+    files, names = find_options(seen.plugins).get("measure", {}), (*seen.measures, *seen.undefined)
     return [
-        explain_measure(files[name]) if name in files else _labelled(name)
+        explain_measure(files[name], seen.plugins) if name in files else _labelled(name)
         for name in names
         if name in files or name in LABELS
     ]
@@ -49,8 +50,9 @@ def used(seen: Seen) -> list[Used]:
     """List the parts of all cells: those that they share, and the options on axes."""
     sweep, config = (json.loads(str(seen.dataset.attrs.get(name, "{}"))) for name in ("sweep", "config"))
     shared = [target for name, held in config.items() if name != "measure" for target in _targets(name, held)]
-    varied = [target for axis in sweep.get("axes", []) for target in _options(axis)]
-    return [_said(where, target) for where, target in dict.fromkeys([*shared, *varied])]
+    options = find_options(seen.plugins)
+    varied = [target for axis in sweep.get("axes", []) for target in _options(axis, options.get(axis["key"], {}))]
+    return [_said(where, target, seen.plugins) for where, target in dict.fromkeys([*shared, *varied])]
 
 
 def _targets(where: str, held: Any) -> Iterator[tuple[str, str]]:
@@ -62,24 +64,27 @@ def _targets(where: str, held: Any) -> Iterator[tuple[str, str]]:
             yield from _targets(f"{where}.{name}", value)
 
 
-def _options(axis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    files = find_options().get(axis["key"], {})
+def _options(axis: Mapping[str, Any], files: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
     for value in axis["values"]:
         if isinstance(value, str) and value in files:
             yield from _targets(axis["key"], section_of(files[value]))
 
 
-def _said(where: str, target: str) -> Used:
-    """Take the first sentence of a part, and its source, from where it is written; a plug-in's is not imported."""
+def _said(where: str, target: str, plugins: Sequence[str]) -> Used:
+    """Take the first sentence of a part, and its source, from where it is written.
+
+    Of a plug-in only what the user named is imported.
+    """
     section = {"_target_": target}
     name = parts.name_of(section)
-    if not parts.is_own(section):
-        return Used(where, name, "of a plug-in", "")
+    package = target.partition(".")[0]
+    if not parts.is_own(section) and package not in plugins:
+        return Used(where, name, f"of the plug-in {package}", "")
     try:
-        said = inspect.getdoc(parts.resolve(target)) or ""
+        said = inspect.getdoc(parts.resolve(target, plugins)) or ""
     except InputError:
         return Used(where, name, "not a part of this simlab", "")
-    return Used(where, name, " ".join(said.partition("\n\n")[0].split()), source_of(section))
+    return Used(where, name, " ".join(said.partition("\n\n")[0].split()), source_of(section, plugins))
 
 
 def section(seen: Seen) -> Section:
@@ -91,7 +96,11 @@ def section(seen: Seen) -> Section:
     of_parts = tuple((one.where, one.name, one.says, one.source) for one in used(seen))
     blocks += [Table("Parts", ("setting", "part", "what it does", "source"), of_parts)] if of_parts else []
     strange = [name for name in (*seen.measures, *seen.undefined) if name not in {one.measure for one in told}]
-    notes = [Prose(f"Not simlab's own: {', '.join(strange)}.")] if strange else []
+    notes = (
+        [Prose(f"Not simlab's own: {', '.join(strange)}. With --plugins PACKAGE they are explained.")]
+        if strange
+        else []
+    )
     return Section("Methods", (*blocks, *notes), folded=True)
 
 

@@ -37,7 +37,7 @@ class Seen:
 
     `by` is the axis whose values are compared, `x` the one that goes across where that is another one; both are None
     where there is none. `measures` have a value in some cell; `undefined` have none, and hold the reason. `records`
-    are those of all cells, as `view.rows` lists them.
+    are those of all cells, as `view.rows` lists them. `plugins` are the packages that may be asked what their parts do.
     """
 
     dataset: xr.Dataset
@@ -51,9 +51,10 @@ class Seen:
     records: Sequence[Record]
     calculated: bool
     left_out: str = ""
+    plugins: tuple[str, ...] = ()
 
 
-def see(dataset: xr.Dataset) -> Seen:
+def see(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> Seen:
     """See a store as its sweep declares its figure; what was found stands beside what emptiness makes best."""
     dataset, left_out = _within_bounds(dataset)
     dataset = with_found(dataset, measures_of(dataset))
@@ -77,6 +78,7 @@ def see(dataset: xr.Dataset) -> Seen:
         records,
         bool(defined) and calculated(dataset, measure),
         left_out,
+        tuple(plugins),
     )
 
 
