@@ -9,6 +9,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[3])]
 
+from simlab.drawing.figures.around import question  # noqa: E402
 from simlab.drawing.figures.files import write  # noqa: E402
 from tests.benchmarks.scaling.model import BLOCKS_MS, CORES, COSTS, costs_of, simulate  # noqa: E402
 
@@ -46,6 +47,7 @@ def draw(measured: dict[str, Any]) -> Any:
     right.set(xscale="log", yscale="log", xlabel="cores", ylabel="blocks per second")
     right.set_title("simulated, one driver (dotted: ideal)", fontsize=9)
     right.legend(title="a block takes", loc="upper left", fontsize=8)
+    question(figure, "How many blocks of campaigns are carried out in a second?")
     return figure
 
 
