@@ -55,7 +55,7 @@ def escaped(given: str) -> str:
     r"""Write a text so that LaTeX sets it as it is, on one line.
 
     >>> escaped("50 % of a_b"), escaped("-.14 ± .03"), escaped(r"\input{x}")
-    ('50 \\% of a\\_b', '$-$.14 $\\pm$ .03', '\\textbackslash{}input\\{x\\}')
+    ('50 \\% of a\\_\\allowbreak{}b', '$-$.14 $\\pm$ .03', '\\textbackslash{}input\\{x\\}')
     """
     minus = _MINUS.sub("−", _one_line(str(given)))
     return _WRITTEN.sub(lambda found: _SPECIAL[found.group()], minus)
