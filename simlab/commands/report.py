@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -22,6 +23,9 @@ Form: TypeAlias = Literal["html", "md", "tex"]
 
 FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "md", ".tex": "tex"}
 """The form of a report, by how its file's name ends."""
+
+
+KEPT = "a file that --save kept of plan, conclude, fit, backtest, mutt or detect"
 
 
 class Made(NamedTuple):
@@ -81,6 +85,8 @@ def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> Made
 
     Parts of `plugins`, of which a sweep may have some, are explained.
     """
+    if not os.path.lexists(target):
+        raise InputError(f"{legible(target, 200)}: is not there; name the folder of a sweep or of a plan, or {KEPT}")
     if not target.is_dir():
         return _of_answer(target, heds=heds)
     return _of_plan(target, heds=heds) if report_plans.is_plan(target) else _of_store(target, heds, plugins)

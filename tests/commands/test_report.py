@@ -166,7 +166,8 @@ def test_bad_input_is_one_line(tmp_path: Path, store: Path, capsys: pytest.Captu
     assert "name the folder of that store" in told["query"]
     assert all(f"{name}.json" in line for name, line in told.items())
     assert "holds no results" in refused(capsys, str(tmp_path / "empty"))
-    assert "cannot be opened" in refused(capsys, str(tmp_path / "nothing.json"))
+    for name in ("nothing.json", "nothing"):
+        assert "is not there; name the folder of a sweep or of a plan" in refused(capsys, str(tmp_path / name))
     assert "make them agree" in refused(capsys, str(store), "--out", "a.tex", "--format", "md")
     assert "no form of reports" in refused(capsys, str(store), "--out", "a.pdf")
     assert "there is no folder" in refused(capsys, str(store), "--out", str(tmp_path / "no" / "r.html"))
