@@ -1049,8 +1049,9 @@ def report(
 ) -> None:
     """Write an answer as one file that anyone can open and cite.
 
-    DIR is the folder of a sweep or of a plan, ANSWER.json what --save kept of plan, conclude, fit, backtest, mutt or
-    detect. html opens in any browser, offline; md and tex hold the tables and a paragraph for a paper.
+    DIR is the folder of a sweep or of a plan, ANSWER.json what --save kept of plan, conclude, fit, agreement,
+    backtest, mutt or detect. html opens in any browser, offline; md and tex hold the tables and a paragraph for a
+    paper.
     """
     from simlab.commands import report as reports
 

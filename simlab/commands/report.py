@@ -25,7 +25,7 @@ FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "md", ".tex
 """The form of a report, by how its file's name ends."""
 
 
-KEPT = "a file that --save kept of plan, conclude, fit, backtest, mutt or detect"
+KEPT = "a file that --save kept of plan, conclude, fit, agreement, backtest, mutt or detect"
 
 
 class Made(NamedTuple):

@@ -73,8 +73,12 @@ SOURCES = {
     "illustrated in the case of the binomial. Biometrika 26, 404-413.",
     "Gelman and Carlin 2014": "Gelman, A. and Carlin, J. (2014). Beyond power calculations: assessing type S (sign) "
     "and type M (magnitude) errors. Perspectives on Psychological Science 9, 641-651.",
+    "Krippendorff 2004": "Krippendorff, K. (2004). Content analysis: an introduction to its methodology. Sage, "
+    "Thousand Oaks.",
     "Kruschke 2018": "Kruschke, J. K. (2018). Rejecting or accepting parameter values in Bayesian estimation. "
     "Advances in Methods and Practices in Psychological Science 1, 270-280.",
+    "McGraw and Wong 1996": "McGraw, K. O. and Wong, S. P. (1996). Forming inferences about some intraclass "
+    "correlation coefficients. Psychological Methods 1, 30-46.",
     "Phipson and Smyth 2010": "Phipson, B. and Smyth, G. K. (2010). Permutation p-values should never be zero: "
     "calculating exact p-values when permutations are randomly drawn. Statistical Applications in Genetics and "
     "Molecular Biology 9, 39.",

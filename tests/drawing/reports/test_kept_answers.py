@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from simlab.drawing.reports import html, markdown
-from simlab.drawing.reports.answers import backtest, conclude, detect, fit, mutt, plan
+from simlab.drawing.reports.answers import agreement, backtest, conclude, detect, fit, mutt, plan
 from simlab.drawing.reports.terms import Chart, Report, Table, Value
 from simlab.drawing.text import fitted_world
 from simlab.types import InputError
@@ -22,6 +22,7 @@ from simlab.types import InputError
 KEPT = Path(__file__).parent / "kept"
 REPORTS: Mapping[str, Callable[[Mapping[str, Any]], Report]] = {
     "fit": fit.report,
+    "agreement": agreement.report,
     "backtest": backtest.report,
     "mutt": mutt.report,
     "detect": detect.report,
@@ -90,6 +91,8 @@ def test_every_form_of_answer_is_here() -> None:
     assert len(NAMES) >= 11
     for words in (
         "fit",
+        "agreement",
+        "--speeds",
         "backtest",
         "--advice",
         "mutt",
@@ -212,6 +215,39 @@ def test_a_fit_keeps_a_price_without_bound() -> None:
     }
     found: Any = SimpleNamespace(law=SimpleNamespace(name="gaussian"), checks=checks, trade=trade, **parts)
     assert json.loads(json.dumps(fitted_world.record(found), allow_nan=False))["price"] == [1.0, 2.0, None]
+
+
+def test_raters_who_are_not_named_have_no_agreement() -> None:
+    saved = kept("agreement")
+    assert not any("not known" in one for one in of(saved).answer)
+    saved["answer"]["read"]["raters"] = None
+    for row in saved["answer"]["coefficients"]:
+        row |= dict.fromkeys(("value", "low", "high"))
+    saved["answer"] |= {"agreement": [], "pairs": []}
+    report = of(saved)
+    assert any("does not say who rated" in one for one in report.answer)
+    assert not report.figures
+    assert "Krippendorff" not in str(report.references)
+
+
+def test_raters_who_are_alike_have_no_ends() -> None:
+    saved = kept("agreement")
+    assert sum(one.startswith("Leniency runs from") for one in of(saved).answer) == 1
+    for row in saved["answer"]["corated"]:
+        row["leniency"] = 0.0
+    assert not any(one.startswith("Leniency") for one in of(saved).answer)
+
+
+def test_agreement_on_few_documents_is_a_reservation() -> None:
+    saved = kept("agreement")
+    doubts = {}
+    for documents, low in ((19, 0.1), (20, 0.1), (1, None)):
+        for row in saved["answer"]["coefficients"]:
+            row |= {"documents": documents, "low": low}
+        doubts[documents] = [one for one in of(saved).reservations if one.startswith("Scores of two raters")]
+    assert not doubts[20]
+    assert [one.split(": ")[1] for one in doubts[19]] == ["intervals are likely too narrow."]
+    assert [one.split(": ")[1] for one in doubts[1]] == ["too few for an interval."]
 
 
 def test_metrics_without_scores_have_no_rate() -> None:

@@ -12,7 +12,7 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     from simlab.drawing.reports.terms import Report
 
-COMMANDS = ("plan", "conclude", "fit", "backtest", "mutt", "detect")
+COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect")
 """Commands whose kept answers become reports; each has a module of its name here."""
 OF_STORES = ("run", "sweep", "query", "compare", "order", "merge", "verify")
 
