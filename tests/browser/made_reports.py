@@ -123,7 +123,9 @@ def matrix(names: Sequence[str] = ("A", "B", "C", "D")) -> PairMatrix:
 
 def charts(names: Sequence[str] = ("A", "B", "C")) -> tuple[Chart, ...]:
     """Return a chart of each kind, with a mark for each name."""
-    across = [Mark(0.1 * k, name, 0.1 * k - 0.05, 0.1 * k + 0.05, mcse=0.02, n=9) for k, name in enumerate(names, 1)]
+    across = [
+        Mark(0.1 * k, name, 0.1 * k - 0.05, 0.1 * k + 0.05, n=9, standard_error=0.02) for k, name in enumerate(names, 1)
+    ]
     lines = [Mark(float(x), 0.2 + 0.1 * k * x, line=name) for k, name in enumerate(names) for x in (1, 2, 3)]
     spread = [Mark(float(k), 0.9 - 0.1 * k, line="a", note=name, chosen=k == 1) for k, name in enumerate(names)]
     told: tuple[tuple[Any, str, str, list[Mark]], ...] = (
@@ -132,7 +134,18 @@ def charts(names: Sequence[str] = ("A", "B", "C")) -> tuple[Chart, ...]:
         ("scatter", "money [EUR]", "power", spread),
     )
     return tuple(
-        Chart(kind, f"What of {kind}?", x, y, tuple(marks), f"alt of {kind}", "", 0.3, (0.0, None))
+        Chart(
+            kind,
+            f"What of {kind}?",
+            x,
+            y,
+            tuple(marks),
+            f"alt of {kind}",
+            "",
+            0.3,
+            (0.0, None),
+            interval="80 % interval",
+        )
         for kind, x, y, marks in told
     )
 

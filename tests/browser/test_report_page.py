@@ -302,6 +302,18 @@ def test_hovering_tells_value_error_clusters_and_n(quiet: Any) -> None:
     assert waited(quiet, "return document.querySelector('.hint').hidden")
 
 
+def test_hovering_a_chart_names_its_interval(quiet: Any) -> None:
+    from selenium.webdriver import ActionChains
+
+    symbols = quiet.find_elements("css selector", "figure[data-place='2'] .chart g.mark-symbol.role-mark")[-1]
+    quiet.execute_script("arguments[0].scrollIntoView({ block: 'center' })", symbols)
+    ActionChains(quiet).move_to_element(symbols.find_elements("css selector", "path")[1]).perform()
+    hint = waited(quiet, "const h = document.querySelector('.hint'); return h && !h.hidden && h.textContent")
+    assert all(word in hint for word in ("80 % interval", ".20 ± .02", ".15", ".25"))
+    assert "95 %" not in hint
+    quiet.find_element("css selector", "body").send_keys("\ue00c")
+
+
 def test_charts_have_words_for_those_who_do_not_see_them(quiet: Any) -> None:
     labels = quiet.execute_script("return [...document.querySelectorAll('.chart[role=img]')].map((c) => c.ariaLabel)")
     assert len(labels) == 5

@@ -32,7 +32,7 @@ def _value(chart: Chart, mark: Mark) -> Cell:
     held = mark.x if chart.kind == "intervals" else mark.y
     if isinstance(held, str):
         return held
-    return Value(float(held), mark.mcse, mark.n, mark.clusters, mark.low, mark.high)
+    return Value(float(held), mark.mcse, mark.n, mark.clusters, mark.low, mark.high, standard_error=mark.standard_error)
 
 
 def pairs(block: PairMatrix) -> Table:

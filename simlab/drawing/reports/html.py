@@ -151,7 +151,7 @@ def _figures(block: Figures) -> str:
 
 def _large(value: Value) -> str:
     known = [
-        f"interval {interval}" if (interval := between(value)) and value.mcse is not None else "",
+        f"interval {interval}" if (interval := between(value)) and value.error is not None else "",
         f"n = {value.n:,}" if value.n is not None else "",
         value.reason,
     ]

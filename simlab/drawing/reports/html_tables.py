@@ -37,9 +37,11 @@ def attributes(value: Value) -> str:
     ' data-value="0.5" data-mcse="0.01" data-n="250" title="Monte-Carlo standard error .010; n = 250"'
     >>> attributes(Value(None, reason="needs pools=2"))
     ' title="needs pools=2"'
+    >>> attributes(Value(0.5, n=3, standard_error=0.02))
+    ' data-value="0.5" data-standard-error="0.02" data-n="3" title="standard error .020; n = 3"'
     """
-    names = ("value", "mcse", "n", "clusters", "low", "high")
-    known = ((name, getattr(value, name)) for name in names)
+    names = ("value", "mcse", "standard_error", "n", "clusters", "low", "high")
+    known = ((name.replace("_", "-"), getattr(value, name)) for name in names)
     data = "".join(f' data-{name}="{held!r}"' for name, held in known if held is not None)
     hint = _hint(value)
     return f'{data} title="{text(hint)}"' if hint else data
@@ -49,7 +51,9 @@ def _hint(value: Value) -> str:
     if value.value is None:
         return value.reason
     parts = [
-        f"Monte-Carlo standard error {said(Value(value.mcse), 3)}" if value.mcse is not None else "",
+        f"{'' if value.mcse is None else 'Monte-Carlo '}standard error {said(Value(value.error), 3)}"
+        if value.error is not None
+        else "",
         f"interval {interval}" if (interval := between(value)) else "",
         f"n = {value.n:,}" if value.n is not None else "",
         f"{value.clusters:,} clusters" if value.clusters is not None else "",

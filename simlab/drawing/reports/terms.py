@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class Value:
     """Hold a number with what is known of its error: Monte-Carlo standard error, n, clusters, interval, unit.
 
+    `standard_error` is one over what was sampled (documents, pairs of raters): more campaigns make it no smaller.
     `label` names it where it stands alone; in a table its column does. `value` is None where it is not known, and
     `reason` then says why.
     """
@@ -32,6 +33,12 @@ class Value:
     unit: str = ""
     label: str = ""
     reason: str = ""
+    standard_error: float | None = None
+
+    @property
+    def error(self) -> float | None:
+        """What stands behind ±: a number has one of the two errors."""
+        return self.standard_error if self.mcse is None else self.mcse
 
 
 Cell: TypeAlias = str | int | float | Value | None
@@ -89,6 +96,7 @@ class Mark:
     clusters: int | None = None
     note: str = ""
     chosen: bool = False
+    standard_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +106,7 @@ class Chart:
     `lines` has numbers across and intervals up; `intervals` has names up (`y`) and values with intervals across (`x`,
     `low`, `high`); `scatter` has numbers on both axes, its chosen marks stand out. `target` is a line that is wanted,
     on the axis of the values. `bounds` are those of the values shown.
+    `interval` names what reaches from `low` to `high`.
     """
 
     kind: Literal["lines", "intervals", "scatter"]
@@ -110,6 +119,7 @@ class Chart:
     target: float | None = None
     bounds: tuple[float | None, float | None] = (None, None)
     table: Table | None = None
+    interval: str = "interval"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ SMALL = 10.0
 
 
 def said(value: Value, digits: int | None = None) -> str:
-    """Write a number with its Monte-Carlo error, or its bound; a dash where it is not known.
+    """Write a number with its standard error, or its bound; a dash where it is not known.
 
     >>> said(Value(0.834, mcse=0.0121)), said(Value(None, reason="needs pools=2")), said(Value(1234.5))
     ('.83 ± .01', '-', '1,234.5')
@@ -24,7 +24,7 @@ def said(value: Value, digits: int | None = None) -> str:
     """
     if value.value is None or not math.isfinite(value.value):
         return "-"
-    interval = between(value, digits) if value.mcse is None else ""
+    interval = between(value, digits) if value.error is None else ""
     text = _with_error(value, value.value, _width_places(value) if interval and digits is None else digits)
     unit = f" {value.unit}" if value.unit not in ("", "1") else ""
     return f"{text}{unit} ({interval})" if interval else f"{text}{unit}"
@@ -44,8 +44,8 @@ def between(value: Value, digits: int | None = None) -> str:
 
 def _width_places(value: Value) -> int:
     """Choose the decimals of a number and of its interval by its error, or else by how wide the interval is."""
-    if value.mcse is not None or value.low is None or value.high is None:
-        return decimals([_or_nan(value.mcse)])
+    if value.error is not None or value.low is None or value.high is None:
+        return decimals([_or_nan(value.error)])
     return decimals([value.high - value.low])
 
 
@@ -78,19 +78,19 @@ def numeric(table: Table) -> list[bool]:
 
 
 def _places(column: Sequence[Cell]) -> int | None:
-    errors = [one.mcse for one in column if isinstance(one, Value) and one.mcse is not None]
+    errors = [one.error for one in column if isinstance(one, Value) and one.error is not None]
     return decimals(errors) if errors else None
 
 
 def _with_error(value: Value, number_: float, digits: int | None) -> str:
-    if value.mcse is None:
+    if value.error is None:
         return _number(number_, digits) if digits is not None else _plain(number_)
-    places = decimals([value.mcse]) if digits is None else digits
+    places = decimals([value.error]) if digits is None else digits
     interval = (_or_nan(value.low), _or_nan(value.high))
-    error = told(value.mcse, interval, value.clusters if value.clusters is not None else 1_000)
+    error = told(value.error, interval, value.clusters if value.clusters is not None else 1_000)
     if abs(number_) >= SMALL:
         return f"{number_:,.{places}f} ± {f'{error:,.{places}f}' if math.isfinite(error) else '?'}"
-    return bounded(number_, value.mcse, interval, places) or measured(number_, error, places)
+    return bounded(number_, value.error, interval, places) or measured(number_, error, places)
 
 
 def _number(value: float, digits: int | None) -> str:

@@ -250,6 +250,37 @@ def test_agreement_on_few_documents_is_a_reservation() -> None:
     assert [one.split(": ")[1] for one in doubts[1]] == ["too few for an interval."]
 
 
+@pytest.mark.parametrize("name", ["agreement", "fit", "mutt_agreement"])
+def test_errors_over_what_was_sampled_are_not_of_simulations(name: str) -> None:
+    """Errors over pairs of raters, documents or originals: more campaigns make none of them smaller."""
+    told = html.page(of(kept(name)))
+    assert 'title="standard error' in told
+    assert "Monte-Carlo standard error" not in told
+    assert 'title="Monte-Carlo standard error' in html.page(of(kept("conclude_ratings")))
+
+
+@pytest.mark.parametrize(
+    ("name", "intervals"),
+    [
+        ("agreement", {"95 % interval"}),
+        ("backtest", {"90 % interval"}),
+        ("backtest_advice", {"± standard error over splits"}),
+        ("conclude_ratings", {"95 % interval"}),
+        ("fit", {"95 % interval", "interval of its law"}),
+        ("fit_preferences", {"90 % interval", "interval of its law"}),
+        ("mutt", {"95 % interval"}),
+        ("mutt_agreement", {"± 1.96 standard errors"}),
+        ("plan", {"95 % interval"}),
+    ],
+)
+def test_charts_say_what_their_intervals_are(name: str, intervals: set[str]) -> None:
+    blocks = [block for section in of(kept(name)).sections for block in section.blocks]
+    drawn = [
+        block for block in blocks if isinstance(block, Chart) and any(mark.low is not None for mark in block.marks)
+    ]
+    assert {chart.interval for chart in drawn} == intervals
+
+
 def test_metrics_without_scores_have_no_rate() -> None:
     saved = kept("mutt")
     for row in saved["answer"]:

@@ -56,6 +56,7 @@ UNMET = "no two raters rated all outputs of a document"
 FEW = 20
 """Over fewer documents, intervals from documents drawn anew tend to be too narrow."""
 MOST_MARKS = 60
+OF = "95 % interval"
 
 
 class Held(NamedTuple):
@@ -233,7 +234,7 @@ def _charts(held: Held, table: Table) -> Iterator[Chart]:
             marks = tuple(_mark(row, name, of) for row in shown)
             least, most = (f"{row['rater']} {tables.number(row[name], 2)}" for row in (known[0], known[-1]))
             alt = f"{several(len(known), 'rater')}, from {least} to {most}."
-            yield Chart("intervals", question, axis, "rater", marks, alt, bounds=bounds, table=table)
+            yield Chart("intervals", question, axis, "rater", marks, alt, bounds=bounds, table=table, interval=OF)
 
 
 def _mark(row: Row, name: str, of: str) -> Mark:

@@ -37,7 +37,7 @@ def coefficient(row: Row, label: str = "") -> Value:
 
 def ranking(row: Row, label: str = "") -> Value:
     """Hold a mean Kendall's tau with its standard error over pairs of raters."""
-    return value(row["kendall"], UNKNOWN, mcse=row["standard_error"], n=row["rater_pairs"], label=label)
+    return value(row["kendall"], UNKNOWN, standard_error=row["standard_error"], n=row["rater_pairs"], label=label)
 
 
 def coefficients(rows: Sequence[Row]) -> Table:

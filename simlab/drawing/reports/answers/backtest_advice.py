@@ -180,6 +180,7 @@ def _chart(rules: Sequence[Rule]) -> Chart:
         tuple(map(_mark, rules)),
         f"Shares of pairs told apart: {ends}.",
         bounds=(0.0, 1.0),
+        interval="± standard error over splits",
     )
 
 

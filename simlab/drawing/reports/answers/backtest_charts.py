@@ -59,6 +59,7 @@ def _chart(measure: str, rows: Sequence[Record]) -> Chart:
         tuple(marks),
         f"{name} predicted from a pilot and observed, {several(len(rows), 'design')}.{held}",
         bounds=(0.0, 1.0) if measure in SHARES else (None, 1.0),
+        interval="90 % interval",
     )
 
 

@@ -147,7 +147,16 @@ def _chart_of_systems(found: Conclusion) -> Chart:
         Mark(one.estimate, one.system, _finite(one.low), _finite(one.high), n=one.n, note=_rank(one)) for one in known
     )
     said = f"{several(len(known), 'system')} with their {confidence(found)} intervals, best first"
-    return Chart("intervals", "How good is each system?", _axis(found), "system", marks, said, table=_systems(found))
+    return Chart(
+        "intervals",
+        "How good is each system?",
+        _axis(found),
+        "system",
+        marks,
+        said,
+        table=_systems(found),
+        interval=f"{confidence(found)} interval",
+    )
 
 
 def _rank(one: System) -> str:
@@ -213,6 +222,7 @@ def _chart_of_pairs(found: Conclusion, each: Sequence[Pair]) -> Chart:
         "claim",
         target=0.0,
         table=_table_of_pairs(found, each),
+        interval=f"{confidence(found)} interval",
     )
 
 
@@ -249,7 +259,10 @@ def _raters(found: Conclusion) -> Iterator[Section]:
     table = Table(said, ("rater", "answers", f"leniency, {found.unit}"), rows)
     alt = f"Leniency of {several(len(known), 'rater')} with intervals, the most severe first"
     axis = f"leniency, {found.unit}" if found.unit else "leniency"
-    chart = Chart("intervals", "How lenient is each rater?", axis, "rater", marks, alt, target=0.0, table=table)
+    level = f"{confidence(found)} interval"
+    chart = Chart(
+        "intervals", "How lenient is each rater?", axis, "rater", marks, alt, target=0.0, table=table, interval=level
+    )
     yield Section("Raters", (chart,))
 
 

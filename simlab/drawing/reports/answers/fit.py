@@ -138,7 +138,7 @@ def _laws(fit: Fit) -> Section | None:
 
 
 def _behind(one: Compared) -> Value:
-    return value(one.behind, mcse=one.se if math.isfinite(one.se) else None)
+    return value(one.behind, standard_error=one.se if math.isfinite(one.se) else None)
 
 
 def _speeds(fit: Fit) -> Section | None:

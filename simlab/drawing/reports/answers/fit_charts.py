@@ -56,6 +56,7 @@ def components(fit: Fit, table: Table) -> Chart | None:
         f"{len(marks)} standard deviations with intervals; the largest is that of {fit_words.spread(fit, most)}.",
         bounds=(0.0, None),
         table=table,
+        interval=f"{fit.interval} % interval",
     )
 
 
@@ -86,6 +87,7 @@ def checks(fit: Fit, table: Table) -> Chart:
         (*simulated, *pilot),
         f"{len(shown)} traits of the pilot against the interval of each; {failed or 'none'} outside.",
         table=table,
+        interval="interval of its law",
     )
 
 
@@ -113,6 +115,7 @@ def dependable(fit: Fit) -> Chart:
         fit_words.dependable(fit) or "Coefficients of studies of more documents.",
         bounds=(0.0, 1.0),
         table=_coefficients(fit),
+        interval="95 % interval",
     )
 
 
@@ -162,4 +165,5 @@ def trade(fit: Fit) -> Chart:
         fit_words.trade(fit),
         bounds=(0.0, None),
         table=table,
+        interval="95 % interval",
     )

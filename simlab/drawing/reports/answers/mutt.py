@@ -149,7 +149,18 @@ def _chart(title: str, rows: Sequence[Row], of: str, *, by_metric: bool) -> Char
     least, most = (pick(rows, key=lambda row: float(row["pass_rate"])) for pick in (min, max))
     alt = f"From {_rate(least)}, {least['metric']} on {least['corruption']}, to {_rate(most)}, {most['metric']}."
     question = f"How often do metrics pass {title}, {of}?"
-    return Chart("intervals", question, "pass rate, 95 % interval", up, marks, alt, line if lines else "", None, (0, 1))
+    return Chart(
+        "intervals",
+        question,
+        "pass rate, 95 % interval",
+        up,
+        marks,
+        alt,
+        line if lines else "",
+        None,
+        (0, 1),
+        interval="95 % interval",
+    )
 
 
 def _table(rows: Sequence[Row]) -> Table:

@@ -82,7 +82,9 @@ def _measured(row: Row, name: str) -> str:
 
 def _value(row: Row, name: str, label: str = "") -> Value:
     reason = row["reason"] or NONE
-    return value(row[name], reason, mcse=row[f"{name}_error"], n=row["n"], clusters=row["originals"], label=label)
+    return value(
+        row[name], reason, standard_error=row[f"{name}_error"], n=row["n"], clusters=row["originals"], label=label
+    )
 
 
 def _large(rows: Sequence[Row]) -> list[Value]:
@@ -114,6 +116,7 @@ def _chart(rows: Sequence[Row]) -> Chart | None:
         marks,
         alt,
         bounds=(0.0, 1.0),
+        interval="± 1.96 standard errors",
     )
 
 
@@ -121,7 +124,7 @@ def _mark(row: Row) -> Mark:
     value_, error = float(row["agreement"]), row["agreement_error"]
     low, high = (None, None) if error is None else (max(value_ - 1.96 * error, 0.0), min(value_ + 1.96 * error, 1.0))
     pair = f"{row['metric']} and {row['other']}"
-    return Mark(value_, pair, low, high, mcse=error, n=row["n"], clusters=row["originals"])
+    return Mark(value_, pair, low, high, standard_error=error, n=row["n"], clusters=row["originals"])
 
 
 def _table(rows: Sequence[Row], caption: str) -> Table:

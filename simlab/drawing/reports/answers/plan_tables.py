@@ -150,6 +150,7 @@ def front(answer: Answer) -> Chart | None:
         target.least,
         (0.0, 1.0),
         _table(answer, seen, across),
+        interval="95 % interval",
     )
 
 

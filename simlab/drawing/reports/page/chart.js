@@ -41,10 +41,11 @@ function axesOf(block, kind, { across, up, values, width }) {
 }
 
 function chartHover(block, one) {
-  const digits = decimals([one.mcse ?? NaN]);
-  const value = known(one.mcse) ? measured(one.value, one.mcse, digits) : plain(one.value);
+  const error = one.mcse ?? one.standard_error;
+  const digits = decimals([error ?? NaN]);
+  const value = known(error) ? measured(one.value, error, digits) : plain(one.value);
   const [name, about] = block.kind === "intervals" ? [one.y, block.x] : [one.line, block.y];
-  const lines = [[about, value], known(one.low) && ["95 % interval", interval(one, Math.max(digits, 3))],
+  const lines = [[about, value], known(one.low) && [block.interval, interval(one, Math.max(digits, 3))],
     known(one.clusters) && ["clusters", plain(one.clusters)], known(one.n) && ["n", plain(one.n)],
     block.kind !== "intervals" && [block.x, plain(one.x)], block.kind === "intervals" && one.line && [block.legend || "line", one.line],
     one.chosen && ["chosen", "yes"], one.note && ["note", one.note]];
@@ -53,7 +54,7 @@ function chartHover(block, one) {
 
 // Columns and rows of a chart's marks; what no mark has is left out.
 function chartRecords(block) {
-  const keys = ["x", "y", "line", "low", "high", "mcse", "n", "clusters", "chosen", "note"];
+  const keys = ["x", "y", "line", "low", "high", "mcse", "standard_error", "n", "clusters", "chosen", "note"];
   const kept = keys.filter((key) => block.marks.some((mark) => mark[key] != null && mark[key] !== "" && mark[key] !== false));
   const titles = new Map([["x", block.x], ["y", block.y], ["line", block.legend || "line"]]);
   return [kept.map((key) => titles.get(key) || key), block.marks.map((mark) => kept.map((key) => mark[key]))];
