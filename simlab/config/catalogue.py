@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,12 @@ def load_sweep(name: str) -> Declared:
     files = _sweep_files()
     if name not in files:
         raise InputError(f"there is no sweep {shown(name)}; {or_nearest(name, files)} (`simlab list` names all)")
-    return replace(load(files[name]), command=("sweep", name))
+    return replace(_shipped(files[name]), command=("sweep", name))
 
 
 def list_sweeps() -> dict[str, str]:
     """Return the first line of the aim of each sweep; raise InputError where one is malformed."""
-    return {name: load(file).aim.partition("\n")[0] for name, file in _sweep_files().items()}
+    return {name: _shipped(file).aim.partition("\n")[0] for name, file in _sweep_files().items()}
 
 
 def list_options(plugins: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
@@ -85,6 +86,12 @@ def keys_of_options(options: Options) -> dict[str, list[str]]:
                 if key != "_target_":
                     owners.setdefault(f"{where}.{key}", []).append(f"{group}={option}")
     return owners
+
+
+@cache
+def _shipped(file: Path) -> Declared:
+    """Read a sweep that comes with simlab, once: nobody edits it while simlab runs."""
+    return load(file)
 
 
 def _sweep_files() -> dict[str, Path]:
