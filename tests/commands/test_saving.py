@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from slowness import slow_except
 
 from simlab.commands import backtest
 from simlab.fitting.backtest.records import Record
@@ -71,7 +72,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize("line", ANSWERS)
+@pytest.mark.parametrize("line", slow_except(ANSWERS[5:8] + ANSWERS[10:12], ANSWERS))
 def test_an_answer_is_kept_as_it_is_written(line: str, stores: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = shlex.split(line.replace("STORES", str(stores)))
     Path("kept").mkdir(exist_ok=True)
@@ -127,6 +128,7 @@ def test_what_cannot_be_kept_is_said_before_any_work(
     assert not (folder / "outputs").exists()
 
 
+@pytest.mark.slow
 def test_a_store_is_opened_once(
     stores: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
