@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import random
 import shutil
 import sqlite3
@@ -115,10 +114,10 @@ def metric_scores(folder: Path) -> None:
 
 
 def items(folder: Path) -> None:
-    """Write outputs of three systems for 120 documents of one segment each."""
+    """Write outputs of three systems for 600 documents of one segment each."""
     rows = [
         {"document": f"d{document}", "segment": 1, "source": "a source", "system": system, "output": f"by {system}"}
-        for document in range(120)
+        for document in range(600)
         for system in "ABC"
     ]
     write(folder / "items.csv", rows)
@@ -129,7 +128,7 @@ def fill(folder: Path, share: float = 1.0, name: str = "filled.csv", sheets: str
     draw, key = random.Random(1), {row["slot"]: row["system"] for row in read(folder / sheets / "key.csv")}
     rows = read(folder / sheets / "assignment.csv")
     for row in rows:
-        mean = 60 + 6 * sorted(set(key.values())).index(key[row["slot"]])
+        mean = 60 + 8 * sorted(set(key.values())).index(key[row["slot"]])
         row["rating"] = str(min(100, max(0, round(draw.gauss(mean, 12)))))
     for row in rows[int(share * len(rows)) :]:
         row["rating"] = ""
@@ -149,10 +148,6 @@ def candidates(folder: Path) -> None:
         folder / "candidates.csv",
         [{"design.documents": n, "design.ratings_per_item": each} for n in (10, 20) for each in (1, 2)],
     )
-
-
-def two_shards(folder: Path) -> None:
-    """Note nothing: the shards are swept by rows of their own."""
 
 
 PREPARED: Mapping[str, Callable[[Path], None]] = {

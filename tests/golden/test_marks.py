@@ -26,8 +26,10 @@ def read(name: str) -> Any:
     "name", [pytest.param(name, marks=[pytest.mark.slow] * bool(row.get("slow"))) for name, row in marks.ROWS.items()]
 )
 def test_a_command_answers_as_it_did(name: str, table: marks.Table) -> None:
-    found = json.loads(json.dumps(table.outcome(name).mark))
-    assert marks.differences(read(name), found, marks.ROWS[name].get("rounding", ROUNDING)) == []
+    row, kept, found = marks.ROWS[name], read(name), json.loads(json.dumps(table.outcome(name).mark))
+    if kept.get("cpu") != found.get("cpu"):
+        kept, found = (marks.everywhere(one, row["chains"]) for one in (kept, found))
+    assert marks.differences(kept, found, row.get("rounding", ROUNDING)) == []
 
 
 def test_every_row_has_a_mark_and_every_command_a_quick_row() -> None:
@@ -44,7 +46,10 @@ def test_no_mark_holds_what_the_next_version_changes() -> None:
 
 ANSWER: dict[str, Any] = {
     "promise": {"level": 0.05, "says": "with 95 % probability no claim below is wrong"},
-    "systems": [{"system": name, "n": n, "estimate": x} for name, n, x in (("A", 80, 71.4562), ("B", 79, 68.1), ("C", 80, -3.25))],
+    "systems": [
+        {"system": name, "n": n, "estimate": x}
+        for name, n, x in (("A", 80, 71.4562), ("B", 79, 68.1), ("C", 80, -3.25))
+    ],
     "pairs": [
         {"first": "A", "second": "B", "difference": 3.3562, "p": 0.000499750125},
         {"first": "A", "second": "C", "difference": 74.7062, "p": 0.0213},
@@ -79,7 +84,9 @@ def changed(*place: Any, to: Any) -> dict[str, Any]:
     return answer
 
 
-REWORDED = TEXT.replace("with 95 % probability no claim below is wrong", "no claim is wrong, except in 5 of 100 studies (95 %)")
+REWORDED = TEXT.replace(
+    "with 95 % probability no claim below is wrong", "no claim is wrong, except in 5 of 100 studies (95 %)"
+)
 
 
 @pytest.mark.parametrize(
