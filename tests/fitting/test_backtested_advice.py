@@ -131,13 +131,12 @@ def _unsure(rows: list[Advised]) -> list[Advised]:
 
 
 @pytest.fixture
-def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short(short_effort: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit by short chains, and simulate little."""
     from simlab.commands import advice
 
     least = replace(advice.QUICK, worlds=4, sets=2, per_set=4, observed_sets=2, observed_per_set=6)
     monkeypatch.setattr("simlab.commands.advice.QUICK", least)
-    monkeypatch.setattr("simlab.fitting.mqm.fast.ROUNDS", (30, 40))
 
 
 @pytest.mark.slow

@@ -11,12 +11,10 @@ from shared_data import SHARED
 
 from simlab.cli import answer
 from simlab.fitting import speeds
-from simlab.fitting.mqm import fast
 from simlab.rng import stream
 from simlab.tables.reading import read
 
 PUBLISHED = SHARED / "sxs_mqm_generalMT2023_ende.3ratingsPerSegment.tsv.tar.gz"
-QUICK = (40, 60)
 
 
 def table(
@@ -71,11 +69,11 @@ def test_published_timings() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_effort")
 def test_the_command_writes_a_world_that_a_sweep_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(fast, "ROUNDS", QUICK)
     file = table(tmp_path / "t.tsv", crossed(n_documents=8))
     assert answer(["fit", str(file), "--law", "mqm", "--out", "w.yaml", "--report", "w.svg"]) == 0
     said = capsys.readouterr().out

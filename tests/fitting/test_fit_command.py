@@ -17,7 +17,7 @@ import simlab
 from simlab.cli import answer
 from simlab.commands.fit import following
 from simlab.commands.fitting_answers import Found
-from simlab.fitting import checks, laws, report
+from simlab.fitting import laws
 from simlab.tables.held import NOTHING
 from simlab.world.files.fitted_checks import failed_checks
 
@@ -25,11 +25,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(autouse=True)
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def table(short_effort: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write a pilot, and offer a law that knows its spreads and one that takes noise for five times as large."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(checks, "TABLES", 60)
-    monkeypatch.setattr(report, "DRAWS", 40)
     noisy = law(replace(TRUTH, residual=20.0), "ordinal")
     refused = law(TRUTH, "binary")._replace(refused=lambda ratings: "yes and no need two scores")
     monkeypatch.setattr(laws, "laws", lambda: (law(TRUTH), noisy, refused))
