@@ -87,7 +87,7 @@ def check_contest(contest: Contest) -> None:
 
 
 FITTED = """
-format: simlab fitted metric 1
+format: simlab fitted metric 3
 mu:
   counts: [[40, 5, 10], [2, 1, 2], [10, 5, 40]]
   prior: [[1, 1, 1], [1, 1, 1], [1, 1, 1]]
@@ -99,7 +99,7 @@ correlation: {value: 0.5, z_error: 0.1, system_sd: 0.1}
 
 
 FITTED_PREFERENCES = """
-format: simlab fitted preferences 1
+format: simlab fitted preferences 3
 about: {}
 not_identified: []
 components: {}

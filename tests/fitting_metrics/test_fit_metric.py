@@ -274,7 +274,7 @@ def test_an_edited_file_is_another_study(capsys: pytest.CaptureFixture[str]) -> 
 
 
 GOOD = """
-format: simlab fitted metric 1
+format: simlab fitted metric 3
 mu: {counts: [[8, 1, 2], [1, 1, 1], [2, 1, 8]], prior: [[1, 1, 1], [1, 1, 1], [1, 1, 1]], mirrored: false}
 rho_eta: {TP: 40, P: 50, TN: 30, N: 45}
 correlation: {value: 0.5, z_error: 0.1, system_sd: 0}
@@ -282,7 +282,7 @@ correlation: {value: 0.5, z_error: 0.1, system_sd: 0}
 FILES = {
     "fitted_mu": {
         "x: [1, 2\n}": "line 2 is no YAML",
-        "mu: 3": "lacks the line `format: simlab fitted metric 1`",
+        "mu: 3": "lacks the line `format: simlab fitted metric 3`",
         "[" * 3000: "is nested more than 12 deep",
         "x" * (1 << 20) + "x": "is larger than 1,048,576 bytes",
         GOOD.replace("mu:", "nu:"): "has no section mu, which the data did not tell; choose metric=fitted_rho_eta or",
