@@ -36,12 +36,6 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return 0 if config.getoption("benchmark_only") else None
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no module of simlab only to find that it holds no example."""
-    source = collection_path.suffix == ".py" and collection_path.is_relative_to(config.rootpath / "simlab")
-    return True if source and b">>>" not in collection_path.read_bytes() else None
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose published data do not lie beside this repository."""
     names = [str(name) for mark in item.iter_markers(MARK) for name in mark.args]

@@ -86,6 +86,7 @@ def filled(name: str = "filled.csv", *, leave: int = 0, **change: str) -> None:
     write(name, list(rows[0]), [list(row.values()) for row in rows])
 
 
+@pytest.mark.slow
 def test_a_sheet_is_made_filled_and_concluded_from(said: Said) -> None:
     out, _ = said("assign", "my", "--items", "items.csv")
     lines = out.splitlines()
@@ -265,6 +266,7 @@ def test_the_sheet_of_another_plan_is_refused(said: Said) -> None:
     assert "which is none of this plan's (key.csv); name the plan of this sheet" in err
 
 
+@pytest.mark.slow
 def test_other_raters_and_failed_controls_are_said(said: Said) -> None:
     with Path("items.csv").open("a", encoding="utf-8") as file:
         file.write("check,s0,,,nonsense\n")

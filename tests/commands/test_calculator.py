@@ -51,6 +51,7 @@ def test_the_policy_holds_the_digests_of_what_may_run(written: str) -> None:
     assert written.count("sha256-") == 2
 
 
+@pytest.mark.slow
 def test_a_page_knows_the_published_axes_and_what_detect_says(written: str) -> None:
     found = DATA.search(written)
     assert found is not None

@@ -195,6 +195,7 @@ def test_a_sweep_from_launch_to_figure(capsys: pytest.CaptureFixture[str], folde
     assert "its axes are design.grouping, design.documents" in axes
 
 
+@pytest.mark.slow
 def test_growing_a_sweep_keeps_the_numbers_of_old_cells(capsys: pytest.CaptureFixture[str]) -> None:
     import simlab
 
@@ -221,6 +222,7 @@ def test_growing_a_sweep_keeps_the_numbers_of_old_cells(capsys: pytest.CaptureFi
         assert dataset.sizes["replicate"] == 12
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     assert "cells" in said(capsys, "sweep", "item_grouping", *TINY, "--dry-run")
     assert not list(folder.iterdir())

@@ -65,6 +65,7 @@ def test_nobody_reads_and_nothing_is_said(words: list[str]) -> None:
     assert (process.returncode, process.stderr) == (141, "")
 
 
+@pytest.mark.slow
 def test_output_that_cannot_show_a_sign_replaces_it(tmp_path: Path) -> None:
     found = subprocess.run(
         [*SIMLAB, "show", "item_grouping"], capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}
@@ -79,6 +80,7 @@ def in_encoding(encoding: str, *words: str, cwd: Path) -> tuple[str, str]:
     return found.stdout.decode(encoding), found.stderr.decode(encoding)
 
 
+@pytest.mark.slow
 def test_bounds_keep_their_direction_in_every_encoding(tmp_path: Path) -> None:
     small = ["systems.n_systems=3", "systems.n_documents=21", "systems.n_segments=21", "design.documents=8"]
     ask = ["run", *small, "worlds=2", "studies=4", "--jobs", "1", "--out", "s"]
@@ -125,6 +127,7 @@ def test_a_bug_is_one_line_that_says_how_to_see_more(
         cli.answer(["list"])
 
 
+@pytest.mark.slow
 def test_options_may_stand_before_or_after_settings(tmp_path: Path) -> None:
     small = ["systems.n_systems=3", "systems.n_documents=21", "systems.n_segments=21", "design.documents=7,14"]
     first = simlab("sweep", "item_grouping", "--dry-run", "--out", "s", *small, cwd=tmp_path)

@@ -30,6 +30,7 @@ class Told(str):
         return self.split(begin, 1)[1].split(end, 1)[0]
 
 
+@pytest.mark.slow
 def test_one_story_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tell it once, with fewer designs, and hold it against what it left, what is true and what it claims."""
     said: list[str] = []

@@ -81,6 +81,7 @@ def test_level_and_power_vary_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert found[1]["detectable"] > found[0]["detectable"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unknown", ["n_human", "n_metric", "n_calibration"])
 def test_what_is_solved_for_reaches_the_difference(unknown: str, capsys: pytest.CaptureFixture[str]) -> None:
     plan = {"n_human": 100, "n_metric": 2000, "n_calibration": 1000}
@@ -110,6 +111,7 @@ def test_what_is_solved_for_finds_the_difference_as_often_as_wanted(
     assert fewer[name] < wanted
 
 
+@pytest.mark.slow
 def test_the_power_of_a_mix_and_what_no_number_finds(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["alpha=.6", "accuracy=.9", "--solve", "mix", "--difference", ".05", "--prices", "human=.15,metric=.001"]
     (row,) = records(capsys, *words)
@@ -129,6 +131,7 @@ def test_the_least_accuracy(capsys: pytest.CaptureFixture[str]) -> None:
     assert idle["epsilon"] < 0.05
 
 
+@pytest.mark.slow
 def test_the_cheapest_mix(capsys: pytest.CaptureFixture[str]) -> None:
     words = [
         "alpha=.6",
@@ -150,6 +153,7 @@ def test_the_cheapest_mix(capsys: pytest.CaptureFixture[str]) -> None:
     assert "price" in said(capsys, "detect", *words)
 
 
+@pytest.mark.slow
 def test_one_setting_out_of_reach_does_not_hide_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["n_human=0,100", "n_calibration=1000", *PLAN, HALF, "--solve", "n_metric", "--difference", ".09"]
     none, some = records(capsys, *words)
@@ -176,6 +180,7 @@ def test_any_two_of_several_systems(capsys: pytest.CaptureFixture[str]) -> None:
     assert "find=all: each system" in said(capsys, "detect", "n_systems=8", "find=all", "n_human=9")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("find", ["pair", "all"])
 def test_several_systems_have_an_inverse(find: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["n_systems=8", f"find={find}", "alpha=.6", "accuracy=.8", "--difference", ".05"]
@@ -270,6 +275,7 @@ def test_a_mistake_is_one_line(words: str, capsys: pytest.CaptureFixture[str]) -
     assert MISTAKES[words] in said(capsys, "detect", *words.split(), code=2)
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported() -> None:
     look = (
         "import sys; from simlab.cli import answer;"

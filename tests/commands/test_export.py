@@ -48,6 +48,7 @@ def stored(folder: Path, cell: str, world: int, study: int) -> dict[str, Any]:
     raise AssertionError(cell)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "file"), [("table", "a.csv"), ("events", "a.jsonl")])
 def test_an_exported_campaign_is_concluded_from_as_in_its_folder(
     swept: Path, capsys: pytest.CaptureFixture[str], form: str, file: str
@@ -112,6 +113,7 @@ def test_what_names_no_campaign_or_no_file_is_refused(
     assert not list(Path().iterdir())
 
 
+@pytest.mark.slow
 def test_a_campaign_that_comes_out_otherwise_than_kept_is_a_reservation(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["run", *SMALL, "design.documents=20", "--jobs", "1", "--out", "s"]) == 0
     with ledger.writing(Path("s")) as book:
@@ -138,6 +140,7 @@ def test_what_is_asked_of_a_campaign_goes_with_a_folder(swept: Path, capsys: pyt
     assert all(said in err for said in ("no folder is named", "has its own; leave it out", "has its own plan"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cell"), [("ratings", ["grouping=ungrouped", "documents=10"]), ("preferences", ["decision=fixed"])]
 )
@@ -151,6 +154,7 @@ def test_a_folder_of_an_earlier_version_is_exported(
     assert answer(["run", "a.csv.study.yaml", "--dry-run"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

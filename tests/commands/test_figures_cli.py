@@ -75,6 +75,7 @@ def test_an_order_is_drawn_beside_its_answer(tmp_path: Path, capsys: pytest.Capt
 RATINGS = str(Path(__file__).parents[2] / "examples/ratings.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -48,6 +48,7 @@ def test_what_simlab_does_not_have_gets_a_remedy(
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_multirun_is_the_sweep_of_its_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     grid = [*SMALL[:5], "design.documents=8,10", "design.grouping=pseudo_side_by_side,ungrouped"]
     answer = said(capsys, "run", "-m", *grid, "--jobs", "1")
@@ -62,6 +63,7 @@ def test_a_multirun_is_the_sweep_of_its_grid(capsys: pytest.CaptureFixture[str],
     assert "`simlab run -m` runs them all" in said(capsys, "run", *grid, code=2)
 
 
+@pytest.mark.slow
 def test_a_study_file_can_be_varied(capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine.yaml").write_text(said(capsys, "show", "--config", *SMALL))
     said(capsys, "run", "mine.yaml", "--multirun", "design.documents=8,10", "--jobs", "1", "--out", "varied")
@@ -83,6 +85,7 @@ def test_cfg_prints_the_config_and_runs_nothing(capsys: pytest.CaptureFixture[st
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_comma_list_of_measures_is_no_axis(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["run", *SMALL], ["sweep", "item_grouping", *SMALL, "design.grouping=ungrouped"]):
         said(capsys, *words, "measure=kendall,srp", "--jobs", "1", "--out", words[0])
@@ -124,6 +127,7 @@ rater_segment_sd: 0.0
 """
 
 
+@pytest.mark.slow
 def test_a_folder_of_ones_own_adds_options(capsys: pytest.CaptureFixture[str]) -> None:
     own(STRANGERS)
     mine = ["--config-dir", "mine"]

@@ -24,6 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_study_is_chosen_by_its_estimator_metric_or_raters(capsys: pytest.CaptureFixture[str]) -> None:
     for chosen in ("analysis.estimator=ppi", "metric=rho_eta", "raters=judges", "systems=alpha_optimal"):
         assert "measurable_difference" in said(capsys, "run", chosen, *SMALL)
@@ -42,6 +43,7 @@ def test_a_sweep_is_stored_with_its_truth(capsys: pytest.CaptureFixture[str]) ->
         np.testing.assert_array_equal(human, known)  # estimators meet the same systems
 
 
+@pytest.mark.slow
 def test_stores_are_the_same_for_any_number_of_jobs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["sweep", "confidence_width", "--quick", "worlds=2", "studies=12", "engine.block=5"]
     for jobs in ("1", "2"):
@@ -53,6 +55,7 @@ def test_stores_are_the_same_for_any_number_of_jobs(folder: Path, capsys: pytest
     assert first == second
 
 
+@pytest.mark.slow
 def test_a_calculation_is_queried_plotted_and_verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, "sweep", "measurable_difference")
     assert ".0488  .0485  .0459  .0322  .0237  .0179" in text
@@ -79,6 +82,7 @@ def test_a_calculation_takes_other_settings(capsys: pytest.CaptureFixture[str]) 
         assert float(found.sel(n_human=0, n_calibration="100")) > 0.15
 
 
+@pytest.mark.slow
 def test_slabs_of_the_published_grid_are_what_single_settings_are() -> None:
     asked = compose_calculation(load_sweep("published_grid"), ["n_human=0,500", "n_metric=500,1000000"])
     found = calculate(asked)["measurable_difference"]
@@ -87,6 +91,7 @@ def test_slabs_of_the_published_grid_are_what_single_settings_are() -> None:
     np.testing.assert_allclose(found[1, 0, 1, 4, 3, 2], measurable_grid(**one).item(), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_stores_of_different_kinds_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "run", "analysis.estimator=sample_mean", "metric=none", *SMALL, "--out", "judged")
     said(capsys, "run", "systems=alpha_optimal", "decision=human_only", "metric=none", *SMALL, "--out", "compared")

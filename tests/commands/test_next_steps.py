@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import typer
+from slowness import slow_except
 
 from simlab import cli
 from simlab.commands.exit_codes import DONE, RESERVED
@@ -55,6 +56,7 @@ CASES: Mapping[str, Sequence[str]] = {
     "list": ["list"],
     "show": ["show", "item_grouping"],
 }
+QUICK = ("agreement", "assign", "corrupt", "detect", "fit-metric", "list", "show", "sweep", "verify")
 BESIDE = ("run", "sweep", "merge", "plot", "export")
 """What is found, or the name of a file, stands alone on stdout; what comes next is said below it, on stderr."""
 EXCEPTIONS = {
@@ -98,7 +100,7 @@ def _study(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a study", "study.yaml").write_text(capsys.readouterr().out, encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_except(QUICK, CASES))
 def test_an_answer_ends_with_the_one_next_command(name: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if name == "assign":
         _study(capsys)

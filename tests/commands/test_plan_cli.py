@@ -63,6 +63,7 @@ def test_programs_find_the_settled_names(planned: Path) -> None:
     assert len(held["front"]) >= 2
 
 
+@pytest.mark.slow
 def test_the_page_fits_a_screen_and_ends_with_the_next_command(
     planned: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,6 +75,7 @@ def test_the_page_fits_a_screen_and_ends_with_the_next_command(
     assert any(line.startswith("Buy") for line in page)
 
 
+@pytest.mark.slow
 def test_the_same_plan_goes_on_where_it_was(planned: Path, tmp_path: Path) -> None:
     before = (planned / "my" / "study.yaml").read_bytes()
     again = tmp_path / "answer.json"
@@ -94,6 +96,7 @@ def test_the_study_is_one_that_runs(planned: Path, tmp_path: Path) -> None:
     assert answer(["run", str(study), "worlds=2", "studies=2", "--out", str(tmp_path / "run"), "--jobs", "1"]) == DONE
 
 
+@pytest.mark.slow
 def test_what_nothing_reaches_is_a_reservation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [*SMALL, "--over", "design.documents=6,8", "--smallest-difference", "1", "--out", str(tmp_path / "my")]
     assert answer(words) == RESERVED
@@ -170,6 +173,7 @@ def _items(out: Path, documents: int) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_what_is_open_becomes_a_study_of_its_own(
     planned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,6 +73,7 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_sweep_of_decisions_is_queried_compared_ordered_and_drawn(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_sweep_of_decisions_is_queried_compared_ordered_and_drawn(
     assert (folder / "s.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["preference_naive", "budget_divergence"])
 def test_figures_of_pairs_and_of_tradeoffs_are_drawn(
     name: str, capsys: pytest.CaptureFixture[str], folder: Path
@@ -118,6 +120,7 @@ def test_a_figure_of_pairs_names_each_kind_of_error() -> None:
     assert matches(verdict, reference).tolist() == [0, 1, 2, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_stores_are_the_same_bits_for_any_number_of_jobs(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     words = ["run", "systems=preference", "systems.n_systems=3", *SMALL[1:], "worlds=2", "studies=3", "engine.block=1"]
     for jobs in ("1", "2"):
@@ -133,6 +136,7 @@ def test_a_figure_of_an_unknown_kind_is_one_line(capsys: pytest.CaptureFixture[s
         assert says in said(capsys, "sweep", "mine.yaml", code=2)
 
 
+@pytest.mark.slow
 def test_there_is_no_order_in_a_study_of_ratings(capsys: pytest.CaptureFixture[str]) -> None:
     tiny = ["systems.n_systems=3", "systems.n_documents=21", "systems.n_segments=42", "design.documents=8"]
     assert answer(["run", *tiny, "worlds=1", "studies=2", "--out", "r"]) == 0

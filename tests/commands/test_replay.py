@@ -97,6 +97,7 @@ def change(folder: Path, change: Callable[[dict[str, Any]], object], *, sealed: 
         database.commit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tamper", "refused"),
     [
@@ -118,6 +119,7 @@ def test_the_config_of_a_stranger_is_not_carried_out(
         replay.answer(tmp_path / "s", "0.0.0", plugins=[], form="table", debug=False)
 
 
+@pytest.mark.slow
 def test_a_sealed_config_with_a_part_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from simlab.engine.continuation import cell_key
 
@@ -131,6 +133,7 @@ def test_a_sealed_config_with_a_part_that_is_none_is_refused(tmp_path: Path, mon
         replay.trusted(forged, [], "s")
 
 
+@pytest.mark.slow
 def test_other_bits_than_kept_end_with_a_reservation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,6 +155,7 @@ def test_other_bits_than_kept_end_with_a_reservation(
     assert (found["same"], found["differs"]) == (False, ["estimate"])
 
 
+@pytest.mark.slow
 def test_a_failed_block_is_carried_out_whole_and_the_debugger_stops_where_it_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +184,7 @@ def test_a_failed_block_is_carried_out_whole_and_the_debugger_stops_where_it_fai
     assert "by nothing" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_block_that_failed_and_does_not_fail_alone_is_no_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,6 +199,7 @@ def test_a_block_that_failed_and_does_not_fail_alone_is_no_success(
     assert "it did not fail this time; the folder keeps of it: study 0 gave another" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_debugged_part_that_ends_the_process_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "mine_ending"
     (package / "conf" / "analysis" / "normalization").mkdir(parents=True)

@@ -50,6 +50,7 @@ def test_failed_checks_are_read_wherever_they_stand(worlds: dict[str, Path], tmp
         failed_checks(str(flow))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["run"], ["sweep", "item_grouping"]])
 def test_a_world_that_failed_is_refused(
     command: list[str], worlds: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -72,6 +73,7 @@ def test_worlds_that_passed_or_were_never_checked_run_as_before(worlds: dict[str
         accepted(swept, force=False)
 
 
+@pytest.mark.slow
 def test_what_is_forced_carries_the_reservation(
     worlds: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from slowness import slow_except
 
 from simlab import schemas
 from simlab.commands import backtest
@@ -73,7 +74,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize("line", ANSWERS)
+@pytest.mark.parametrize("line", slow_except(ANSWERS[5:8] + ANSWERS[10:12], ANSWERS))
 def test_an_answer_is_kept_as_it_is_written(line: str, stores: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = shlex.split(line.replace("STORES", str(stores)))
     Path("kept").mkdir(exist_ok=True)
@@ -129,6 +130,7 @@ def test_what_cannot_be_kept_is_said_before_any_work(
     assert not (folder / "outputs").exists()
 
 
+@pytest.mark.slow
 def test_a_store_is_opened_once(
     stores: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

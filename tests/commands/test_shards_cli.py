@@ -31,6 +31,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tupl
     return said.out, said.err
 
 
+@pytest.mark.slow
 def test_shards_are_carried_out_and_merged(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out, _ = told(capsys, *SWEEP, "--shard", "1/2", "--out", "1")
     assert out.startswith("Shard 1/2 of item_grouping is carried out:\n")
@@ -64,6 +65,7 @@ def test_shards_are_carried_out_and_merged(capsys: pytest.CaptureFixture[str], t
     assert "0 to run, in 0 blocks" in out
 
 
+@pytest.mark.slow
 def test_a_folder_of_a_shard_says_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     told(capsys, *SWEEP, "--shard", "3/7")
     (folder,) = Path("outputs").iterdir()
@@ -78,6 +80,7 @@ def test_a_folder_of_a_shard_says_what_it_is(capsys: pytest.CaptureFixture[str])
     assert "next       simlab merge x x-shard-*-of-7 (when all 7 shards are there)" in out
 
 
+@pytest.mark.slow
 def test_a_dry_run_counts_what_is_left_of_a_shard(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = told(capsys, *SWEEP, "--shard", "1/2", "--dry-run")
     assert "12; 6 of shard 1/2 to run, in 3 blocks" in out
@@ -85,6 +88,7 @@ def test_a_dry_run_counts_what_is_left_of_a_shard(capsys: pytest.CaptureFixture[
     assert not Path("outputs").exists()
 
 
+@pytest.mark.slow
 def test_a_run_has_shards_too(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "design.documents=20", "worlds=2", "studies=2", "--jobs", "1"]
     for number in (1, 2):

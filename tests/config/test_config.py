@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from shipped import CALCULATIONS, SWEEPS
 
-from simlab.config import canonical, compose, compose_calculation, compose_sweep, list_sweeps, load_sweep
+from simlab.config import canonical, compose, compose_calculation, compose_sweep, load_sweep
 from simlab.config.overrides import read
 from simlab.config.sweepfile import load, with_preset
 from simlab.studies.checks import check
@@ -86,11 +87,8 @@ def test_an_axis_whose_name_a_store_needs_goes_by_its_full_key(folder: Path) -> 
     assert [axis.name for axis in compose_sweep("./s.yaml").axes] == ["systems_n_systems", "documents"]
 
 
-CALCULATIONS = [name for name in list_sweeps() if load_sweep(name).calculation]
-
-
-@pytest.mark.parametrize("name", [name for name in list_sweeps() if name not in CALCULATIONS])
-@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", [name for name in SWEEPS if name not in CALCULATIONS])
+@pytest.mark.parametrize("quick", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_shipped_sweep_composes_and_its_first_cell_can_be_studied(name: str, quick: bool) -> None:
     sweep = compose_sweep(name, quick=quick)
     assert sweep.aim

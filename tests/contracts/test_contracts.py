@@ -16,6 +16,7 @@ from accounted_outcomes import accounted
 from places import places
 from rated_tables import from_totals
 from scipy.special import ndtri
+from shipped import content
 from small_studies import CONF, grouping, judgement_study, preference_study, small_contest, small_systems, study
 
 from simlab import parts
@@ -63,7 +64,7 @@ from simlab.world.laws.scales import ScaledRatings, score_range
 def options(group: str) -> list[Any]:
     files = sorted((CONF / group).glob("*.yaml"))
     assert files, f"no options in conf/{group}"
-    sections = [(file.stem, yaml.safe_load(file.read_text())) for file in files]
+    sections = [(file.stem, content(file)) for file in files]
     return [pytest.param(section, id=name) for name, section in sections if section and "_target_" in section]
 
 

@@ -45,6 +45,7 @@ def computing(cluster: clusters.Cluster) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_a_halted_command_leaves_nothing_to_workers(
     tmp_path: Path, cluster: clusters.Cluster, number: signal.Signals

@@ -135,6 +135,7 @@ def kill_and_resume(kills: int, seed: int, root: Path, undisturbed: dict[str, st
     return died
 
 
+@pytest.mark.slow
 @needs_proc
 def test_killed_drivers_lose_nothing(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     kill_and_resume(5, 1, tmp_path, undisturbed)
@@ -161,6 +162,7 @@ def test_finished_blocks_of_a_killed_driver_are_not_run_again(tmp_path: Path, un
     assert fake_studies.digest(tmp_path) == undisturbed
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize(
     ("times", "delay"),
@@ -185,11 +187,13 @@ def test_an_interrupted_driver_leaves_quietly_with_its_workers(
     assert fake_studies.digest(tmp_path) == undisturbed
 
 
+@pytest.mark.slow
 def test_nothing_depends_on_the_clock_on_the_wall(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     drive(tmp_path, block="jumping", SIMLAB_TEST_CLOCK="1")
     assert fake_studies.digest(tmp_path) == undisturbed
 
 
+@pytest.mark.slow
 def test_of_two_drivers_that_start_at_once_one_is_refused_in_one_line(
     tmp_path: Path, undisturbed: dict[str, str]
 ) -> None:
@@ -206,6 +210,7 @@ def test_of_two_drivers_that_start_at_once_one_is_refused_in_one_line(
     assert fake_studies.digest(tmp_path) == undisturbed
 
 
+@pytest.mark.slow
 def test_a_dead_worker_is_replaced(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     order = tmp_path / "kill"
     order.touch()
@@ -214,6 +219,7 @@ def test_a_dead_worker_is_replaced(tmp_path: Path, undisturbed: dict[str, str]) 
     assert fake_studies.digest(tmp_path / "out") == undisturbed
 
 
+@pytest.mark.slow
 def test_a_second_driver_is_refused(tmp_path: Path) -> None:
     sweep = fake_studies.sweep((10, 20, 30), worlds=3, studies=20)
     with driving(tmp_path, jobs=1, block="very_slow"):

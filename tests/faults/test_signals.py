@@ -90,6 +90,7 @@ HALTS = [
 ]
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_command_is_gone_at_once_in_one_line(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as pool:

@@ -85,6 +85,7 @@ def test_two_gigabytes_of_newlines_are_refused(here: Path) -> None:
     assert time.process_time() - before < 30
 
 
+@pytest.mark.slow
 def test_a_header_that_claims_gigabytes_is_not_believed(here: Path) -> None:
     member = tarfile.TarInfo("x")
     member.type, member.size = tarfile.XHDTYPE, 1 << 33
@@ -129,6 +130,7 @@ def test_all_tables_have_the_same_numbers(value: str, here: Path) -> None:
     assert "s.tsv, line 2: score" in sound("run", "systems=recorded", "systems.path=s.tsv", "decision=human_only")
 
 
+@pytest.mark.slow
 def test_a_long_name_is_not_echoed_whole(here: Path) -> None:
     name = "n" * 5000
     (here / "t.csv").write_text(f"system,item,human,{name},{name}\na,1,1,1,1\n")

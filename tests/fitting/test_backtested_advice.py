@@ -140,6 +140,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simlab.fitting.mqm.fast.ROUNDS", (30, 40))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_a_design_is_named_and_judged() -> None:
     _, rows, _ = carry_out(None, Asked(quick=True, splits=1, jobs=1), quiet=True)
@@ -158,6 +159,7 @@ def _named(one: Advised) -> Candidate:
     return candidate(one.grouping, one.documents, one.ratings_per_item, one.normalization)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_the_command_writes_a_page_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["backtest", "--advice", "--quick", "--splits", "2", "--jobs", "1"]
@@ -173,6 +175,7 @@ def test_the_command_writes_a_page_and_records(tmp_path: Path, capsys: pytest.Ca
     assert capsys.readouterr().out.startswith("split,grouping,normalization,documents,ratings_per_item,repetition,")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_a_notebook_has_the_candidates() -> None:
     held = simlab.backtest(advice=True, quick=True, splits=1, jobs=1)

@@ -61,6 +61,7 @@ def test_timings_become_speeds(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.needs_shared(PUBLISHED.name)
 def test_published_timings() -> None:
     """Time between ends, gaps cut at 300 s: what the actions of a rating took spans a screen with all its sides."""
@@ -69,6 +70,7 @@ def test_published_timings() -> None:
     assert found["rater1"] == {"median_seconds": 88.52, "log_sd": 0.7588, "segments": 319}
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_world_that_a_sweep_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

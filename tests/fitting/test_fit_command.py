@@ -44,6 +44,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> str:
     return out if code != 2 else err
 
 
+@pytest.mark.slow
 def test_the_best_law_is_taken_checked_and_written(capsys: pytest.CaptureFixture[str]) -> None:
     page = said(capsys, "--report", "p.svg", "--save", "kept.json", code=0)
     lines = page.splitlines()
@@ -66,6 +67,7 @@ def test_the_best_law_is_taken_checked_and_written(capsys: pytest.CaptureFixture
     assert failed_checks("fitted.yaml") == ()
 
 
+@pytest.mark.slow
 def test_a_world_that_fails_is_written_marked_and_left_with_3(capsys: pytest.CaptureFixture[str]) -> None:
     page = " ".join(said(capsys, "--law", "ordinal", code=3).split())
     assert "Law ordinal, as asked" in page
@@ -147,6 +149,7 @@ def test_one_document_compares_no_laws(capsys: pytest.CaptureFixture[str]) -> No
     assert "Law gaussian; not for such scores: binary; one document cannot tell which law predicts others best" in page
 
 
+@pytest.mark.slow
 def test_what_comparisons_say_nothing_about_has_no_number(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"i,A,B,{'ab'[k % 3 % 2]},r{k % 2}" for k in range(12)]
     Path("pilot.csv").write_text("\n".join(["item,system_a,system_b,winner,rater", *rows]))

@@ -172,6 +172,7 @@ def test_without_its_additions_the_law_is_that_of_mqm_raters() -> None:
     np.testing.assert_allclose(got[1] / got[0], np.broadcast_to(odds, got[0].shape))
 
 
+@pytest.mark.slow
 def test_flat_and_dense_ratings_follow_one_law() -> None:
     """Mean products of all kinds of pairs agree between the simulator and the world within 5 standard errors."""
     held = pilot.read(None)
@@ -238,6 +239,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert read_back.document_sizes == (2,) * 8
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_fit() -> None:
     first, again, other = (fast.fit(small(), seed=seed, draws=3, rounds=QUICK) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.theta, again.theta)

@@ -112,6 +112,7 @@ def test_without_items_and_raters_strengths_are_those_of_maximum_likelihood() ->
     assert estimate.diagnosis["r_hat"] < 1.05
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_draws(found: PreferenceFit) -> None:
     again = fitted(found.pilot, 0, 60, SHORT)
     np.testing.assert_array_equal(found.strength, again.strength)
@@ -145,6 +146,7 @@ def test_groups_that_never_met_are_refused() -> None:
         fit(replace(held, **apart))
 
 
+@pytest.mark.slow
 def test_a_law_that_holds_passes_and_one_that_does_not_fails(found: PreferenceFit) -> None:
     assert not checks(found, 0, 150).failed
     held = table(stream(9), n_items=150, per_item=4)

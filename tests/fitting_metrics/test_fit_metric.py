@@ -104,6 +104,7 @@ def test_outputs_teach_rates_preferences_and_correlations(capsys: pytest.Capture
     assert len(content["systems"]["preferences"]) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 def test_what_is_suggested_for_outputs_can_be_done(capsys: pytest.CaptureFixture[str], number: int) -> None:
     write_outputs()
@@ -114,6 +115,7 @@ def test_what_is_suggested_for_outputs_can_be_done(capsys: pytest.CaptureFixture
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_several_metrics_are_an_axis(capsys: pytest.CaptureFixture[str]) -> None:
     write_trials(metrics=("chrf", "bleu"))
     found = learned(capsys, "scores.csv", "--out", "fits", "--margin", ".05")
@@ -153,6 +155,7 @@ def test_without_preserving_corruptions_draws_rest_on_a_prior(capsys: pytest.Cap
     assert any("2 of 3 kinds" in note for note in found["notes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [True, False])
 def test_preferences_teach_a_matrix_and_the_pairs(capsys: pytest.CaptureFixture[str], metric: bool) -> None:
     write_preferences(metric=metric)
@@ -194,6 +197,7 @@ def test_labels_with_repeats_teach_how_raters_err(capsys: pytest.CaptureFixture[
     assert not any(row["what"].startswith("correlation") for row in found["learned"])
 
 
+@pytest.mark.slow
 def test_lower_can_be_better(capsys: pytest.CaptureFixture[str]) -> None:
     write_outputs()
     first = learned(capsys, "outputs.csv", "--adequate-from", "0")
@@ -236,6 +240,7 @@ def test_few_outputs_are_said_to_be_few(capsys: pytest.CaptureFixture[str]) -> N
     assert "only 12 outputs have both scores" in found
 
 
+@pytest.mark.slow
 def test_worlds_differ_as_much_as_the_data_leave_open(capsys: pytest.CaptureFixture[str]) -> None:
     write_outputs()
     found = learned(capsys, "outputs.csv", "--adequate-from", "0", "--margin", ".1", "--metrics", "good")

@@ -35,7 +35,11 @@ def test_a_study_of_every_kind_gives_what_it_gave(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in goldens.LONG)) for name in goldens.BUILT_IN]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in goldens.LONG else pytest.mark.slow)
+        for name in goldens.BUILT_IN
+    ],
 )
 def test_a_quick_look_at_a_sweep_gives_what_it_gave(name: str, tmp_path: Path) -> None:
     assert differing(recorded("sweeps", name), goldens.built_in(name, tmp_path), name) == []

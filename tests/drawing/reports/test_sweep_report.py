@@ -13,10 +13,11 @@ import fake_studies
 import numpy as np
 import pytest
 import xarray as xr
+from shipped import SWEEPS
 
 from simlab.commands import compare, query, run, sweep
 from simlab.comparing import kinds_of_errors
-from simlab.config import list_sweeps, load_sweep
+from simlab.config import load_sweep
 from simlab.config.sweep import Axis
 from simlab.config.sweepfile import RUN
 from simlab.drawing.reports.sweep import report
@@ -367,7 +368,7 @@ def test_studies_that_compare_or_judge_are_reported_alike(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", list_sweeps())
+@pytest.mark.parametrize("name", SWEEPS)
 def test_every_sweep_that_ships_has_a_report(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     declared = load_sweep(name)
