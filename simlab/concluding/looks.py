@@ -73,6 +73,8 @@ def _read(file: Path, digest: str) -> list[dict[str, Any]]:
     looks = held.get("looks") if isinstance(held, dict) else None
     if not isinstance(looks, list) or len(looks) > MOST_LOOKS or not all(map(_is_look, looks)):
         raise InputError(f"{where}: is no record of looks at a plan; {remedy}")
+    if not {"schema", "simlab"} & held.keys():
+        raise InputError(f"{where}: is no record of looks at a plan; {remedy}")
     schemas.refuse_other(where, "a record of looks", held.get("schema", held.get("simlab")), schemas.PLAN)
     if held.get("digest") != digest:
         raise InputError(f"{where}: the plan was changed after a look; undo that, or {remedy}")

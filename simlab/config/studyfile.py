@@ -1,8 +1,8 @@
 """Write a composed study down, and read it back: a study file, which `simlab run FILE` carries out.
 
 A file is data. Its sections are recognised as options that there are, by their part and their keys, and what they say
-is taken as if it had been set; nothing that it names is imported. So it composes by the same rules as any study, and
-what it leaves out, adds or contradicts shows against what was composed.
+is taken as if it had been set; nothing that it names is imported. So it composes by the same rules as any study: what it
+leaves out is the default of its kind, what it adds or contradicts shows against what was composed.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _compare(given: Mapping[str, Any], composed: Mapping[str, Any], typed: set[s
         if key == "plugins" or _is_replaced(key, typed):
             continue
         if said is _MISSING:
-            raise InputError(f"lacks {key}; a study file names every key, as `simlab show --config` prints it")
+            raise InputError(f"lacks {key}, which a study file names; `simlab show --config` prints a whole one")
         if isinstance(value, dict) and isinstance(said, dict):
             _compare(said, value, typed, key)
         elif said != value:
