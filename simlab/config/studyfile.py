@@ -1,8 +1,8 @@
 """Write a composed study down, and read it back: a study file, which `simlab run FILE` carries out.
 
 A file is data. Its sections are recognised as options that there are, by their part and their keys, and what they say
-is taken as if it had been set; nothing that it names is imported. So it composes by the same rules as any study: what it
-leaves out is the default of its kind, what it adds or contradicts shows against what was composed.
+is taken as if it had been set; nothing that it names is imported. So it composes by the same rules as any study: what
+it leaves out is the default of its kind, what it adds or contradicts shows against what was composed.
 """
 
 from __future__ import annotations
