@@ -8,6 +8,7 @@ from typing import Any
 
 from simlab.config.groups import Options, find_options, folder, section_of
 from simlab.studies.kind import QUESTION
+from simlab.types import InputError
 
 NAMED = ("systems", "raters", "metric")
 """Sections that a study names itself: raters and metrics come with their systems."""
@@ -19,7 +20,8 @@ def with_defaults(
     """Return a config in which each key that it leaves out has the value that its kind of study has by default.
 
     A section of another part than the default one has its own keys, and is left as it is. `question` names the kind
-    where the config does not; what is no study at all is left to be refused elsewhere.
+    where the config does not; what is no study at all is left to be refused elsewhere. Raises InputError for a study
+    that does not name its systems, raters or metric.
     """
     from simlab.studies.questions import kind_of
 
@@ -36,6 +38,8 @@ def with_defaults(
             parent = parent.get(section) if isinstance(parent, dict) else None
         if not isinstance(parent, dict):
             continue
+        if where in NAMED and where not in filled:
+            raise InputError(f"lacks {where}, which a study file names; `simlab show --config` prints a whole one")
         if not name:
             own = filled
         else:
