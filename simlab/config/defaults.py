@@ -40,9 +40,8 @@ def with_defaults(
             continue
         if where in NAMED and where not in filled:
             raise InputError(f"lacks {where}, which a study file names; `simlab show --config` prints a whole one")
-        if not name:
-            own = filled
-        else:
+        own: Any = filled
+        if name:
             own = parent.get(name) if where in NAMED else parent.setdefault(name, deepcopy(dict(default)))
         if isinstance(own, dict) and own.get("_target_") == default.get("_target_") and where != "measure":
             own |= {key: deepcopy(default[key]) for key in default.keys() - own.keys()}
@@ -51,7 +50,7 @@ def with_defaults(
 
 def _sections(options: Options, question: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Give each section of a kind's default study, and before them the keys of the study as a whole ("")."""
-    whole = section_of(folder("conf") / "study.yaml") | section_of(options[QUESTION][question])
+    whole = {**section_of(folder("conf") / "study.yaml"), **section_of(options[QUESTION][question])}
     yield "", {key: value for key, value in whole.items() if key not in ("defaults", "plugins", QUESTION)}
     for entry in whole["defaults"]:
         for group, option in entry.items() if isinstance(entry, Mapping) else ():
