@@ -110,24 +110,6 @@ def test_a_backtest_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
         assert kept.keys() == {"read", "records", "summary", "averages"}
 
 
-@pytest.mark.parametrize(
-    ("words", "rule"),
-    [
-        (["list", "--save", "a.txt"], "end the name with .json"),
-        (["run", "--save", "here.json"], "is a folder"),
-        (["run", "--dry-run", "--save", "a.json"], "leave them out where nothing is run"),
-        (["sweep", "item_grouping", "--cfg", "job", "--format", "json"], "leave them out where nothing is run"),
-        (["show", "--config", "--save", "a.json"], "a study file is YAML"),
-    ],
-)
-def test_what_cannot_be_kept_is_said_before_any_work(
-    words: list[str], rule: str, capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    Path("here.json").mkdir()
-    assert rule in said(capsys, *words, code=2)
-    assert not (folder / "outputs").exists()
-
-
 @pytest.mark.slow
 def test_a_store_is_opened_once(
     stores: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

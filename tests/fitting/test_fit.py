@@ -84,25 +84,3 @@ def test_the_command_writes_a_world_that_a_sweep_takes(
     words = ["run", "systems=fitted", path, "systems.n_documents=9", "design.documents=9", "worlds=2", "studies=3"]
     assert answer([*words, "--out", "o"]) == 0
     assert answer(["run", "systems=fitted", "raters=expert_pool"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "is empty"),
-        ("system\tdocument\tsegment\trater\tscore\n", "no ratings"),
-        ("system\tdocument\tsegment\trater\tscore\na\tb\tc\td\te\n", "is not a number"),
-        ("system\tdocument\tsegment\trater\tscore\na\tb\tc\td\t0\n", "a world compares systems: rate at least two"),
-        ("system\tseg_id\tscore\na\tb\t0\n", "a world compares systems: rate at least two"),
-    ],
-)
-def test_malformed_tables_are_one_line(
-    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "t.tsv"
-    file.write_text(text)
-    assert answer(["fit", str(file), "--out", str(tmp_path / "w.yaml")]) == 2
-    complaint = capsys.readouterr().err
-    assert said in complaint
-    assert complaint.count("\n") == 1
-    assert answer(["fit", "--out", str(tmp_path / "w.txt")]) == 2
