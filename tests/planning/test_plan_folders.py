@@ -99,6 +99,7 @@ def test_the_folder_of_a_plan_that_nothing_reaches_is_written_and_marked(here: P
     assert "No design reached this" in " ".join(Path("my/paragraph.md").read_text().split())
 
 
+@pytest.mark.slow
 def test_the_study_is_carried_out_and_can_be_looked_at(here: Path, plain: Answer) -> None:
     keep(Path("my"), planned(plain), ASKED)
     assert command(["run", "my/study.yaml", "worlds=1", "studies=2", "--out", "r", "--jobs", "1"]) == DONE

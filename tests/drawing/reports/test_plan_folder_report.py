@@ -90,6 +90,7 @@ def headings(of: Report) -> list[str]:
     return [section.heading for section in of.sections]
 
 
+@pytest.mark.slow
 def test_folders_of_plans_are_told_from_others(folders: Path, tmp_path: Path) -> None:
     assert report_plans.is_plan(folders / "planned")
     assert not report_plans.is_plan(folders)
