@@ -153,6 +153,7 @@ def test_a_run_is_exported_concluded_and_carried_out_again(
     assert answer(["verify", "s"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "file"), [("netcdf", "a.nc"), ("parquet", "a.parquet")])
 def test_a_whole_store_is_exported(swept: Path, capsys: pytest.CaptureFixture[str], form: str, file: str) -> None:
     assert answer(["export", str(swept), *CELL, "--as", form, "--out", file]) == 0

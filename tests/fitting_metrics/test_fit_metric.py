@@ -279,11 +279,13 @@ def test_an_edited_file_is_another_study(capsys: pytest.CaptureFixture[str]) -> 
 
 
 GOOD = """
-format: simlab fitted metric 1
+format: simlab fitted metric 3
 mu: {counts: [[8, 1, 2], [1, 1, 1], [2, 1, 8]], prior: [[1, 1, 1], [1, 1, 1], [1, 1, 1]], mirrored: false}
 rho_eta: {TP: 40, P: 50, TN: 30, N: 45}
 correlation: {value: 0.5, z_error: 0.1, system_sd: 0}
 """
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("[" * 3000, "is nested more than 12 deep"), ("x" * (1 << 20) + "x", "is larger than 1,048,576 bytes")],
