@@ -3,10 +3,14 @@
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from shared_data import MARK, missing, told
+from slowness import SHORT
+
+from simlab.effort import use_effort
 
 # Tests run in the background ignore Ctrl-C, and what they start would inherit that; a handler is not inherited.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -29,6 +33,13 @@ if sys.dont_write_bytecode or "PYTHONDONTWRITEBYTECODE" in os.environ:
 def _files_in_memory() -> None:
     """Leave files to the system: what is killed loses none, and nobody pulls the plug on a test."""
     os.fsync = lambda _: None
+
+
+@pytest.fixture
+def short_effort() -> Iterator[None]:
+    """Run chains, searches and checks for a moment: it matters what surrounds them, not what they find."""
+    with use_effort(SHORT):
+        yield
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

@@ -1,9 +1,23 @@
-"""Mark the dear cases of a test: the default suite carries out the quick ones."""
+"""Mark the dear cases of a test, which the default suite leaves out, and say how little effort will do."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
+
+from simlab.effort import Chains, Effort
+
+SHORT = Effort(
+    scales=Chains(2, 150, 150),
+    preferences=Chains(2, 150, 100),
+    mqm_tables=(30, 40),
+    draws=40,
+    checked_tables=60,
+    equal_studies=100,
+    timing_seconds=0.5,
+    quoting_seconds=0.5,
+)
+"""Enough of everything for an answer; not for one that is near the truth."""
 
 
 def slow_except(quick: Iterable[str], cases: Iterable[str]) -> list[Any]:

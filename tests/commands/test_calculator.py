@@ -93,28 +93,6 @@ def test_without_a_name_the_page_lies_here(
     assert [file.name for file in tmp_path.iterdir()] == ["detect.html"]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["detcet"], "there is no calculator detcet"),
-        (["detect", "--out", "page.txt"], "name a file that ends in .html"),
-        (["detect", "--out", "nowhere/page.html"], "there is no folder nowhere"),
-        (["detect", "--out", "folder.html"], "it is a folder"),
-    ],
-)
-def test_what_cannot_be_written_is_said_in_a_line(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder.html").mkdir()
-    assert answer(["calculator", *words]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert said in captured.err
-    assert len(captured.err.strip().splitlines()) == 1
-    assert [file.name for file in tmp_path.iterdir()] == ["folder.html"]
-
-
 def test_a_full_disk_leaves_the_older_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "detect.html"
     file.write_text("older")

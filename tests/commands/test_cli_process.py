@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -26,11 +27,12 @@ def simlab(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[
 
 def test_help_is_there_at_once() -> None:
     def seconds() -> float:
-        began = time.monotonic()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert simlab("--help").returncode == 0
-        return time.monotonic() - began
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    # The machine may be busy with something else; what counts is what simlab needs.
+    # The machine may be busy with something else; what counts is what simlab needs of a processor.
     assert min(seconds() for _ in range(4)) < 0.5
 
 
@@ -43,12 +45,12 @@ def test_a_mistake_reaches_stderr_only() -> None:
 def test_ctrl_c_ends_in_one_line(tmp_path: Path) -> None:
     words = ["sweep", "item_grouping", "worlds=40", "studies=500", "engine.block=1", "--jobs", "1", "--out", "s"]
     process = subprocess.Popen([*SIMLAB, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not (tmp_path / "s" / "ledger.sqlite").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 130
     assert (
         said.splitlines()[-1] == "simlab: interrupted; blocks that were finished are kept, the same command continues"

@@ -103,11 +103,6 @@ def test_a_plan_alone_is_told_before_anything_is_rated(
     assert "nothing is drawn before there is a table" in capsys.readouterr().err
 
 
-def test_neither_table_nor_plan_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(["conclude"]) == REFUSED
-    assert "conclude takes one, or two" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_a_notebook_says_what_the_command_line_says(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = simlab.conclude("ratings.csv", against="S3")
@@ -125,23 +120,6 @@ def test_a_notebook_says_what_the_command_line_says(here: Path, capsys: pytest.C
     assert Path("order.png").exists()
     with pytest.raises(simlab.InputError, match="level"):
         simlab.conclude("ratings.csv", level=2)
-
-
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["ratings.csv", "--adequate-from", "70"], "--adequate-from 70: is of metrics beside humans"),
-        (["ratings.csv", "--threshold", "3"], "--threshold 3: is of metrics beside humans"),
-        (["ratings.csv", "--promise", "anytime"], "--promise anytime: is one of preferences"),
-        (["judged.csv", "analysis.estimator=ppi"], "analysis.estimator=ppi: means and pairs of judgements"),
-    ],
-)
-def test_what_means_nothing_for_a_table_is_refused(
-    words: list[str], line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table, *rest = words
-    assert answer(["conclude", str(EXAMPLES / table), *rest]) == REFUSED
-    assert line in capsys.readouterr().err
 
 
 @pytest.mark.slow

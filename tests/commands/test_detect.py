@@ -221,60 +221,6 @@ def test_a_grid_of_drawn_counts_has_errors_and_is_calculated_again_alike(
     said(capsys, "sweep", "measurable_difference", "measure=srp", "--out", str(tmp_path / "t"), code=2)
 
 
-MISTAKES = {
-    "n_human=9 n_systems=1": "n_systems=1 is not a number of systems",
-    "n_human=9 n_systems=2.5": "n_systems=2.5 is not a number of systems",
-    "n_human=9 n_systems=8 find=evry": "find=evry is unknown",
-    "n_human=9 n_systems=8 multiplicity=bh": "multiplicity=bh is unknown",
-    "n_human=9 find=all": "find speaks of the pairs of several systems",
-    "n_human=9 n_systems=2 multiplicity=holm": "multiplicity speaks of the pairs of several systems",
-    "n_human=9 --difference 120 --points": "between 0 and 100 points",
-    "n_humen=3": "did you mean n_human?",
-    "100": "100 is not KEY=VALUE",
-    "n_human=many": "n_human=many is not a number",
-    "n_human=": "n_human= is not a number",
-    "n_human=nan": "n_human=nan is not a number",
-    "n_human=-1": "n_human=-1 is not a number of ratings",
-    "n_human=1.5": "n_human=1.5 is not a number of ratings",
-    "n_human=1 n_human=2": "n_human is given twice",
-    "n_human=5 alpha=1.5": "alpha=1.5 is not a share",
-    "n_human=5 level=0": "level=0 is not between 0 and 1",
-    "n_human=5 power=.3": "power=0.3",
-    "n_metric=100": "n_metric needs rho and eta",
-    "n_metric=100 rho=.7": "rho and eta go together",
-    "n_metric=100 rho=.7 eta=.7 accuracy=.7": "accuracy and rho and eta are given",
-    "n_metric=100 rho=.4 eta=.6": "carry no information",
-    "n_metric=100 accuracy=1.4": "rho=1.4 is not a probability",
-    "n_metric=100 correlation=0": "correlation=0 is not above 0",
-    "n_metric=100 correlation=.5 alpha=1": "alpha=1 leaves no adequate or no inadequate",
-    "n_metric=100 accuracy=.7 n_calibration=free": "n_calibration=free goes with --solve mix",
-    "n_human=5 --difference 1.5": "--difference=1.5",
-    "n_human=5 alpha=.6 --difference .9": "more than 0.6",
-    "n_human=5 --joint": "go with --solve",
-    "power=.3 --solve n_human --difference .1": "power=0.3",
-    "--solve n_human": "needs a difference",
-    "n_human=5 --solve n_human --difference .1": "n_human is what --solve n_human looks for",
-    "n_human=5 --solve n_metric --difference .1": "needs rho and eta",
-    "n_human=5 --solve accuracy --difference .1": "add n_metric",
-    "n_metric=5 accuracy=.7 --solve accuracy --difference .1": "accuracy is what --solve accuracy looks for",
-    "n_metric=1000 accuracy=.7 n_calibration=0 --solve n_metric --difference .1": "n_metric is what",
-    "accuracy=.7 n_calibration=50 --solve n_metric --difference .1": "out of reach for any n_metric",
-    "accuracy=.7 --solve mix --difference .1": "needs the prices",
-    "accuracy=.7 --solve mix --difference .1 --prices human=1": "needs the prices",
-    "accuracy=.7 --solve mix --difference .1 --prices human=1,metric=x": "--prices metric=x is not NAME=NUMBER",
-    "accuracy=.7 --solve mix --difference .1 --prices human=1,metric=0": "not all positive",
-    "accuracy=.7 n_calibration=9 --solve mix --difference .1 --prices human=1,metric=1": "chooses n_calibration",
-    "--solve mix --difference .1 --prices human=1,metric=1": "needs rho and eta",
-    "accuracy=.7 --solve n_metric --difference .1 --prices human=1,metric=1": "--prices goes with --solve mix",
-    "n_human=" + ",".join(map(str, range(1001))): "1001 combinations",
-}
-
-
-@pytest.mark.parametrize("words", MISTAKES)
-def test_a_mistake_is_one_line(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert MISTAKES[words] in said(capsys, "detect", *words.split(), code=2)
-
-
 @pytest.mark.slow
 def test_nothing_heavy_is_imported() -> None:
     look = (

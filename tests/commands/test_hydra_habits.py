@@ -14,38 +14,11 @@ from simlab.store.opening import axes_of, open_results
 from tests.commands.test_cli import said
 from tests.commands.test_study_files import SMALL, cell_keys
 
-ELSEWHERE = {
-    "+design.x=1": "--config-dir DIR",
-    "~design.documents": "null where it takes that",
-    "design.documents=${x}": "write the value",
-    "hydra.run.dir=x": "--out DIR",
-    "hydra/launcher=joblib": "--jobs N",
-    "hydra.sweeper.params=x": "`simlab run -m KEY=A,B`",
-    "hydra.searchpath=[x]": "--config-dir DIR",
-    "hydra.verbose=true": "SIMLAB_TRACEBACK=1",
-    "hydra.job_logging=none": "nothing is logged",
-    "hydra=x": "leave it out",
-    "--config-name=x": "`simlab run FILE` takes a study file",
-    "-cn": "`simlab run FILE` takes a study file",
-    "-cd": "write --config-dir DIR",
-    "--resolve": "leave it out",
-    "--cfg=hydra": "is not one of 'job'",
-}
-
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.mark.parametrize("word", ELSEWHERE)
-@pytest.mark.parametrize("command", [["run"], ["run", "-m"], ["sweep", "item_grouping"]])
-def test_what_simlab_does_not_have_gets_a_remedy(
-    command: list[str], word: str, capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    assert ELSEWHERE[word] in said(capsys, *command, word, code=2)
-    assert not list(folder.iterdir())
 
 
 @pytest.mark.slow

@@ -68,23 +68,6 @@ def test_a_campaign_that_was_never_asked_for_can_be_carried_out(
     assert "the folder keeps nothing of it" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "address", ["", "4", "4.3", "4.3.1.0", "a.b.c", "4.-1.0", "4.3.1e3", "4.1.٣", "../x.0.0", "4.3.9" * 99]
-)
-def test_an_address_that_names_no_campaign_is_refused(
-    swept: Path, capsys: pytest.CaptureFixture[str], address: str
-) -> None:
-    capsys.readouterr()
-    assert answer(["replay", str(swept), "--", address]) == 2
-    assert "names no campaign" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("cell", ["6", "99999", "0123456789abcdef"])
-def test_a_cell_that_is_not_there_is_refused(swept: Path, capsys: pytest.CaptureFixture[str], cell: str) -> None:
-    assert answer(["replay", str(swept), f"{cell}.0.0"]) == 2
-    assert "it has cells 0 to 5" in capsys.readouterr().err
-
-
 def change(folder: Path, change: Callable[[dict[str, Any]], object], *, sealed: bool) -> None:
     """Change what a ledger says a cell's config is, and leave its key."""
     with closing(sqlite3.connect(folder / ledger.FILE)) as database:

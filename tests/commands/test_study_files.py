@@ -66,18 +66,6 @@ def test_a_sweep_whose_axes_are_open_is_no_study_file(capsys: pytest.CaptureFixt
 
 
 @pytest.mark.slow
-def test_files_that_are_no_studies_are_refused(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    Path("sweep.yaml").write_text("aim: a\naxes: {design.documents: [20]}\n")
-    assert "simlab sweep FILE" in said(capsys, "run", "sweep.yaml", code=2)
-    Path("study.yaml").write_text(said(capsys, "show", "--config"))
-    assert "simlab run FILE" in said(capsys, "sweep", "study.yaml", code=2)
-    assert "cannot be opened" in said(capsys, "run", "none.yaml", code=2)
-    assert "is a sweep" in said(capsys, "run", "item_grouping", code=2)
-    assert "neither a setting" in said(capsys, "run", "item_groping", code=2)
-    assert sorted(path.name for path in folder.iterdir()) == ["study.yaml", "sweep.yaml"]
-
-
-@pytest.mark.slow
 def test_a_study_file_of_a_plug_in_runs_with_it_only(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

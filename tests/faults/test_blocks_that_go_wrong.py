@@ -15,7 +15,7 @@ from simlab.store import filling
 from simlab.store.verifying import verify
 
 LIMITS = {"retries": 1, "block_seconds": None, "worker_memory": None}
-ENDS_WITHIN_SECONDS = 30.0
+ENDS_WITHIN_SECONDS = 300.0
 
 
 def fill(folder: Path, block: str, jobs: int = 2) -> Summary:

@@ -160,12 +160,12 @@ def test_the_summary_counts_intervals_that_hold() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_effort")
 def test_the_command_gives_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     least = replace(TINY, worlds=3, sets=2, per_set=4, observed_sets=2, observed_per_set=6, own=False)
     monkeypatch.setattr("simlab.commands.backtest.QUICK", least)
-    monkeypatch.setattr("simlab.fitting.mqm.fast.ROUNDS", (30, 40))
     words = ["backtest", "--quick", "--splits", "2", "--jobs", "1", "--format", "json"]
     assert answer([*words, "--plot", str(tmp_path / "b.svg")]) == 0
     said = capsys.readouterr()

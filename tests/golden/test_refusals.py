@@ -119,7 +119,7 @@ def refusals(command: str, inputs: Path, place: Path) -> Iterator[tuple[str, str
 def test_the_table_has_a_hundred_cases_and_every_command() -> None:
     commands = set(getattr(typer.main.get_command(app), "commands", {}))
     assert len(CASES) >= 100
-    assert commands - {case["words"].split()[0] for case in CASES} == {"demo", "list"}
+    assert commands <= {case["words"].split()[0] for case in CASES}
 
 
 def test_what_is_answered_is_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
