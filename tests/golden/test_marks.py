@@ -10,6 +10,7 @@ from typing import Any
 import marks
 import pytest
 from digests import ROUNDING
+from facts import compact, facts, numbered
 from goldens import COMMANDS
 
 
@@ -70,7 +71,7 @@ Power: in 81.5 ± 1.2 % of 1,300 repetitions; 2.75 by the way"""
 
 def mark(answer: Any = ANSWER, text: str = TEXT, code: int = 0) -> dict[str, Any]:
     """Return the mark of a made answer and its page."""
-    whole = {"exit": code, "answer": marks.compact(answer), "text": marks.facts(text, marks.numbered(answer))}
+    whole = {"exit": code, "answer": compact(answer), "text": facts(text, numbered(answer))}
     return dict(json.loads(json.dumps(whole)))
 
 
