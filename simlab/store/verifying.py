@@ -277,18 +277,9 @@ def _attributes(stored: dict[str, Any], book: Ledger) -> Iterator[str]:
     if LOST in book.provenance():
         # The store may still say what the ledger does not know any more.
         wanted = wanted | {name: stored[name] for name in (*LOST, "dirty", "earlier_versions") if name in stored}
-    if "dirty" not in stored:
-        wanted = _as_laid_before(wanted)
-    # What can be told apart is read from outcomes, and a store that was laid before does not say.
+    # What can be told apart is read from outcomes.
     wanted = wanted | {name: stored[name] for name in (UNDIVIDED,) if name in stored}
-    if SEAL in stored:
-        wanted = wanted | {SEAL: seal_of_attributes(wanted)}
+    wanted = wanted | {SEAL: seal_of_attributes(wanted)}
     for name in sorted(stored.keys() | wanted.keys()):
         if stored.get(name) != wanted.get(name):
             yield f"{STORE}: the attribute {name} is not what the ledger says"
-
-
-def _as_laid_before(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a store that was laid before stores told of changed files and of names of pairs."""
-    coordinates = [name for name in wanted["coordinates"].split() if name not in NAMES_OF_PAIRS]
-    return {name: value for name, value in wanted.items() if name != "dirty"} | {"coordinates": " ".join(coordinates)}
