@@ -34,7 +34,7 @@ FigureWidth = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Store here; by default in outputs/, by name.")]
 AllowVersion = Annotated[
-    bool, typer.Option("--allow-version", help="Continue a folder of a simlab that gave other numbers.")
+    bool, typer.Option("--allow-version", help="Continue a folder that another program filled.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Run a fitted world that failed the checks against its pilot.")]
 Precision = Annotated[

@@ -22,7 +22,7 @@ from simlab.engine.ledger_file import DamagedLedger, EmptyLedger, damage
 from simlab.engine.provenance import LOST
 from simlab.engine.shards import listed
 from simlab.files import reason
-from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
+from simlab.store.coordinates import coordinates
 from simlab.store.folder import store_in, valid_store
 from simlab.store.hearing import heard, slab
 from simlab.store.kept import refuse_strange_declaration
@@ -202,9 +202,7 @@ def _summaries(
     arrays: dict[str, Any], size: Grid, measures: Measures, tally: Tally, kept: Sequence[str]
 ) -> Iterator[str]:
     """Hold coordinates and measures against what was heard of all cells."""
-    named = coordinates(size, tally.document_set)
-    # Stores that were laid before pairs had names lack these two.
-    known = {name: of for name, of in named.items() if name in arrays or name not in NAMES_OF_PAIRS}
+    known = {**coordinates(size, tally.document_set)}
     known |= summaries(size.names, size.shape, tally.columns(), {name: {} for name in measures})
     for name, (dims, array, _) in known.items():
         yield from _other_dimensions(arrays, name, dims)

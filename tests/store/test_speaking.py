@@ -12,7 +12,6 @@ import fake_studies
 import numpy as np
 import pytest
 import zarr
-from zarr.errors import ZarrUserWarning
 
 import simlab
 from simlab.config import compose_calculation, load_sweep
