@@ -284,6 +284,8 @@ mu: {counts: [[8, 1, 2], [1, 1, 1], [2, 1, 8]], prior: [[1, 1, 1], [1, 1, 1], [1
 rho_eta: {TP: 40, P: 50, TN: 30, N: 45}
 correlation: {value: 0.5, z_error: 0.1, system_sd: 0}
 """
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("[" * 3000, "is nested more than 12 deep"), ("x" * (1 << 20) + "x", "is larger than 1,048,576 bytes")],
