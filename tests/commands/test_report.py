@@ -157,19 +157,19 @@ def test_missing_chunks_are_refused_as_by_query(store: Path, capsys: pytest.Capt
 def test_bad_input_is_one_line(tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Refuse, in one line, and write nothing."""
     before = sorted(path.name for path in store.iterdir())
-    newer = json.loads((KEPT / "mutt.json").read_text("utf-8")) | {"schema": 2}
-    other = newer | {"schema": 1, "command": "simlab query outputs/a --save q.json"}
+    newer = json.loads((KEPT / "mutt.json").read_text("utf-8")) | {"schema": 3}
+    other = newer | {"schema": 2, "command": "simlab query outputs/a --save q.json"}
     files = {"newer": json.dumps(newer), "none": "{}", "list": "[]", "nan": '{"simlab": NaN}', "cut": '{"simlab": "0.1'}
     files |= {
         "deep": "[" * 100_000,
         "query": json.dumps(other),
-        "form": json.dumps(newer | {"schema": 1, "answer": []}),
+        "form": json.dumps(newer | {"schema": 2, "answer": []}),
     }
     for name, text in files.items():
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
     (tmp_path / "empty").mkdir()
     told = {name: refused(capsys, str(tmp_path / f"{name}.json")) for name in files}
-    assert "newer simlab (schema 2, known is 1)" in told["newer"]
+    assert "is an answer of schema 3, made by" in told["newer"]
     assert "name the folder of that store" in told["query"]
     assert all(f"{name}.json" in line for name, line in told.items())
     assert "holds no results" in refused(capsys, str(tmp_path / "empty"))

@@ -43,9 +43,9 @@ def test_failed_checks_are_read_wherever_they_stand(worlds: dict[str, Path], tmp
     assert [one.name for one in failed_checks(str(worlds["failed"]))] == ["spread of systems (sd)", "sd of scores"]
     assert failed_checks(str(worlds["passed"])) == failed_checks(str(worlds["old"])) == ()
     flow = tmp_path / "flow.yaml"
-    flow.write_text("{format: simlab fitted world 2, checks: {failed: [{name: a, real: 1, low: 2, high: 3}]}}")
+    flow.write_text("{format: simlab fitted world 3, checks: {failed: [{name: a, real: 1, low: 2, high: 3}]}}")
     assert [one.name for one in failed_checks(str(flow))] == ["a"]
-    flow.write_text("format: simlab fitted world 2\nchecks: {failed: [a]}\n")
+    flow.write_text("format: simlab fitted world 3\nchecks: {failed: [a]}\n")
     with pytest.raises(InputError, match=r"checks\.failed: each needs name"):
         failed_checks(str(flow))
 

@@ -6,11 +6,13 @@ import csv
 import io
 import json
 import shlex
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from slowness import slow_except
 
+from simlab import schemas
 from simlab.commands import backtest
 from simlab.fitting.backtest.records import Record
 from tests.commands.test_cli import said
@@ -85,9 +87,9 @@ def test_an_answer_is_kept_as_it_is_written(line: str, stores: Path, capsys: pyt
     for name in ("kept/table.json", "json.json"):
         kept = json.loads(Path(name).read_text())
         assert {**kept, "command": "", "answer": None} == {
-            "simlab": "0.1.0",
+            "simlab": version("simlab"),
             "command": "",
-            "schema": 1,
+            "schema": schemas.ANSWER,
             "answer": None,
         }
         assert kept["answer"] == as_json

@@ -279,7 +279,7 @@ def test_an_edited_file_is_another_study(capsys: pytest.CaptureFixture[str]) -> 
 
 
 GOOD = """
-format: simlab fitted metric 1
+format: simlab fitted metric 3
 mu: {counts: [[8, 1, 2], [1, 1, 1], [2, 1, 8]], prior: [[1, 1, 1], [1, 1, 1], [1, 1, 1]], mirrored: false}
 rho_eta: {TP: 40, P: 50, TN: 30, N: 45}
 correlation: {value: 0.5, z_error: 0.1, system_sd: 0}
