@@ -35,16 +35,8 @@ Part = TypeVar("Part")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a small store of three groupings and two numbers of documents."""
-    out = tmp_path_factory.mktemp("reported") / "g"
-    words = [*TINY, "worlds=2", "design.documents=8,12"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(out.parent)
-        sweep.answer(
-            "item_grouping", load_sweep("item_grouping"), words, out=out, jobs=1, quick=False, dry=False, plugins=[]
-        )
-    return out
+def folder(item_grouping_store: Path) -> Path:
+    return item_grouping_store
 
 
 @pytest.fixture(scope="module")
