@@ -10,12 +10,9 @@ import pytest
 from simlab.cli import answer
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    out = tmp_path_factory.mktemp("figures") / "store"
-    words = ["sweep", "item_grouping", "--quick", "worlds=2", "studies=4", "--jobs", "1", "--out", str(out)]
-    assert answer(words) == 0
-    return str(out)
+@pytest.fixture
+def folder(item_grouping_store: Path) -> str:
+    return str(item_grouping_store)
 
 
 def test_a_figure_for_a_paper_leaves_its_title_to_the_caption_that_is_printed(

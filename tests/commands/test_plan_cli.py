@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_once import made_once
 
 from simlab.cli import answer
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
@@ -24,7 +26,7 @@ SMALL = [
     "--budget",
     "300",
     "--at-most",
-    "300s",
+    "20s",
     "--jobs",
     "1",
 ]
@@ -32,12 +34,21 @@ FEW = ["--over", "design.documents=10..24,design.ratings_per_item=1,2"]
 WIDE = ["--smallest-difference", "9", "--target", "power=.5", "--margin", ".1", "--confidence", ".8"]
 
 
-@pytest.fixture(scope="module")
-def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A plan of three systems, with its page and its answer for programs beside it."""
-    place = tmp_path_factory.mktemp("planned")
-    assert answer([*SMALL, *FEW, *WIDE, "--out", str(place / "my"), "--save", str(place / "answer.json")]) == DONE
-    return place
+@pytest.fixture(scope="session")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan of three systems, with its page and its answer for programs beside it, which nobody writes to."""
+
+    def make(place: Path) -> None:
+        words = [*SMALL, *FEW, *WIDE, "--out", str(place / "my"), "--save", str(place / "answer.json")]
+        assert answer(words) == DONE
+
+    return made_once(tmp_path_factory, "plan", make)
+
+
+@pytest.fixture
+def planned(plan: Path, tmp_path: Path) -> Path:
+    """Return a copy of that plan."""
+    return Path(shutil.copytree(plan, tmp_path / "planned"))
 
 
 def _saved(place: Path) -> dict[str, Any]:
