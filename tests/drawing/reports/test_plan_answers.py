@@ -208,18 +208,6 @@ def test_what_changes_the_advice_within_what_is_plausible_is_a_reservation() -> 
                for cell in row)  # fmt: skip
 
 
-def test_an_answer_of_an_earlier_version_is_read() -> None:
-    saved = kept("plain")
-    record = saved["answer"][0]
-    for name in ("settings", "systems", "raters"):
-        del record[name]
-    for one in record["flips"]:
-        del one["said"], one["source"]
-    report = plan.report(saved)
-    assert "all 0 outputs" not in " ".join(report.answer)
-    assert any("6 raters" in one for one in report.held_fixed)
-
-
 @pytest.mark.parametrize("name", ["plain", "nothing", "these raters"])
 def test_names_of_a_plan_stay_text(name: str) -> None:
     saved = kept(name)

@@ -138,7 +138,7 @@ def test_config_provenance_methods_and_references_are_there(made: Report, folder
     (code,) = [block for block in section(made, "Full config").blocks if isinstance(block, Code)]
     assert "n_systems: 3" in code.text
     with open_results(folder) as dataset:
-        for name in ("seal", "seed", "commit", "schema", "numbers", "simlab"):
+        for name in ("seal", "seed", "commit", "schema", "simlab"):
             assert made.provenance[name] == str(dataset.attrs[name])
     measures, parts = (block for block in section(made, "Methods").blocks if isinstance(block, Table))
     assert "srp" in {row[0] for row in measures.rows}
