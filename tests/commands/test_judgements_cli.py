@@ -34,7 +34,7 @@ def test_a_study_is_chosen_by_its_estimator_metric_or_raters(capsys: pytest.Capt
 def test_a_sweep_is_stored_with_its_truth(capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "sweep", "metric_assisted_ranking", "--quick", "worlds=2", "studies=4", "--out", "s")
     with open_results("s") as dataset:
-        assert dataset["true_value"].dims == ("estimator", "budget_cost", "of_world", "system")
+        assert dataset["true_value"].dims == ("estimator", "per_system", "of_world", "system")
         assert ((dataset["low"] <= dataset["estimate"]) & (dataset["estimate"] <= dataset["high"])).all()
         cost = dataset["cost"].values
         assert (cost <= 6 * np.array([100, 400])[:, None] + 1e-6).all()  # a budget is never overdrawn
