@@ -42,7 +42,7 @@ def test_every_row_has_a_mark_and_every_command_a_quick_row() -> None:
 def test_no_mark_holds_what_the_next_version_changes() -> None:
     for name in marks.ROWS:
         text = (marks.ANSWERS / f"{name}.json").read_text(encoding="utf-8")
-        assert not re.search(r"\b[0-9a-f]{16,}\b|\d+\.\d+\.\d+|_target_|/tmp/", text), name
+        assert not re.search(r"\b[0-9a-f]{16,}\b|\b0\.[12]\.\d|_target_|/tmp/", text), name
 
 
 ANSWER: dict[str, Any] = {
