@@ -24,9 +24,9 @@ VOLATILE = re.compile(
 )
 """Names of values that another version, another day or another machine may change."""
 VOLATILE_WORDS = re.compile(
-    r"[\d.,]+ (?:[kM]B|s left)|in [\d.,]+ m?s\b|(?:Plan\s+|file |key )[0-9a-f]{6,}\b|\d+\.\d+\.\d+\S*|\d{4}-\d\d-\d\d"
+    r"[\d.,]+ (?:[kM]B|m?s\b)|(?:Plan\s+|file |key )[0-9a-f]{6,}\b|\d+\.\d+\.\d+\S*|\d{4}-\d\d-\d\d"
 )
-"""Sizes of files, digests of plans, versions and dates."""
+"""Sizes of files, seconds, digests of plans, versions and dates."""
 DIGEST = re.compile(r"\b[0-9a-f]{12,}\b")
 LONG = 8
 """A longer list of plain values is summarised."""
