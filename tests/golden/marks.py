@@ -12,7 +12,6 @@ import functools
 import io
 import json
 import math
-import re
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
@@ -212,12 +211,7 @@ def everywhere(mark: Mapping[str, Any], chains: list[str]) -> dict[str, Any]:
     """
     if not chains:
         return {"exit": mark["exit"], "answer": _outline(mark.get("answer"))}
-    held = {key: value for key, value in mark["answer"].items() if key not in chains}
-    kept: dict[str, Any] = {"exit": mark["exit"], "answer": held}
-    for form in ("text", "html", "md"):
-        names = mark.get(form, {}).get("prints", {}).items()
-        kept[form] = {"prints": {name: how for name, how in names if re.split(r"\W", name)[0] not in chains}}
-    return kept
+    return {"exit": mark["exit"], "answer": {key: value for key, value in mark["answer"].items() if key not in chains}}
 
 
 def _outline(held: Any) -> Any:
