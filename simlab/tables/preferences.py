@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from simlab.tables.cells import Table, check_systems, load, opened, renamed
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.people import people
-from simlab.tables.winners import TIE, Comparisons, outputs
+from simlab.tables.winners import TIE, Comparisons, as_places, outputs
 from simlab.types import Floats, InputError, Ints
 
 FORM = (
@@ -26,6 +26,7 @@ USUAL: Mapping[str, Sequence[str]] = {
     "system_a": ("model_a", "system_1", "system1", "model_1", "model1"),
     "system_b": ("model_b", "system_2", "system2", "model_2", "model2"),
     "item": ("item_id", "segment", "segment_id", "seg_id", "question_id", "prompt_id", "instruction_id"),
+    "document": ("doc", "doc_id", "document_id", "docid"),
     "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "login", "judge_id"),
     "winner": ("preference", "preferred"),
     "a_wins": ("wins_a",),
@@ -43,7 +44,8 @@ class Preferences:
     compared, -1 where the table does not say. `metrics[name]` holds a metric's comparisons in the same way; `line[k]`
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
     sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
-    no order.
+    no order. `document[item]` is the document of an item, empty where the table names none. `by_place`: winners are
+    written as places in the row, not as names, so that the order of the two systems tells something.
     """
 
     first: Ints
@@ -60,6 +62,9 @@ class Preferences:
     gaps: int
     notes: tuple[str, ...] = ()
     counted: bool = False
+    document: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    document_names: tuple[str, ...] = ()
+    by_place: bool = False
 
     @property
     def n_systems(self) -> int:
@@ -80,6 +85,11 @@ class Preferences:
     def item_known(self) -> bool:
         """Say whether the table names items."""
         return bool(self.item_names)
+
+    @property
+    def document_known(self) -> bool:
+        """True if the table tells documents apart, which are then what is drawn."""
+        return len(self.document_names) > 1
 
     def counts(self) -> Floats:
         """Count human outcomes `[i, j, outcome]` of systems i < j, turned round where the table has j first."""
@@ -127,6 +137,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     found = pairs.gathered(table, metrics)
     check_systems(len(found.systems), table)
     refuse_alike(found.systems, "systems", table.where)
+    refuse_alike(found.documents, "documents", table.where)
     refuse_alike(found.items, "items", table.where)
     refuse_alike(found.raters, "raters", table.where)
     by_source = pairs.comparisons(found, table)
@@ -134,9 +145,11 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     human = by_source.pop("human")
     human = human._replace(rater=np.append(person, -1)[human.rater])
     names = tuple(found.systems), tuple(found.items), raters
-    notes = *found.notes, *_notes(human)
+    notes = *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
     counted = not pairs.one_by_one(table.header)
-    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted)
+    documents = np.array(found.document_of, np.int64), tuple(found.documents)
+    places = not counted and as_places(found.votes["human"])
+    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted, *documents, places)
 
 
 def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:
@@ -168,10 +181,18 @@ def _notes(human: Comparisons) -> list[str]:
     return notes
 
 
+def _notes_on_documents(documents: tuple[str, ...]) -> list[str]:
+    """Say that a column which names the same document in each row tells nothing apart."""
+    if len(documents) != 1:
+        return []
+    return [f"document is {legible(documents[0], 40)} in all rows: it tells nothing apart, and items are what is drawn"]
+
+
 def understood(held: Preferences) -> str:
     """Say in one line what was read: how many comparisons, of whom, by whom, and how many are ties."""
     n = len(held.outcome)
     words = f"{several(n, 'comparison')} of {several(held.n_systems, 'system')} ({several(_n_pairs(held), 'pair')})"
+    words += f", {several(len(held.document_names), 'document')}" if held.document_known else ""
     words += f", {several(len(held.item_names), 'item')}" if held.item_known else ", items not named"
     words += f", {several(held.n_raters, 'rater')}" if held.rater_known else ", raters not named"
     if n:
@@ -190,7 +211,7 @@ def record(held: Preferences) -> dict[str, Any]:
         "gaps": held.gaps,
         "systems": held.n_systems,
         "pairs": _n_pairs(held),
-        "documents": None,
+        "documents": len(held.document_names) if held.document_known else None,
         "items": len(held.item_names) if held.item_known else None,
         "raters": held.n_raters if held.rater_known else None,
         "ties": float((held.outcome == TIE).mean()) if n else None,

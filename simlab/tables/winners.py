@@ -93,6 +93,12 @@ def resolved(votes: Votes, source: str, table: Table) -> Comparisons:
     return Comparisons(*(np.repeat(column, times) for column in (first, second, item, rater, outcome, line)))
 
 
+def as_places(votes: Votes) -> bool:
+    """True if winners are written as places in the row: a word for a place stands where no name does."""
+    _, _, _, _, _, name, word, _ = votes.columns()
+    return bool(((name < 0) & (word >= 0) & (word != TIE)).any())
+
+
 def _unclear(second: bool, where: str, source: str) -> InputError:
     named, other = ("second", "first") if second else ("first", "second")
     return InputError(
