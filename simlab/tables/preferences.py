@@ -15,6 +15,8 @@ from simlab.tables.cells import Table, check_systems, load, opened, renamed
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.people import people
+from simlab.tables.row_choice import Where
+from simlab.tables.understood import rows_read, where_record
 from simlab.tables.winners import TIE, Comparisons, outputs
 from simlab.types import Floats, InputError, Ints
 
@@ -43,7 +45,7 @@ class Preferences:
     compared, -1 where the table does not say. `metrics[name]` holds a metric's comparisons in the same way; `line[k]`
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
     sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
-    no order.
+    no order. `where` are the values of columns by which rows were chosen.
     """
 
     first: Ints
@@ -60,6 +62,7 @@ class Preferences:
     gaps: int
     notes: tuple[str, ...] = ()
     counted: bool = False
+    where: Where = ()
 
     @property
     def n_systems(self) -> int:
@@ -96,7 +99,7 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] | None = None)
     Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
     there.
     """
-    table = renamed(load(path, FORM), USUAL, told.columns)
+    table = renamed(load(path, FORM, told.where), USUAL, told.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
     return of_table(table, metrics, told)
@@ -136,7 +139,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     names = tuple(found.systems), tuple(found.items), raters
     notes = *found.notes, *_notes(human)
     counted = not pairs.one_by_one(table.header)
-    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted)
+    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted, table.chosen)
 
 
 def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:
@@ -178,7 +181,8 @@ def understood(held: Preferences) -> str:
         share = float((held.outcome == TIE).mean())
         words += f"; {_share(share)} ties"
     words += f"; {several(held.gaps, 'gap')}" if held.gaps else ""
-    return words + (f"; metrics {', '.join(held.metrics)}" if held.metrics else "")
+    words += f"; metrics {', '.join(held.metrics)}" if held.metrics else ""
+    return words + rows_read(held.where)
 
 
 def record(held: Preferences) -> dict[str, Any]:
@@ -197,6 +201,7 @@ def record(held: Preferences) -> dict[str, Any]:
         "better": None,
         "scale": None,
         "metrics": list(held.metrics),
+        **where_record(held.where),
     }
 
 
