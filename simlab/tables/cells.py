@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from simlab.messages import legible, or_nearest
 from simlab.tables.dialect import Dialect, dialect_of, header_of, rows
 from simlab.tables.lines import numbered_lines
 from simlab.tables.numbers import missing
+from simlab.tables.row_choice import Where, chosen_rows
 from simlab.types import InputError
 
 LARGEST = 1e50
@@ -24,12 +25,13 @@ MOST_SYSTEMS = 200
 class Table:
     """Hold the cells of a table: `rows` are (number of the line, its cells), as many as the `header` has.
 
-    Rows are read while one goes through them, once.
+    Rows are read while one goes through them, once. `chosen` are the values of columns by which they were chosen.
     """
 
     where: str
     header: tuple[str, ...]
     rows: Iterable[tuple[int, list[str]]]
+    chosen: Where = ()
 
     def at(self, line: int) -> str:
         """Name a line in a message."""
@@ -40,17 +42,19 @@ class Table:
         return self.header.index(name)
 
 
-def load(path: Path, forms: str) -> Table:
+def load(path: Path, forms: str, where: Where = ()) -> Table:
     """Open a table: tabs, semicolons or commas, as its first line has them; `forms` says what a table can be.
+
+    Only rows with the values of `where` are read.
 
     Raises InputError for a file without columns or rows, and, while rows are read, for lines that do not fit it.
     """
     table = opened(path, forms)
-    content = iter(table.rows)
+    content = chosen_rows(table.rows, table.header, where, table.where)
     begun = next(content, None)
     if begun is None:
         raise InputError(f"{table.where}: holds no rows below its header; give a table of {forms}")
-    return Table(table.where, table.header, chain([begun], content))
+    return Table(table.where, table.header, chain([begun], content), where)
 
 
 def opened(path: Path, forms: str) -> Table:
@@ -97,7 +101,7 @@ def renamed(table: Table, usual: Mapping[str, Sequence[str]], told: Mapping[str,
     for ours, aliases in usual.items():
         if ours not in names:
             _adopt(names, ours, aliases, table.where)
-    return Table(table.where, tuple(names), table.rows)
+    return replace(table, header=tuple(names))
 
 
 def _adopt(names: list[str], ours: str, aliases: Sequence[str], where: str) -> None:

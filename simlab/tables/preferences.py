@@ -15,6 +15,8 @@ from simlab.tables.cells import Table, check_systems, load, opened, renamed
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.people import people
+from simlab.tables.row_choice import Where
+from simlab.tables.understood import rows_read, where_record
 from simlab.tables.winners import TIE, Comparisons, as_places, outputs
 from simlab.types import Floats, InputError, Ints
 
@@ -44,8 +46,9 @@ class Preferences:
     compared, -1 where the table does not say. `metrics[name]` holds a metric's comparisons in the same way; `line[k]`
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
     sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
-    no order. `document[item]` is the document of an item, empty where the table names none. `by_place`: winners are
-    written as places in the row, not as names, so that the order of the two systems tells something.
+    no order. `where` are the values of columns by which rows were chosen. `document[item]` is the document of an item,
+    empty where the table names none. `by_place`: winners are written as places in the row, not as names, so that the
+    order of the two systems tells something.
     """
 
     first: Ints
@@ -62,6 +65,7 @@ class Preferences:
     gaps: int
     notes: tuple[str, ...] = ()
     counted: bool = False
+    where: Where = ()
     document: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     document_names: tuple[str, ...] = ()
     by_place: bool = False
@@ -106,7 +110,7 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] | None = None)
     Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
     there.
     """
-    table = renamed(load(path, FORM), USUAL, told.columns)
+    table = renamed(load(path, FORM, told.where), USUAL, told.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
     return of_table(table, metrics, told)
@@ -149,7 +153,8 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     counted = not pairs.one_by_one(table.header)
     documents = np.array(found.document_of, np.int64), tuple(found.documents)
     places = not counted and as_places(found.votes["human"])
-    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted, *documents, places)
+    told_by = by_source, found.rows, found.gaps, notes, counted, table.chosen
+    return Preferences(*human, *names, *told_by, *documents, places)
 
 
 def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:
@@ -199,7 +204,8 @@ def understood(held: Preferences) -> str:
         share = float((held.outcome == TIE).mean())
         words += f"; {_share(share)} ties"
     words += f"; {several(held.gaps, 'gap')}" if held.gaps else ""
-    return words + (f"; metrics {', '.join(held.metrics)}" if held.metrics else "")
+    words += f"; metrics {', '.join(held.metrics)}" if held.metrics else ""
+    return words + rows_read(held.where)
 
 
 def record(held: Preferences) -> dict[str, Any]:
@@ -218,6 +224,7 @@ def record(held: Preferences) -> dict[str, Any]:
         "better": None,
         "scale": None,
         "metrics": list(held.metrics),
+        **where_record(held.where),
     }
 
 

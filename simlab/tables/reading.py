@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from simlab.tables.dialect import Dialect, dialect_of, header_of, rows
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.lines import numbered_lines
 from simlab.tables.ratings import Header
+from simlab.tables.row_choice import chosen_rows, phrase
 from simlab.types import InputError
 
 BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg_id", "segment", "docSegId", "doc_id")
@@ -58,7 +60,7 @@ def listed(path: Path, told: Told = NOTHING) -> Iterator[tuple[str, str]]:
     require(("segment" if "segment" in chosen else "document",), chosen, names, f"{where}, line 1")
     kept = {key: at for key, at in chosen.items() if key in ("system", "document", "position", "segment")}
     header = Header(where, names, kept, range(len(names), len(names) + 1), False)
-    for line in rows(lines, dialect, where):
+    for line in chosen_rows(rows(lines, dialect, where), names, told.where, where):
         _, documents, segments, _ = ratings.names(ratings.cells([line], header), 1)
         yield documents[0], segments[0]
 
@@ -79,12 +81,12 @@ def _with_header(first: str, lines: Iterator[tuple[int, str]], told: Told, where
         names.pop()
     chosen = found(names, told.columns, f"{where}, line 1")
     header = Header(where, names, chosen, range(len(names), wide + 1), _before(names, dialect))
-    content = rows(lines, dialect, where)
+    content = chosen_rows(rows(lines, dialect, where), names, told.where, where)
     if "severity" in chosen or ("category" in chosen and "score" not in chosen):
-        return mqm.read(content, header, told)
+        return replace(mqm.read(content, header, told), where=told.where)
     if "score" not in chosen:
         _refuse_others(Table(where, tuple(names), ()))
-    return ratings.read(content, header, told, as_before=as_before)
+    return replace(ratings.read(content, header, told, as_before=as_before), where=told.where)
 
 
 def _refuse_others(table: Table) -> None:
@@ -117,6 +119,8 @@ def _without_columns(told: Told, where: str, *also: str) -> Told:
     if told.columns:
         ours, theirs = next(iter(told.columns.items()))
         raise InputError(f"--columns {legible(f'{ours}={theirs}', 60)}: {where} has no header that names columns")
+    if told.where:
+        raise InputError(f"--where {phrase(told.where)}: {where} has no header that names columns")
     if "people" in also and told.people is not None:
         raise InputError(f"--people {legible(told.people)}: {where} does not say who rated")
     return told

@@ -6,6 +6,7 @@ from typing import Any
 
 from simlab.messages import several
 from simlab.tables.held import Ratings
+from simlab.tables.row_choice import Where, phrase, values_by_column
 
 
 def line(ratings: Ratings) -> str:
@@ -16,7 +17,17 @@ def line(ratings: Ratings) -> str:
         documents += f" ({several(len(ratings.item_names), 'segment')})"
     what = f"{several(len(ratings.score), 'rating')} of {several(ratings.n_systems, 'system')}, {documents}, {raters}"
     gaps = f", {several(ratings.gaps, 'gap')}" if ratings.gaps else ""
-    return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}"
+    return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}{rows_read(ratings.where)}"
+
+
+def rows_read(where: Where) -> str:
+    """Return the end of a line on a table of which some rows are read; empty where all are."""
+    return f"; rows with {phrase(where)}" if where else ""
+
+
+def where_record(where: Where) -> dict[str, Any]:
+    """Return which rows are read as a part of a record; empty where all are."""
+    return {"where": values_by_column(where)} if where else {}
 
 
 def record(ratings: Ratings) -> dict[str, Any]:
@@ -30,6 +41,7 @@ def record(ratings: Ratings) -> dict[str, Any]:
         "raters": ratings.n_raters if ratings.rater_known else None,
         "better": "lower" if ratings.lower_is_better else "higher",
         "scale": None if ratings.scale is None else list(ratings.scale),
+        **where_record(ratings.where),
     }
 
 
