@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -153,8 +153,9 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     counted = not pairs.one_by_one(table.header)
     documents = np.array(found.document_of, np.int64), tuple(found.documents)
     places = not counted and as_places(found.votes["human"])
-    told_by = by_source, found.rows, found.gaps, notes, counted, table.chosen
-    return Preferences(*human, *names, *told_by, *documents, places)
+    return Preferences(
+        *human, *names, by_source, found.rows, found.gaps, notes, counted, table.chosen, *documents, places
+    )
 
 
 def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:
@@ -184,6 +185,15 @@ def _notes(human: Comparisons) -> list[str]:
     if again:
         notes.append(f"kept: {several(again, 'comparison')} of outputs that the same rater had compared")
     return notes
+
+
+def by_documents(held: Preferences) -> Preferences:
+    """Let whole documents be the items, where a table tells them apart: a law of items is then one of documents."""
+    if not held.document_known:
+        return held
+    item = np.append(held.document, -1)[held.item]
+    said = f"documents are the units: {several(len(held.item_names), 'item')} of {len(held.document_names):,} documents"
+    return replace(held, item=item, item_names=held.document_names, notes=(*held.notes, said))
 
 
 def _notes_on_documents(documents: tuple[str, ...]) -> list[str]:

@@ -82,7 +82,7 @@ def join_orders(votes: Votes) -> BothOrders:
     sides = [known & (votes.place == side) for side in (1, -1)]
     ahead = np.stack([np.bincount(cell[one], votes.value[one], n_cells) for one in sides])
     n = np.stack([np.bincount(cell[one], minlength=n_cells) for one in sides])
-    both: Bools = (n > 0).all(0)
+    both = np.asarray((n > 0).all(0))
     nobody = np.zeros(n_cells, bool)
     nobody[cell[known & (votes.rater < 0)]] = True
     repeated = nobody & (n.sum(0) > 1)

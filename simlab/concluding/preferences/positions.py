@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from simlab.analysis.preferences.net_wins import bounds, spreads_of
-from simlab.analysis.preferences.places import Orders, followers, orders_of
+from simlab.analysis.preferences.places import Orders, by_chance, followers, orders_of
 from simlab.analysis.preferences.strengths import effective
 from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of
 from simlab.concluding.conclusion import Interval
@@ -26,10 +26,9 @@ def first_place(asked: Votes, level: float) -> tuple[Interval, int] | None:
 
     None where no place is known, or nothing decided. Bounds are score bounds, raters and items clustered as in claims.
     """
-    if asked.place is None or not (decided := asked.value * asked.place != 0).any():
+    if asked.place is None or not (won_first := asked.value * asked.place).any():
         return None
-    kept = asked.where(decided)
-    won = replace(kept, pair=np.zeros_like(kept.pair), value=kept.value * kept.place, n_systems=2, place=None)
+    won = replace(asked, pair=np.zeros_like(asked.pair), value=won_first, n_systems=2, place=None).where(won_first != 0)
     way = way_of(won)
     freedom = max(min(effective(one) for one in clusters(won, way)) - 1, 1.0)
     n, total = np.array([float(len(won.pair))]), np.array([float(won.value.sum())])
@@ -56,7 +55,8 @@ def lines(held: Held, level: float) -> Iterator[str]:
             f"order and {'is' if held.flipped == 1 else 'are'} left out, {left:,} {'counts' if left == 1 else 'count'} "
             "once."
         )
-    if n := int((orders_of(held.votes).uneven & ~orders_of(held.votes).one_way).sum()):
+    uneven = orders_of(held.votes).uneven & ~orders_of(held.votes).one_way
+    if not by_chance(held.votes) and (n := int(uneven.sum())):
         yield f"Of {several(n, 'pair')} one system stood first more often: the difference is the one at equal places."
 
 
