@@ -79,7 +79,7 @@ def question_of(table: Path, wanted: Wanted) -> str:
 def _with_metrics(table: Path, wanted: Wanted) -> bool:
     """Tell whether humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
-        header = renamed(opened(table, judged.FORM), judged.USUAL, wanted.told.columns).header
+        header = renamed(opened(table, judged.FORM, wanted.told.columns), judged.USUAL, wanted.told.columns).header
     except InputError:
         return False
     return judged.holds(header) and bool(judged.metric_columns(header, (), legible(table)))

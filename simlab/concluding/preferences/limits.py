@@ -10,7 +10,7 @@ from simlab.analysis.preferences.votes import FEWEST
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.held import Held, named_pairs
 from simlab.messages import legible, several
-from simlab.tables.winners import TIE
+from simlab.tables.verdicts import TIE
 
 OFTEN = 10
 """Votes from which on a rater who says the same each time is worth a word."""
