@@ -11,8 +11,10 @@ from types import MappingProxyType
 from simlab.files import decimal
 from simlab.messages import legible, or_nearest
 from simlab.tables.columns import Names, folded, naming_people
+from simlab.tables.held import NOTHING, Told
 from simlab.tables.numbers import missing
 from simlab.tables.opening import Rows, TableFile, open_table
+from simlab.tables.row_choice import Where, chosen_rows
 from simlab.types import InputError
 
 LARGEST = 1e50
@@ -26,8 +28,8 @@ _FIXED = ("human", "source", "seconds", "order")
 class Table:
     """Hold the cells of a table: `rows` are (number of the line, its cells), as many as the `header` has.
 
-    Rows are read while one goes through them, once; `path` is where they can be read again. `notes` are sentences on
-    what stands above the header.
+    Rows are read while one goes through them, once; `path` is where they can be read again. `chosen` are the values of
+    columns by which they were chosen, `notes` sentences on what stands above the header.
     """
 
     where: str
@@ -35,6 +37,7 @@ class Table:
     rows: Iterable[tuple[int, list[str]]]
     path: Path | None = None
     notes: tuple[str, ...] = ()
+    chosen: Where = ()
 
     def at(self, line: int) -> str:
         """Name a line in a message."""
@@ -49,15 +52,18 @@ class Table:
         return self.rows.first() if isinstance(self.rows, Rows) else []
 
 
-def load(path: Path, forms: str, told: Mapping[str, str] = MappingProxyType({})) -> Table:
+def load(path: Path, forms: str, told: Told = NOTHING) -> Table:
     """Open a table: tabs, semicolons or commas, as its header has them, or JSON; `forms` says what a table can be.
+
+    Only rows with the values of `where` are read.
 
     Raises InputError for a file without columns or rows, and, while rows are read, for lines that do not fit it.
     """
-    table = opened(path, forms, told)
-    if not table.first_rows():
+    table = opened(path, forms, told.columns)
+    rows = Rows(chosen_rows(table.rows, table.header, told.where, table.where))
+    if not rows.first(1):
         raise InputError(f"{table.where}: holds no rows below its header; give a table of {forms}")
-    return table
+    return replace(table, rows=rows, chosen=told.where)
 
 
 def opened(path: Path, forms: str, told: Mapping[str, str] = MappingProxyType({})) -> Table:

@@ -22,6 +22,8 @@ from simlab.tables.columns import aliases
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.preferences import people_of
+from simlab.tables.row_choice import Where
+from simlab.tables.understood import rows_read, where_record
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM = "outputs (columns system, item, human and one or more metrics)"
@@ -38,6 +40,7 @@ class Outputs:
     `gaps` of their cells of humans are empty. `notes` are sentences on what a reader may not expect, `scale` is that
     of human scores, as it was told. `document[output]` is the document's number in the order of the table (-1: the
     table does not say), `rater[output, repeat]` the place in `logins` of who gave the rating (-1: not said, or a gap).
+    `where` are the values of columns by which rows were chosen.
     """
 
     system: Ints
@@ -55,6 +58,7 @@ class Outputs:
     document: Ints | None = None
     rater: Ints | None = None
     logins: tuple[str, ...] = ()
+    where: Where = ()
 
 
 @dataclass(slots=True)
@@ -127,7 +131,7 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
     refuse_alike(found.systems, "systems", table.where)
     refuse_alike((f"{document}/{item}" if document else item for document, item in found.items), "items", table.where)
     refuse_alike(found.raters, "raters", table.where)
-    return _outputs(found, told)
+    return _outputs(found, told, table.chosen)
 
 
 def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int, int]]:
@@ -165,7 +169,7 @@ def _score(found: _Gathered, output: int, name: str, value: float, where: str) -
     found.scores[name][output] = known if math.isnan(value) else value
 
 
-def _outputs(found: _Gathered, told: Told) -> Outputs:
+def _outputs(found: _Gathered, told: Told, chosen: Where) -> Outputs:
     at = np.array(list(found.outputs), np.int64)
     of = np.array(found.of, np.int64)
     human = padded(of, np.array(found.rating), len(at))
@@ -186,6 +190,7 @@ def _outputs(found: _Gathered, told: Told) -> Outputs:
         _documents(found)[at[:, 1]],
         padded_places(of, np.array(found.by, np.int64), len(at)),
         tuple(found.raters),
+        chosen,
     )
 
 
@@ -230,7 +235,7 @@ def understood(held: Outputs, *, lower_is_better: bool | None) -> str:
     words += f" by {several(len(held.rater_names), 'rater')}" if held.rater_names else ""
     words += f", {several(held.gaps, 'gap')}" if held.gaps else ""
     words += f"; {_scale(rated, held.scale)}, {_better(lower_is_better)}" if len(rated) else ""
-    return f"{words}; metrics {', '.join(held.metrics) or 'none'}"
+    return f"{words}; metrics {', '.join(held.metrics) or 'none'}{rows_read(held.where)}"
 
 
 def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
@@ -248,6 +253,7 @@ def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
         "scale": list(held.scale) if held.scale else [0, 1] if len(rated) and labels(rated) else None,
         "range": [float(rated.min()), float(rated.max())] if len(rated) else None,
         "metrics": list(held.metrics),
+        **where_record(held.where),
     }
 
 

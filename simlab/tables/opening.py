@@ -39,8 +39,8 @@ class Rows(Iterator[tuple[int, list[str]]]):
 class TableFile:
     """The header of a file, on line `line`, and its rows of cells.
 
-    `dialect` is None of JSON. `first` is the first line that is not empty, and `lines` are all lines, for files without
-    a header (JSON: none); go through these or through the rows. `notes` are sentences on what stands above the header.
+    `dialect` is None of JSON. `first` is the first line that is not empty, of this number, and `lines` are all lines, for files
+    without a header (JSON: none); go through these or through the rows. `notes` are sentences on what stands above the header.
     """
 
     path: Path
@@ -50,6 +50,7 @@ class TableFile:
     dialect: Dialect | None
     rows: Rows
     first: str = ""
+    first_line: int = 1
     lines: Iterable[tuple[int, str]] = ()
     notes: tuple[str, ...] = ()
 
@@ -78,13 +79,15 @@ def open_table(path: Path, told: Mapping[str, str], remedy: str = REMEDY) -> Tab
     dialect = dialect_of(text)
     header = tuple(header_of(text, dialect, f"{where}, line {number}"))
     content = rows(chain(head[at + 1 :], lines), dialect, where)
-    first = head[filled[0]][1]
+    first_line, first = head[filled[0]]
     notes: tuple[str, ...] = ()
     if at != filled[0]:
         above = several(sum(k < at for k in filled), "line")
         notes = (f"the header is line {number}; left out: {above} above it ({legible(first.strip(), 60)})",)
     filled_rows = ((line, row) for line, row in content if any(map(str.strip, row)))
-    return TableFile(path, where, header, number, dialect, Rows(filled_rows), first, chain(head, lines), notes)
+    return TableFile(
+        path, where, header, number, dialect, Rows(filled_rows), first, first_line, chain(head, lines), notes
+    )
 
 
 def _header_place(head: Sequence[str], filled: Sequence[int], told: Mapping[str, str]) -> int:

@@ -16,6 +16,8 @@ from simlab.tables.columns import VERDICTS, aliases, folded
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.people import people
+from simlab.tables.row_choice import Where
+from simlab.tables.understood import rows_read, where_record
 from simlab.tables.verdicts import TIE, place_of
 from simlab.tables.winners import Comparisons, outputs
 from simlab.types import Floats, InputError, Ints
@@ -36,7 +38,8 @@ class Preferences:
     compared, -1 where the table does not say. `metrics[name]` holds a metric's comparisons in the same way; `line[k]`
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
     sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
-    no order. `remarks` are sentences for the page on how cells were read, `unused` the columns that say nothing here.
+    no order. `where` are the values of columns by which rows were chosen. `remarks` are sentences for the page on how
+    cells were read, `unused` the columns that say nothing here.
     """
 
     first: Ints
@@ -53,6 +56,7 @@ class Preferences:
     gaps: int
     notes: tuple[str, ...] = ()
     counted: bool = False
+    where: Where = ()
     remarks: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
 
@@ -91,7 +95,7 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] | None = None)
     Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
     there.
     """
-    table = renamed(load(path, FORM, told.columns), USUAL, told.columns)
+    table = renamed(load(path, FORM, told), USUAL, told.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
     return of_table(table, metrics, told)
@@ -173,7 +177,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     counted = not pairs.one_by_one(table.header)
     said = *remarks, *found.remarks
     unused = pairs.unused(table.header, by_source)
-    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted, said, unused)
+    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted, table.chosen, said, unused)
 
 
 def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:
@@ -215,7 +219,8 @@ def understood(held: Preferences) -> str:
         share = float((held.outcome == TIE).mean())
         words += f"; {_share(share)} ties"
     words += f"; {several(held.gaps, 'gap')}" if held.gaps else ""
-    return words + (f"; metrics {', '.join(held.metrics)}" if held.metrics else "")
+    words += f"; metrics {', '.join(held.metrics)}" if held.metrics else ""
+    return words + rows_read(held.where)
 
 
 def record(held: Preferences) -> dict[str, Any]:
@@ -236,6 +241,7 @@ def record(held: Preferences) -> dict[str, Any]:
         "metrics": list(held.metrics),
         "remarks": list(held.remarks),
         "unused": list(held.unused),
+        **where_record(held.where),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from simlab.messages import legible
@@ -13,6 +14,7 @@ from simlab.tables.dialect import Dialect, rows
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.opening import TableFile, open_table
 from simlab.tables.ratings import Header
+from simlab.tables.row_choice import chosen_rows, phrase
 from simlab.types import InputError
 
 BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg_id", "segment", "docSegId", "doc_id")
@@ -36,7 +38,7 @@ def read(path: Path, told: Told = NOTHING, *, as_before: bool = False, averaged:
     if segment_scores.is_first(file.first):
         return segment_scores.read(path, file.lines, _without_columns(told, where, "people"), where)
     if averages.is_header(file.first) and not told.columns:
-        below = ((number, text) for number, text in file.lines if number > file.line)
+        below = ((number, text) for number, text in file.lines if number > file.first_line)
         return averages.read(file.first, below, _without_columns(told, where, "people"), where)
     return _with_header(file, told, as_before=as_before, averaged=averaged)
 
@@ -52,7 +54,7 @@ def listed(path: Path, told: Told = NOTHING) -> Iterator[tuple[str, str]]:
     require(("segment" if "segment" in chosen else "document",), chosen, names, file.header_at)
     kept = {key: at for key, at in chosen.items() if key in ("system", "document", "position", "segment", "task")}
     header = Header(file.where, names, kept, range(len(names), len(names) + 1), False, file)
-    for line in file.rows:
+    for line in chosen_rows(file.rows, names, told.where, file.where):
         _, documents, segments, _ = ratings.names(ratings.cells([line], header), 1)
         yield documents[0], segments[0]
 
@@ -71,11 +73,13 @@ def _with_header(file: TableFile, told: Told, *, as_before: bool, averaged: bool
         names.pop()
     chosen = found(names, told.columns, file.header_at, file.rows.first())
     header = Header(file.where, names, chosen, range(len(names), wide + 1), _before(names, file.dialect), file)
+    content = chosen_rows(file.rows, names, told.where, file.where)
     if "severity" in chosen or ("category" in chosen and "score" not in chosen):
-        return mqm.read(file.rows, header, told)
+        return replace(mqm.read(content, header, told), where=told.where)
     if "score" not in chosen:
-        _refuse_others(Table(file.where, tuple(names), file.rows, file.path))
-    return ratings.read(file.rows, header, told, as_before=as_before, averaged=averaged)
+        _refuse_others(Table(file.where, tuple(names), content, file.path))
+    found_ratings = ratings.read(content, header, told, as_before=as_before, averaged=averaged)
+    return replace(found_ratings, where=told.where)
 
 
 def _refuse_others(table: Table) -> None:
@@ -108,6 +112,8 @@ def _without_columns(told: Told, where: str, *also: str) -> Told:
     if told.columns:
         ours, theirs = next(iter(told.columns.items()))
         raise InputError(f"--columns {legible(f'{ours}={theirs}', 60)}: {where} has no header that names columns")
+    if told.where:
+        raise InputError(f"--where {phrase(told.where)}: {where} has no header that names columns")
     if "people" in also and told.people is not None:
         raise InputError(f"--people {legible(told.people)}: {where} does not say who rated")
     return told

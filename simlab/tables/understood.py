@@ -6,6 +6,7 @@ from typing import Any
 
 from simlab.messages import several
 from simlab.tables.held import Ratings
+from simlab.tables.row_choice import Where, phrase, values_by_column
 
 
 def line(ratings: Ratings) -> str:
@@ -19,7 +20,17 @@ def line(ratings: Ratings) -> str:
         n = f"{several(ratings.answers, 'answer')}, averaged to {n},"
     what = f"{n} of {several(ratings.n_systems, 'system')}, {documents}, {raters}"
     gaps = f", {several(ratings.gaps, 'gap')}" if ratings.gaps else ""
-    return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}"
+    return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}{rows_read(ratings.where)}"
+
+
+def rows_read(where: Where) -> str:
+    """Return the end of a line on a table of which some rows are read; empty where all are."""
+    return f"; rows with {phrase(where)}" if where else ""
+
+
+def where_record(where: Where) -> dict[str, Any]:
+    """Return which rows are read as a part of a record; empty where all are."""
+    return {"where": values_by_column(where)} if where else {}
 
 
 def record(ratings: Ratings) -> dict[str, Any]:
@@ -35,6 +46,7 @@ def record(ratings: Ratings) -> dict[str, Any]:
         "scale": None if ratings.scale is None else list(ratings.scale),
         "remarks": list(ratings.remarks),
         "unused": list(ratings.unused),
+        **where_record(ratings.where),
     }
 
 

@@ -53,7 +53,9 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
     )
     _refuse_untold(config, where)
     outputs = judged.of_table(
-        renamed(load(table, judged.FORM), judged.USUAL, wanted.told.columns), wanted.metrics, wanted.told
+        renamed(load(table, judged.FORM, wanted.told), judged.USUAL, wanted.told.columns),
+        wanted.metrics,
+        wanted.told,
     )
     if metric and len(outputs.metrics) != 1:
         found = several(len(outputs.metrics), "metric")
