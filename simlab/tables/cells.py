@@ -88,7 +88,7 @@ def _rows(file: TableFile) -> Iterator[tuple[int, list[str]]]:
         yield line, [cell.strip() for cell in row]
 
 
-def renamed(table: Table, usual: Mapping[str, Sequence[str]], told: Mapping[str, str]) -> Table:
+def renamed(table: Table, usual: Mapping[str, Names | Sequence[str]], told: Mapping[str, str]) -> Table:
     """Give columns our names: as told (ours -> the table's), else by the names that they usually have.
 
     Raises InputError for a column that was told and is not there, and where two columns could be the same of ours.

@@ -39,8 +39,9 @@ class Rows(Iterator[tuple[int, list[str]]]):
 class TableFile:
     """The header of a file, on line `line`, and its rows of cells.
 
-    `dialect` is None of JSON. `first` is the first line that is not empty, of this number, and `lines` are all lines, for files
-    without a header (JSON: none); go through these or through the rows. `notes` are sentences on what stands above the header.
+    `dialect` is None of JSON. `first` is the first line that is not empty, of the number `first_line`, and `lines` are
+    all lines, for files without a header (JSON: none); go through these or through the rows. `notes` are sentences on
+    what stands above the header.
     """
 
     path: Path

@@ -123,9 +123,9 @@ def _with_winner(table: Table) -> tuple[Table, list[str]]:
         said = f"the column {legible(names[there[0]], 40)} says who won"
         names[there[0]] = "winner"
         return replace(table, header=tuple(names)), [said]
-    other = [name for name in table.header if name not in ("system_a", "system_b", "item", "rater", "")]
+    further = [name for name in table.header if name not in ("system_a", "system_b", "item", "rater", "")]
     meant = table.header[there[0]] if there else "NAME"
-    hint = "" if there else f" (it has {legible(', '.join(other), 100) or 'no further column'})"
+    hint = "" if there else f" (it has {legible(', '.join(further), 100) or 'no further column'})"
     raise InputError(
         f"{table.where}: each row names two systems, so that these are comparisons, and no column winner says who won; "
         f"name it: --columns winner={legible(meant, 40)}{hint}; its cells are the name of one of the two, a, b or tie; "
@@ -175,9 +175,9 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     names = tuple(found.systems), tuple(found.items), raters
     notes = *table.notes, *found.notes, *_notes(human)
     counted = not pairs.one_by_one(table.header)
-    said = *remarks, *found.remarks
+    on_page = (*remarks, *found.remarks)
     unused = pairs.unused(table.header, by_source)
-    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted, table.chosen, said, unused)
+    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted, table.chosen, on_page, unused)
 
 
 def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:

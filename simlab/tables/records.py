@@ -57,12 +57,13 @@ def read_records(path: Path) -> Records:
     if not found:
         raise InputError(f"{where}: holds no record; {FORM}")
     if len(found) == 1 and any(isinstance(value, list | dict) for value in found[0][1].values()):
-        keys = legible(", ".join(found[0][1]), 100)
-        raise InputError(f"{where}: holds one JSON object with the keys {keys}; {FORM}")
+        shown = legible(", ".join(found[0][1]), 100)
+        raise InputError(f"{where}: holds one JSON object with the keys {shown}; {FORM}")
     keys = tuple(dict.fromkeys(key for _, record in found for key in record))
     lines = [line for line, _ in found]
     if len(set(lines)) < len(lines):
-        where, lines = f"{where} (record by record)", list(range(1, len(found) + 1))
+        where = f"{where} (record by record)"
+        lines = list(range(1, len(found) + 1))
     cells = ([_cell(record.get(key)) for key in keys] for _, record in found)
     return Records(where, keys, list(zip(lines, cells, strict=True)))
 
@@ -74,7 +75,7 @@ def _records(text: str, where: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         line += text.count("\n", before, at)
         before = at
         if not isinstance(value, dict):
-            kind = {list: "a list", str: "a text"}.get(type(value), "a number")
+            kind = "a list" if isinstance(value, list) else "a text" if isinstance(value, str) else "a number"
             raise InputError(f"{where}, line {line}: holds {kind} where a record is read; {FORM}")
         yield line, value
 

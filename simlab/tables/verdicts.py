@@ -14,6 +14,8 @@ WORDS = {
     **dict.fromkeys(("b>a", "b>>a", "a<b", "a<<b"), SECOND),
 }
 """Both and neither are ties: they say how good the two are, and neither is better. A clear win is a win."""
+SHARES = {"1": FIRST, "1.0": FIRST, ".5": TIE, "0.5": TIE, "0": SECOND, "0.0": SECOND}
+"""Numbers that say what the first gets."""
 BRACKETED = {**WORDS, "c": TIE}
 """Within double brackets, as judges of FastChat end their verdicts, C is a tie."""
 

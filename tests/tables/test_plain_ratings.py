@@ -238,7 +238,7 @@ def test_some_documents_are_taken(tmp_path: Path) -> None:
 BAD = {
     "a rating twice": (
         [*ROWS, "B,d2,r10,2"],
-        "line 6: r10 rated B on document d2 before, on line 2; the two rows differ in score (4, 2); keep one",
+        "line 6: r10 rated B on document d2 before, on line 2; the two rows differ in score (4, 2)",
     ),
     "a score twice": (["system,item,score", "A,1,1", "A,1,2"], "line 3: A on document 1 has a score before, on line 2"),
     "names that differ in case": ([*ROWS, "a,d2,r10,2"], "the systems 'A' and 'a' differ in case or blanks only"),
