@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.consistency import check_consistent
 from simlab.concluding.sheets import refuse_events
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible
@@ -20,12 +21,14 @@ Say = Callable[[str], None]
 def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     """Conclude from a table what the kind of study allows; `say` is told what takes a while.
 
-    Raises InputError for what cannot be read or is asked wrongly, before anything is estimated.
+    Raises InputError for what cannot be read or is asked wrongly, before anything is estimated, and Inconsistent for a
+    conclusion whose numbers contradict each other: nobody is shown one.
     """
     if not wanted.exclude:
-        return _of_kind(table, wanted, say)
+        return check_consistent(_of_kind(table, wanted, say))
     without = _of_kind(table, replace(wanted, again=False), say)
-    return replace(_of_kind(table, replace(wanted, exclude=()), say), without={", ".join(wanted.exclude): without})
+    found = replace(_of_kind(table, replace(wanted, exclude=()), say), without={", ".join(wanted.exclude): without})
+    return check_consistent(found)
 
 
 def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from simlab.concluding.conclusion import Conclusion, Followed, Rater, Repetition
+from simlab.concluding.consistency import check_consistent
 from simlab.drawing.text import conclusion_metrics as metrics
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import conclusion_pairs as pairs
@@ -23,8 +24,10 @@ DIGEST = 6
 def page(found: Conclusion, written: Sequence[Path] = (), following: str = "") -> str:
     """Write a conclusion for people: 25 lines of 100 columns for eight systems; `following` is the next command.
 
-    Where that is too little, fewer open pairs are shown. What is cut is counted.
+    Where that is too little, fewer open pairs are shown. What is cut is counted. Raises Inconsistent for a conclusion
+    whose numbers contradict each other.
     """
+    check_consistent(found)
     full = _page(found, written, following, brief=False)
     room = MOST_LINES + max(len(found.systems) - USUAL_SYSTEMS, 0)
     return full if len(full.splitlines()) <= room else _page(found, written, following, brief=True)
