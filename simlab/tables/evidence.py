@@ -25,7 +25,7 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] = (), referenc
     Raises InputError naming file, line and value for what is none of them, malformed, or asked for and not there.
     """
     _check_told(told.columns)
-    table = load(path, FORMS, told.where)
+    table = load(path, FORMS, told)
     if "pass_rate" in table.header:
         raise InputError(
             f"{table.where}: pass rates come from two rules with clashing margins and make no matrix; give the scores "

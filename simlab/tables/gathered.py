@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -135,8 +135,10 @@ def controls(met: Sequence[tuple[str, bool]], who: Mapping[str, str], found: Ind
     return Controls(np.array([k for k, _ in known], np.int64), np.array([failed for _, failed in known]), rule)
 
 
-def refuse_repeats(held: Gathered, found: Indexed, where: str, *, rater_known: bool) -> None:
-    """Raise InputError naming both lines where a rating is there twice."""
+def refuse_repeats(
+    held: Gathered, found: Indexed, where: str, differing: Callable[[int, int], str], *, rater_known: bool
+) -> None:
+    """Raise InputError naming both lines where a rating is there twice; `differing` says in what these differ."""
     twice = repeats(found)
     if not len(twice):
         return
@@ -147,12 +149,15 @@ def refuse_repeats(held: Gathered, found: Indexed, where: str, *, rater_known: b
     document, segment = found.document_names[found.document[item]], found.item_names[item]
     output = f"{found.system_names[found.system[k]]} on "
     output += f"segment {segment} of {document}" if segment != document else f"document {document}"
+    twice_said = differing(first, held.line[k])
     if rater_known:
         said = legible(f"{found.rater_names[found.rater[k]]} rated {output}", 200)
-        raise InputError(f"{where}, line {held.line[k]}: {said} before, on line {first}; keep one of the two")
+        raise InputError(
+            f"{where}, line {held.line[k]}: {said} before, on line {first}; {twice_said}; keep one of the two"
+        )
     raise InputError(
-        f"{where}, line {held.line[k]}: {legible(output, 200)} has a score before, on line {first}; keep one of the "
-        "two, or say in a column rater whose they are"
+        f"{where}, line {held.line[k]}: {legible(output, 200)} has a score before, on line {first}; {twice_said}; keep "
+        "one of the two, or say in a column rater whose they are"
     )
 
 

@@ -58,7 +58,9 @@ class Ratings:
     dialect. `better_from` says who tells which scores are better: its owner, the table itself, or nobody, so
     that it is assumed. `rows` counts what was read, `gaps` rows without a score. `notes` are sentences on what was left
     out or taken for granted. `times` says how long people worked on all that the whole table holds, whatever part of it
-    is looked at; None: it does not say. `where` are the values of columns by which its rows were chosen.
+    is looked at; None: it does not say. `where` are the values of columns by which its rows were chosen. `remarks` are
+    sentences for the page on how cells were read, `unused` names the columns that say nothing here. `answers` counts
+    what was averaged to these ratings; 0: nothing was.
     """
 
     system: Ints
@@ -83,6 +85,9 @@ class Ratings:
     gaps: int = 0
     controls: Controls | None = None
     times: Times | None = None
+    remarks: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    answers: int = 0
     where: Where = ()
 
     @property

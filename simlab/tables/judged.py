@@ -18,6 +18,7 @@ from simlab.tables.cells import (
     named,
     number,
 )  # fmt: skip
+from simlab.tables.columns import aliases
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.preferences import people_of
@@ -26,13 +27,8 @@ from simlab.tables.understood import rows_read, where_record
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM = "outputs (columns system, item, human and one or more metrics)"
-USUAL: Mapping[str, Sequence[str]] = {
-    "system": ("model", "system_id"),
-    "item": ("segment", "segment_id", "seg_id", "item_id"),
-    "document": ("doc", "doc_id", "document_id"),
-    "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "login"),
-}
-_NOT_METRICS = frozenset(("", "seconds", *USUAL, *(name for usual in USUAL.values() for name in usual)))
+USUAL = aliases("system", "item", "document", "rater")
+_NOT_METRICS = frozenset(("", "seconds", *USUAL, *(name for known in USUAL.values() for name in known.usual)))
 
 
 @dataclass(frozen=True, slots=True)

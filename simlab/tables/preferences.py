@@ -12,29 +12,21 @@ import numpy as np
 from simlab.messages import legible, several
 from simlab.tables import pairs
 from simlab.tables.cells import Table, check_systems, load, opened, renamed
+from simlab.tables.columns import VERDICTS, aliases, folded
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.people import people
 from simlab.tables.row_choice import Where
 from simlab.tables.understood import rows_read, where_record
-from simlab.tables.winners import TIE, Comparisons, as_places, outputs
+from simlab.tables.verdicts import TIE, place_of
+from simlab.tables.winners import Comparisons, as_places, outputs
 from simlab.types import Floats, InputError, Ints
 
 FORM = (
     "preferences (item, system_a and system_b or pair, and winner or human: a name, a, b or tie; or counts in a_wins, "
     "ties and b_wins)"
 )
-USUAL: Mapping[str, Sequence[str]] = {
-    "system_a": ("model_a", "system_1", "system1", "model_1", "model1"),
-    "system_b": ("model_b", "system_2", "system2", "model_2", "model2"),
-    "item": ("item_id", "segment", "segment_id", "seg_id", "question_id", "prompt_id", "instruction_id"),
-    "document": ("doc", "doc_id", "document_id", "docid"),
-    "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "login", "judge_id"),
-    "winner": ("preference", "preferred"),
-    "a_wins": ("wins_a",),
-    "b_wins": ("wins_b",),
-    "ties": ("draws",),
-}
+USUAL = aliases("system_a", "system_b", "pair", "item", "document", "rater", "winner", "a_wins", "b_wins", "ties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +38,10 @@ class Preferences:
     compared, -1 where the table does not say. `metrics[name]` holds a metric's comparisons in the same way; `line[k]`
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
     sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
-    no order. `where` are the values of columns by which rows were chosen. `document[item]` is the document of an item,
-    empty where the table names none. `by_place`: winners are written as places in the row, not as names, so that the
-    order of the two systems tells something.
+    no order. `where` are the values of columns by which rows were chosen. `remarks` are sentences for the page on how
+    cells were read, `unused` the columns that say nothing here. `document[item]` is the document of an item, empty
+    where the table names none. `by_place`: winners are written as places in the row, not as names or numbers, so that
+    the order of the two systems tells something.
     """
 
     first: Ints
@@ -66,6 +59,8 @@ class Preferences:
     notes: tuple[str, ...] = ()
     counted: bool = False
     where: Where = ()
+    remarks: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
     document: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     document_names: tuple[str, ...] = ()
     by_place: bool = False
@@ -110,24 +105,63 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] | None = None)
     Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
     there.
     """
-    table = renamed(load(path, FORM, told.where), USUAL, told.columns)
+    table = renamed(load(path, FORM, told), USUAL, told.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
     return of_table(table, metrics, told)
 
 
+def _with_winner(table: Table) -> tuple[Table, list[str]]:
+    """Find the column that says who won where none has its usual name: two games, or verdicts that mean one thing.
+
+    Raises InputError, naming the column that may be meant, where there is none.
+    """
+    if pairs.told_of(table.header):
+        return table, []
+    alike = [folded(name) for name in table.header]
+    if {"g1_winner", "g2_winner"} <= set(alike):
+        one, other = alike.index("g1_winner"), alike.index("g2_winner")
+        rows = ((line, [*cells, _both_games(cells[one], cells[other])]) for line, cells in table.rows)
+        said = "each pair was judged in both orders: a win is what both games say, else the pair is tied"
+        return replace(table, header=(*table.header, "winner"), rows=rows), [said]
+    there = [k for k, name in enumerate(alike) if name in VERDICTS]
+    first, second = table.column("system_a"), table.column("system_b")
+    cells = table.first_rows()
+    clear = [k for k in there if all(place_of(row[k]) >= 0 or row[k] in ("", row[first], row[second]) for row in cells)]
+    if len(there) == len(clear) == 1:
+        names = list(table.header)
+        said = f"the column {legible(names[there[0]], 40)} says who won"
+        names[there[0]] = "winner"
+        return replace(table, header=tuple(names)), [said]
+    further = [name for name in table.header if name not in ("system_a", "system_b", "item", "rater", "")]
+    meant = table.header[there[0]] if there else "NAME"
+    hint = "" if there else f" (it has {legible(', '.join(further), 100) or 'no further column'})"
+    raise InputError(
+        f"{table.where}: each row names two systems, so that these are comparisons, and no column winner says who won; "
+        f"name it: --columns winner={legible(meant, 40)}{hint}; its cells are the name of one of the two, a, b or tie; "
+        "or 1 (the first wins), .5 and 0"
+    )
+
+
+def _both_games(one: str, other: str) -> str:
+    """Return what two games of a pair say together."""
+    if "error" in (one.lower(), other.lower()) or not (one and other):
+        return ""
+    return one if one == other else "tie"
+
+
 def is_table(path: Path, told: Told) -> bool:
     """Tell by its header whether a table holds preferences; one that cannot be read does not."""
     try:
-        return holds(renamed(opened(path, FORM), USUAL, told.columns).header)
+        return holds(renamed(opened(path, FORM, told.columns), USUAL, told.columns).header)
     except InputError:
         # What is wrong with it is said by who reads ratings.
         return False
 
 
 def holds(header: Sequence[str]) -> bool:
-    """Say whether columns, by our names, are those of a table of preferences."""
-    return ({"system_a", "system_b"} <= set(header) or "pair" in header) and pairs.told_of(header)
+    """Say whether columns, by our names, are those of preferences: two systems a row, or a pair and who won."""
+    return {"system_a", "system_b"} <= set(header) or ("pair" in header and pairs.told_of(header))
 
 
 def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) -> Preferences:
@@ -138,6 +172,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     for option, said in (("--scale", told.scale), ("--better", told.better)):
         if said is not None:
             raise InputError(f"{option} is of scores, and {table.where} holds preferences; leave it out")
+    table, remarks = _with_winner(table)
     found = pairs.gathered(table, metrics)
     check_systems(len(found.systems), table)
     refuse_alike(found.systems, "systems", table.where)
@@ -149,12 +184,25 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     human = by_source.pop("human")
     human = human._replace(rater=np.append(person, -1)[human.rater])
     names = tuple(found.systems), tuple(found.items), raters
-    notes = *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
+    notes = *table.notes, *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
     counted = not pairs.one_by_one(table.header)
-    documents = np.array(found.document_of, np.int64), tuple(found.documents)
-    places = not counted and as_places(found.votes["human"])
+    on_page = (*remarks, *found.remarks)
+    unused = pairs.unused(table.header, by_source)
     return Preferences(
-        *human, *names, by_source, found.rows, found.gaps, notes, counted, table.chosen, *documents, places
+        *human,
+        *names,
+        by_source,
+        found.rows,
+        found.gaps,
+        notes,
+        counted,
+        table.chosen,
+        on_page,
+        unused,
+        document=np.array(found.document_of, np.int64),
+        document_names=tuple(found.documents),
+        # Who played two games of a pair, with a win only where both agree, has met both orders.
+        by_place=not counted and "g1_winner" not in map(folded, table.header) and as_places(found.votes["human"]),
     )
 
 
@@ -234,6 +282,8 @@ def record(held: Preferences) -> dict[str, Any]:
         "better": None,
         "scale": None,
         "metrics": list(held.metrics),
+        "remarks": list(held.remarks),
+        "unused": list(held.unused),
         **where_record(held.where),
     }
 

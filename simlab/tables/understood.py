@@ -15,7 +15,10 @@ def line(ratings: Ratings) -> str:
     documents = several(ratings.n_documents, "document")
     if len(ratings.item_names) != ratings.n_documents:
         documents += f" ({several(len(ratings.item_names), 'segment')})"
-    what = f"{several(len(ratings.score), 'rating')} of {several(ratings.n_systems, 'system')}, {documents}, {raters}"
+    n = several(len(ratings.score), "rating")
+    if ratings.answers:
+        n = f"{several(ratings.answers, 'answer')}, averaged to {n},"
+    what = f"{n} of {several(ratings.n_systems, 'system')}, {documents}, {raters}"
     gaps = f", {several(ratings.gaps, 'gap')}" if ratings.gaps else ""
     return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}{rows_read(ratings.where)}"
 
@@ -34,13 +37,15 @@ def record(ratings: Ratings) -> dict[str, Any]:
     """Return what was understood as a record."""
     return {
         "rows": ratings.rows,
-        "used": len(ratings.score),
+        "used": ratings.answers or len(ratings.score),
         "gaps": ratings.gaps,
         "systems": ratings.n_systems,
         "documents": ratings.n_documents,
         "raters": ratings.n_raters if ratings.rater_known else None,
         "better": "lower" if ratings.lower_is_better else "higher",
         "scale": None if ratings.scale is None else list(ratings.scale),
+        "remarks": list(ratings.remarks),
+        "unused": list(ratings.unused),
         **where_record(ratings.where),
     }
 

@@ -282,7 +282,7 @@ def test_sparse_arenas_have_ranks_by_strengths(tmp_path: Path) -> None:
     world = World(tuple(np.linspace(1.5, -1.5, 25)), 600, 200, 600)
     found = told(written(tmp_path / "arena.csv", world, 1))
     assert found.about["ranks_by"] == "strengths"
-    assert "Ranks follow from strengths" in said(found)
+    assert "Ranks follow from claims" in said(found)
     assert len(found.pairs) == 300
     # Two votes a pair tell next to nothing of it (0 or 1 pairs of four such arenas), while strengths do.
     assert sum(bool(one.verdict) for one in found.pairs) <= 3

@@ -211,6 +211,8 @@ def test_the_pilot_that_ships_is_understood() -> None:
         "raters": 3,
         "better": "higher",
         "scale": [0, 100],
+        "remarks": [],
+        "unused": [],
     }
 
 
@@ -234,7 +236,10 @@ def test_some_documents_are_taken(tmp_path: Path) -> None:
 
 
 BAD = {
-    "a rating twice": ([*ROWS, "B,d2,r10,2"], "line 6: r10 rated B on document d2 before, on line 2; keep one"),
+    "a rating twice": (
+        [*ROWS, "B,d2,r10,2"],
+        "line 6: r10 rated B on document d2 before, on line 2; the two rows differ in score (4, 2)",
+    ),
     "a score twice": (["system,item,score", "A,1,1", "A,1,2"], "line 3: A on document 1 has a score before, on line 2"),
     "names that differ in case": ([*ROWS, "a,d2,r10,2"], "the systems 'A' and 'a' differ in case or blanks only"),
     "names that differ in blanks": ([*ROWS, "A,d2,r 10,2"], "the raters 'r10' and 'r 10' differ in case or blanks"),
@@ -250,10 +255,14 @@ BAD = {
         ["system,document,fluency", "A,d,1"],
         "no column score or rating; found system, document",
     ),
-    "no document": (["system,score", "A,1"], "no column doc or document; found system, score"),
-    "a comma for a point": (["system;item;score", "A;1;3,5"], "score '3,5' is not a number; write a decimal point"),
+    "no document": (["system,score", "A,1"], "no column doc or document or document_id; found system, score"),
+    "a comma for a point": (["system,item,score", 'A,1,"3,5"'], "score '3,5' is not a number; write a decimal point"),
+    "a comma and a point": (
+        ["system;item;score", "A;1;3,5", "B;1;3.5"],
+        "line 3: score '3.5' is written in another way than '3,5' on line 2",
+    ),
+    "a word and a number": (["system,item,score", "A,1,True", "B,1,3"], "line 3: score '3' is written in another way"),
     "a time before": (["system,item,score,seconds", "A,1,1,-2"], "line 2: took -2 seconds"),
-    "no time": (["system,item,score,seconds", "A,1,1,soon"], "line 2: seconds 'soon' is no time"),
     "two columns of one name": (["system,Score,item,score", "A,1,1,1"], "column score appears twice"),
     "a name that is empty": (["system,item,score", "A,1,1", ",1,1"], "line 3: the system is empty"),
 }

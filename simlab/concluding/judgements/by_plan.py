@@ -53,7 +53,7 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
     )
     _refuse_untold(config, where)
     outputs = judged.of_table(
-        renamed(load(table, judged.FORM, wanted.told.where), judged.USUAL, wanted.told.columns),
+        renamed(load(table, judged.FORM, wanted.told), judged.USUAL, wanted.told.columns),
         wanted.metrics,
         wanted.told,
     )

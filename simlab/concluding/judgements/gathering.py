@@ -96,7 +96,7 @@ def _evidence(outputs: Outputs, adequate_from: float | None, *, lower: bool) -> 
 
 
 def _of_one(table: Path, wanted: Wanted) -> Outputs:
-    scored = renamed(load(table, judged.FORM, wanted.told.where), judged.USUAL, wanted.told.columns)
+    scored = renamed(load(table, judged.FORM, wanted.told), judged.USUAL, wanted.told.columns)
     if not judged.holds(scored.header):
         header = legible(", ".join(scored.header), 120)
         raise InputError(

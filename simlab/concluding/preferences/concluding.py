@@ -11,6 +11,7 @@ import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.concluding.conclusion import Conclusion, Pair
+from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.preferences import limits, positions, settling, standing
 from simlab.concluding.preferences.again import MOST, STUDIES, Again, again
 from simlab.concluding.preferences.claims import Claims, claims
@@ -87,6 +88,7 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
     stands = standing.standing(held, found, level, wanted.seed)
     order = partial_order(found.verdict, held.system_names)
     repeated, noted = _again(held, found, stands, wanted, say)
+    kept, refused = kept_repetition(None if repeated is None else repeated.repetition)
     return Conclusion(
         question=COMPARE,
         read=held.read,
@@ -100,10 +102,11 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         detectable=settling.detectable_difference(found),
         lines=(*positions.lines(held, level), *standing.lines(held, stands)),
         about=standing.about(held, stands, level) | _named(found, stands) | positions.record(held, level),
-        repetition=None if repeated is None else repeated.repetition,
+        repetition=kept,
         control=None if repeated is None else repeated.control,
         notes=(*held.notes, *found.notes, *noted),
         warnings=(
+            *refused,
             *positions.warnings(held, found.family),
             *limits.limits(held, found),
             *standing.warnings(held, stands),

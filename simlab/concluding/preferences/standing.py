@@ -64,8 +64,11 @@ def standing(held: Held, found: Claims, level: float, seed: int) -> Standing:
 def systems(held: Held, found: Claims, stands: Standing, level: float) -> list[System]:
     """Return each system's share of wins against the average of the others, ties half, and its possible ranks."""
     n = votes_of_systems(held.asked)
-    ranks = stands.scale.verdict if stands.ranks_by == "strengths" and stands.scale else found.verdict
-    low_rank, high_rank = ranks_of(ranks, held.votes.n_systems)
+    verdict = found.verdict
+    if stands.ranks_by == "strengths" and stands.scale:
+        # A claim binds: strengths say the rest, so that no rank contradicts a claim.
+        verdict = np.where(verdict != 0, verdict, stands.scale.verdict)
+    low_rank, high_rank = ranks_of(verdict, held.votes.n_systems)
     share, low, high = shares(held, stands, level)
     return [
         System(name, *row)
@@ -115,8 +118,8 @@ def lines(held: Held, stands: Standing) -> Iterator[str]:
     names = held.system_names
     if stands.ranks_by == "strengths":
         yield (
-            "Ranks follow from strengths, since pairs alone say too little here: they hold if one strength for each "
-            f"system explains the comparisons{_tested(stands.explained)}."
+            "Ranks follow from claims and, since pairs alone say too little here, from strengths: they hold if one "
+            f"strength for each system explains the comparisons{_tested(stands.explained)}."
         )
     elif stands.fitted is not None:
         yield (

@@ -47,7 +47,7 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
 
 def study_of(table: Path, wanted: Wanted) -> Study:
     """Read a table, leave out what is asked to be or cannot be used, and choose the analysis."""
-    ratings = read(table, wanted.told)
+    ratings = read(table, wanted.told, averaged=True)
     where = legible(table)
     kept, left_out = without(ratings, wanted.exclude, where)
     if kept.n_systems < 2:

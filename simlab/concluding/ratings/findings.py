@@ -52,7 +52,8 @@ def concluded(
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
     found = verdicts(prepared, collected, outcome, rated, family)
     told, drawn = uncertainty_of(config, prepared, collected, rated, family), drawn_by(test)
-    systems = systems_of(collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level)
+    scale = _scale(config, table)
+    systems = systems_of(collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level, scale)
     return Conclusion(
         question="rate",
         read=table.read,
@@ -61,13 +62,28 @@ def concluded(
         lower_is_better=frame.lower_is_better,
         promise=_promised(prepared, wanted, table, drawn, int(family.sum()), frame.n_raters),
         systems=systems,
-        pairs=pairs_of(frame.system_names, found, told, wanted, lower_is_better=frame.lower_is_better),
+        pairs=pairs_of(
+            frame.system_names,
+            found,
+            told,
+            wanted,
+            lower_is_better=frame.lower_is_better,
+            widest=scale[1] - scale[0],
+        ),
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
         detectable=_detectable(told, family),
         about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
         warnings=(*_alone(table), *warnings_of(collected, told, prepared, drawn, found)),
     )
+
+
+def _scale(config: Mapping[str, Any], table: Table) -> tuple[float, float]:
+    """Return the least and the largest mean that scores as they are allow; normalised ones have no such ends."""
+    scale = table.read.get("scale")
+    if scale is None or name_of(config["analysis"]["normalization"]) != "none":
+        return -np.inf, np.inf
+    return float(scale[0]), float(scale[1])
 
 
 def _rated(prepared: Prepared, collected: Collected) -> Rated:
