@@ -26,7 +26,7 @@ def found_in(table: Path, told: Told, seed: int, say: Say) -> Found:
     from simlab.fitting.preferences.pilot import pilot_of
 
     compared = preferences.read(table, told)
-    pilot = pilot_of(compared)
+    pilot = pilot_of(units := preferences.by_documents(compared))
     say("fitting preference")
     fitted = fitted_to(pilot, seed)
     say("checking preference against the pilot")
@@ -42,7 +42,7 @@ def found_in(table: Path, told: Told, seed: int, say: Say) -> Found:
         not_identified=tuple(fitted.not_identified),
         diagnosis=dict(fitted.diagnosis),
         world=document.content(fitted, held, table),
-        notes=tuple(compared.notes),
+        notes=tuple(units.notes),
         page=lambda out, following: text.page(line, components, held, fitted.not_identified, out, following),
         draw=_no_figure,
     )

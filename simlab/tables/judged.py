@@ -60,6 +60,13 @@ class Outputs:
     logins: tuple[str, ...] = ()
     where: Where = ()
 
+    @property
+    def unit(self) -> Ints:
+        """Return what is drawn with each output: its document where the table tells documents apart, else its item."""
+        if self.document is None or self.n_documents < 2 or (self.document < 0).any():
+            return self.item
+        return self.document
+
 
 @dataclass(slots=True)
 class _Gathered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -22,10 +23,15 @@ _NOT_METRICS = frozenset(
 
 @dataclass(slots=True)
 class Gathered:
-    """Gather what a table says: systems, items and raters by number, and each source's votes; `human` is one."""
+    """Gather what a table says: systems, items and raters by number, and each source's votes; `human` is one.
+
+    `document_of[item]` is the document that an item belongs to; empty where the table names no documents.
+    """
 
     systems: Numbers = field(default_factory=Numbers)
     items: Numbers = field(default_factory=Numbers)
+    documents: Numbers = field(default_factory=Numbers)
+    document_of: array[int] = field(default_factory=lambda: array("q"))
     raters: Numbers = field(default_factory=Numbers)
     votes: dict[str, Votes] = field(default_factory=lambda: {"human": Votes()})
     rows: int = 0
@@ -46,7 +52,7 @@ def one_by_one(header: Sequence[str]) -> bool:
 
 def unused(header: Sequence[str], metrics: Collection[str]) -> tuple[str, ...]:
     """Return the columns that say nothing of who won, where and by whom."""
-    used = {"system_a", "system_b", "item", "rater", "source", *COUNTS, *metrics, *_human_columns(header)}
+    used = {"system_a", "system_b", "document", "item", "rater", "source", *COUNTS, *metrics, *_human_columns(header)}
     used |= set() if "system_a" in header else {"pair"}
     return tuple(name for name in header if name and name not in used)
 
@@ -155,17 +161,32 @@ def _count(text: str, where: str, column: str) -> int:
 def _rows(found: Gathered, table: Table) -> Iterator[tuple[tuple[int, int, int, int, int], list[str], str, str]]:
     """Number what rows name: yield (first, second, item, rater, line), the cells, and the names of the two systems."""
     two = _pair_reader(table)
-    item = table.column("item") if "item" in table.header else None
+    item = _item_reader(found, table)
     rater = table.column("rater") if "rater" in table.header else None
     for line, cells in table.rows:
         found.rows += 1
         first, second = two(cells, line)
-        if item is not None and not cells[item]:
-            raise InputError(f"{table.at(line)}: item is empty; every row needs one")
-        which = -1 if item is None else found.items[cells[item]]
+        which = item(cells, line)
         # Metrics have no rater, and stand in rows of their own where there is a column for it.
         who = -1 if rater is None or not cells[rater] else found.raters[cells[rater]]
         yield (found.systems[first], found.systems[second], which, who, line), cells, first, second
+
+
+def _item_reader(found: Gathered, table: Table) -> Callable[[Sequence[str], int], int]:
+    """Return what numbers the item of a row, -1 where none is named: items of two documents are never the same.
+
+    A document without items is an item of its own.
+    """
+    columns = [name for name in ("document", "item") if name in table.header]
+
+    def number(cells: Sequence[str], line: int) -> int:
+        names = [named(table, cells, line, column) for column in columns]
+        which = found.items[": ".join(names)]
+        if columns[0] == "document" and which == len(found.document_of):
+            found.document_of.append(found.documents[names[0]])
+        return which
+
+    return number if columns else lambda cells, line: -1
 
 
 def _pair_reader(table: Table) -> Callable[[Sequence[str], int], tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,14 @@ from simlab.tables.people import people
 from simlab.tables.row_choice import Where
 from simlab.tables.understood import rows_read, where_record
 from simlab.tables.verdicts import TIE, place_of
-from simlab.tables.winners import Comparisons, outputs
+from simlab.tables.winners import Comparisons, as_places, outputs
 from simlab.types import Floats, InputError, Ints
 
 FORM = (
     "preferences (item, system_a and system_b or pair, and winner or human: a name, a, b or tie; or counts in a_wins, "
     "ties and b_wins)"
 )
-USUAL = aliases("system_a", "system_b", "pair", "item", "rater", "winner", "a_wins", "b_wins", "ties")
+USUAL = aliases("system_a", "system_b", "pair", "item", "document", "rater", "winner", "a_wins", "b_wins", "ties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ class Preferences:
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
     sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
     no order. `where` are the values of columns by which rows were chosen. `remarks` are sentences for the page on how
-    cells were read, `unused` the columns that say nothing here.
+    cells were read, `unused` the columns that say nothing here. `document[item]` is the document of an item, empty
+    where the table names none. `by_place`: winners are written as places in the row, not as names or numbers, so that
+    the order of the two systems tells something.
     """
 
     first: Ints
@@ -59,6 +61,9 @@ class Preferences:
     where: Where = ()
     remarks: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    document: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    document_names: tuple[str, ...] = ()
+    by_place: bool = False
 
     @property
     def n_systems(self) -> int:
@@ -79,6 +84,11 @@ class Preferences:
     def item_known(self) -> bool:
         """Say whether the table names items."""
         return bool(self.item_names)
+
+    @property
+    def document_known(self) -> bool:
+        """True if the table tells documents apart, which are then what is drawn."""
+        return len(self.document_names) > 1
 
     def counts(self) -> Floats:
         """Count human outcomes `[i, j, outcome]` of systems i < j, turned round where the table has j first."""
@@ -166,6 +176,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     found = pairs.gathered(table, metrics)
     check_systems(len(found.systems), table)
     refuse_alike(found.systems, "systems", table.where)
+    refuse_alike(found.documents, "documents", table.where)
     refuse_alike(found.items, "items", table.where)
     refuse_alike(found.raters, "raters", table.where)
     by_source = pairs.comparisons(found, table)
@@ -173,11 +184,26 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     human = by_source.pop("human")
     human = human._replace(rater=np.append(person, -1)[human.rater])
     names = tuple(found.systems), tuple(found.items), raters
-    notes = *table.notes, *found.notes, *_notes(human)
+    notes = *table.notes, *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
     counted = not pairs.one_by_one(table.header)
     on_page = (*remarks, *found.remarks)
     unused = pairs.unused(table.header, by_source)
-    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted, table.chosen, on_page, unused)
+    return Preferences(
+        *human,
+        *names,
+        by_source,
+        found.rows,
+        found.gaps,
+        notes,
+        counted,
+        table.chosen,
+        on_page,
+        unused,
+        document=np.array(found.document_of, np.int64),
+        document_names=tuple(found.documents),
+        # Who played two games of a pair, with a win only where both agree, has met both orders.
+        by_place=not counted and "g1_winner" not in map(folded, table.header) and as_places(found.votes["human"]),
+    )
 
 
 def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:
@@ -209,10 +235,27 @@ def _notes(human: Comparisons) -> list[str]:
     return notes
 
 
+def by_documents(held: Preferences) -> Preferences:
+    """Let whole documents be the items, where a table tells them apart: a law of items is then one of documents."""
+    if not held.document_known:
+        return held
+    item = np.append(held.document, -1)[held.item]
+    said = f"documents are the units: {several(len(held.item_names), 'item')} of {len(held.document_names):,} documents"
+    return replace(held, item=item, item_names=held.document_names, notes=(*held.notes, said))
+
+
+def _notes_on_documents(documents: tuple[str, ...]) -> list[str]:
+    """Say that a column which names the same document in each row tells nothing apart."""
+    if len(documents) != 1:
+        return []
+    return [f"document is {legible(documents[0], 40)} in all rows: it tells nothing apart, and items are what is drawn"]
+
+
 def understood(held: Preferences) -> str:
     """Say in one line what was read: how many comparisons, of whom, by whom, and how many are ties."""
     n = len(held.outcome)
     words = f"{several(n, 'comparison')} of {several(held.n_systems, 'system')} ({several(_n_pairs(held), 'pair')})"
+    words += f", {several(len(held.document_names), 'document')}" if held.document_known else ""
     words += f", {several(len(held.item_names), 'item')}" if held.item_known else ", items not named"
     words += f", {several(held.n_raters, 'rater')}" if held.rater_known else ", raters not named"
     if n:
@@ -232,7 +275,7 @@ def record(held: Preferences) -> dict[str, Any]:
         "gaps": held.gaps,
         "systems": held.n_systems,
         "pairs": _n_pairs(held),
-        "documents": None,
+        "documents": len(held.document_names) if held.document_known else None,
         "items": len(held.item_names) if held.item_known else None,
         "raters": held.n_raters if held.rater_known else None,
         "ties": float((held.outcome == TIE).mean()) if n else None,

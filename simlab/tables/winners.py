@@ -131,6 +131,15 @@ def resolved(votes: Votes, source: str, table: Table) -> tuple[Comparisons, str]
     return Comparisons(*(np.repeat(column, times) for column in (first, second, item, rater, outcome, line))), means
 
 
+def as_places(votes: Votes) -> bool:
+    """True if winners are written as places in the row: a word for a place stands where no name does.
+
+    Numbers say what one of two columns gets, whatever order raters saw.
+    """
+    _, _, _, _, _, name, word, _ = votes.columns()
+    return bool(((name < 0) & np.isin(word, (FIRST, SECOND))).any())
+
+
 def _unclear(second: bool, where: str, source: str) -> InputError:
     named, other = ("second", "first") if second else ("first", "second")
     return InputError(

@@ -7,6 +7,7 @@ from scipy.special import ndtri
 
 from simlab.analysis.preferences.assurance import boundary, detectable, settle_anytime
 from simlab.analysis.preferences.fresh import CONCENTRATION
+from simlab.analysis.preferences.places import orders_of
 from simlab.analysis.settling import Seen, needed
 from simlab.concluding.conclusion import More
 from simlab.concluding.preferences.claims import Claims
@@ -18,7 +19,7 @@ LIMIT = 100_000.0
 def more(found: Claims, k: int) -> More | None:
     """Return how many more comparisons settle an open pair with 80 % probability; None for one that is claimed."""
     of = found.tested
-    if found.verdict[k] or not of.n[k]:
+    if found.verdict[k] or not of.n[k] or orders_of(found.votes).one_way[k]:
         return None
     # Votes that are all alike have no error of their own; one more that is not must be reckoned with.
     n, sd = float(of.n[k]), max(float(of.sd[k]), 1 / float(of.n[k]))
