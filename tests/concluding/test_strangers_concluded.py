@@ -171,11 +171,12 @@ def test_votes_in_the_words_of_the_field_conclude_alike(tmp_path: Path, kind: st
 
 
 def test_two_games_of_a_pair_win_where_both_agree(tmp_path: Path) -> None:
-    games = [("model_1", "model_1"), ("model_1", "model_2"), ("tie", "model_2"), ("error", "model_1")] * 3
+    alike = [("model_1", "model_1"), ("model_2", "model_2")]
+    games = [*alike, ("model_1", "model_2"), ("tie", "model_2"), ("error", "model_1")] * 3
     rows = [("A", "B", f"q{k}", *both) for k, both in enumerate(games)]
     head = ("model_1", "model_2", "question_id", "g1_winner", "g2_winner")
     found = _concluded(_csv(tmp_path, [head, *rows]))
-    assert (found.read["used"], found.read["gaps"], found.read["ties"]) == (9, 3, pytest.approx(6 / 9))
+    assert (found.read["used"], found.read["gaps"], found.read["ties"]) == (12, 3, pytest.approx(6 / 12))
     assert "judged in both orders" in _remarks(found)
 
 
