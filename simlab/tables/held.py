@@ -60,7 +60,8 @@ class Ratings:
     out or taken for granted. `times` says how long people worked on all that the whole table holds, whatever part of it
     is looked at; None: it does not say. `where` are the values of columns by which its rows were chosen, `left_out`
     counts what does not count. `remarks` are sentences for the page on how cells were read, `unused` names the columns
-    that say nothing here. `answers` counts what was averaged to these ratings; 0: nothing was.
+    that say nothing here. `answers` counts what was averaged to these ratings, which are `averaged` over runs of a
+    system or over raters who are not known; 0: nothing was.
     """
 
     system: Ints
@@ -88,6 +89,7 @@ class Ratings:
     remarks: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     answers: int = 0
+    averaged: Literal["", "runs", "raters"] = ""
     where: Where = ()
     left_out: tuple[LeftOut, ...] = ()
 

@@ -283,6 +283,7 @@ def averages_of(ratings: Ratings, *, runs: bool) -> Ratings:
         criteria={},
         remarks=(*ratings.remarks, what),
         answers=len(key),
+        averaged="runs" if runs else "raters",
     )
 
 
