@@ -43,6 +43,13 @@ class Table:
         """Name a line in a message."""
         return f"{self.where}, line {line}"
 
+    def again(self) -> Iterator[tuple[int, list[str]]]:
+        """Go through the rows once more."""
+        if self.path is None:
+            return iter(())
+        table = opened(self.path, "")
+        return chosen_rows(table.rows, table.header, self.chosen, self.where)
+
     def column(self, name: str) -> int:
         """Return the place of a column that is there."""
         return self.header.index(name)

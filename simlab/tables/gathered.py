@@ -108,6 +108,37 @@ def repeats(found: Indexed) -> Ints:
     return np.sort(order[1:][np.diff(key[order]) == 0])
 
 
+def repeat_groups(held: Gathered, found: Indexed) -> list[list[int]]:
+    """Group the lines of ratings of the same system, item and rater, where there are several."""
+    twice = repeats(found)
+    if not len(twice):
+        return []
+    key = (found.system * len(found.item_names) + found.item) * len(found.rater_names) + found.rater
+    groups: dict[int, list[int]] = {number: [] for number in key[twice].tolist()}
+    for k in np.flatnonzero(np.isin(key, key[twice])).tolist():
+        groups[int(key[k])].append(held.line[k])
+    return list(groups.values())
+
+
+def chosen(held: Gathered, found: Indexed, kept: Ints) -> tuple[Gathered, Indexed]:
+    """Keep some ratings; names stay."""
+    system, item, rater, line = (
+        array("q", np.array(numbers, np.int64)[kept].tolist())
+        for numbers in (held.system, held.item, held.rater, held.line)
+    )
+    index = {name: getattr(found, name)[kept] for name in ("system", "item", "rater")}
+    return replace(held, system=system, item=item, rater=rater, line=line), found._replace(**index)
+
+
+def rated(found: Indexed, k: int, *, rater_known: bool) -> str:
+    """Say in words who rated what."""
+    item = int(found.item[k])
+    document, segment = found.document_names[found.document[item]], found.item_names[item]
+    output = f"{found.system_names[found.system[k]]} on "
+    output += f"segment {segment} of {document}" if segment != document else f"document {document}"
+    return f"{found.rater_names[found.rater[k]]} rated {output}" if rater_known else f"{output} is rated"
+
+
 def without_repeats(found: Indexed) -> tuple[Indexed, Ints]:
     """Keep the first rating that a rater gave to an output, and list those that are kept."""
     kept = np.setdiff1d(np.arange(len(found.system)), repeats(found), assume_unique=True)

@@ -16,7 +16,8 @@ from simlab.tables.columns import VERDICTS, aliases, folded
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.people import people
-from simlab.tables.row_choice import Where
+from simlab.tables.repeated_votes import drop_copies
+from simlab.tables.row_choice import COPIES, LeftOut, Where, without_chosen
 from simlab.tables.understood import rows_read, where_record
 from simlab.tables.verdicts import TIE, place_of
 from simlab.tables.winners import Comparisons, as_places, outputs
@@ -38,10 +39,11 @@ class Preferences:
     compared, -1 where the table does not say. `metrics[name]` holds a metric's comparisons in the same way; `line[k]`
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
     sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
-    no order. `where` are the values of columns by which rows were chosen. `remarks` are sentences for the page on how
-    cells were read, `unused` the columns that say nothing here. `document[item]` is the document of an item, empty
-    where the table names none. `by_place`: winners are written as places in the row, not as names or numbers, so that
-    the order of the two systems tells something. `rater_column` is what the table calls the column of raters.
+    no order. `where` are the values of columns by which rows were chosen, `left_out` counts what does not count.
+    `remarks` are sentences for the page on how cells were read, `unused` the columns that say nothing here.
+    `document[item]` is the document of an item, empty where the table names none. `by_place`: winners are written as
+    places in the row, not as names or numbers, so that the order of the two systems tells something. `rater_column` is
+    what the table calls the column of raters.
     """
 
     first: Ints
@@ -65,6 +67,7 @@ class Preferences:
     document_names: tuple[str, ...] = ()
     by_place: bool = False
     rater_column: str = "rater"
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def n_systems(self) -> int:
@@ -183,6 +186,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
             raise InputError(f"{option} is of scores, and {table.where} holds preferences; leave it out")
     table, remarks = _with_winner(table)
     found = pairs.gathered(table, metrics)
+    copies = drop_copies(found, table)
     check_systems(len(found.systems), table)
     refuse_alike(found.systems, "systems", table.where)
     refuse_alike(found.documents, "documents", table.where)
@@ -196,7 +200,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     notes = *table.notes, *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
     counted = not pairs.one_by_one(table.header)
     on_page = (*remarks, *found.remarks)
-    unused = pairs.unused(table.header, by_source)
+    unused = without_chosen(pairs.unused(table.header, by_source), table.chosen)
     return Preferences(
         *human,
         *names,
@@ -212,6 +216,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
         document_names=tuple(found.documents),
         # Who played two games of a pair, with a win only where both agree, has met both orders.
         by_place=not counted and "g1_winner" not in map(folded, table.header) and as_places(found.votes["human"]),
+        left_out=(LeftOut(copies, COPIES),) if copies else (),
     )
 
 
@@ -272,7 +277,7 @@ def understood(held: Preferences) -> str:
         words += f"; {_share(share)} ties"
     words += f"; {several(held.gaps, 'gap')}" if held.gaps else ""
     words += f"; metrics {', '.join(held.metrics)}" if held.metrics else ""
-    return words + rows_read(held.where)
+    return words + rows_read(held.where, held.left_out)
 
 
 def record(held: Preferences) -> dict[str, Any]:
@@ -293,7 +298,7 @@ def record(held: Preferences) -> dict[str, Any]:
         "metrics": list(held.metrics),
         "remarks": list(held.remarks),
         "unused": list(held.unused),
-        **where_record(held.where),
+        **where_record(held.where, held.left_out),
     }
 
 

@@ -16,11 +16,23 @@ import numpy as np
 from simlab.messages import several
 from simlab.tables import direction, numbers
 from simlab.tables.columns import require
-from simlab.tables.gathered import Gathered, Indexed, indexed, left_out, refuse_repeats, without_repeats
+from simlab.tables.gathered import (
+    Gathered,
+    Indexed,
+    chosen,
+    indexed,
+    left_out,
+    rated,
+    refuse_repeats,
+    repeat_groups,
+    without_repeats,
+)
 from simlab.tables.held import Ratings, Told
 from simlab.tables.names import Numbers
-from simlab.tables.opening import TableFile, differing_rows
+from simlab.tables.opening import TableFile, differing_rows, open_table
 from simlab.tables.people import with_people
+from simlab.tables.repeated_rows import copied_lines, read_again, refuse_criteria, without_lines
+from simlab.tables.row_choice import COPIES, LeftOut
 from simlab.tables.times import Times, times_of
 from simlab.types import Floats, InputError, Ints
 
@@ -44,6 +56,10 @@ class Header(NamedTuple):
     widths: range
     before: bool
     file: TableFile
+
+    def again(self, told: Mapping[str, str]) -> Iterator[tuple[int, list[str]]]:
+        """Go through all rows of the table once more."""
+        return open_table(self.file.path, told).rows
 
     def unused(self, *also: str) -> tuple[str, ...]:
         """Return the columns that say nothing here: those that are not read, and those of ours that are not used."""
@@ -190,7 +206,7 @@ def _add_criteria(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: H
 
 def _ratings(read: _Read, header: Header, told: Told, as_before: bool, averaged: bool) -> Ratings:
     with_runs = averaged and bool(read.runs)
-    found, kept, who, notes = _numbered(read, header, told, averaged)
+    found, kept, who, notes, copies = _numbered(read, header, told, averaged)
     lines = np.array(read.held.line)[kept]
     score, errors = np.array(read.score)[kept], np.array(read.errors, np.int64)[kept]
     counted = direction.counted(score, errors, as_before=as_before)
@@ -217,6 +233,7 @@ def _ratings(read: _Read, header: Header, told: Told, as_before: bool, averaged:
         rows=read.rows,
         gaps=read.rows - len(read.score),
         times=_times(read, who) if "rater" in header.columns else None,
+        left_out=(LeftOut(copies, COPIES),) if copies else (),
         remarks=(*read.scores.remarks(), *_without_score(read)),
         unused=header.unused("category", "metadata", *read.no_times, *(() if with_runs else ("run",))),
     )
@@ -266,6 +283,7 @@ def averages_of(ratings: Ratings, *, runs: bool) -> Ratings:
         criteria={},
         remarks=(*ratings.remarks, what),
         answers=len(key),
+        averaged="runs" if runs else "raters",
     )
 
 
@@ -281,27 +299,53 @@ def _times(read: _Read, who: Mapping[str, str]) -> Times | None:
 
 def _numbered(
     read: _Read, header: Header, told: Told, averaged: bool
-) -> tuple[Indexed, Ints, Mapping[str, str], Sequence[str]]:
-    """Number who rated what, list the ratings that count, and say who each login is.
+) -> tuple[Indexed, Ints, Mapping[str, str], Sequence[str], int]:
+    """Number who rated what, list the ratings that count, say who each login is, and count copies of rows.
 
     What a person said under a second login does not count.
     """
-    held, known = read.held, "rater" in header.columns
+    held, known, with_runs = read.held, "rater" in header.columns, averaged and bool(read.runs)
     found = indexed(held, header.where)
+    own = _without_copies(held, _by_run(held, found, read.runs) if with_runs else found, header, told)
+    copies, runs = len(held.line) - len(own), read.runs
+    if copies:
+        held, found = chosen(held, found, own)
+        runs = [read.runs[k] for k in own.tolist()] if read.runs else []
     alike = differing_rows(header.file.path, told.columns)
-    if read.runs and averaged:
-        # A run is told from others as another person would be.
-        numbers = Numbers()
-        signed = np.array([numbers[one] for one in zip(held.rater, read.runs, strict=True)], np.int64)
-        by_run = found._replace(rater=signed, rater_names=tuple(f"run {run}" for _, run in numbers))
-        refuse_repeats(held, by_run, header.where, alike, rater_known=True)
+    if with_runs:
+        refuse_repeats(held, _by_run(held, found, runs), header.where, alike, rater_known=True)
     elif known or not averaged:
         refuse_repeats(held, found, header.where, alike, rater_known=known)
     if told.people is None:
-        return found, np.arange(len(held.line)), {}, ()
+        return found, own, {}, (), copies
     people, who, notes = with_people(held, told.people, rater_known=known)
     found, kept = without_repeats(indexed(people, header.where))
-    return found, kept, who, (*notes, *left_out(len(held.line) - len(kept)))
+    return found, own[kept], who, (*notes, *left_out(len(own) - len(kept))), copies
+
+
+def _by_run(held: Gathered, found: Indexed, runs: Sequence[str]) -> Indexed:
+    """Tell a run from others as another person would be."""
+    numbers = Numbers()
+    signed = np.array([numbers[one] for one in zip(held.rater, runs, strict=True)], np.int64)
+    return found._replace(rater=signed, rater_names=tuple(f"run {run}" for _, run in numbers))
+
+
+def _without_copies(held: Gathered, found: Indexed, header: Header, told: Told) -> Ints:
+    """Return which ratings are no copies of earlier rows.
+
+    Raises InputError where a column of criteria tells rows apart.
+    """
+    groups, known = repeat_groups(held, found), "rater" in header.columns
+    if not groups:
+        return np.arange(len(held.line))
+    repeated = read_again(header.again(told.columns), groups, header.names, set(header.columns.values()))
+    copies = copied_lines(repeated, rater_known=known)
+    left, line = without_lines(repeated, copies), np.array(held.line)
+    if left.groups:
+        k = int(np.flatnonzero(line == min(map(min, left.groups)))[0])
+        what = rated(found, k, rater_known=known)
+        refuse_criteria(left, header.where, what, rater_known=known, surely=not known)
+    return np.flatnonzero(~np.isin(line, copies))
 
 
 def _told_criteria(read: _Read, kept: Ints) -> dict[str, Floats]:

@@ -14,7 +14,7 @@ from simlab.tables.dialect import Dialect, rows
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.opening import TableFile, open_table
 from simlab.tables.ratings import Header
-from simlab.tables.row_choice import chosen_rows, phrase
+from simlab.tables.row_choice import chosen_rows, phrase, without_chosen
 from simlab.types import InputError
 
 BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg_id", "segment", "docSegId", "doc_id")
@@ -75,11 +75,15 @@ def _with_header(file: TableFile, told: Told, *, as_before: bool, averaged: bool
     header = Header(file.where, names, chosen, range(len(names), wide + 1), _before(names, file.dialect), file)
     content = chosen_rows(file.rows, names, told.where, file.where)
     if "severity" in chosen or ("category" in chosen and "score" not in chosen):
-        return replace(mqm.read(content, header, told), where=told.where)
+        return _chosen_by(mqm.read(content, header, told), told)
     if "score" not in chosen:
         _refuse_others(Table(file.where, tuple(names), content, file.path))
-    found_ratings = ratings.read(content, header, told, as_before=as_before, averaged=averaged)
-    return replace(found_ratings, where=told.where)
+    return _chosen_by(ratings.read(content, header, told, as_before=as_before, averaged=averaged), told)
+
+
+def _chosen_by(found_ratings: Ratings, told: Told) -> Ratings:
+    """Say by which columns the rows were chosen: these are used."""
+    return replace(found_ratings, where=told.where, unused=without_chosen(found_ratings.unused, told.where))
 
 
 def _refuse_others(table: Table) -> None:

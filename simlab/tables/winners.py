@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -50,6 +51,14 @@ class Votes:
     def add(self, at: tuple[int, int, int, int, int], said: Said, times: int = 1) -> None:
         """Add what is said of (first, second, item, rater, line)."""
         self.flat.extend((*at, *said, times))
+
+    def drop(self, lines: Sequence[int]) -> int:
+        """Leave out what stands on some lines; return how many votes did."""
+        held = self.columns()
+        gone = np.isin(held[4], list(lines))
+        if gone.any():
+            self.flat[:] = array("i", held[:, ~gone].T.ravel().tolist())
+        return int(gone.sum())
 
     def columns(self) -> Ints:
         """Return what was gathered as `[column, vote]`."""

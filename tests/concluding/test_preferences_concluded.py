@@ -235,7 +235,7 @@ def test_a_system_without_votes_has_no_share(table: Callable[[Sequence[Row]], Pa
     ("rows", "words"),
     [
         (votes("AB AC BC", 90, 1, chance(5)), "one rater"),
-        ([("i1", *row[1:]) for row in votes("AB AC BC", 90, 30, chance(6))], "1 item"),
+        ([("i1", *row[1:]) for row in votes("AB AC BC", 90, 90, chance(6))], "1 item"),
         (votes("AB AC BC", 90, 9, lambda pair, k: "tie"), "all comparisons are ties"),
         (
             votes("AB AC BC", 180, 9, lambda pair, k: "a" if k * 7 % 9 == 0 else "ab"[k % 2]),

@@ -73,6 +73,8 @@ def _fewest(counts: Array, fitted: Strengths, top: int, rival: int, most: int) -
 
 
 def _passed(counts: Array, n_systems: int, top: int, rival: int) -> bool:
+    if not (counts[:, 0] + counts[:, 2]).any():
+        return False  # ties alone have no strengths, and put nobody on top
     value = fit(counts, n_systems).value
     return bool(value[rival] >= value[top])
 

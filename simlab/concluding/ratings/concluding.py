@@ -56,7 +56,13 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     whole, incomplete = Kept(kept, ()) if wanted.plan else in_whole(kept)
     layout = layout_of(whole)
     config = wanted.plan.config if wanted.plan else config_of(layout, wanted)
-    said = Table(understood.record(ratings), understood.line(ratings), layout.named, _lone_segments(whole))
+    said = Table(
+        understood.record(ratings),
+        understood.line(ratings),
+        layout.named,
+        _lone_segments(whole),
+        anew=whole.averaged == "raters",
+    )
     notes = (*ratings.notes, *left_out, *incomplete)
     return Study(whole, config, collected(whole, wanted.seed), said, notes)
 
