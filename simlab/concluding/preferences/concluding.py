@@ -30,7 +30,9 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
     _check(table, wanted)
     read = preferences.read(table, wanted.told, list(wanted.metrics) or None)
-    held = of_table(without_raters(read, wanted), legible(table))
+    left = without_raters(read, wanted)
+    preferences.refuse_two_sorts(left, legible(table))
+    held = of_table(left, legible(table))
     held = replace(
         held,
         line=preferences.understood(read),
@@ -140,7 +142,7 @@ def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
     named, nothing = named_pairs(held.system_names), positions.without_answers(held, found.votes)
     differences = positions.raw_differences(held)
     return [
-        _unknown(*named[k], float(differences[k]), margin) if nothing[k] else _pair(*named[k], k, found, margin)
+        _unknown(*named[k], float(differences[k]), margin) if nothing[k] else _pair(*named[k], k, held, found, margin)
         for k in np.flatnonzero(found.family).tolist()
     ]
 
@@ -151,7 +153,7 @@ def _unknown(first: str, second: str, difference: float, margin: float | None) -
     return Pair(first, second, difference, -1.0, 1.0, 1.0, 1.0, direction, 0, None if margin is None else "open")
 
 
-def _pair(first: str, second: str, k: int, found: Claims, margin: float | None) -> Pair:
+def _pair(first: str, second: str, k: int, held: Held, found: Claims, margin: float | None) -> Pair:
     of = found.tested
     low, high, verdict = float(of.low[k]), float(of.high[k]), int(found.verdict[k])
     return Pair(
@@ -165,7 +167,7 @@ def _pair(first: str, second: str, k: int, found: Claims, margin: float | None) 
         direction=int(found.direction[k]),
         verdict=verdict,
         within=None if margin is None else within(low, high, margin),
-        more=settling.more(found, k),
+        more=settling.more(held, found, k),
     )
 
 
