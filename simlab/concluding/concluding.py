@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.consistency import check_consistent
 from simlab.concluding.sheets import refuse_events
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible
@@ -20,12 +21,14 @@ Say = Callable[[str], None]
 def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     """Conclude from a table what the kind of study allows; `say` is told what takes a while.
 
-    Raises InputError for what cannot be read or is asked wrongly, before anything is estimated.
+    Raises InputError for what cannot be read or is asked wrongly, before anything is estimated, and Inconsistent for a
+    conclusion whose numbers contradict each other: nobody is shown one.
     """
     if not wanted.exclude:
-        return _of_kind(table, wanted, say)
+        return check_consistent(_of_kind(table, wanted, say))
     without = _of_kind(table, replace(wanted, again=False), say)
-    return replace(_of_kind(table, replace(wanted, exclude=()), say), without={", ".join(wanted.exclude): without})
+    found = replace(_of_kind(table, replace(wanted, exclude=()), say), without={", ".join(wanted.exclude): without})
+    return check_consistent(found)
 
 
 def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
@@ -79,7 +82,7 @@ def question_of(table: Path, wanted: Wanted) -> str:
 def _with_metrics(table: Path, wanted: Wanted) -> bool:
     """Tell whether humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
-        header = renamed(opened(table, judged.FORM), judged.USUAL, wanted.told.columns).header
+        header = renamed(opened(table, judged.FORM, wanted.told.columns), judged.USUAL, wanted.told.columns).header
     except InputError:
         return False
     return judged.holds(header) and bool(judged.metric_columns(header, (), legible(table)))

@@ -15,22 +15,22 @@ from simlab.tables.cells import (
     Table,
     check_systems,
     check_wanted,
+    left_out_of,
     named,
     number,
 )  # fmt: skip
+from simlab.tables.columns import aliases
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.preferences import people_of
+from simlab.tables.repeated_rows import RepeatedRows, copied_lines, group_rows, refuse_criteria, without_lines
+from simlab.tables.row_choice import LeftOut, Where
+from simlab.tables.understood import rows_read, where_record
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM = "outputs (columns system, item, human and one or more metrics)"
-USUAL: Mapping[str, Sequence[str]] = {
-    "system": ("model", "system_id"),
-    "item": ("segment", "segment_id", "seg_id", "item_id"),
-    "document": ("doc", "doc_id", "document_id"),
-    "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "login"),
-}
-_NOT_METRICS = frozenset(("", "seconds", *USUAL, *(name for usual in USUAL.values() for name in usual)))
+USUAL = aliases("system", "item", "document", "rater")
+_NOT_METRICS = frozenset(("", "seconds", *USUAL, *(name for known in USUAL.values() for name in known.usual)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Outputs:
     `gaps` of their cells of humans are empty. `notes` are sentences on what a reader may not expect, `scale` is that
     of human scores, as it was told. `document[output]` is the document's number in the order of the table (-1: the
     table does not say), `rater[output, repeat]` the place in `logins` of who gave the rating (-1: not said, or a gap).
+    `where` are the values of columns by which rows were chosen, `left_out` counts what does not count.
     """
 
     system: Ints
@@ -59,6 +60,15 @@ class Outputs:
     document: Ints | None = None
     rater: Ints | None = None
     logins: tuple[str, ...] = ()
+    where: Where = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def unit(self) -> Ints:
+        """Return what is drawn with each output: its document where the table tells documents apart, else its item."""
+        if self.document is None or self.n_documents < 2 or (self.document < 0).any():
+            return self.item
+        return self.document
 
 
 @dataclass(slots=True)
@@ -73,6 +83,7 @@ class _Gathered:
     of: array[int] = field(default_factory=lambda: array("i"))
     rating: array[float] = field(default_factory=lambda: array("d"))
     by: array[int] = field(default_factory=lambda: array("i"))
+    at: array[int] = field(default_factory=lambda: array("i"))
     lines: array[int] = field(default_factory=lambda: array("i"))
     scores: dict[str, array[float]] = field(default_factory=dict)
     rated_by: set[tuple[int, int]] = field(default_factory=set)
@@ -80,6 +91,18 @@ class _Gathered:
     gaps: int = 0
     again: int = 0
     unsigned: int = 0
+
+    def drop(self, lines: Sequence[int]) -> int:
+        """Leave out the ratings on some lines, which are copies; return how many there were."""
+        kept = ~np.isin(np.array(self.at), list(lines))
+        for name in ("of", "rating", "by", "at"):
+            held = getattr(self, name)
+            setattr(self, name, array(held.typecode, np.array(held)[kept].tolist()))
+        if self.raters:
+            self.again -= len(lines)
+        else:
+            self.unsigned -= len(lines)
+        return int((~kept).sum())
 
 
 def holds(header: Sequence[str]) -> bool:
@@ -106,11 +129,49 @@ def metric_columns(header: Sequence[str], wanted: Sequence[str], where: str) -> 
 def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outputs:
     """Read outputs; rows of the same system and item (of the same document), and several human columns, are repeats.
 
-    Raises InputError for what is no number, for a human score off the scale that is told, and for a metric with two
-    scores of one output.
+    Raises InputError for what is no number, for a human score off the scale that is told, for a metric with two scores
+    of one output, and for answers to several questions, which a column tells apart.
     """
+    try:
+        found = _gathered(table, wanted, told)
+    except InputError:
+        # Where several questions are mixed, that is what is wrong with the table.
+        _refuse_criteria(table, _repeated(table))
+        raise
+    copies = 0
+    if found.again or found.unsigned:
+        repeated = _repeated(table)
+        copied = copied_lines(repeated, rater_known=bool(found.raters))
+        _refuse_criteria(table, without_lines(repeated, copied))
+        copies = found.drop(copied)
+    check_systems(len(found.systems), table)
+    refuse_alike(found.systems, "systems", table.where)
+    refuse_alike((f"{document}/{item}" if document else item for document, item in found.items), "items", table.where)
+    refuse_alike(found.raters, "raters", table.where)
+    return _outputs(found, told, table.chosen, left_out_of(table, copies))
+
+
+def _repeated(table: Table) -> RepeatedRows:
+    """Group the rows about one output by one rater."""
+    key = [at for at, name in enumerate(table.header) if name in ("system", "document", "item", "rater")]
+    used = {*key, *human_columns(table.header)}
+    return group_rows(table.again, lambda row: tuple(row[at] for at in key), table.header, used)
+
+
+def _refuse_criteria(table: Table, repeated: RepeatedRows) -> None:
+    if repeated.groups:
+        row = repeated.cells[min(map(min, repeated.groups))]
+        system, item = (row[table.column(name)] for name in ("system", "item"))
+        rater = row[table.column("rater")] if "rater" in table.header else ""
+        what = f"{rater} rated {system} on item {item}" if rater else f"{system} on item {item} is rated"
+        refuse_criteria(repeated, table.where, what, rater_known=bool(rater), surely=True)
+
+
+def _gathered(table: Table, wanted: Sequence[str], told: Told) -> _Gathered:
     low, high = told.scale or (-math.inf, math.inf)
+    chosen = {name.casefold() for name, _ in table.chosen} | ({table.marks.name.casefold()} if table.marks else set())
     columns = metric_columns(table.header, wanted, table.where)
+    columns = {name: k for name, k in columns.items() if name.casefold() not in chosen or name in wanted}
     found = _Gathered(scores={name: array("d") for name in columns})
     human = human_columns(table.header)
     for line, cells, output, rater in _rows(found, table):
@@ -125,13 +186,10 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
                 found.of.append(output)
                 found.rating.append(value)
                 found.by.append(rater)
+                found.at.append(line)
         for name, k in columns.items():
             _score(found, output, name, number(cells[k], table.at(line), name), table.at(line))
-    check_systems(len(found.systems), table)
-    refuse_alike(found.systems, "systems", table.where)
-    refuse_alike((f"{document}/{item}" if document else item for document, item in found.items), "items", table.where)
-    refuse_alike(found.raters, "raters", table.where)
-    return _outputs(found, told)
+    return found
 
 
 def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int, int]]:
@@ -169,7 +227,7 @@ def _score(found: _Gathered, output: int, name: str, value: float, where: str) -
     found.scores[name][output] = known if math.isnan(value) else value
 
 
-def _outputs(found: _Gathered, told: Told) -> Outputs:
+def _outputs(found: _Gathered, told: Told, chosen: Where, left_out: tuple[LeftOut, ...]) -> Outputs:
     at = np.array(list(found.outputs), np.int64)
     of = np.array(found.of, np.int64)
     human = padded(of, np.array(found.rating), len(at))
@@ -190,6 +248,8 @@ def _outputs(found: _Gathered, told: Told) -> Outputs:
         _documents(found)[at[:, 1]],
         padded_places(of, np.array(found.by, np.int64), len(at)),
         tuple(found.raters),
+        chosen,
+        left_out,
     )
 
 
@@ -234,7 +294,7 @@ def understood(held: Outputs, *, lower_is_better: bool | None) -> str:
     words += f" by {several(len(held.rater_names), 'rater')}" if held.rater_names else ""
     words += f", {several(held.gaps, 'gap')}" if held.gaps else ""
     words += f"; {_scale(rated, held.scale)}, {_better(lower_is_better)}" if len(rated) else ""
-    return f"{words}; metrics {', '.join(held.metrics) or 'none'}"
+    return f"{words}; metrics {', '.join(held.metrics) or 'none'}{rows_read(held.where, held.left_out)}"
 
 
 def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
@@ -252,6 +312,7 @@ def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
         "scale": list(held.scale) if held.scale else [0, 1] if len(rated) and labels(rated) else None,
         "range": [float(rated.min()), float(rated.max())] if len(rated) else None,
         "metrics": list(held.metrics),
+        **where_record(held.where, held.left_out),
     }
 
 

@@ -80,7 +80,9 @@ def table(path: Path | None, told: Told = NOTHING) -> Ratings:
     if path is not None:
         return read(path, told)
     if told != NOTHING:
-        raise InputError("--columns, --better, --scale and --people are of a table; name it, or leave them out")
+        raise InputError(
+            "--columns, --better, --scale, --people and --where are of a table; name it, or leave them out"
+        )
     with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as built_in:
         return read(built_in, told, as_before=True)
 

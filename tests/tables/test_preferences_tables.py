@@ -73,7 +73,7 @@ def test_names_are_told_from_places_by_the_rest_of_the_column(tmp_path: Path) ->
     # In the order of their names both readings say the same.
     assert read(tmp_path, head + "1,A,B,A\n").outcome.tolist() == [0]
     for rows in ("1,B,A,A\n", "1,B,A,A\n2,A,C,C\n3,C,D,a\n"):
-        with pytest.raises(InputError, match=r"line 2: human may name the second system or mean the first"):
+        with pytest.raises(InputError, match=r"line 2: winner may name the second system or mean the first"):
             read(tmp_path, head + rows)
 
 
@@ -178,5 +178,5 @@ def test_the_answer_says_what_was_read(
     found = json.loads(said(capsys, "fit-metric", str(judged_tables.EXAMPLES / "preferences.csv"), "--format", "json"))
     assert found["read"] | {"ties": 0} == {
         "rows": 1200, "used": 1200, "gaps": 0, "systems": 6, "pairs": 15, "documents": None, "items": 80, "raters": 4,
-        "ties": 0, "better": None, "scale": None, "metrics": ["judge"],
+        "ties": 0, "better": None, "scale": None, "metrics": ["judge"], "remarks": [], "unused": [],
     }  # fmt: skip

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Repetition
+from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.ratings.judging import claims_something, family_of
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
@@ -74,7 +75,8 @@ def with_again(
         except InputError as error:
             return _unrepeated(found, str(error))
         repeated, checked = repetition(study, world, wanted.seed), control(study, world, wanted.seed)
-    return replace(found, repetition=repeated, control=checked, warnings=(*found.warnings, *_lies(world)))
+    kept, refused = kept_repetition(repeated)
+    return replace(found, repetition=kept, control=checked, warnings=(*refused, *_lies(world), *found.warnings))
 
 
 def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -33,9 +33,9 @@ class Verdicts(NamedTuple):
 
 
 def pairs_of(
-    names: Sequence[str], found: Verdicts, told: Spans, wanted: Wanted, *, lower_is_better: bool
+    names: Sequence[str], found: Verdicts, told: Spans, wanted: Wanted, *, lower_is_better: bool, widest: float
 ) -> tuple[Pair, ...]:
-    """Return the pairs of the family, in the order of the systems' names.
+    """Return the pairs of the family, in the order of the systems' names; no two means differ by more than `widest`.
 
     What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
     """
@@ -44,6 +44,8 @@ def pairs_of(
     low, high = consistent(means, *told.bounds(), found.verdict != 0)
     unknown = np.isnan(means)
     low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
+    # Infinite bounds say that nothing is known of a spread; finite ones end where the scale does.
+    low, high = (np.where(np.isfinite(of), np.clip(of, -widest, widest), of) for of in (low, high))
     return tuple(
         Pair(
             first=names[first[k]],

@@ -19,8 +19,9 @@ def systems_of(
     verdict: Array,
     raters_drawn: bool,
     level: float,
+    scale: tuple[float, float],
 ) -> tuple[System, ...]:
-    """Return the systems, best first; an interval without bounds where nothing is known of the spread."""
+    """Return the systems, best first; an interval ends at its scale, and is all of it where no spread is known."""
     from scipy.special import stdtrit
 
     names, estimate = collected.frame.system_names, outcome["estimate"]
@@ -35,8 +36,8 @@ def systems_of(
             names[k],
             int(outcome["human_count"][k]),
             float(estimate[k]),
-            float(estimate[k] - reach[k]),
-            float(estimate[k] + reach[k]),
+            max(float(estimate[k] - reach[k]), scale[0]),
+            min(float(estimate[k] + reach[k]), scale[1]),
             int(best[k]),
             int(worst[k]),
         )

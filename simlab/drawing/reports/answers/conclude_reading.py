@@ -21,6 +21,7 @@ from simlab.concluding.conclusion import (
     Repetition,
     System,
 )
+from simlab.concluding.consistency import contradictions
 from simlab.drawing.reports.answers import reading
 from simlab.drawing.reports.answers.reading import FLAG, MAYBE, NUMBER, OBJECT, TEXT, TEXTS, WHOLE, Kind, Row
 from simlab.drawing.text.references import METHODS
@@ -87,12 +88,12 @@ Made = TypeVar("Made")
 
 
 def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
-    """Read a conclusion from its record; raise InputError for what is none. Null is NaN."""
+    """Read a conclusion from its record; raise InputError for what is none, or contradicts itself. Null is NaN."""
     row = reading.record(held, where, TOP)
     systems = [System(**reading.known(one)) for one in _systems(row["systems"], f"{where}.systems")]
     names = {one.system for one in systems}
     plan = row["plan"]
-    return Conclusion(
+    found = Conclusion(
         row["question"],
         row["read"],
         line(row["read"], where),
@@ -114,6 +115,9 @@ def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
         row["notes"],
         row["warnings"],
     )
+    for said in () if depth else contradictions(found):
+        raise reading.wrong(where, f"its numbers contradict each other: {said}")
+    return found
 
 
 def line(read: Mapping[str, Any], where: str) -> str:
