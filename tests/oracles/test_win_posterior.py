@@ -199,6 +199,7 @@ def test_what_cannot_be_is_one_clear_line(arguments: Any, more: dict[str, Any], 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_published_model_is_at_hand() -> None:
     pytest.importorskip("numpyro")
     from simlab.analysis.preferences.nuts import nuts
