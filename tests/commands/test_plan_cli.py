@@ -32,10 +32,6 @@ SMALL = [
 ]
 FEW = ["--over", "design.documents=10..24,design.ratings_per_item=1,2"]
 WIDE = ["--smallest-difference", "9", "--target", "power=.5", "--margin", ".1", "--confidence", ".8"]
-NAMES = {
-    *("reached", "design", "study", "cost", "hours", "days", "measures", "confidence", "margin", "campaigns"),
-    *("front", "runners", "binding", "robust", "flips"),
-}
 
 
 @pytest.fixture(scope="session")
@@ -58,19 +54,6 @@ def planned(plan: Path, tmp_path: Path) -> Path:
 def _saved(place: Path) -> dict[str, Any]:
     held: dict[str, Any] = json.loads((place / "answer.json").read_text(encoding="utf-8"))["answer"][0]
     return held
-
-
-def test_programs_find_the_settled_names(planned: Path) -> None:
-    held = _saved(planned)
-    assert held.keys() >= NAMES
-    assert held["reached"] is True
-    assert {"design.documents", "design.ratings_per_item"} <= held["design"].keys()
-    assert {"value", "mcse", "low", "high"} <= held["measures"]["power"].keys()
-    assert held["measures"]["power"]["low"] <= held["measures"]["power"]["value"] <= held["measures"]["power"]["high"]
-    assert Path(held["study"]).is_file()
-    assert held["cost"] == pytest.approx(held["measures"]["money"]["value"])
-    assert held["cost"] <= 300
-    assert len(held["front"]) >= 2
 
 
 @pytest.mark.slow
