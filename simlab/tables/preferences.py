@@ -11,13 +11,13 @@ import numpy as np
 
 from simlab.messages import legible, several
 from simlab.tables import judges, pairs
-from simlab.tables.cells import Table, check_systems, load, opened, renamed
+from simlab.tables.cells import Table, check_systems, left_out_of, load_answers, opened, renamed
 from simlab.tables.columns import VERDICTS, aliases, folded
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.people import people
 from simlab.tables.repeated_votes import drop_copies
-from simlab.tables.row_choice import COPIES, LeftOut, Where, without_chosen
+from simlab.tables.row_choice import LeftOut, Where, without_chosen
 from simlab.tables.understood import rows_read, where_record
 from simlab.tables.verdicts import TIE, place_of
 from simlab.tables.winners import Comparisons, as_places, outputs
@@ -109,7 +109,7 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] | None = None)
     Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
     there.
     """
-    theirs = load(path, FORM, told)
+    theirs = load_answers(path, FORM, told)
     table = renamed(theirs, USUAL, told.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
@@ -199,8 +199,10 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     names = tuple(found.systems), tuple(found.items), raters
     notes = *table.notes, *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
     counted = not pairs.one_by_one(table.header)
-    on_page = (*remarks, *found.remarks)
+    marked = () if table.marks is None or not table.marks.remark else (table.marks.remark,)
+    on_page = (*remarks, *found.remarks, *marked)
     unused = without_chosen(pairs.unused(table.header, by_source), table.chosen)
+    unused = tuple(name for name in unused if table.marks is None or name != table.marks.name)
     return Preferences(
         *human,
         *names,
@@ -216,7 +218,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
         document_names=tuple(found.documents),
         # Who played two games of a pair, with a win only where both agree, has met both orders.
         by_place=not counted and "g1_winner" not in map(folded, table.header) and as_places(found.votes["human"]),
-        left_out=(LeftOut(copies, COPIES),) if copies else (),
+        left_out=left_out_of(table, copies),
     )
 
 
