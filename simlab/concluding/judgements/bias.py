@@ -145,7 +145,10 @@ def _within(evidence: Evidence, score: Floats, both: Bools) -> tuple[Floats, Flo
     count = np.maximum(np.bincount(system, minlength=n), 1)
     human, own = (one - (np.bincount(system, one, n) / count)[system] for one in (evidence.human[both], score[both]))
     at, width = evidence.document[both], evidence.n_documents
-    return np.bincount(at, human**2, width), np.bincount(at, human * own, width), np.bincount(at, own**2, width)
+    of_human, product, of_score = (
+        np.asarray(np.bincount(at, one, width), float) for one in (human**2, human * own, own**2)
+    )
+    return of_human, product, of_score
 
 
 def _of_rare(above: Floats, below: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:

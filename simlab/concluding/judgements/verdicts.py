@@ -110,7 +110,8 @@ def _biased(asked: Asked, bias: Bias, bound: float) -> str:
         return "what its own means miss is not known of every system"
     k = bias.worst_pair
     first, second = (asked.names[place[k]] for place in asked.places)
-    off = f"that of {first} and {second} is off by {_plain(bias.value[k])} ({_plain(bias.low[k])} to {_plain(bias.high[k])})"
+    value, low, high = (_plain(float(one[k])) for one in (bias.value, bias.low, bias.high))
+    off = f"that of {first} and {second} is off by {value} ({low} to {high})"
     if np.any((bias.low > 0) | (bias.high < 0)):
         return f"its own differences are biased, at worst {off}"
     return f"that its own differences are within {bound:.2g} of the humans' is not shown, at worst {off}"
