@@ -10,11 +10,12 @@ from types import MappingProxyType
 
 from simlab.files import decimal
 from simlab.messages import legible, or_nearest
-from simlab.tables.columns import Names, folded, naming_people
+from simlab.tables.columns import NAMES, Names, folded, naming_people
+from simlab.tables.control_items import Marks, marks_of
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.numbers import missing
 from simlab.tables.opening import Rows, TableFile, open_table
-from simlab.tables.row_choice import Where, chosen_rows
+from simlab.tables.row_choice import COPIES, LeftOut, Where, chosen_rows
 from simlab.types import InputError
 
 LARGEST = 1e50
@@ -29,7 +30,8 @@ class Table:
     """Hold the cells of a table: `rows` are (number of the line, its cells), as many as the `header` has.
 
     Rows are read while one goes through them, once; `path` is where they can be read again. `chosen` are the values of
-    columns by which they were chosen, `notes` sentences on what stands above the header.
+    columns by which they were chosen, `notes` sentences on what stands above the header,
+    `marks` the column that marks control items.
     """
 
     where: str
@@ -38,6 +40,7 @@ class Table:
     path: Path | None = None
     notes: tuple[str, ...] = ()
     chosen: Where = ()
+    marks: Marks | None = None
 
     def at(self, line: int) -> str:
         """Name a line in a message."""
@@ -48,7 +51,8 @@ class Table:
         if self.path is None:
             return iter(())
         table = opened(self.path, "")
-        return chosen_rows(table.rows, table.header, self.chosen, self.where)
+        rows = chosen_rows(table.rows, table.header, self.chosen, self.where)
+        return rows if self.marks is None else self.marks.keep(rows)
 
     def column(self, name: str) -> int:
         """Return the place of a column that is there."""
@@ -71,6 +75,19 @@ def load(path: Path, forms: str, told: Told = NOTHING) -> Table:
     if not rows.first(1):
         raise InputError(f"{table.where}: holds no rows below its header; give a table of {forms}")
     return replace(table, rows=rows, chosen=told.where)
+
+
+def load_answers(path: Path, forms: str, told: Told = NOTHING) -> Table:
+    """Open a table of answers, `load`, without the rows that its marks say are of control items.
+
+    Raises InputError as `load` does.
+    """
+    table = load(path, forms, told)
+    theirs, chosen = {folded(name) for name in told.columns.values()}, {folded(name) for name, _ in told.where}
+    known = {*theirs, *chosen, *_FIXED, *(alias for names in NAMES.values() for alias in (*names.usual, *names.rare))}
+    used = [at for at, name in enumerate(table.header) if folded(name) in known or folded(name).startswith("human")]
+    marks = marks_of(table.first_rows(), table.again, table.header, used)
+    return table if marks is None else replace(table, rows=Rows(marks.keep(table.rows)), marks=marks)
 
 
 def opened(path: Path, forms: str, told: Mapping[str, str] = MappingProxyType({})) -> Table:
@@ -130,6 +147,12 @@ def _adopt(names: list[str], ours: str, known: Names, people: Collection[str], w
     usable = (alike.index(name) for name in rare if name != "judge" or names[alike.index(name)] in people)
     for k in found or list(usable)[:1]:
         names[k] = ours
+
+
+def left_out_of(table: Table, copies: int) -> tuple[LeftOut, ...]:
+    """Say what of a table does not count: so many copies of rows, and control items."""
+    controls = (table.marks.left_out(),) if table.marks is not None and table.marks.counts else ()
+    return (*((LeftOut(copies, COPIES),) if copies else ()), *controls)
 
 
 def number(text: str, where: str, column: str) -> float:

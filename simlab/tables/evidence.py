@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from simlab.messages import legible, or_nearest
 from simlab.tables import judged, preferences, trials
-from simlab.tables.cells import Table, load, renamed
+from simlab.tables.cells import Table, load_answers, renamed
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.judged import Outputs
 from simlab.tables.preferences import Preferences
@@ -25,7 +25,7 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] = (), referenc
     Raises InputError naming file, line and value for what is none of them, malformed, or asked for and not there.
     """
     _check_told(told.columns)
-    table = load(path, FORMS, told)
+    table = load_answers(path, FORMS, told)
     if "pass_rate" in table.header:
         raise InputError(
             f"{table.where}: pass rates come from two rules with clashing margins and make no matrix; give the scores "

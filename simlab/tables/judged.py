@@ -15,6 +15,7 @@ from simlab.tables.cells import (
     Table,
     check_systems,
     check_wanted,
+    left_out_of,
     named,
     number,
 )  # fmt: skip
@@ -23,7 +24,7 @@ from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.preferences import people_of
 from simlab.tables.repeated_rows import RepeatedRows, copied_lines, group_rows, refuse_criteria, without_lines
-from simlab.tables.row_choice import COPIES, LeftOut, Where
+from simlab.tables.row_choice import LeftOut, Where
 from simlab.tables.understood import rows_read, where_record
 from simlab.types import Array, Floats, InputError, Ints
 
@@ -147,7 +148,7 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
     refuse_alike(found.systems, "systems", table.where)
     refuse_alike((f"{document}/{item}" if document else item for document, item in found.items), "items", table.where)
     refuse_alike(found.raters, "raters", table.where)
-    return _outputs(found, told, table.chosen, (LeftOut(copies, COPIES),) if copies else ())
+    return _outputs(found, told, table.chosen, left_out_of(table, copies))
 
 
 def _repeated(table: Table) -> RepeatedRows:
@@ -168,7 +169,7 @@ def _refuse_criteria(table: Table, repeated: RepeatedRows) -> None:
 
 def _gathered(table: Table, wanted: Sequence[str], told: Told) -> _Gathered:
     low, high = told.scale or (-math.inf, math.inf)
-    chosen = {name.casefold() for name, _ in table.chosen}
+    chosen = {name.casefold() for name, _ in table.chosen} | ({table.marks.name.casefold()} if table.marks else set())
     columns = metric_columns(table.header, wanted, table.where)
     columns = {name: k for name, k in columns.items() if name.casefold() not in chosen or name in wanted}
     found = _Gathered(scores={name: array("d") for name in columns})

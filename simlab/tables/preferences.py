@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from simlab.messages import legible, several
-from simlab.tables import pairs
-from simlab.tables.cells import Table, check_systems, load, opened, renamed
+from simlab.tables import judges, pairs
+from simlab.tables.cells import Table, check_systems, left_out_of, load_answers, opened, renamed
 from simlab.tables.columns import VERDICTS, aliases, folded
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.people import people
 from simlab.tables.repeated_votes import drop_copies
-from simlab.tables.row_choice import COPIES, LeftOut, Where, without_chosen
+from simlab.tables.row_choice import LeftOut, Where, without_chosen
 from simlab.tables.understood import rows_read, where_record
 from simlab.tables.verdicts import TIE, place_of
 from simlab.tables.winners import Comparisons, as_places, outputs
@@ -42,7 +42,8 @@ class Preferences:
     no order. `where` are the values of columns by which rows were chosen, `left_out` counts what does not count.
     `remarks` are sentences for the page on how cells were read, `unused` the columns that say nothing here.
     `document[item]` is the document of an item, empty where the table names none. `by_place`: winners are written as
-    places in the row, not as names or numbers, so that the order of the two systems tells something.
+    places in the row, not as names or numbers, so that the order of the two systems tells something. `rater_column` is
+    what the table calls the column of raters.
     """
 
     first: Ints
@@ -65,6 +66,7 @@ class Preferences:
     document: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     document_names: tuple[str, ...] = ()
     by_place: bool = False
+    rater_column: str = "rater"
     left_out: tuple[LeftOut, ...] = ()
 
     @property
@@ -107,10 +109,18 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] | None = None)
     Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
     there.
     """
-    table = renamed(load(path, FORM, told), USUAL, told.columns)
+    theirs = load_answers(path, FORM, told)
+    table = renamed(theirs, USUAL, told.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
-    return of_table(table, metrics, told)
+    held = of_table(table, metrics, told)
+    return replace(held, rater_column=theirs.header[table.column("rater")]) if "rater" in table.header else held
+
+
+def refuse_two_sorts(held: Preferences, where: str) -> None:
+    """Raise InputError where some of those who compared are machines and some are not."""
+    there = np.unique(held.rater[held.rater >= 0]).tolist()
+    judges.refuse_two_sorts([held.rater_names[k] for k in there], held.rater_column, where)
 
 
 def _with_winner(table: Table) -> tuple[Table, list[str]]:
@@ -189,8 +199,10 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     names = tuple(found.systems), tuple(found.items), raters
     notes = *table.notes, *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
     counted = not pairs.one_by_one(table.header)
-    on_page = (*remarks, *found.remarks)
+    marked = () if table.marks is None or not table.marks.remark else (table.marks.remark,)
+    on_page = (*remarks, *found.remarks, *marked)
     unused = without_chosen(pairs.unused(table.header, by_source), table.chosen)
+    unused = tuple(name for name in unused if table.marks is None or name != table.marks.name)
     return Preferences(
         *human,
         *names,
@@ -206,7 +218,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
         document_names=tuple(found.documents),
         # Who played two games of a pair, with a win only where both agree, has met both orders.
         by_place=not counted and "g1_winner" not in map(folded, table.header) and as_places(found.votes["human"]),
-        left_out=(LeftOut(copies, COPIES),) if copies else (),
+        left_out=left_out_of(table, copies),
     )
 
 

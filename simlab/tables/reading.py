@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +10,12 @@ from simlab.messages import legible
 from simlab.tables import averages, judged, logs, mqm, preferences, ratings, segment_scores
 from simlab.tables.cells import Table, renamed
 from simlab.tables.columns import found, require
+from simlab.tables.control_items import Marks, control_results, marks_of
 from simlab.tables.dialect import Dialect, rows
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.opening import TableFile, open_table
 from simlab.tables.ratings import Header
-from simlab.tables.row_choice import chosen_rows, phrase, without_chosen
+from simlab.tables.row_choice import Rows, chosen_rows, phrase, without_chosen
 from simlab.types import InputError
 
 BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg_id", "segment", "docSegId", "doc_id")
@@ -78,7 +79,28 @@ def _with_header(file: TableFile, told: Told, *, as_before: bool, averaged: bool
         return _chosen_by(mqm.read(content, header, told), told)
     if "score" not in chosen:
         _refuse_others(Table(file.where, tuple(names), content, file.path))
-    return _chosen_by(ratings.read(content, header, told, as_before=as_before, averaged=averaged), told)
+    chosen_by = {column.casefold() for column, _ in told.where}
+
+    def again() -> Iterator[tuple[int, list[str]]]:
+        return chosen_rows(open_table(file.path, told.columns).rows, names, told.where, file.where)
+
+    used = {*chosen.values(), *(at for at, name in enumerate(names) if name.casefold() in chosen_by)}
+    marks = marks_of(file.rows.first(), again, names, used)
+    content = content if marks is None else marks.keep(content)
+    found_ratings = _chosen_by(ratings.read(content, header, told, as_before=as_before, averaged=averaged), told)
+    return found_ratings if marks is None else _without_controls(found_ratings, again(), marks, chosen)
+
+
+def _without_controls(found: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> Ratings:
+    """Say what was left out as control items, and what these say of raters."""
+    if not marks.counts:
+        return replace(found, remarks=(*found.remarks, marks.remark))
+    return replace(
+        found,
+        left_out=(*found.left_out, marks.left_out()),
+        unused=tuple(name for name in found.unused if name != marks.name),
+        controls=control_results(found, rows, marks, columns),
+    )
 
 
 def _chosen_by(found_ratings: Ratings, told: Told) -> Ratings:

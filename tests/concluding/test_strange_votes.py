@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text.conclusions import page
+from simlab.tables.held import Told
 from simlab.types import InputError
 from tests.shared_data import SHARED
 from tests.strangers import Rows, mutations
@@ -197,3 +199,77 @@ def test_anytime_promises_count_answers_in_both_orders_once(tmp_path: Path) -> N
     assert (
         concluded(saved(one_order(1), tmp_path / "one.csv"), Wanted(again=False, promise="anytime")).pairs[0].low == -1
     )
+
+
+@pytest.mark.needs_shared("strangers/j02-settle-all-wins.csv")
+def test_what_settles_a_pair_is_no_less_than_its_exact_test_needs() -> None:
+    found = concluded(STRANGERS / "j02-settle-all-wins.csv")
+    least = {(one.first, one.second): one.more.low for one in found.pairs if one.more}
+    assert least[("s1", "s2")] == 6
+    assert min(least.values()) == 6
+    assert found.detectable is None
+
+
+def test_what_settles_is_counted_with_the_test_that_speaks(tmp_path: Path) -> None:
+    """Four wins of four among 15, 3 and 1 pairs: as many more wins as bring 2^(1 - n) below the level of the next."""
+    for systems, least in ((6, 6), (3, 3), (2, 2)):
+        names = [f"m{k}" for k in range(systems)]
+        pairs = [(one, other) for k, one in enumerate(names) for other in names[k + 1 :]]
+        rows = [
+            (f"q{k}-{one}-{other}", one, other, one if k % 2 or (one, other) == pairs[0] else other)
+            for one, other in pairs
+            for k in range(4)
+        ]
+        table = [("item", "system_a", "system_b", "winner"), *rows]
+        found, read = None, 0
+        for one in mutations(table, tmp_path / str(systems), systems, names=SYSTEMS, refers={"winner": "system"}, n=12):
+            found = concluded(one.path)
+            (ahead,) = [pair.more for pair in found.pairs if abs(pair.difference) == 1]
+            assert ahead is not None
+            assert ahead.low == least, one
+            assert ahead.low <= ahead.median <= ahead.high
+            read += 1
+        assert read == 12
+
+
+def test_what_settles_whole_documents_says_on_how_many(tmp_path: Path) -> None:
+    found = concluded(saved(by_documents(1, documents=5, against=1), tmp_path / "five.csv"))
+    (pair,) = found.pairs
+    assert pair.more is not None
+    assert pair.more.answers == "comparisons of these two on 4 further documents at least"
+    assert pair.more.low >= 4 * 7
+    assert found.detectable is None
+    assert "on 4 further documents at least" in " ".join(page(found).split())
+
+
+def judged_twice(seed: int, people: Sequence[str], machine: str) -> Rows:
+    """Let people share the items, and a machine judge all of them."""
+    rng = random.Random(seed)
+    rows = [(f"q{k}", *rng.sample(["m1", "m2"], 2), rng.choice("ab"), people[k % len(people)]) for k in range(24)]
+    return [("question_id", "model_a", "model_b", "winner", "judge"), *rows, *((*one[:4], machine) for one in rows)]
+
+
+@pytest.mark.needs_shared("strangers/j04-judge-column-names-who-judged.csv")
+def test_people_and_machines_are_not_counted_as_one() -> None:
+    file = STRANGERS / "j04-judge-column-names-who-judged.csv"
+    with pytest.raises(InputError, match=r"1 machine \(gpt4_pair\) and 3 others .*--where judge=gpt4_pair, or --where"):
+        concluded(file)
+    people = [("judge", f"expert_{k}") for k in range(3)]
+    found = concluded(file, Wanted(again=False, told=Told(where=tuple(people))))
+    assert (found.read["used"], found.read["raters"]) == (30, 3)
+    assert concluded(file, Wanted(again=False, exclude=("gpt4_pair",))).pairs == found.pairs
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_judge_is_a_rater_however_written(tmp_path: Path, seed: int) -> None:
+    people, machine = (["anna", "Claude", "worker 7"], "LLM judge") if seed == 1 else (["e1", "e2"], "claude-3-opus")
+    table = judged_twice(seed, people, machine)
+    refused = 0
+    kinds = {"system": ("model_a", "model_b")}
+    for one in mutations(table, tmp_path, seed, names=kinds):
+        with pytest.raises(InputError) as error:
+            concluded(one.path)
+        refused += f"1 machine ({machine}) and {len(people)} others" in str(error.value)
+    assert refused >= 30
+    alone = [row for row in table if row[-1] != machine]
+    assert concluded(saved(alone, tmp_path / "people.csv")).read["raters"] == len(people)

@@ -130,12 +130,17 @@ def _signs(difference: Array) -> Array:
     return np.asarray(np.sign(np.nan_to_num(difference)), np.int8)
 
 
+def fewest_clusters(found: Claims) -> int:
+    """Return how many raters (items, documents) flips need for a claim: their least p-value is 2^(1 - n)."""
+    return int(np.ceil(1 - np.log2(found.promise.level)))
+
+
 def thin(found: Claims) -> Bools:
     """Mark the pairs that could not be claimed if every vote were for the same system: too few contributions."""
     m = max(int((found.family & (found.tested.n > 0)).sum()), 1)
     if found.promise.name == "fixed" and found.way != "vote":
         of = found.votes.item if found.way == "item" else found.votes.rater
-        return np.asarray(per_pair(found.votes, of) < np.ceil(1 - np.log2(found.promise.level)))
+        return np.asarray(per_pair(found.votes, of) < fewest_clusters(found))
     if found.promise.name == "anytime":
         counts = found.votes.counts()
         decided = counts[:, 0] + counts[:, 2]

@@ -13,12 +13,13 @@ from simlab.analysis.preferences.partial_order import partial_order
 from simlab.concluding.conclusion import Conclusion, Pair
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.preferences import limits, positions, settling, standing
-from simlab.concluding.preferences.again import MOST, STUDIES, Again, again
+from simlab.concluding.preferences.again import MOST, Again, again
 from simlab.concluding.preferences.claims import Claims, claims
 from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
 from simlab.concluding.preferences.metrics import agreement
 from simlab.concluding.standing import within
 from simlab.concluding.wanted import LEVEL, Wanted
+from simlab.effort import current_effort
 from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.types import COMPARE, Bools, InputError
@@ -30,7 +31,9 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
     _check(table, wanted)
     read = preferences.read(table, wanted.told, list(wanted.metrics) or None)
-    held = of_table(without_raters(read, wanted), legible(table))
+    left = without_raters(read, wanted)
+    preferences.refuse_two_sorts(left, legible(table))
+    held = of_table(left, legible(table))
     held = replace(
         held,
         line=preferences.understood(read),
@@ -130,7 +133,7 @@ def _again(
     n = len(held.votes.pair)
     if n > MOST:
         return None, [f"not carried out again: {n:,} comparisons are more than {MOST:,}"]
-    say(f"carrying {STUDIES:,} studies like this one out again ...")
+    say(f"carrying {current_effort().equal_studies:,} studies like this one out again ...")
     covariance = stands.scale.covariance[-2]
     return again(held.votes, found, stands.fitted, covariance, wanted.seed, held.ordered), []
 
@@ -140,7 +143,7 @@ def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
     named, nothing = named_pairs(held.system_names), positions.without_answers(held, found.votes)
     differences = positions.raw_differences(held)
     return [
-        _unknown(*named[k], float(differences[k]), margin) if nothing[k] else _pair(*named[k], k, found, margin)
+        _unknown(*named[k], float(differences[k]), margin) if nothing[k] else _pair(*named[k], k, held, found, margin)
         for k in np.flatnonzero(found.family).tolist()
     ]
 
@@ -151,7 +154,7 @@ def _unknown(first: str, second: str, difference: float, margin: float | None) -
     return Pair(first, second, difference, -1.0, 1.0, 1.0, 1.0, direction, 0, None if margin is None else "open")
 
 
-def _pair(first: str, second: str, k: int, found: Claims, margin: float | None) -> Pair:
+def _pair(first: str, second: str, k: int, held: Held, found: Claims, margin: float | None) -> Pair:
     of = found.tested
     low, high, verdict = float(of.low[k]), float(of.high[k]), int(found.verdict[k])
     return Pair(
@@ -165,7 +168,7 @@ def _pair(first: str, second: str, k: int, found: Claims, margin: float | None) 
         direction=int(found.direction[k]),
         verdict=verdict,
         within=None if margin is None else within(low, high, margin),
-        more=settling.more(found, k),
+        more=settling.more(held, found, k),
     )
 
 
