@@ -100,8 +100,10 @@ def test_a_verdict_is_asked_for_by_name_and_its_numbers_are_explained() -> None:
 
 @pytest.mark.needs_shared(STRANGERS)
 def test_the_column_judge_names_who_decided() -> None:
-    found = _concluded(_shared("j04-judge-column-names-who-judged.csv"))
-    assert found.read["raters"] == 4
+    experts = tuple(("judge", f"expert_{k}") for k in range(3))
+    wanted = Wanted(told=Told(where=experts), again=False)
+    found = conclude(_shared("j04-judge-column-names-who-judged.csv"), wanted, lambda _: None)
+    assert found.read["raters"] == 3
     assert "turn" in found.read["unused"]
 
 
