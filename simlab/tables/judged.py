@@ -21,7 +21,7 @@ from simlab.tables.cells import (
 )  # fmt: skip
 from simlab.tables.columns import aliases
 from simlab.tables.held import NOTHING, Told
-from simlab.tables.names import Numbers, refuse_alike
+from simlab.tables.names import Numbers, refuse_alike, refuse_lists
 from simlab.tables.preferences import people_of
 from simlab.tables.repeated_rows import RepeatedRows, copied_lines, group_rows, refuse_criteria, without_lines
 from simlab.tables.row_choice import LeftOut, Where
@@ -145,6 +145,8 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
         _refuse_criteria(table, without_lines(repeated, copied))
         copies = found.drop(copied)
     check_systems(len(found.systems), table)
+    systems = [system for system, _ in found.outputs]
+    refuse_lists(list(found.systems), lambda k: table.at(found.lines[systems.index(k)]))
     refuse_alike(found.systems, "systems", table.where)
     refuse_alike((f"{document}/{item}" if document else item for document, item in found.items), "items", table.where)
     refuse_alike(found.raters, "raters", table.where)
