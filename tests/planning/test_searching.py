@@ -45,6 +45,7 @@ def sloppy(made: Problem, seed: int) -> Design | None:
     return min(reach, key=lambda design: looked[design]["money"].value, default=None)
 
 
+@pytest.mark.slow
 def test_choices_are_right_as_often_as_they_say() -> None:
     of_kinds = {kind: [searched(kind, seed) for seed in range(SEEDS)] for kind in KINDS}
     every = [one for ones in of_kinds.values() for one in ones]
@@ -58,6 +59,7 @@ def test_choices_are_right_as_often_as_they_say() -> None:
         assert sum(one.right for one in ones) >= least, kind
 
 
+@pytest.mark.slow
 def test_a_sloppy_rule_fails_where_the_search_does_not() -> None:
     # Where no design, or every design, reaches the targets even ten worlds will do.
     kinds = ("plain", "close", "between", "dip")
@@ -66,6 +68,7 @@ def test_a_sloppy_rule_fails_where_the_search_does_not() -> None:
     assert right < 0.9 - 3 * math.sqrt(0.9 * 0.1 / len(made))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "close", "dip"])
 def test_a_quarter_of_the_campaigns_of_equal_allocation(kind: str) -> None:
     took, equal = [], []

@@ -13,12 +13,13 @@ from simlab.analysis.preferences.partial_order import partial_order
 from simlab.concluding.conclusion import Conclusion, Pair
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.preferences import limits, positions, settling, standing
-from simlab.concluding.preferences.again import MOST, STUDIES, Again, again
+from simlab.concluding.preferences.again import MOST, Again, again
 from simlab.concluding.preferences.claims import Claims, claims
 from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
 from simlab.concluding.preferences.metrics import agreement
 from simlab.concluding.standing import within
 from simlab.concluding.wanted import LEVEL, Wanted
+from simlab.effort import current_effort
 from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.types import COMPARE, Bools, InputError
@@ -132,7 +133,7 @@ def _again(
     n = len(held.votes.pair)
     if n > MOST:
         return None, [f"not carried out again: {n:,} comparisons are more than {MOST:,}"]
-    say(f"carrying {STUDIES:,} studies like this one out again ...")
+    say(f"carrying {current_effort().equal_studies:,} studies like this one out again ...")
     covariance = stands.scale.covariance[-2]
     return again(held.votes, found, stands.fitted, covariance, wanted.seed, held.ordered), []
 
