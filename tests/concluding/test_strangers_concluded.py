@@ -100,8 +100,10 @@ def test_a_verdict_is_asked_for_by_name_and_its_numbers_are_explained() -> None:
 
 @pytest.mark.needs_shared(STRANGERS)
 def test_the_column_judge_names_who_decided() -> None:
-    found = _concluded(_shared("j04-judge-column-names-who-judged.csv"))
-    assert found.read["raters"] == 4
+    experts = tuple(("judge", f"expert_{k}") for k in range(3))
+    wanted = Wanted(told=Told(where=experts), again=False)
+    found = conclude(_shared("j04-judge-column-names-who-judged.csv"), wanted, lambda _: None)
+    assert found.read["raters"] == 3
     assert "turn" in found.read["unused"]
 
 
@@ -273,3 +275,33 @@ def test_events_are_told_by_what_they_hold(tmp_path: Path) -> None:
     path.write_text('{"event": "rating", "order": 0, "system": "A", "score": 1.0}\n')
     with pytest.raises(InputError, match=r"holds events, .* --plan"):
         _concluded(path)
+
+
+def _of_equal_systems(rng: np.random.Generator, *, units: str) -> Rows:
+    """Draw answers of a crowd on two equal systems: outputs differ, and each of four answers has a rater of its own."""
+    documents = 12
+    output = rng.standard_normal((documents, 1, 1)) + rng.standard_normal((documents, 2, 1))
+    said = output + 0.7 * rng.standard_normal((documents, 2, 4)) + 0.7 * rng.standard_normal((documents, 2, 4))
+    rows = [
+        (
+            f"s{system}",
+            f"d{document}" if units == "documents" else f"d{document}-{k}",
+            f"{said[document, system, k]:.4f}",
+        )
+        for document in range(documents)
+        for system in range(2)
+        for k in range(4)
+    ]
+    return [("system", "document", "score"), *rows]
+
+
+def test_a_crowd_without_names_keeps_the_level_and_single_answers_as_units_do_not(tmp_path: Path) -> None:
+    studies = 240
+    share = {}
+    for units in ("documents", "answers"):
+        rng = np.random.default_rng(20)
+        tables = (_csv(tmp_path, _of_equal_systems(rng, units=units)) for _ in range(studies))
+        share[units] = np.mean([bool(_claims(_concluded(path))) for path in tables])
+    mcse = np.sqrt(0.05 * 0.95 / studies)
+    assert share["documents"] <= 0.05 + 5 * mcse
+    assert share["answers"] > 0.05 + 5 * mcse
