@@ -11,7 +11,7 @@ from simlab.tables.cells import Table, check_wanted, named
 from simlab.tables.columns import NO_METRICS, folded
 from simlab.tables.names import Numbers
 from simlab.tables.numbers import missing
-from simlab.tables.verdicts import FIRST, SECOND, TIE
+from simlab.tables.verdicts import EMPHATIC, FIRST, SECOND, TIE, is_emphatic
 from simlab.tables.winners import Comparisons, Said, Votes, no_outcome, refuse_contradictions, resolved, said
 from simlab.types import InputError
 
@@ -108,6 +108,7 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
                 found.gaps += 1
             else:
                 found.votes["human"].add(at, answer)
+                found.remarks += [EMPHATIC] if is_emphatic(cells[k]) and EMPHATIC not in found.remarks else []
         for name, k in list(others.items()):
             if missing(cells[k]):
                 continue
