@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from simlab.messages import legible
@@ -127,7 +128,10 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
 def _no_verdicts(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     """Go through the columns whose first cells are mostly no preferences, each with such a cell."""
     two = _pair_reader(table)
-    rows = [(cells, *two(cells, 0)) for cells in table.first_rows() if len(cells) == len(table.header)]
+    rows = []
+    for cells in table.first_rows():
+        with suppress(InputError):  # a row that names no two systems is refused where rows are read, with its line
+            rows.append((cells, *two(cells, 0)))
     for name, k in columns.items():
         filled = [(cells[k], first, second) for cells, first, second in rows if not missing(cells[k])]
         wrong = [cell for cell, first, second in filled if said(cell, first, second) is None]
