@@ -12,7 +12,7 @@ import numpy as np
 
 from simlab.messages import legible, natural, several
 from simlab.tables.held import Controls
-from simlab.tables.names import Numbers, places, ranked, refuse_alike, refuse_many
+from simlab.tables.names import Numbers, places, ranked, refuse_alike, refuse_lists, refuse_many, spelling
 from simlab.types import InputError, Ints
 
 
@@ -70,6 +70,7 @@ def indexed(held: Gathered, where: str, path: Path | None = None) -> Indexed:
 
     `path` is a table with a header, in which rows are looked up for that.
     """
+    refuse_lists(list(held.systems), lambda k: f"{where}, line {held.line[held.system.index(k)]}")
     for numbers, what in ((held.systems, "systems"), (held.documents, "documents"), (held.raters, "raters")):
         refuse_many(numbers, what, where)
         refuse_alike(numbers, what, where, path)
@@ -100,7 +101,7 @@ def _flat(numbers: array[int]) -> Ints:
 def _refuse_alike_segments(held: Gathered, where: str, path: Path | None) -> None:
     seen: dict[tuple[int, str], str] = {}
     for document, segment in held.items:
-        other = seen.setdefault((document, "".join(segment.split()).casefold()), segment)
+        other = seen.setdefault((document, spelling(segment)), segment)
         if other != segment:
             refuse_alike((other, segment), "segments", where, path)
 
