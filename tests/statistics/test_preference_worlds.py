@@ -268,6 +268,7 @@ def test_recorded_scores_are_compared_by_definition_5() -> None:
         better=None,
         columns=None,
         people=None,
+        where=None,
     )
     assert isinstance(ratings, World)
     contest = contest_of(compared_scores(stream(0), ratings, tie_margin=0.5))
