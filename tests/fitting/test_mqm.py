@@ -25,31 +25,11 @@ from simlab.world.fitted import fitted
 from simlab.world.laws.error_counts import ErrorCounts
 from simlab.world.laws.fitted import Effects, mean_scores, world_on
 from simlab.world.laws.fixed import fixed_ratings
+from tests.fitting.test_fit import crossed, table
 
 QUICK = (40, 60)
 THETA = np.array([0.4, 0.5, 0.3, 0.1, 0.3, 0.2, 0.4, 0.5, 0.2, 0.4, 0.3, 0.5, 0.3, 0.6])
 """Parameters in the order of `synthetic.NAMES`."""
-
-
-def table(
-    path: Path, rows: list[tuple[object, ...]], header: str = "system document segment rater score errors"
-) -> Path:
-    lines = ["\t".join(header.split()), *("\t".join(map(str, row)) for row in rows)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-def crossed(n_systems: int = 3, n_documents: int = 8, raters: int = 3, seed: int = 1) -> list[tuple[object, ...]]:
-    """List ratings in which every rater rated every output."""
-    rng = stream(seed, "table")
-    rows: list[tuple[object, ...]] = []
-    for s in range(n_systems):
-        for d in range(n_documents):
-            for i in range(2):
-                for r in range(raters):
-                    minor, major = rng.poisson(1 + s), rng.poisson(0.3)
-                    rows.append((f"s{s}", f"d{d}", i, f"r{r}", minor + 5 * major, minor + major))
-    return rows
 
 
 def effects(**changed: object) -> Effects:
@@ -83,7 +63,7 @@ def test_the_built_in_table_and_its_world_are_the_same_pilot() -> None:
 
     read = pilot.read(None)
     laid = pilot.of_world(
-        recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+        recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None)
     )
     assert (read.n_systems, read.n_documents, read.n_raters, len(read.score)) == (10, 30, 10, 3120)
     assert read.system_names == laid.system_names
@@ -152,7 +132,7 @@ def test_agreement_is_that_of_the_agreement_report() -> None:
     from simlab.world.recorded import recorded
 
     found = reported.agreement(
-        recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+        recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None)
     )
     single, shared = ranks.agreement(pilot.read(None))
     assert (single, shared) == pytest.approx((found.single.kendall, found.shared.kendall), abs=1e-9)
@@ -178,7 +158,9 @@ def test_flat_and_dense_ratings_follow_one_law() -> None:
     held = pilot.read(None)
     from simlab.world.recorded import recorded
 
-    frame = recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None).frame
+    frame = recorded(
+        stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None
+    ).frame
     law = fast.effects_of(held, moments.margins(held), THETA)
     flat = np.array([moments.margins(simulate(stream(k, "flat"), law, held)).pairs[:9] for k in range(60)])
     dense = []
