@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simlab.fitting.preferences.pilot import pilot_of
 from simlab.fitting_metrics.compared import compared
 from simlab.tables import evidence, preferences
 from simlab.tables.held import Told
