@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from simlab.files import decimal
 from simlab.messages import legible, nearest, or_nearest
-from simlab.tables.numbers import missing
+from simlab.tables.numbers import ANSWERS, missing
 from simlab.tables.verdicts import place_of
 from simlab.types import InputError
 
@@ -75,6 +75,10 @@ RATED = (
 USUAL: Mapping[str, tuple[str, ...]] = {key: NAMES[key].usual + NAMES[key].rare for key in RATED}
 """Names of the columns of ratings; the first that a table has is taken."""
 
+_NUMBERED = ("turn", "round", "fold", "split", "index", "order", "position", "seconds", "time", "date", "timestamp")
+NO_METRICS = frozenset((*_NUMBERED, "tstamp", *NAMES["run"].usual))
+"""Columns of numbers that count or number something and score nothing, in lower case with underscores."""
+
 VERDICTS = ("verdict", "choice", "label", "vote", "decision", "judgment", "judgement", "outcome", "result")
 """Columns that may say who won a comparison: their cells may mean anything, so that these are read or named by them."""
 
@@ -122,7 +126,7 @@ def naming_people(names: Sequence[str], rows: Sequence[Sequence[str]]) -> set[st
     people = set()
     for k, name in enumerate(names):
         cells = [(row[k], row) for row in rows if k < len(row) and not missing(row[k])]
-        numbers = all(decimal(cell) is not None for cell, _ in cells)
+        numbers = all(decimal(cell.replace(",", ".", 1)) is not None or cell.lower() in ANSWERS for cell, _ in cells)
         verdicts = all(place_of(cell) >= 0 or row.count(cell) > 1 for cell, row in cells)
         constant = len({cell for cell, _ in cells}) == 1 and not any(place_of(cell) >= 0 for cell, _ in cells)
         if cells and not numbers and (constant or not verdicts):

@@ -42,7 +42,7 @@ def _of_humans(table: Table, told: Told, metrics: Sequence[str]) -> Outputs | Pr
     compared = renamed(table, preferences.USUAL, told.columns)
     if preferences.holds(compared.header):
         return preferences.of_table(compared, metrics, told)
-    scored = renamed(table, judged.USUAL, told.columns)
+    scored = judged.with_runs(table, told.columns)
     if judged.holds(scored.header):
         return judged.of_table(scored, metrics, told)
     there = legible(", ".join(table.header), 120)
@@ -52,7 +52,7 @@ def _of_humans(table: Table, told: Told, metrics: Sequence[str]) -> Outputs | Pr
 
 
 def _check_told(columns: Mapping[str, str]) -> None:
-    ours = {**judged.USUAL, **preferences.USUAL, "human": (), "pair": (), "source": ()}
+    ours = {**judged.USUAL, **preferences.USUAL, "human": (), "pair": (), "source": (), "segment": ()}
     for name in columns:
         if name not in ours and not name.startswith("human_"):
             raise InputError(f"--columns {legible(name, 40)}: is no column that is read; {or_nearest(name, ours)}")

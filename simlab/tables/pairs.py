@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from simlab.messages import legible
 from simlab.tables.cells import Table, check_wanted, named
+from simlab.tables.columns import NO_METRICS, folded
 from simlab.tables.names import Numbers
 from simlab.tables.numbers import missing
-from simlab.tables.verdicts import FIRST, SECOND, TIE
+from simlab.tables.verdicts import EMPHATIC, FIRST, SECOND, TIE, is_emphatic
 from simlab.tables.winners import Comparisons, Said, Votes, no_outcome, refuse_contradictions, resolved, said
 from simlab.types import InputError
 
 MOST_COMPARISONS = 2_000_000
+MOST_MISTAKES = 0.2
+"""Share of the first cells of a column that may be no preferences where it is still one of a metric, with mistakes."""
 COUNTS = {"a_wins": FIRST, "ties": TIE, "b_wins": SECOND}
 _NOT_METRICS = frozenset(
     ("system_a", "system_b", "pair", "item", "rater", "document", "doc", "segment", "source", "seconds", "order", "")
@@ -93,6 +97,11 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
     """Read a column for humans, or several, and one for each metric."""
     humans = [(name, table.column(name)) for name in _human_columns(table.header)]
     others = {name: table.column(name) for name in _metric_columns(table.header, metrics, table.where)}
+    if not metrics:
+        for name, shown in list(_no_verdicts(table, others)):
+            what = f"whose {legible(shown, 40)!r} is no preference"
+            found.notes.append(f"left out: the column {legible(name, 40)}, {what}")
+            del others[name]
     for at, cells, first, second in _rows(found, table):
         for name, k in humans:
             answer = _said(cells[k], first, second, table.at(at[4]), name, numbers=True)
@@ -100,6 +109,7 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
                 found.gaps += 1
             else:
                 found.votes["human"].add(at, answer)
+                found.remarks += [EMPHATIC] if is_emphatic(cells[k]) and EMPHATIC not in found.remarks else []
         for name, k in list(others.items()):
             if missing(cells[k]):
                 continue
@@ -109,9 +119,24 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
                 )
                 del others[name]
                 continue
-            answer = _said(cells[k], first, second, table.at(at[4]), name)
-            if answer is not None:
-                found.votes.setdefault(name, Votes()).add(at, answer)
+            answer = said(cells[k], first, second)
+            if answer is None:
+                raise InputError(f"{no_outcome(cells[k], table.at(at[4]), name)}; or name the metrics with --metrics")
+            found.votes.setdefault(name, Votes()).add(at, answer)
+
+
+def _no_verdicts(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Go through the columns whose first cells are mostly no preferences, each with such a cell."""
+    two = _pair_reader(table)
+    rows = []
+    for cells in table.first_rows():
+        with suppress(InputError):  # a row that names no two systems is refused where rows are read, with its line
+            rows.append((cells, *two(cells, 0)))
+    for name, k in columns.items():
+        filled = [(cells[k], first, second) for cells, first, second in rows if not missing(cells[k])]
+        wrong = [cell for cell, first, second in filled if said(cell, first, second) is None]
+        if len(wrong) > MOST_MISTAKES * len(filled):
+            yield name, wrong[0]
 
 
 def _long(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
@@ -232,4 +257,4 @@ def _metric_columns(header: Sequence[str], metrics: Sequence[str] | None, where:
         return []
     there = [name for name in header if name not in _NOT_METRICS and name not in _human_columns(header)]
     check_wanted(metrics, there, where)
-    return list(dict.fromkeys(metrics)) if metrics else there
+    return list(dict.fromkeys(metrics)) if metrics else [name for name in there if folded(name) not in NO_METRICS]

@@ -33,6 +33,7 @@ from simlab.tables.opening import TableFile, differing_rows, open_table
 from simlab.tables.people import with_people
 from simlab.tables.repeated_rows import copied_lines, read_again, refuse_criteria, without_lines
 from simlab.tables.row_choice import COPIES, LeftOut
+from simlab.tables.slips import find_far_scores
 from simlab.tables.times import Times, times_of
 from simlab.types import Floats, InputError, Ints
 
@@ -233,6 +234,7 @@ def _ratings(read: _Read, header: Header, told: Told, as_before: bool, averaged:
         rows=read.rows,
         gaps=read.rows - len(read.score),
         times=_times(read, who) if "rater" in header.columns else None,
+        far=None if told.scale or as_before else find_far_scores(score, lines),
         left_out=(LeftOut(copies, COPIES),) if copies else (),
         remarks=(*read.scores.remarks(), *_without_score(read)),
         unused=header.unused("category", "metadata", *read.no_times, *(() if with_runs else ("run",))),
@@ -305,7 +307,7 @@ def _numbered(
     What a person said under a second login does not count.
     """
     held, known, with_runs = read.held, "rater" in header.columns, averaged and bool(read.runs)
-    found = indexed(held, header.where)
+    found = indexed(held, header.where, header.file.path)
     own = _without_copies(held, _by_run(held, found, read.runs) if with_runs else found, header, told)
     copies, runs = len(held.line) - len(own), read.runs
     if copies:
@@ -319,7 +321,7 @@ def _numbered(
     if told.people is None:
         return found, own, {}, (), copies
     people, who, notes = with_people(held, told.people, rater_known=known)
-    found, kept = without_repeats(indexed(people, header.where))
+    found, kept = without_repeats(indexed(people, header.where, header.file.path))
     return found, own[kept], who, (*notes, *left_out(len(own) - len(kept))), copies
 
 

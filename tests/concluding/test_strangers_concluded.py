@@ -100,8 +100,10 @@ def test_a_verdict_is_asked_for_by_name_and_its_numbers_are_explained() -> None:
 
 @pytest.mark.needs_shared(STRANGERS)
 def test_the_column_judge_names_who_decided() -> None:
-    found = _concluded(_shared("j04-judge-column-names-who-judged.csv"))
-    assert found.read["raters"] == 4
+    experts = tuple(("judge", f"expert_{k}") for k in range(3))
+    wanted = Wanted(told=Told(where=experts), again=False)
+    found = conclude(_shared("j04-judge-column-names-who-judged.csv"), wanted, lambda _: None)
+    assert found.read["raters"] == 3
     assert "turn" in found.read["unused"]
 
 
@@ -168,6 +170,7 @@ def test_votes_in_the_words_of_the_field_conclude_alike(tmp_path: Path, kind: st
         assert not isinstance(found, str), (one.changes, found)
         assert _claims(found, one) == expected, one.changes
         assert found.read["raters"] == 3
+        assert ("A>>B counts as a win" in _remarks(found)) == (kind == "arena-hard")
 
 
 def test_two_games_of_a_pair_win_where_both_agree(tmp_path: Path) -> None:
@@ -252,6 +255,27 @@ def test_times_in_a_form_of_their_own_are_not_needed(tmp_path: Path) -> None:
     assert [note for note in found.notes if "line 2: end '3/1/2026 12:00' is no time" in note]
 
 
+def test_refusals_say_in_which_columns_rows_differ(tmp_path: Path) -> None:
+    head, rows = ("system", "document", "rater", "score"), [(s, d, "r", "3") for s in "AB" for d in ("d1", "d2")]
+    alike = _csv(tmp_path, [head, *rows, ("a", "d3", "r", "4")])
+    with pytest.raises(
+        InputError, match=r"differ in case or blanks only \(lines 2 and 6: the two rows differ in system "
+    ):
+        _concluded(alike)
+    twice = _csv(tmp_path, [head, *rows, ("A", "d1", "r", "4")])
+    with pytest.raises(InputError, match=r"on line 2; the two rows differ in score \(3, 4\); keep one of the two"):
+        _concluded(twice)
+
+
+def test_a_judged_table_reads_decimal_commas_and_names_what_it_does_not_use(tmp_path: Path) -> None:
+    path = tmp_path / "judged.csv"
+    rows = [f"{s};q{k};{(k + v) % 5},5;{v + k % 3},25;3/1/2026" for k in range(12) for s, v in (("A", 3), ("B", 1))]
+    path.write_text("\n".join(["system;item;human;judge;timestamp", *rows]))
+    found = _concluded(path)
+    assert found.question == "judge"
+    assert (found.read["metrics"], found.read["unused"]) == (["judge"], ["timestamp"])
+
+
 OTHER_JSON: Mapping[str, Any] = {
     "an object": {"system": ["A", "B"], "score": [1, 2]},
     "a list of lists": [["system", "score"], ["A", 1]],
@@ -273,3 +297,33 @@ def test_events_are_told_by_what_they_hold(tmp_path: Path) -> None:
     path.write_text('{"event": "rating", "order": 0, "system": "A", "score": 1.0}\n')
     with pytest.raises(InputError, match=r"holds events, .* --plan"):
         _concluded(path)
+
+
+def _of_equal_systems(rng: np.random.Generator, *, units: str) -> Rows:
+    """Draw answers of a crowd on two equal systems: outputs differ, and each of four answers has a rater of its own."""
+    documents = 12
+    output = rng.standard_normal((documents, 1, 1)) + rng.standard_normal((documents, 2, 1))
+    said = output + 0.7 * rng.standard_normal((documents, 2, 4)) + 0.7 * rng.standard_normal((documents, 2, 4))
+    rows = [
+        (
+            f"s{system}",
+            f"d{document}" if units == "documents" else f"d{document}-{k}",
+            f"{said[document, system, k]:.4f}",
+        )
+        for document in range(documents)
+        for system in range(2)
+        for k in range(4)
+    ]
+    return [("system", "document", "score"), *rows]
+
+
+def test_a_crowd_without_names_keeps_the_level_and_single_answers_as_units_do_not(tmp_path: Path) -> None:
+    studies = 240
+    share = {}
+    for units in ("documents", "answers"):
+        rng = np.random.default_rng(20)
+        tables = (_csv(tmp_path, _of_equal_systems(rng, units=units)) for _ in range(studies))
+        share[units] = np.mean([bool(_claims(_concluded(path))) for path in tables])
+    mcse = np.sqrt(0.05 * 0.95 / studies)
+    assert share["documents"] <= 0.05 + 5 * mcse
+    assert share["answers"] > 0.05 + 5 * mcse
