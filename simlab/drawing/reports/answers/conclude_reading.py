@@ -47,6 +47,7 @@ TOP = {
 }
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
+PLAIN = {"plain": MAYBE}
 RANKS = dict.fromkeys(("rank_low", "rank_high"), WHOLE)
 PAIR = {
     **dict.fromkeys(("first", "second"), TEXT),
@@ -135,7 +136,7 @@ def line(read: Mapping[str, Any], where: str) -> str:
 
 
 def _systems(held: Any, where: str) -> list[Row]:
-    rows = reading.filled(held, where, {**SYSTEM, **RANKS})
+    rows = reading.filled(held, where, {**SYSTEM, **RANKS}, PLAIN)
     if len({row["system"] for row in rows}) < len(rows):
         raise reading.wrong(where, "two systems have the same name")
     return rows
@@ -143,7 +144,7 @@ def _systems(held: Any, where: str) -> list[Row]:
 
 def _pairs(held: Any, where: str, names: set[str]) -> list[Pair]:
     made = []
-    for k, row in enumerate(reading.records(held, where, PAIR)):
+    for k, row in enumerate(reading.records(held, where, PAIR, PLAIN)):
         if not {row["first"], row["second"]} <= names:
             raise reading.wrong(f"{where}[{k}]", "a pair is of systems that are not listed")
         more = _maybe(row.pop("more"), f"{where}[{k}].more", _more)
