@@ -15,7 +15,7 @@ from pathlib import Path
 
 from simlab.processes import descendants
 
-STARTS_WITHIN_SECONDS = 60.0
+STARTS_WITHIN_SECONDS = 300.0
 MODULE = (sys.executable, "-m")
 """Carries out a module; its name and words follow."""
 _SCHEDULER_AT = re.compile(r"Scheduler at:\s+(\S+)")

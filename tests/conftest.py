@@ -3,10 +3,14 @@
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from shared_data import MARK, missing, told
+from slowness import SHORT
+
+from simlab.effort import use_effort
 
 # Tests run in the background ignore Ctrl-C, and what they start would inherit that; a handler is not inherited.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -31,15 +35,16 @@ def _files_in_memory() -> None:
     os.fsync = lambda _: None
 
 
+@pytest.fixture
+def short_effort() -> Iterator[None]:
+    """Run chains, searches and checks for a moment: it matters what surrounds them, not what they find."""
+    with use_effort(SHORT):
+        yield
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Measure in one process: what runs beside a benchmark is measured with it."""
     return 0 if config.getoption("benchmark_only") else None
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no module of simlab only to find that it holds no example."""
-    source = collection_path.suffix == ".py" and collection_path.is_relative_to(config.rootpath / "simlab")
-    return True if source and b">>>" not in collection_path.read_bytes() else None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

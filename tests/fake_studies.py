@@ -204,12 +204,12 @@ POISONS = {
     "deadly": "worker died (2 times, killed by SIGKILL)",
     "crashing": "worker died (2 times, killed by SIGSEGV)",
     "leaving": "worker died (2 times, exit code 0)",
-    "hanging": "worker died (2 times, took longer than engine.block_seconds=1)",
+    "hanging": "worker died (2 times, took longer than engine.block_seconds=5)",
     "eating": "worker died (2 times, needs more than engine.worker_memory=700MB)",
     "short": "ValueError: the block returned 3 rows of cost, not 4",
 }
 """What is said of the one block that goes wrong, tried twice, by how it does."""
-OWN_LIMITS: dict[str, dict[str, Any]] = {"hanging": {"block_seconds": 1.0}, "eating": {"worker_memory": "700MB"}}
+OWN_LIMITS: dict[str, dict[str, Any]] = {"hanging": {"block_seconds": 5.0}, "eating": {"worker_memory": "700MB"}}
 
 MEASURES = {"mean": mean, "share": share}
 LABELS = {"share": {"label": "share of significant pairs", "bounds": [0, 1]}}

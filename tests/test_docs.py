@@ -5,26 +5,18 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from slowness import slow_except
 
 from simlab.cli import answer
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.concluding.judgements import again as judgements_again
-from simlab.concluding.preferences import again as preferences_again
 from simlab.config import load_sweep
-from simlab.fitting.preferences import fitting as preferences
-from simlab.fitting.scales import fitting as scales
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "examples"
 BLOCK = re.compile(r"```(console|python)\n(.*?)```", re.DOTALL)
-SHORTER: list[tuple[ModuleType, str, object]] = [
-    *((scales, name, n) for name, n in (("CHAINS", 2), ("WARMUP", 150), ("KEPT", 150), ("MOST_ROUNDS", 1))),
-    (preferences, "USUAL", preferences.USUAL._replace(chains=2, warmup=150, kept=100)),
-    *((again, "STUDIES", 100) for again in (preferences_again, judgements_again)),
-]
+QUICK = ["hydra", "mutt"]
 SMALLER = ["worlds=2", "studies=4"]  # pages show commands that take seconds; here it matters that they work
 FEWER_PAIRS = [
     "worlds=2",
@@ -33,14 +25,12 @@ FEWER_PAIRS = [
 ]  # to decide by a posterior takes a tenth of a second a pair
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
-def test_a_page_does_as_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("short_effort")
+@pytest.mark.parametrize("page", slow_except(QUICK, [page.stem for page in sorted(DOCS.glob("*.md"))]))
+def test_a_page_does_as_it_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(EXAMPLES)
-    # Chains as short as those that laws are compared by: here it matters that commands work.
-    for module, name, short in SHORTER:
-        monkeypatch.setattr(module, name, short)
-    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    blocks = BLOCK.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))
     assert blocks
     for language, text in blocks:
         if language == "python":

@@ -133,7 +133,7 @@ def carried_out(folder: Path | None, conditions: Sequence[str], place: Place, pl
 
 
 def _engine(entry: Entry) -> dict[str, Any]:
-    """Return how a cell was computed, with the keys that came later, so that its study can be run again."""
+    """Return how a cell was computed, wherever that was, so that its study can be run again."""
     from simlab.config import compose
 
     own = entry.config.get("engine", {})

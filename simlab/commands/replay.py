@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import ended
-from simlab.messages import flat, shown
+from simlab.messages import shown
 from simlab.types import Array, InputError
 
 if TYPE_CHECKING:
@@ -97,24 +97,7 @@ def trusted(entry: Entry, plugins: Sequence[str], where: str) -> dict[str, Any]:
             )
     if cell_key(entry.config) != entry.cell:
         raise InputError(f"{where}: the config of this cell is not the one that its key seals; the ledger is damaged")
-    return check(_filled(config, plugins), plugins=plugins)
-
-
-def _filled(config: Mapping[str, Any], plugins: Sequence[str]) -> dict[str, Any]:
-    """Give the config of an old folder the keys that came later, with the values that leave all as it was."""
-    from simlab.config.neutral import neutral
-    from simlab.config.sections import keys_of
-
-    filled: dict[str, Any] = json.loads(json.dumps(config))
-    known = dict(flat(filled))
-    for key, value in neutral(tuple(plugins)).items():
-        where, _, name = key.rpartition(".")
-        section: Any = filled
-        for part in where.split(".") if where else ():
-            section = section.get(part, {})
-        if key not in known and section and name in keys_of(section, where, plugins):
-            section[name] = value
-    return filled
+    return check(config, plugins=plugins)
 
 
 def _entry(book: Ledger, cell: str) -> Entry:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from simlab import files
 from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
-from simlab.messages import in_natural_order, legible, shown
+from simlab.messages import in_natural_order, legible
 from simlab.tables.held import Told
 from simlab.tables.row_choice import Where
 from simlab.types import InputError
@@ -45,7 +45,7 @@ def read(folder: Path) -> dict[str, Any]:
 
     `plan` is plan.json, `study` the composed config, `assignment` counts who was asked for what and `conclusion` is the
     kept record (each None where there is none), `paragraph` a text and `reproduce` command lines. Raises InputError,
-    naming the file, for what is broken, of a newer simlab, or of another study.
+    naming the file, for what is broken, of another schema, or of another study.
     """
     from simlab.concluding.sidecar import digest
     from simlab.config.plain_yaml import content_of
@@ -70,17 +70,13 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def _plan(file: Path) -> dict[str, Any]:
-    from simlab.planning.folder import VERSION
+    from simlab.concluding.assigning.studying import refuse_other_plan
 
     where = legible(file, 200)
     held, made = _json(file, AGAIN), f"is no plan of this simlab; {AGAIN}"
-    known = held.get("simlab")
-    if not isinstance(known, int) or isinstance(known, bool):
+    if "simlab" not in held:
         raise InputError(f"{where}: {made}")
-    if known > VERSION:
-        raise InputError(
-            f"{where}: was written by a newer simlab (form {shown(known)}, known is {VERSION}); update simlab"
-        )
+    refuse_other_plan(held, where)
     for key, kind in (("asked", dict), ("digest", str), ("answer", dict)):
         if not isinstance(held.get(key), kind):
             raise InputError(f"{where}: {made} ({key} is missing, or of another type)")

@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from simlab import files
+from simlab import files, schemas
 from simlab.files import check_writable, reason
 from simlab.messages import legible
 from simlab.types import InputError
 
-SCHEMA = 1
 MOST_BYTES = 50_000_000
 HELD: Mapping[str, tuple[type, ...]] = {"simlab": (str,), "command": (str,), "schema": (int,), "answer": (dict, list)}
 """What a kept answer holds, and of which types."""
@@ -32,14 +31,14 @@ def keep(file: Path, command: str, text: str) -> None:
     """Keep an answer, given as JSON text, with the command line that it answers and the version that gave it."""
     from importlib.metadata import version
 
-    kept = {"simlab": version("simlab"), "command": command, "schema": SCHEMA, "answer": json.loads(text)}
+    kept = {"simlab": version("simlab"), "command": command, "schema": schemas.ANSWER, "answer": json.loads(text)}
     file.write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read(file: Path) -> dict[str, Any]:
     """Read an answer that was kept.
 
-    Raises InputError for a file that is none, and for one of a newer simlab.
+    Raises InputError for a file that is none, and for one of another schema.
     """
     where = legible(file, 200)
     held = files.text(files.content(file, where, most=MOST_BYTES, remedy=REMEDY), where)
@@ -54,10 +53,7 @@ def read(file: Path) -> dict[str, Any]:
             raise InputError(
                 f"{where}: is not an answer that was kept ({key} is missing, or of another type); {REMEDY}"
             )
-    if saved["schema"] > SCHEMA:
-        raise InputError(
-            f"{where}: was kept by a newer simlab (schema {saved['schema']}, known is {SCHEMA}); update simlab"
-        )
+    schemas.refuse_other(where, "an answer", saved["schema"], schemas.ANSWER, saved["simlab"])
     return saved
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from simlab.comparing.promises import Doubts, doubts
-from simlab.config.neutral import without_neutral
 from simlab.messages import flat
 from simlab.store.held_fixed import HELD_FIXED, held_fixed
 from simlab.store.opening import axes_of, config_of, measures_of
@@ -137,7 +136,7 @@ def _cells(store: str, dataset: xr.Dataset, measure: str) -> Iterator[_Cell]:
 def _worlds(dataset: xr.Dataset, record: Mapping[str, Any]) -> dict[str, Any]:
     """Write down what determines the systems of a cell's worlds."""
     config = json.loads(dataset.attrs["config"])
-    shared = {SEED: config.get(SEED), "systems": without_neutral({"systems": config.get("systems")})["systems"]}
+    shared = {SEED: config.get(SEED), "systems": config.get("systems")}
     axes = json.loads(dataset.attrs["sweep"])["axes"]
     varied = [axis for axis in axes if axis["key"] == SEED or axis["key"].partition(".")[0] == "systems"]
     return {**dict(flat(shared)), **{axis["key"]: record[axis["name"]] for axis in varied}}

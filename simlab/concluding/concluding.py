@@ -12,7 +12,7 @@ from simlab.concluding.sheets import refuse_events
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible
 from simlab.tables import judged, preferences
-from simlab.tables.cells import opened, renamed
+from simlab.tables.cells import opened
 from simlab.types import COMPARE, JUDGE, RATE, InputError
 
 Say = Callable[[str], None]
@@ -82,7 +82,7 @@ def question_of(table: Path, wanted: Wanted) -> str:
 def _with_metrics(table: Path, wanted: Wanted) -> bool:
     """Tell whether humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
-        header = renamed(opened(table, judged.FORM), judged.USUAL, wanted.told.columns).header
+        header = judged.with_runs(opened(table, judged.FORM, wanted.told.columns), wanted.told.columns).header
     except InputError:
         return False
     return judged.holds(header) and bool(judged.metric_columns(header, (), legible(table)))

@@ -121,13 +121,30 @@ class Rated(NamedTuple):
     high: float
 
 
+class MetricError(NamedTuple):
+    """Hold the error of a metric's own difference of two systems: what it says less what humans say.
+
+    All are first less second on the humans' scale, over outputs that both scored; bounds hold for all pairs at once.
+    """
+
+    first: str
+    second: str
+    human: float
+    metric: float
+    error: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """Hold what a table says of a metric: a verdict with its reason, and what it rests on.
 
     `quality_of` names what `quality` holds: `youden` or `correlation`; `spread` is how far systems differ in it.
     `labels` counts further human labels that would settle the verdict. `width` is the corrected interval's width over
-    that of humans alone, `pairs` what is concluded with the metric corrected.
+    that of humans alone, `pairs` what is concluded with the metric corrected. `bias` are the errors of its own
+    differences, `bias_worst` the one whose bounds reach farthest; `bias_factor` brought its scores to the humans' scale
+    (None: they are on it).
     """
 
     name: str
@@ -140,6 +157,9 @@ class Metric:
     width: float
     estimates: Sequence[Estimated]
     pairs: Sequence[Pair]
+    bias: Sequence[MetricError] = ()
+    bias_worst: MetricError | None = None
+    bias_factor: float | None = None
 
 
 class Repetition(NamedTuple):

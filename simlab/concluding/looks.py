@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab import files
+from simlab import files, schemas
 from simlab.messages import legible
 from simlab.types import Collected, InputError
 
@@ -42,7 +42,7 @@ def look(plan: Path, digest: str, collected: Collected) -> Looked:
     if table in before:
         return Looked(tuple(one["answers"] for one in looks[: before.index(table)]))
     looks.append({"table": table, "answers": n})
-    held = json.dumps({"simlab": 1, "digest": digest, "looks": looks}, indent=1) + "\n"
+    held = json.dumps({"schema": schemas.PLAN, "digest": digest, "looks": looks}, indent=1) + "\n"
     warning = ""
     try:
         file.write_text(held, encoding="utf-8")
@@ -73,6 +73,9 @@ def _read(file: Path, digest: str) -> list[dict[str, Any]]:
     looks = held.get("looks") if isinstance(held, dict) else None
     if not isinstance(looks, list) or len(looks) > MOST_LOOKS or not all(map(_is_look, looks)):
         raise InputError(f"{where}: is no record of looks at a plan; {remedy}")
+    if not {"schema", "simlab"} & held.keys():
+        raise InputError(f"{where}: is no record of looks at a plan; {remedy}")
+    schemas.refuse_other(where, "a record of looks", held.get("schema", held.get("simlab")), schemas.PLAN)
     if held.get("digest") != digest:
         raise InputError(f"{where}: the plan was changed after a look; undo that, or {remedy}")
     return looks

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.concluding.assigning.scale import restored
-from simlab.concluding.assigning.studying import ASSIGNED, KEY
+from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of
 from simlab.concluding.assigning.unblinding import Sheets
 from simlab.concluding.campaigns import Told
 from simlab.concluding.conclusion import Followed
@@ -48,6 +48,8 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     from simlab.config.plain_yaml import apart
     from simlab.config.studyfile import taken
 
+    if path.is_dir():
+        plan_of(path)
     file = _file_of(path)
     content, line = apart(file)
     where = f"--plan {legible(path)}"

@@ -8,14 +8,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simlab import schemas
 from simlab.concluding.campaigns import Told, refuse, taken
 from simlab.config.plain_yaml import CAMPAIGN
 from simlab.config.sweep import canonical
-from simlab.messages import shown
 from simlab.types import InputError, Place
 
 ENDING = ".study.yaml"
-VERSION = 1
 
 
 class Campaign(NamedTuple):
@@ -50,7 +49,7 @@ def text(config: Mapping[str, Any], address: Mapping[str, Any], told: Mapping[st
     """Write a study file with a line of JSON behind it, which is YAML, too."""
     from simlab.config.studyfile import write
 
-    campaign = {"version": VERSION, "table": table, "address": address, "told": told}
+    campaign = {"schema": schemas.PLAN, "table": table, "address": address, "told": told}
     return f"{write(config)}\n{CAMPAIGN}{json.dumps(campaign, ensure_ascii=False, allow_nan=False)}\n"
 
 
@@ -63,9 +62,9 @@ def campaign_of(line: str, config: Mapping[str, Any], where: str) -> Campaign:
         held = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: its line `campaign:` is no JSON; export the campaign again") from error
-    if not isinstance(held, dict) or held.get("version") != VERSION or not isinstance(held.get("address"), dict):
-        known = shown(held.get("version")) if isinstance(held, dict) else "none"
-        raise InputError(f"{where}: campaign.version={known} is unknown here; this simlab reads {VERSION}")
+    if not isinstance(held, dict) or not isinstance(held.get("address"), dict):
+        raise InputError(f"{where}: its line `campaign:` has no address; export the campaign again")
+    schemas.refuse_other(where, "a campaign", held.get("schema", held.get("version")), schemas.PLAN)
     if held["address"].get("digest") != digest(config):
         refuse(f"{where}:", "has a study that is not the one of its campaign (campaign.address.digest)")
     told = taken(held.get("told"), f"{where}: campaign")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from simlab.config import catalogue, groups, recorded
 from simlab.config.accounts import accounts
 from simlab.config.counting import MOST_CELLS, refuse_many
+from simlab.config.defaults import with_defaults
 from simlab.config.groups import Options
-from simlab.config.neutral import with_neutral
 from simlab.config.overrides import Setting, check_values
 from simlab.config.questions import kinds_among
 from simlab.config.sections import check, checked_value
@@ -173,12 +173,10 @@ def _refuse_idle_crew(settings: Settings, cells: Sequence[tuple[Kind, Config]]) 
 def _plain(choices: Mapping[str, Any], options: Options, plugins: Sequence[str], kind: Kind) -> Config:
     """Compose one choice of options, all else as its kind of study has it."""
     named = {group: option for group, option in choices.items() if group != QUESTION}
-    # Options of one's own may have been written before some keys there were.
-    composed = with_neutral(groups.compose_options(named, options[QUESTION][kind.question], plugins), plugins)
+    composed = groups.compose_options(named, options[QUESTION][kind.question], plugins)
+    composed = with_defaults(composed, plugins, kind.question)
     composed |= {"plugins": list(plugins)}
     composed.pop(QUESTION)
-    # Kinds of one's own may be older than these keys.
-    composed = {"pools": 1, "document_draws": 1, **composed}
     return check(composed, plugins=plugins)
 
 

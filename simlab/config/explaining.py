@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from simlab import parts
 from simlab.config.comments import OWN, Sentence, sentences
 from simlab.config.groups import find_options, folder, section_of
-from simlab.config.neutral import FILE as NEUTRAL
 from simlab.config.sections import keys_of, rule
 from simlab.measures.labels import LABELS
 from simlab.studies.kind import QUESTION
@@ -100,7 +99,7 @@ def explain_keys(plugins: Sequence[str] = ()) -> Iterator[Key]:
 
     Raises InputError where a part or an annotation cannot be found.
     """
-    for file in sorted(file for file in folder("conf").glob("*.yaml") if file.name != NEUTRAL):
+    for file in sorted(folder("conf").glob("*.yaml")):
         section = {key: value for key, value in section_of(file).items() if key != "defaults"}
         said = sentences(file.read_text(encoding="utf-8"))
         yield from _keys(section, said, "", f"conf/{file.name}", plugins)

@@ -1,8 +1,8 @@
 """Write a composed study down, and read it back: a study file, which `simlab run FILE` carries out.
 
 A file is data. Its sections are recognised as options that there are, by their part and their keys, and what they say
-is taken as if it had been set; nothing that it names is imported. So it composes by the same rules as any study, and
-what it leaves out, adds or contradicts shows against what was composed.
+is taken as if it had been set; nothing that it names is imported. So it composes by the same rules as any study: what
+it leaves out is the default of its kind, what it adds or contradicts shows against what was composed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 
 from simlab.config.composing import compose_sweep
+from simlab.config.defaults import with_defaults
 from simlab.config.groups import Options, find_options, section_of
-from simlab.config.neutral import with_neutral
 from simlab.config.overrides import Setting
 from simlab.config.plain_yaml import content_of, value_of
 from simlab.config.sections import check
@@ -64,9 +64,10 @@ def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
     # Until when it was run changes no number either.
     study = _plain({key: value for key, value in _checked(content, plugins).items() if key != UNTIL})
     question = study.pop(QUESTION, None)
-    # How it was measured and computed changes no number, and may be as an older version had it.
+    # How it was measured and computed changes no number.
     study = {key: value for key, value in study.items() if key not in ("measure", "engine")}
-    study = with_neutral(study, plugins) | {"plugins": _value("plugins", content.get("plugins", []))}
+    asked = question if isinstance(question, str) else None
+    study = with_defaults(study, plugins, asked) | {"plugins": _value("plugins", content.get("plugins", []))}
     config = check(study, plugins=plugins)
     if question not in (None, implied(config).question):
         config[QUESTION] = question
@@ -121,7 +122,7 @@ def load_study(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str]
     """
     content = content_of(path)
     try:
-        study = with_neutral(_checked(content, plugins), plugins)
+        study = with_defaults(_checked(content, plugins), plugins)
         study |= {name: {**study[name], "path": str(path.parent / file)} for name, file in beside(study, path).items()}
         until = read_until(UNTIL, study.pop(UNTIL)) if UNTIL in study else None
         typed = {text.partition("=")[0] for text in overrides}
@@ -211,7 +212,7 @@ def _compare(given: Mapping[str, Any], composed: Mapping[str, Any], typed: set[s
         if key == "plugins" or _is_replaced(key, typed):
             continue
         if said is _MISSING:
-            raise InputError(f"lacks {key}; a study file names every key, as `simlab show --config` prints it")
+            raise InputError(f"lacks {key}, which a study file names; `simlab show --config` prints a whole one")
         if isinstance(value, dict) and isinstance(said, dict):
             _compare(said, value, typed, key)
         elif said != value:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simlab.config.neutral import without_neutral
 from simlab.config.recorded import identify
 from simlab.config.until import Until
 
@@ -158,8 +157,8 @@ def _patched(config: Config, values: Mapping[str, Any]) -> Config:
     return patched
 
 
-Written = dict[tuple[str, int, tuple[str, ...]], str]
-"""What was written of sections, by their names, where they are in memory, and plug-ins."""
+Written = dict[tuple[str, int], str]
+"""What was written of sections, by their names and where they are in memory."""
 
 
 def canonical(config: Mapping[str, Any], held: Written | None = None) -> str:
@@ -170,17 +169,17 @@ def canonical(config: Mapping[str, Any], held: Written | None = None) -> str:
     >>> canonical({"studies": 9, "seed": 1, "design": {"documents": 5}})
     '{"design":{"documents":5},"seed":1}'
     """
-    held, plugins = {} if held is None else held, tuple(config.get("plugins", ()))
+    held = {} if held is None else held
     written = []
     for key in sorted(config.keys() - NO_NUMBER):
         value = config[key]
-        text = held.get(where := (key, id(value), plugins))
+        text = held.get(where := (key, id(value)))
         if text is None:
-            kept = without_neutral({key: value}, plugins)
-            text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)[1:-1]
+            said = json.dumps({key: value}, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+            text = said[1:-1]
             if isinstance(value, dict):
                 held[where] = text
-        written += [text] if text else []
+        written.append(text)
     return f"{{{','.join(written)}}}"
 
 

@@ -22,20 +22,16 @@ from simlab.engine.addresses import Address, Finished, gaps
 from simlab.engine.asked import Asked, asked_of, crossed_in, size_of
 from simlab.engine.continuation import CROSSED, crossed, determining, grow, refuse_difference, refuse_mixture
 from simlab.engine.ledger_file import (
+    COLUMNS,
     FILE,
-    PLACED,
-    SCHEMA,
     SEALED,
     STORE,
     DamagedLedger,
-    bring_up_to_date,
     complaints,
     damage,
-    fields_of_blocks,
     opened_alone,
     opened_to_read,
     seal_of_row,
-    sealed,
 )
 from simlab.engine.ledger_rows import Entry, Record, Row, block_row, cell_row, names, read_block
 from simlab.engine.provenance import LOST
@@ -63,9 +59,9 @@ class Known(NamedTuple):
     systems: Mapping[str, tuple[str, ...]] = {}
 
 
-__all__ = ["FILE", "SCHEMA", "STORE", "Entry", "Ledger", "Record", "Row", "reading", "writing"]
+__all__ = ["FILE", "STORE", "Entry", "Ledger", "Record", "Row", "reading", "writing"]
 
-_INSERT = f"INSERT INTO blocks ({PLACED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 (no text from outside)
+_INSERT = f"INSERT INTO blocks ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 (no text from outside)
 
 
 @contextmanager
@@ -96,7 +92,6 @@ class Ledger:
         self.folder = folder
         self._left_out: frozenset[int] = frozenset()
         self._read: dict[str, dict[str, Any]] = {}
-        self._look()
 
     def declaration(self) -> dict[str, Any] | None:
         """Return what the folder's sweep has come to declare; None for a new folder.
@@ -134,7 +129,7 @@ class Ledger:
 
     def _crossed_before(self, asked: Mapping[str, Any]) -> dict[str, int]:
         """Read from the blocks how many pools and draws of documents there are, where no declaration says so."""
-        held = self._database.execute(f"SELECT max(pool), max(draw) FROM (SELECT {self._fields} FROM blocks)")  # noqa: S608
+        held = self._database.execute("SELECT max(pool), max(draw) FROM blocks")
         last = [number if type(number) is int else 0 for number in held.fetchone()]
         return crossed(dict(zip(CROSSED, (number + 1 for number in last), strict=True)), asked)
 
@@ -143,11 +138,11 @@ class Ledger:
         return any(record.key == key for record in self._damaged_in("meta"))
 
     def damaged(self) -> list[Record]:
-        """List the rows beside the blocks whose checksum does not hold; those of older schemas have none."""
+        """List the rows beside the blocks whose checksum does not hold."""
         return [record for table in SEALED for record in self._damaged_in(table)]
 
     def _damaged_in(self, table: str) -> list[Record]:
-        return self._once(table, "damaged", partial(self._damaged, table)) if self._sealed else []
+        return self._once(table, "damaged", partial(self._damaged, table))
 
     def _damaged(self, table: str) -> list[Record]:
         rows = self._database.execute(f"SELECT rowid, seal, {SEALED[table]} FROM {table}")  # noqa: S608
@@ -182,7 +177,7 @@ class Ledger:
             self._insert("OR IGNORE", "asked", ((entry.cell, worlds, studies) for entry in entries))
 
     def _holds(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> bool:
-        if not self._current or self.damaged() or self._get("sweep") != json.loads(json.dumps(grown)):
+        if self.damaged() or self._get("sweep") != json.loads(json.dumps(grown)):
             return False
         # Rows are looked at one by one: all at a time would take gigabytes.
         lacking = {json.dumps(entry.position): entry for entry in entries}
@@ -283,7 +278,7 @@ class Ledger:
     def state(self) -> str:
         """Name what the blocks and cells are, by their checksums, and what is declared."""
         seals = "SELECT seal FROM cells UNION ALL SELECT seal FROM meta WHERE key IN ('sweep', 'provenance')"
-        rows = self._database.execute(f"SELECT checksum FROM blocks UNION ALL {seals if self._sealed else 'SELECT 0'}")  # noqa: S608
+        rows = self._database.execute(f"SELECT checksum FROM blocks UNION ALL {seals}")  # noqa: S608
         return blake2b(json.dumps(sorted(map(str, rows))).encode(), digest_size=16).hexdigest()
 
     def checked(self, by: str) -> frozenset[str]:
@@ -317,7 +312,7 @@ class Ledger:
             self._put("sampled", done)
 
     def sampled(self) -> bool:
-        """Tell whether a sample was carried out again; a ledger of before there were samples owes none."""
+        """Tell whether a sample was carried out again where blocks were carried out."""
         return self._get("sampled") is not False
 
     def n_blocks(self) -> int:
@@ -364,7 +359,7 @@ class Ledger:
         held: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
         states = ("ok",) if failed else ("ok", "failed")
         for *at, first, count in self._database.execute(
-            f"SELECT cell, world, pool, draw, first, count FROM (SELECT {self._fields} FROM blocks)"  # noqa: S608
+            "SELECT cell, world, pool, draw, first, count FROM blocks"
             " WHERE status IN (?, ?) AND typeof(first) = 'integer' AND typeof(count) = 'integer'",
             (states[0], states[-1]),
         ):
@@ -374,10 +369,9 @@ class Ledger:
     def asked(self, size: tuple[int, int] | None) -> Asked:
         """Say what was asked of each cell, in a sweep of so many worlds and studies (None: that is not known)."""
         kept, damaged = [], []
-        seals = "seal" if self._sealed else "NULL"
-        for *row, own in self._database.execute(f"SELECT {SEALED['asked']}, {seals} FROM asked"):  # noqa: S608
+        for *row, own in self._database.execute(f"SELECT {SEALED['asked']}, seal FROM asked"):  # noqa: S608
             cell, worlds, studies = row
-            sound = type(worlds) is type(studies) is int and (not self._sealed or own == seal_of_row("asked", *row))
+            sound = type(worlds) is type(studies) is int and own == seal_of_row("asked", *row)
             kept += [(cell, worlds, studies)] if sound else []
             damaged += [] if sound else [cell]
         cells = self._database.execute("SELECT DISTINCT cell FROM cells")
@@ -401,14 +395,13 @@ class Ledger:
         if (each := self._alike(size_of(declared))) is not None:
             each *= len(crossed_in(declared))
             (there,) = self._database.execute(
-                f"SELECT coalesce(sum(min(held, ?)), 0) FROM (SELECT sum(count) AS held FROM (SELECT {self._fields}"  # noqa: S608
-                " FROM blocks) WHERE typeof(count) = 'integer' AND cell IN (SELECT cell FROM asked) GROUP BY cell)",
+                "SELECT coalesce(sum(min(held, ?)), 0) FROM (SELECT sum(count) AS held FROM blocks"
+                " WHERE typeof(count) = 'integer' AND cell IN (SELECT cell FROM asked) GROUP BY cell)",
                 (each,),
             ).fetchone()
             return there, each * self._count("cells")
         rows = self._database.execute(
-            f"SELECT cell, sum(count) FROM (SELECT {self._fields} FROM blocks)"  # noqa: S608 (no text from outside)
-            " WHERE cell IN (SELECT cell FROM cells) GROUP BY cell"
+            "SELECT cell, sum(count) FROM blocks WHERE cell IN (SELECT cell FROM cells) GROUP BY cell"
         )
         held = {cell: count for cell, count in rows if type(count) is int}
         wanted = self.wanted().campaigns()
@@ -481,8 +474,8 @@ class Ledger:
     def addresses(self, cell: str) -> list[Address]:
         """List where the finished blocks of a cell stand; their payloads stay on the disk."""
         rows = self._database.execute(
-            f"SELECT cell, world, first, count, pool, draw FROM (SELECT {self._fields}, status AS kept FROM blocks)"  # noqa: S608
-            " WHERE cell = ? AND kept = 'ok' ORDER BY world, pool, draw, first",
+            "SELECT cell, world, first, count, pool, draw FROM blocks"
+            " WHERE cell = ? AND status = 'ok' ORDER BY world, pool, draw, first",
             (cell,),
         )
         return [Address(*row) for row in rows]
@@ -493,7 +486,7 @@ class Ledger:
 
     def _blocks(self, condition: str, *values: str) -> Iterator[Row]:
         order = "ORDER BY cell, world, pool, draw, first"
-        query = f"SELECT rowid, {self._fields} FROM blocks {condition} {order}"  # noqa: S608 (no text from outside)
+        query = f"SELECT rowid, {COLUMNS} FROM blocks {condition} {order}"  # noqa: S608 (no text from outside)
         rows = self._database.execute(query, values)
         return (read_block(row) for row in rows if row[0] not in self._left_out)
 
@@ -547,12 +540,11 @@ class Ledger:
         return complaints(self._database)
 
     def _get(self, key: str) -> Any:
-        columns = "value, seal" if self._sealed else "value, NULL"
-        row = self._database.execute(f"SELECT {columns} FROM meta WHERE key = ?", (key,)).fetchone()  # noqa: S608
+        row = self._database.execute("SELECT value, seal FROM meta WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
         try:
-            if self._sealed and row[1] != seal_of_row("meta", key, row[0]):
+            if row[1] != seal_of_row("meta", key, row[0]):
                 raise ValueError("its checksum does not hold")
             return json.loads(row[0])
         except ValueError as error:
@@ -581,16 +573,11 @@ class Ledger:
         self._forget("meta", *tables)
         self._database.execute("BEGIN IMMEDIATE")
         try:
-            if not self._current:
-                self._read.clear()
-                bring_up_to_date(self._database)
-                self._look()
             yield self._database
         except BaseException:
             # SQLite itself has rolled back where, say, the disk is full.
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
-            self._look()
             raise
         finally:
             self._forget("meta", *tables)
@@ -607,8 +594,3 @@ class Ledger:
             kept[what] = read()
         held: Held = kept[what]
         return held
-
-    def _look(self) -> None:
-        """Look which columns the tables have: those of an older schema until something is written."""
-        self._fields, self._sealed = fields_of_blocks(self._database), sealed(self._database)
-        self._current = self._fields == PLACED and self._sealed

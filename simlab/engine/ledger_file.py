@@ -9,12 +9,12 @@ from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
+from simlab import schemas
 from simlab.messages import legible
 from simlab.types import InputError
 
 FILE = "ledger.sqlite"
 STORE = "results.zarr"
-SCHEMA = 3
 APPLICATION = 0x53494D4C
 LOCK_SECONDS = 1.0
 
@@ -27,15 +27,13 @@ CREATE TABLE asked (cell TEXT, worlds INTEGER, studies INTEGER, seal TEXT, PRIMA
 CREATE TABLE blocks (
     cell TEXT, world INTEGER, first INTEGER, count INTEGER, status TEXT NOT NULL, reason TEXT NOT NULL,
     failures TEXT NOT NULL, checksum TEXT NOT NULL, payload BLOB NOT NULL,
-    pool INTEGER NOT NULL DEFAULT 0, draw INTEGER NOT NULL DEFAULT 0,
+    pool INTEGER NOT NULL, draw INTEGER NOT NULL,
     PRIMARY KEY (cell, world, pool, draw, first, count)
 )
 """
-COLUMNS = "cell, world, first, count, status, reason, failures, checksum, payload"
-PLACED = f"{COLUMNS}, pool, draw"
+COLUMNS = "cell, world, first, count, status, reason, failures, checksum, payload, pool, draw"
 SEALED = {"meta": "key, value", "cells": "position, cell, config, systems", "asked": "cell, worlds, studies"}
-"""The tables whose rows are sealed since schema 3, and what of a row is; blocks seal themselves."""
-
+"""The tables whose rows are sealed, and what of a row is; blocks seal themselves."""
 
 _NEEDED = {
     "SQLITE_FULL": "free some space",
@@ -103,11 +101,6 @@ def opened_to_read(folder: Path, patience: float | None = None) -> Iterator[sqli
         yield database
 
 
-def fields_of_blocks(database: sqlite3.Connection) -> str:
-    """Name the columns of a block; one of schema 1, which is only read, has the first pool and the first draw."""
-    return PLACED if _placed(database) else f"{COLUMNS}, 0 AS pool, 0 AS draw"
-
-
 def _make(folder: Path) -> None:
     if (folder / STORE).exists() and not (folder / FILE).exists():
         raise InputError(f"{folder} holds a {STORE} that no {FILE} belongs to; give another --out")
@@ -126,7 +119,6 @@ def _connect(path: Path, mode: str, patience: float | None = None) -> sqlite3.Co
     )
     # Text that is damaged is read, and then its checksum does not hold.
     database.text_factory = lambda content: content.decode("utf-8", "replace")
-    database.create_function("seal", -1, seal_of_row, deterministic=True)
     return database
 
 
@@ -134,7 +126,6 @@ def reading_leniently(path: Path) -> sqlite3.Connection:
     """Open the file of a damaged ledger, whatever its header says, so that nothing of it can be changed."""
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
     database.text_factory = lambda content: content.decode("utf-8", "replace")
-    database.create_function("seal", -1, seal_of_row, deterministic=True)
     return database
 
 
@@ -163,9 +154,18 @@ def _is_empty(database: sqlite3.Connection, path: Path) -> bool:
         return True
     if application != APPLICATION:
         raise InputError(f"{path} is not a simlab ledger; give another --out")
-    if version > SCHEMA:
-        raise InputError(f"{path} was written by a newer simlab (schema {version}, known is {SCHEMA}); update simlab")
+    if version != schemas.LEDGER:
+        schemas.refuse_other(legible(path), "a ledger", version, schemas.LEDGER, _maker(database))
     return False
+
+
+def _maker(database: sqlite3.Connection) -> object:
+    """Return the version of simlab that filled a ledger of another schema last; None where it does not say so."""
+    try:
+        (kept,) = database.execute("SELECT value FROM meta WHERE key = 'provenance'").fetchone()
+        return json.loads(kept)[-1]["simlab"]
+    except (sqlite3.Error, ValueError, TypeError, LookupError, RecursionError):
+        return None
 
 
 def _refuse_emptied(path: Path) -> None:
@@ -179,7 +179,6 @@ def _refuse_emptied(path: Path) -> None:
 def draft() -> sqlite3.Connection:
     """Start a ledger that nobody else sees, in memory as far as it goes; it is gone when it is closed."""
     database = sqlite3.connect("", isolation_level=None)
-    database.create_function("seal", -1, seal_of_row, deterministic=True)
     _start(database)
     return database
 
@@ -188,42 +187,7 @@ def _start(database: sqlite3.Connection) -> None:
     for statement in TABLES.split(";"):
         database.execute(statement)
     database.execute(f"PRAGMA application_id = {APPLICATION}")
-    database.execute(f"PRAGMA user_version = {SCHEMA}")
-
-
-def _placed(database: sqlite3.Connection) -> bool:
-    """Tell whether blocks know their pool of raters and their draw of documents, as since schema 2."""
-    return "pool" in [row[1] for row in database.execute("PRAGMA table_info(blocks)")]
-
-
-def sealed(database: sqlite3.Connection) -> bool:
-    """Tell whether rows beside blocks have checksums, as since schema 3."""
-    return "seal" in [row[1] for row in database.execute("PRAGMA table_info(meta)")]
-
-
-def bring_up_to_date(database: sqlite3.Connection) -> None:
-    """Make a ledger of an older schema one of today's; to be called within a transaction.
-
-    An older ledger is left as it is until something is written: a run that is refused changes nothing.
-    """
-    if _placed(database) and sealed(database):
-        return
-    if not _placed(database):
-        _place(database)
-    if not sealed(database):
-        for table, columns in SEALED.items():
-            database.execute(f"ALTER TABLE {table} ADD COLUMN seal TEXT")
-            database.execute(f"UPDATE {table} SET seal = seal('{table}', {columns})")  # noqa: S608
-    database.execute(f"PRAGMA user_version = {SCHEMA}")
-
-
-def _place(database: sqlite3.Connection) -> None:
-    """Give the blocks of a ledger of schema 1 their pool and draw, the first ones."""
-    table = next(statement for statement in TABLES.split(";") if "TABLE blocks" in statement)
-    database.execute("ALTER TABLE blocks RENAME TO unplaced")
-    database.execute(table)
-    database.execute(f"INSERT INTO blocks ({PLACED}) SELECT {COLUMNS}, 0, 0 FROM unplaced")  # noqa: S608
-    database.execute("DROP TABLE unplaced")
+    database.execute(f"PRAGMA user_version = {schemas.LEDGER}")
 
 
 @contextmanager

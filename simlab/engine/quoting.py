@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.config.sweep import Sweep
+from simlab.effort import current_effort
 from simlab.engine.limits import Limits
 from simlab.engine.preparing import Checked
 from simlab.engine.threads import ONE_THREAD, one_thread
@@ -23,8 +24,6 @@ from simlab.engine.workers import BlockFunction, guard
 from simlab.studies.money import accounted
 from simlab.types import OK, Array, Floats, Place
 
-PATIENCE_SECONDS = 3.0
-"""The campaigns of all quotes together take about so long, once a process is at its pace."""
 FIRST_SECONDS = 60.0
 """Then a first campaign, which imports and compiles, is cut off, and nothing is quoted."""
 LONGEST_SECONDS = 15.0
@@ -101,7 +100,8 @@ def quotes(block: BlockFunction, cells: Sequence[tuple[Mapping[str, Any], Mappin
     found = []
     try:
         for at, config in wanted:
-            found.append(quote(at, config, _carried_out(executor, block, config, PATIENCE_SECONDS / len(wanted))))
+            taken = _carried_out(executor, block, config, current_effort().quoting_seconds / len(wanted))
+            found.append(quote(at, config, taken))
     finally:
         with suppress(Exception):
             executor.shutdown(wait=True, kill_workers=True)

@@ -8,12 +8,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.engine.ledger_file import FILE, PLACED, SEALED, fields_of_blocks, opened_alone, reading_leniently, sealed
+from simlab.engine.ledger_file import COLUMNS, FILE, SEALED, opened_alone, reading_leniently
 
 DAMAGED = f"{FILE}.damaged"
 SMALLEST_ROW = 40
 MOST_ROWS = 10**7
 """Where a file cannot be read in one go rows are asked for one by one up to there: half a minute's work."""
+TABLES = {"blocks": COLUMNS, **{table: f"{columns}, seal" for table, columns in SEALED.items()}}
 
 
 class Salvaged(NamedTuple):
@@ -35,10 +36,10 @@ def salvage(folder: Path) -> Salvaged:
     with opened_alone(folder, part.name) as new:
         new.execute("BEGIN")
         with suppress(sqlite3.Error), closing(reading_leniently(path)) as old:
-            for table, columns in _tables(old).items():
+            for table, columns in TABLES.items():
                 places = ", ".join("?" * (columns.count(",") + 1))
                 numbers = _numbers(old, table, path, left_out)
-                for row in _rows(old, table, _read(old, table, columns), numbers):
+                for row in _rows(old, table, columns, numbers):
                     # Two rows of one name: the second is what an index that was damaged has let in.
                     new.execute(f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})", row)  # noqa: S608
         new.execute("COMMIT")
@@ -47,21 +48,6 @@ def salvage(folder: Path) -> Salvaged:
     path.replace(aside)
     part.replace(path)
     return Salvaged(blocks, aside, tuple(left_out))
-
-
-def _tables(old: sqlite3.Connection) -> dict[str, str]:
-    return {"blocks": PLACED, **{table: f"{columns}, seal" for table, columns in SEALED.items()}}
-
-
-def _read(old: sqlite3.Connection, table: str, columns: str) -> str:
-    """Name what is read of a table; rows of older schemas are sealed as they are."""
-    try:
-        if table == "blocks":
-            return fields_of_blocks(old)
-        own = SEALED[table]
-        return columns if sealed(old) else f"{own}, seal('{table}', {own})"
-    except sqlite3.Error:
-        return columns
 
 
 def _rows(old: sqlite3.Connection, table: str, fields: str, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:

@@ -10,16 +10,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from simlab.effort import current_effort
 from simlab.engine.addresses import Finished
 from simlab.engine.limits import Limits
 from simlab.engine.threads import ONE_THREAD
 from simlab.engine.workers import BlockFunction, Task, guard, work
 from simlab.messages import duration
 
-PATIENCE_SECONDS = 2.0
-"""Further cells are timed for so long."""
 LONGEST_SECONDS = 8.0
-"""Then whatever is being timed is cut off."""
+"""After so long whatever is being timed is cut off."""
 SHORT_SECONDS = 0.1
 SOME = 10
 """Of studies shorter than that so many are timed together: alone one costs as much as several in a block."""
@@ -99,7 +98,7 @@ def _times(block: BlockFunction, tasks: Sequence[Task]) -> _Times:
             # What later cells import is little, and cannot be told from the worlds that they draw.
             warm += max(0.0, first - again) if not since else 0.0
             since = since or time.monotonic()
-            if time.monotonic() - since > PATIENCE_SECONDS:
+            if time.monotonic() - since > current_effort().timing_seconds:
                 break
         return _Times(took, warm)
     finally:

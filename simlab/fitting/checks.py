@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.effort import current_effort
 from simlab.fitting.laws import Fitted, Law
 from simlab.fitting.parts import with_scores
 from simlab.fitting.traits import CONCLUSIONS, look_at, traits
@@ -19,7 +20,6 @@ from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Bools, Floats
 
-TABLES = 300
 LEVEL = 0.05
 """Share of pilots of a right law that fail some check, at most."""
 LEAST_TABLES = 0.9
@@ -87,7 +87,7 @@ def checks(law: Law, fitted: Fitted, seed: int = 0, n_tables: int | None = None)
     rng, pilot = stream(seed, "fit", "checks"), fitted.ratings
     look = look_at(rng, pilot)
     tables = [pilot]
-    for k in range(n_tables or TABLES):
+    for k in range(n_tables or current_effort().checked_tables):
         tables.append(with_scores(pilot, law.answer(rng, fitted.effects[k % len(fitted.effects)], pilot)))
     summaries = [traits(table, look) for table in tables]
     values = np.array([list(one.values()) for one in summaries])

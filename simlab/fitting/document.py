@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from simlab import schemas
 from simlab.fitting.components import Component
 from simlab.fitting.laws import Fitted, Law
 from simlab.tables.held import Ratings
-
-FORMAT = "simlab fitted world 2"
 
 
 def content(
@@ -26,15 +25,16 @@ def content(
     speeds: Mapping[str, Any],
     timing: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Put together what the file says; a law's own content may say that it is of another format."""
+    """Put together what the file says."""
     ratings, own = fitted.ratings, dict(law.content(fitted))
     spreads = {f"{one.name}_sd": _spread(one) for one in components}
     # Counts of errors have estimates of their own, and fewer are always better.
-    more = {"law": law.name, "components": spreads, "lower_is_better": ratings.lower_is_better}
+    more = {"components": spreads, "lower_is_better": ratings.lower_is_better}
     return {
-        "format": own.pop("format", FORMAT),
+        **schemas.head_of_fitted("world"),
         "about": {**about, **counted(ratings)},
         "checks": dict(checks),
+        "law": law.name,
         "not_identified": list(fitted.not_identified),
         **({} if "estimates" in own else more),
         "systems": list(ratings.system_names),

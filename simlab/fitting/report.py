@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from simlab.effort import current_effort
 from simlab.fitting import document, speed_records
 from simlab.fitting.checks import Check, Checks, checks
 from simlab.fitting.comparing_laws import Compared, chosen, compare
@@ -23,7 +24,6 @@ from simlab.types import InputError
 
 INTERVAL = (0.05, 0.95)
 AUTO = "auto"
-DRAWS = 100
 
 Say = Callable[[str], None]
 
@@ -103,7 +103,7 @@ def _report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Sa
     refused = {law.name: why for law in laws if (why := law.refused(ratings)) is not None}
     law, compared = _chosen(ratings, laws, refused, name, seed, say)
     say(f"fitting {law.name}")
-    found = looked_at(law, law.fit(ratings, seed=seed, draws=DRAWS), compared, refused, seed, say)
+    found = looked_at(law, law.fit(ratings, seed=seed, draws=current_effort().draws), compared, refused, seed, say)
     return replace(found, asked=name != AUTO)
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from simlab import schemas
 from simlab.fitting_metrics.confusion import Mixture
 from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Fit, Learned
 from simlab.fitting_metrics.humans import Adequacy, Contests
 from simlab.fitting_metrics.rates import Rates
 from simlab.types import Floats
-from simlab.world.fitted_metrics import FORMAT
 
 MOST_PAIRS = 1770
 """Probabilities of more pairs (60 systems) would make a file too large to read."""
@@ -27,7 +27,7 @@ def text(learned: Learned, fit: Fit, source: str, digest: str, *, signs: tuple[i
     """Return the YAML of a metric: its sections, and the systems of the table."""
     lines = [
         f"# What `simlab fit-metric` learned of {_plain(learned.name)}; worlds draw from it (simlab show metric).",
-        f"format: {FORMAT}",
+        *(f"{key}: {value}" for key, value in schemas.head_of_fitted("metric").items()),
         f"metric: {_quoted(learned.name)}",
         f"source: {{file: {_quoted(source)}, sha256: {digest}}}",
         "# true: learned from corrupted sentences, which are no outputs of systems.",
@@ -47,7 +47,7 @@ def systems_text(fit: Fit, source: str, digest: str) -> str:
     """Return the YAML of a table without a metric."""
     head = [
         "# What `simlab fit-metric` learned of systems; no metric was in the table.",
-        f"format: {FORMAT}",
+        *(f"{key}: {value}" for key, value in schemas.head_of_fitted("metric").items()),
         f"source: {{file: {_quoted(source)}, sha256: {digest}}}",
     ]
     return "\n".join([*head, *_systems(fit)]) + "\n"

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simlab import schemas
+from simlab.concluding.assigning.studying import refuse_other_plan
 from simlab.concluding.plans import FOLDER_FILE
 from simlab.concluding.sidecar import digest
 from simlab.config.studyfile import write as write_study
@@ -19,7 +21,6 @@ from simlab.types import InputError
 PLAN, FRONT, FIGURE, PARAGRAPH, WORLD = "plan.json", "front.csv", "front.png", "paragraph.md", "world.yaml"
 READ = {"systems": WORLD, "metric": "metric.yaml"}
 """Sections that a study may read from a file, and what that is called in a folder."""
-VERSION = 1
 Asked = Mapping[str, Any]
 """What was asked of a plan: flat keys and values, as typed."""
 
@@ -77,8 +78,11 @@ def write(
     `record` is what programs read, `texts` the files beside it by name; `figure` draws one into the file that it is
     given. What was asked stands in plan.json: by it a folder is known again.
     """  # fmt: skip
+    from importlib.metadata import version
+
     out.mkdir(parents=True, exist_ok=True)
-    plan = {"simlab": VERSION, "asked": plain(asked), "study": FOLDER_FILE, "digest": study.digest, "answer": record}
+    made = {"schema": schemas.PLAN, "simlab": version("simlab")}
+    plan = {**made, "asked": plain(asked), "study": FOLDER_FILE, "digest": study.digest, "answer": record}
     held = {FOLDER_FILE: study.text, **texts}
     for name, source in study.files.items():
         if source.resolve() != (out / name).resolve():
@@ -114,8 +118,9 @@ def _held(file: Path, where: str) -> dict[str, Any]:
         held = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{where}: {PLAN} cannot be read ({reason(error)}); name another folder") from error
-    if not isinstance(held, dict) or held.get("simlab") != VERSION or not isinstance(held.get("asked"), dict):
-        raise InputError(f"{where}: {PLAN} is no plan of this simlab; name another folder")
+    if not isinstance(held, dict) or not isinstance(held.get("asked"), dict):
+        raise InputError(f"{where}: {PLAN} is no plan of simlab; name another folder")
+    refuse_other_plan(held, where)
     return held
 
 

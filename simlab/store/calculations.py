@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from simlab import schemas
 from simlab.config.calculation import Calculation
 from simlab.config.sweep import Axis
 from simlab.engine.ledger import FILE
@@ -18,7 +19,7 @@ from simlab.store.coordinates import axis_values
 from simlab.store.folder import NEW, laying, settle, take_place
 from simlab.store.measures import Labels, Variables
 from simlab.store.opening import open_results
-from simlab.store.writing import SCHEMA, lay
+from simlab.store.writing import lay
 from simlab.types import Floats, InputError
 
 
@@ -86,7 +87,7 @@ def _attributes(calculation: Calculation) -> dict[str, Any]:
     kept = {
         key: value for key, value in calculation.section.items() if key not in {axis.key for axis in calculation.axes}
     }
-    about = {"schema": SCHEMA, "sweep": json.dumps(_declared(calculation)), "config": json.dumps(kept)}
+    about = {"schema": schemas.STORE, "sweep": json.dumps(_declared(calculation)), "config": json.dumps(kept)}
     versions = provenance()
     return about | {"conditional": False, "dirty": versions["commit"].endswith(CHANGED)} | versions
 

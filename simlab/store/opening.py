@@ -20,7 +20,6 @@ from simlab.store.kept import lacks, standing, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
 from simlab.store.wholeness import Examined, examine, refuse_damaged, remedy
-from simlab.store.writing import SCHEMA
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import UNRUN, Array, InputError, Outcome
 
@@ -36,7 +35,7 @@ def open_results(folder: str | Path, chunks: Any = None) -> xr.Dataset:
     that no memory holds; without it what is used is read as a whole.
 
     Dimensions are the sweep's axes in its order, then those of the outcomes; the measures come first. Raises
-    InputError where there is no store, a newer simlab wrote it, or something of it is lost; a chunk that is damaged is
+    InputError where there is no store, it has another schema, or something of it is lost; a chunk that is damaged is
     named when it is read. Where a run was interrupted, what its ledger keeps is opened, in memory, with a warning
     (`Reservation`) that says what is missing; so says one wherever the ledger keeps fewer campaigns than were asked
     for. (Plain `xarray.open_zarr` gives fill values for a chunk that is lost, without a word: out of reach here.)
@@ -167,7 +166,7 @@ def _opened(path: Path, chunks: Any = None) -> xr.Dataset:
     """Open a store that is whole; raise InputError, naming what is damaged and the remedy, where it is not."""
     from simlab.store.chunks import CheckedStore
 
-    examined = refuse_newer(path, examine(path))
+    examined = examine(path)
     refuse_damaged(path, examined)
     refuse_strange_attributes(examined, path)
     return _dataset(CheckedStore(path, read_only=True), path, chunks)
@@ -189,14 +188,6 @@ def _dataset(store: zarr.abc.store.Store, path: Path, chunks: Any) -> xr.Dataset
         # Whatever a store that simlab has not laid makes of the libraries that read it.
         raise InputError(f"{legible(path)} is damaged ({reason(error)}); {remedy(path)}") from error
     return ordered
-
-
-def refuse_newer(path: Path, examined: Examined) -> Examined:
-    """Return what a store says of itself; raise InputError where a newer simlab wrote it."""
-    schema = examined.attributes["schema"]
-    if schema > SCHEMA:
-        raise InputError(f"{path} was written by a newer simlab (schema {schema}, known is {SCHEMA}); update simlab")
-    return examined
 
 
 def refuse_strange_attributes(examined: Examined, path: Path) -> None:

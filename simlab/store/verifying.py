@@ -28,7 +28,6 @@ from simlab.store.hearing import heard, slab
 from simlab.store.kept import refuse_strange_declaration
 from simlab.store.layout import Grid, Run, cut, grid, widest
 from simlab.store.measures import Measures, summaries
-from simlab.store.opening import refuse_newer
 from simlab.store.sharded import missing, shards_in
 from simlab.store.tally import Tally
 from simlab.store.undivided import ATTRIBUTE as UNDIVIDED
@@ -91,7 +90,7 @@ def without_ledger(folder: Path, *, lost: str = "only blocks are lost that --rep
     """Say what a folder whose ledger cannot be read still answers, and what is lost if its store is whole."""
     path = store_in(folder)
     try:
-        problems = None if path is None else refuse_newer(path, examine(path)).problems
+        problems = None if path is None else examine(path).problems
     except InputError:
         problems = ("it cannot be read",)
     if problems is None:
@@ -160,7 +159,7 @@ def _check_store(book: Ledger, measures: Measures, jobs: int) -> tuple[int, list
 
     try:
         path = valid_store(book.folder)
-        examined = refuse_newer(path, examine(path))
+        examined = examine(path)
         root = zarr.open_group(path, mode="r", use_consolidated=False)
         arrays = {name: root[name] for name in examined.arrays}
     except InputError as error:

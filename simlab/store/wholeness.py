@@ -17,7 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from simlab import files
+from simlab import files, schemas
 from simlab.engine.ledger import FILE, STORE
 from simlab.messages import legible
 from simlab.types import InputError
@@ -91,7 +91,7 @@ def refuse_damaged(path: Path, examined: Examined) -> None:
 def examine(path: Path) -> Examined:
     """Look at all of a store but the content of its chunks, each folder once.
 
-    Raises InputError where there is nothing that can be taken for a store.
+    Raises InputError where there is nothing that can be taken for a store, and for one of another schema.
     """
     root = _root(path)
     attributes = root["attributes"]
@@ -118,10 +118,12 @@ def examine(path: Path) -> Examined:
 def _root(path: Path) -> dict[str, Any]:
     try:
         root = _json(path / METADATA)
-        if not isinstance(root["attributes"]["schema"], int):
+        about = root["attributes"]
+        if type(about["schema"]) is not int:
             raise TypeError("the schema is no number")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{legible(path)} is damaged or no store of simlab; {remedy(path)}") from error
+    schemas.refuse_other(legible(path), "a store", about["schema"], schemas.STORE, about.get("simlab"))
     return dict(root)
 
 
@@ -132,8 +134,7 @@ def _json(file: Path) -> Any:
 
 
 def _unsealed(attributes: Mapping[str, Any]) -> Iterator[str]:
-    # Stores that were laid before there were seals have none.
-    if SEAL in attributes and attributes[SEAL] != seal_of_attributes(attributes):
+    if attributes.get(SEAL) != seal_of_attributes(attributes):
         yield f"{STORE}: its attributes are damaged"
 
 

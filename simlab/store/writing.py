@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simlab import schemas
 from simlab.engine.continuation import CROSSED
 from simlab.engine.ledger import Laid, Ledger
 from simlab.engine.provenance import CHANGED, installation
@@ -36,8 +37,6 @@ from simlab.types import Array
 if TYPE_CHECKING:
     import zarr
     import zarr.abc.store
-
-SCHEMA = 1
 
 
 def materialise(
@@ -125,7 +124,7 @@ def attributes(book: Ledger) -> dict[str, Any]:
     commits = [versions.get("commit", "") for versions in (*earlier, latest)]
     base = declared.pop("base")
     about = {
-        "schema": SCHEMA,
+        "schema": schemas.STORE,
         "sweep": json.dumps(declared),
         "config": json.dumps(base),
         "seed": base.get("seed"),

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from simlab.tables.row_choice import Where
+from simlab.tables.row_choice import LeftOut, Where
 from simlab.tables.times import Times
 from simlab.types import Bools, Floats, Ints
 
@@ -58,7 +58,10 @@ class Ratings:
     dialect. `better_from` says who tells which scores are better: its owner, the table itself, or nobody, so
     that it is assumed. `rows` counts what was read, `gaps` rows without a score. `notes` are sentences on what was left
     out or taken for granted. `times` says how long people worked on all that the whole table holds, whatever part of it
-    is looked at; None: it does not say. `where` are the values of columns by which its rows were chosen.
+    is looked at; None: it does not say. `where` are the values of columns by which its rows were chosen, `left_out`
+    counts what does not count. `remarks` are sentences for the page on how cells were read, `unused` names the columns
+    that say nothing here. `answers` counts what was averaged to these ratings, which are `averaged` over runs of a
+    system or over raters who are not known; 0: nothing was.
     """
 
     system: Ints
@@ -83,7 +86,12 @@ class Ratings:
     gaps: int = 0
     controls: Controls | None = None
     times: Times | None = None
+    remarks: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    answers: int = 0
+    averaged: Literal["", "runs", "raters"] = ""
     where: Where = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def n_systems(self) -> int:

@@ -70,7 +70,7 @@ def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: Told) -> R
     for what is no row of an MQM release.
     """
     wanted = ("system", "document", "segment", "rater", "category", "severity")
-    require(wanted, header.columns, header.names, f"{header.where}, line 1")
+    require(wanted, header.columns, header.names, header.file.header_at)
     better = direction.told(told, "lower", "it lists marked errors, and lower is better", header.where)
     gathered = _Read()
     while chunk := list(islice(rows, _AT_ONCE)):
@@ -118,7 +118,8 @@ def _ratings(read: _Read, header: Header, told: Told, source: direction.Source) 
         better_from=source,
         scale=told.scale,
         layout="mqm",
-        notes=(*notes, *left_out(n - len(kept))),
+        notes=(*header.file.notes, *notes, *left_out(n - len(kept))),
+        unused=header.unused("score", "errors", "minor", "major", "seconds", "start", "end", "run"),
         rows=read.rows,
         controls=controls(read.planted, who, found, RULE),
         times=_times(read, who) if "rater" in header.columns else None,

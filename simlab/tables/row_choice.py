@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from simlab.messages import legible, or_nearest
 from simlab.types import InputError
 
 Where: TypeAlias = tuple[tuple[str, str], ...]
 Rows: TypeAlias = Iterable[tuple[int, list[str]]]
+COPIES = "rows that are copies of others, which count once"
 MOST_SHOWN = 200
 """So many values of a column are remembered, to name one that is near to what was typed."""
+
+
+class LeftOut(NamedTuple):
+    """How many ratings, or comparisons, of a table were left out, and what they are."""
+
+    ratings: int
+    why: str
 
 
 def parse_where(words: Sequence[str] | None) -> Where:
@@ -51,6 +59,12 @@ def phrase(where: Where) -> str:
     """
     grouped = values_by_column(where).items()
     return ", ".join(f"{legible(column, 40)}={legible(' or '.join(values), 80)}" for column, values in grouped)
+
+
+def without_chosen(columns: Sequence[str], where: Where) -> tuple[str, ...]:
+    """Leave out the columns by which rows were chosen."""
+    chosen = {column.casefold() for column, _ in where}
+    return tuple(name for name in columns if name.casefold() not in chosen)
 
 
 def chosen_rows(rows: Rows, names: Sequence[str], where: Where, file: str) -> Iterator[tuple[int, list[str]]]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab import files
+from simlab import files, schemas
 from simlab.messages import legible, or_nearest
 from simlab.types import (
     ComparedWorld,
@@ -29,11 +29,10 @@ from simlab.types import (
     OutputMetric,
 )
 from simlab.types.bounds import Count
-from simlab.world.files.plain_document import document
+from simlab.world.files.plain_document import document, refuse_other_format
 from simlab.world.metrics import dirichlet_columns
 from simlab.world.output_metrics import around
 
-FORMAT = "simlab fitted metric 1"
 REMEDY = "give what `simlab fit-metric TABLE` wrote"
 MAX_BYTES = 1 << 20
 """A file of 60 systems takes some hundred kilobytes; reading a megabyte of YAML takes seconds."""
@@ -192,9 +191,9 @@ def _read_at(file: Path, state: files.State, digest: str | None, where: str) -> 
 
 def _parsed(text: str, where: str) -> Section:
     content = document(text, where, REMEDY)
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise InputError(f"{where} lacks the line `format: {FORMAT}`; {REMEDY}")
-    return content
+    lacks = f"{where} lacks the line `format: simlab fitted metric {schemas.FITTED}`; {REMEDY}"
+    refuse_other_format(content, "metric", where, lacks)
+    return dict(content)
 
 
 def _section(file: _File, name: str) -> Section:

@@ -31,6 +31,7 @@ def test_quadrature_over_the_simplex_has_the_moments_of_a_dirichlet_law() -> Non
     np.testing.assert_allclose(np.array(rest[3:]).T, second, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_sampler_of_thin_posteriors_meets_a_dirichlet_law() -> None:
     human = COUNTS[0]
     pair = Pair(human, np.zeros((3, 3)), np.zeros(3), np.ones((3, 3)), np.eye(3), (0, 1, 2), np.ones((3, 3)))

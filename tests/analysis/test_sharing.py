@@ -170,6 +170,7 @@ def test_finer_and_wider_grids_change_nothing(monkeypatch: pytest.MonkeyPatch) -
     assert np.abs(partly(alike(0.3)).sd / fine.sd - 1).max() > 0.03
 
 
+@pytest.mark.slow
 def test_rates_that_may_depend_on_alpha_hardly_do_are_those_that_do_not() -> None:
     """Hold two ways of integrating against each other: the slopes' own with next to no slope."""
     systems, calibration = alike(0.3, metric=1000)

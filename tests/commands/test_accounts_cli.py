@@ -51,6 +51,7 @@ def test_a_budget_on_an_axis_is_one_too() -> None:
     assert "money" not in compose_sweep(MULTIRUN, [*SMALL, "budget.price_per_rating=1,2"]).measures
 
 
+@pytest.mark.slow
 def test_a_run_says_what_a_campaign_takes(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["run", *CLOCK, "--jobs", "1", "--out", "again"]) == 0
     said = capsys.readouterr().out.splitlines()
@@ -69,6 +70,7 @@ def test_programs_have_every_measure_with_its_error(ran: Path, capsys: pytest.Ca
     assert row["money"] == pytest.approx(20 * row["hours"] + row["received"], rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_dry_run_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["run", *CLOCK, "--jobs", "1", "--dry-run", "--out", "never"]) == 0
     said = " ".join(capsys.readouterr().out.split())
@@ -79,6 +81,7 @@ def test_a_dry_run_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "quote" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_notebook_has_the_quote_over_cells() -> None:
     quoted = simlab.quote(*CLOCK)
     assert bool(quoted["hours_low"] < quoted["hours"])
@@ -90,6 +93,7 @@ def test_a_notebook_has_the_quote_over_cells() -> None:
         simlab.quote(*SMALL)
 
 
+@pytest.mark.slow
 def test_a_campaign_is_drawn_from_its_folder(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["plot", str(ran), "--timeline", "--world", "1", "--out", "t.svg"]) == 0
     assert capsys.readouterr().out.strip() == "t.svg"

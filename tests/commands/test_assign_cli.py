@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -86,6 +86,7 @@ def filled(name: str = "filled.csv", *, leave: int = 0, **change: str) -> None:
     write(name, list(rows[0]), [list(row.values()) for row in rows])
 
 
+@pytest.mark.slow
 def test_a_sheet_is_made_filled_and_concluded_from(said: Said) -> None:
     out, _ = said("assign", "my", "--items", "items.csv")
     lines = out.splitlines()
@@ -163,62 +164,6 @@ def test_appraise_gets_an_account_for_each_rater(said: Said) -> None:
         assert {one["itemType"] for one in batch["items"]} == {"TGT"}
 
 
-def refusals() -> Iterator[tuple[str, list[str], str]]:
-    yield "no plan", ["empty"], r"empty: holds no plan \(study.yaml\)"
-    yield "no folder", ["nowhere"], "nowhere: holds no plan"
-    yield "another kind", ["votes"], "asks? to compare"
-    yield "few documents", ["my", "--items", "few.csv"], "few.csv: has 7 documents and the study asks about 8"
-    yield "systems", ["my", "--items", "two.csv"], "two.csv: has 2 systems and the study 3"
-    yield "missing", ["my", "--items", "gaps.csv"], "gaps.csv: 4 outputs are missing: A for d0, segment s0; .*1 more"
-    yield "twice", ["my", "--items", "twice.csv"], r"twice.csv, line 62: the output of A for d0, .* \(line 2\)"
-    yield "no column", ["my", "--items", "raters.csv"], "raters.csv: has no column document"
-    yield "few raters", ["my", "--raters", "raters.csv"], "5 raters are too few: .* seat 6; find 1 more"
-    yield "raters twice", ["my", "--raters", "same.csv"], "same.csv, line 3: the rater a is there a second time"
-    yield "share", ["my", "--controls", "2"], "--controls 2: a share"
-    yield "languages", ["my", "--languages", "de"], "--languages de: give two codes"
-    yield "ending", ["my", "--out", "a.txt"], "--out a.txt: with --as csv end the name with .csv"
-    yield "key", ["my", "--out", "my/key.csv"], "is where the key is written"
-    yield "folder", ["my", "--as", "appraise", "--out", "."], "holds other things"
-    yield "another plan", ["other"], "study.yaml is not the study of plan.json"
-    yield "rule", ["rule"], "design.assignment=one_stream decides who takes what while people work"
-    yield "slider", ["ordinal", "--as", "appraise"], "--as appraise: its slider goes from 0 to 100"
-
-
-@pytest.mark.parametrize(("words", "line"), [one[1:] for one in refusals()], ids=[one[0] for one in refusals()])
-def test_what_does_not_fit_is_refused_in_one_line(words: list[str], line: str, said: Said) -> None:
-    import re
-
-    bad_files()
-    before = sorted(Path().rglob("*"))
-    own = [] if "--items" in words else ["--items", "items.csv"]
-    out, err = said("assign", *words, *own, code=REFUSED)
-    assert out == ""
-    assert len(err.splitlines()) == 1
-    assert re.search(line, err), err
-    assert sorted(Path().rglob("*")) == before
-
-
-def bad_files() -> None:
-    Path("empty").mkdir()
-    plan("other")
-    Path("other/plan.json").write_text('{"digest": "0123"}', encoding="utf-8")
-    plan("rule", "design/assignment=one_stream", "design/collection=team")
-    plan("ordinal", "systems=ordinal", "design.documents=8", "systems.n_systems=3")
-    from simlab.config import compose
-    from simlab.config.studyfile import write as text
-
-    Path("votes").mkdir()
-    Path("votes/study.yaml").write_text(text(compose(["question=compare"])) + "\n", encoding="utf-8")
-    items("few.csv", documents=7)
-    items("two.csv", systems="AB")
-    held = [list(row.values()) for row in rows_of("items.csv")]
-    head = list(rows_of("items.csv")[0])
-    write("gaps.csv", head, [row for k, row in enumerate(held) if k not in (0, 4, 8, 30)])
-    write("twice.csv", head, [*held, held[0]])
-    write("raters.csv", ["rater"], [[name] for name in "abcde"])
-    write("same.csv", ["rater"], [["a"], ["a"]])
-
-
 def test_no_key_is_overwritten_while_people_rate_by_it(said: Said) -> None:
     said("assign", "my", "--items", "items.csv")
     said("assign", "my", "--items", "items.csv", "--as", "label_studio")  # the same codes
@@ -265,6 +210,7 @@ def test_the_sheet_of_another_plan_is_refused(said: Said) -> None:
     assert "which is none of this plan's (key.csv); name the plan of this sheet" in err
 
 
+@pytest.mark.slow
 def test_other_raters_and_failed_controls_are_said(said: Said) -> None:
     with Path("items.csv").open("a", encoding="utf-8") as file:
         file.write("check,s0,,,nonsense\n")

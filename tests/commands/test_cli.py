@@ -46,125 +46,11 @@ def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     return out
 
 
-MISTAKES = {
-    "design.documets=20": "did you mean design.documents?",
-    "design.documents=many": "design.documents=many must be a whole number",
-    "design.documents=2.5": "design.documents=2.5 must be a whole number",
-    "design.documents=true": "design.documents",
-    "design.documents=500": "exceeds the 181 documents",
-    "design.documents=5": "fewer than 6",
-    "design.ratings_per_item=4": "exceeds the 3 raters of a bucket",
-    "design.load_entropy=1.5": "design.load_entropy=1.5",
-    "design.load_entropy=0.2": "the least that the buckets",
-    "decision.level=nan": "decision.level",
-    "design.grouping=side": "design.grouping",
-    "systems=mqn": "mqm",
-    "systems._target_=os.system": "_target_",
-    "systems={_target_:os.system}": "systems",
-    "+design.x=1": "design.x",
-    "~design.documents": "design.documents",
-    "design.documents=${oc.env:HOME}": "${",
-    "systems.path='/a": "systems.path",
-    "raters.buckets_per_rater=2": "raters.buckets_per_rater=2",
-    "systems.n_segments=10": "systems.n_segments=10",
-    "seed=1,2": "seed",
-    "studies=0": "studies=0",
-    "hydra.run.dir=x": "hydra",
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_line(mistake: str, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    assert MISTAKES[mistake] in said(capsys, "sweep", "item_grouping", mistake, code=2)
-    assert not list(folder.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["sweep", "item_groupin"], "did you mean item_grouping?"),
-        (["swep"], "sweep"),
-        (["sweep", "item_grouping", "--jbs", "2"], "--jobs"),
-        (["sweep", "item_grouping", "--jobs", "0"], "jobs"),
-        (["sweep"], "simlab sweep --help"),
-        (["query", "nowhere"], "nowhere"),
-        (["query"], "nothing was run here yet"),
-        (["compare", "nowhere", "--by", "grouping"], "nowhere"),
-        (["plot", "nowhere", "--out", "figure.doc"], "figure.doc"),
-        (["verify", "nowhere"], "nowhere"),
-        (["show", "item_groupin"], "item_grouping"),
-        (["agreement", "nowhere.tsv"], "nowhere.tsv"),
-    ],
-)
-def test_wrong_words_are_one_line(
-    words: list[str], named: str, capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    assert named in said(capsys, *words, code=2)
-    assert not list(folder.iterdir())
-
-
-HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
-ROW = "a\td\t1\t1\tr1\tx\ty\tAccuracy\tMinor\n"
-
-
-@pytest.mark.parametrize(
-    ("content", "named"),
-    [
-        (HEADER + ROW + "a\td\t1\n", "line 3"),
-        (HEADER + ROW.replace("Minor", "Tiny"), "line 2"),
-        ("system\tdocument\tsegment\trater\tscore\n" + "a\td\t1\tr\t1\n" * 2, "line 3"),
-        ("", "empty"),
-        (HEADER, "t.tsv"),
-        ("\x00\x01\xff", "t.tsv"),
-        ("one\ttwo\n1\t2\n", "line 1"),
-    ],
-)
-def test_a_malformed_table_is_named_with_its_line(
-    content: str, named: str, capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    (folder / "t.tsv").write_bytes(content.encode("latin-1"))
-    error = said(capsys, "sweep", "item_grouping", "systems=recorded", "systems.path=t.tsv", code=2)
-    assert "t.tsv" in error
-    assert named in error
-    assert [path.name for path in folder.iterdir()] == ["t.tsv"]
-
-
 def test_the_advised_quoting_of_a_path_works(capsys: pytest.CaptureFixture[str]) -> None:
     name = "a,b (1).tsv"
     error = said(capsys, "sweep", "item_grouping", "systems=recorded", f"systems.path={name}", code=2)
     advised = error[error.index("'") + 1 : error.rindex("'")]
     assert "cannot be opened" in said(capsys, "sweep", "item_grouping", "systems=recorded", advised, code=2)
-
-
-@pytest.mark.parametrize("path", ["nowhere.tsv", ".", "/dev/null"])
-def test_a_path_that_is_no_file_is_named(path: str, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    words = ["sweep", "item_grouping", "systems=recorded", f"systems.path={path}"]
-    assert path in said(capsys, *words, code=2)
-    assert not list(folder.iterdir())
-
-
-@pytest.mark.parametrize("override", ["worlds=3", "raters.pool_size=5", "raters=crowd_pool"])
-def test_a_recorded_table_brings_its_own_world_and_raters(override: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert override.split("=")[0] in said(capsys, "sweep", "item_grouping", "systems=recorded", override, code=2)
-
-
-SWEEPS = {
-    "alias": "aim: a\naxes: {design.documents: &x [20]}\nset: {seed: *x}\n",
-    "duplicate": "aim: a\naim: b\naxes: {}\n",
-    "tag": "aim: !!python/object/apply:os.system [ls]\n",
-    "target": "aim: a\naxes: {design.documents: [20]}\nset: {systems._target_: os.system}\n",
-    "interpolation": "aim: a\naxes: {design.documents: [20]}\nset: {seed: '${oc.env:HOME}'}\n",
-    "unknown": "aim: a\naxis: {design.documents: [20]}\n",
-    "list": "- a\n",
-    "binary": "\x00\xff",
-}
-
-
-@pytest.mark.parametrize("kind", SWEEPS)
-def test_a_wrong_sweep_file_is_one_line(kind: str, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    (folder / "s.yaml").write_bytes(SWEEPS[kind].encode("latin-1"))
-    assert "s.yaml" in said(capsys, "sweep", "s.yaml", code=2)
-    assert [path.name for path in folder.iterdir()] == ["s.yaml"]
 
 
 def test_a_sweep_from_launch_to_figure(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
@@ -195,6 +81,7 @@ def test_a_sweep_from_launch_to_figure(capsys: pytest.CaptureFixture[str], folde
     assert "its axes are design.grouping, design.documents" in axes
 
 
+@pytest.mark.slow
 def test_growing_a_sweep_keeps_the_numbers_of_old_cells(capsys: pytest.CaptureFixture[str]) -> None:
     import simlab
 
@@ -221,6 +108,7 @@ def test_growing_a_sweep_keeps_the_numbers_of_old_cells(capsys: pytest.CaptureFi
         assert dataset.sizes["replicate"] == 12
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     assert "cells" in said(capsys, "sweep", "item_grouping", *TINY, "--dry-run")
     assert not list(folder.iterdir())

@@ -93,6 +93,7 @@ def state(name: str) -> str:
     return (Path(os.environ["STAND_IN"]) / name).read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", SUBMITS)
 def test_an_array_job_and_the_job_that_merges_give_the_store_of_one_run(
     system: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -119,6 +120,7 @@ def test_an_array_job_and_the_job_that_merges_give_the_store_of_one_run(
     assert fake.digest(here / out) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", SUBMITS)
 def test_nothing_is_merged_where_a_shard_has_failed(
     system: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -132,6 +134,7 @@ def test_nothing_is_merged_where_a_shard_has_failed(
     assert (here / "out" / "shards" / "1" / "ledger.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_a_shard_some_of_whose_campaigns_failed_is_merged(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # With so few raters of so few documents some deals cannot be made: the run is done with a reservation.
     script = printed(
@@ -153,6 +156,7 @@ def test_a_shard_some_of_whose_campaigns_failed_is_merged(here: Path, capsys: py
     assert (state("2.code"), state("3.code")) == ("4", "never")
 
 
+@pytest.mark.slow
 def test_words_are_quoted_for_the_shell(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "a b$(touch broken).yaml").write_text(
         "aim: try\naxes: {design.documents: [20, 30]}\nset: {worlds: 2, studies: 2}\n"

@@ -104,6 +104,7 @@ def in_bash(tmp_path: Path, *words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_bash_gets_what_comes_behind_the_last_equals_sign(tmp_path: Path) -> None:
     assert in_bash(tmp_path, "run", "raters", "=", "cr") == ["crowd_pool"]
     assert in_bash(tmp_path, "run", "raters.noise", "=") == ["fresh", "0.0"]

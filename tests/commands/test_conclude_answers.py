@@ -45,6 +45,7 @@ def test_the_page_names_the_command_that_draws_it(here: Path, capsys: pytest.Cap
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_files_are_written_where_they_are_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["conclude", "ratings.csv", "--figure", "o.svg", "--paragraph", "p.md"]) == DONE
     lines = capsys.readouterr().out.splitlines()
@@ -83,6 +84,7 @@ def test_next_repeats_all_that_was_asked() -> None:
     assert words[words.index("conclude") :] == shlex.split(expected)
 
 
+@pytest.mark.slow
 def test_a_plan_alone_is_told_before_anything_is_rated(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,11 +103,7 @@ def test_a_plan_alone_is_told_before_anything_is_rated(
     assert "nothing is drawn before there is a table" in capsys.readouterr().err
 
 
-def test_neither_table_nor_plan_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(["conclude"]) == REFUSED
-    assert "conclude takes one, or two" in capsys.readouterr().err
-
-
+@pytest.mark.slow
 def test_a_notebook_says_what_the_command_line_says(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = simlab.conclude("ratings.csv", against="S3")
     assert answer(["conclude", "ratings.csv", "--format", "json"]) == DONE
@@ -124,23 +122,7 @@ def test_a_notebook_says_what_the_command_line_says(here: Path, capsys: pytest.C
         simlab.conclude("ratings.csv", level=2)
 
 
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["ratings.csv", "--adequate-from", "70"], "--adequate-from 70: is of metrics beside humans"),
-        (["ratings.csv", "--threshold", "3"], "--threshold 3: is of metrics beside humans"),
-        (["ratings.csv", "--promise", "anytime"], "--promise anytime: is one of preferences"),
-        (["judged.csv", "analysis.estimator=ppi"], "analysis.estimator=ppi: means and pairs of judgements"),
-    ],
-)
-def test_what_means_nothing_for_a_table_is_refused(
-    words: list[str], line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table, *rest = words
-    assert answer(["conclude", str(EXAMPLES / table), *rest]) == REFUSED
-    assert line in capsys.readouterr().err
-
-
+@pytest.mark.slow
 def test_a_level_goes_with_a_rule_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["conclude", str(EXAMPLES / "preferences.csv"), "--level", "0.2"]
     assert answer([*words, "decision=fixed", "--format", "json"]) == DONE

@@ -30,6 +30,7 @@ class Told(str):
         return self.split(begin, 1)[1].split(end, 1)[0]
 
 
+@pytest.mark.slow
 def test_one_story_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tell it once, with fewer designs, and hold it against what it left, what is true and what it claims."""
     said: list[str] = []
@@ -141,22 +142,6 @@ def test_raters_together_have_no_favourite_so_that_both_truths_are_one() -> None
     # Leniency moves all systems alike; ceilings are far off.
     assert np.ptp(apart) < 0.1
     assert np.ptp(effects.taste[:, :4].mean(axis=1)) > 0.1
-
-
-def test_a_folder_that_holds_something_is_refused_and_left_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "demo").mkdir()
-    (tmp_path / "demo" / "thesis.txt").write_text("all I have")
-    assert answer(["demo"]) == REFUSED
-    said = capsys.readouterr()
-    assert said.err == "simlab: --out demo: is there already; a demo needs a new folder, such as demo-2\n"
-    assert said.out == ""
-    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["thesis.txt"]
-    assert answer(["demo", "--out", "demo/thesis.txt"]) == REFUSED
-    assert answer(["demo", "--out", "demo/thesis.txt/below"]) == REFUSED
-    assert "cannot be written" in capsys.readouterr().err
 
 
 def test_one_that_was_halted_is_begun_again(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ def stored(folder: Path, cell: str, world: int, study: int) -> dict[str, Any]:
     raise AssertionError(cell)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "file"), [("table", "a.csv"), ("events", "a.jsonl")])
 def test_an_exported_campaign_is_concluded_from_as_in_its_folder(
     swept: Path, capsys: pytest.CaptureFixture[str], form: str, file: str
@@ -88,30 +89,7 @@ def test_a_table_is_like_anyones_and_the_file_beside_it_is_a_study(swept: Path) 
     assert answer(["run", "a.csv.study.yaml", "worlds=1", "studies=2", "--dry-run"]) == 0
 
 
-WRONG = [
-    ([], "add for example grouping=pseudo_side_by_side documents=20"),
-    (["documents=20"], "has 3 cells like that"),
-    ([*CELL, "--world", "9"], "holds no world 9, study 0 of this cell; worlds are 0 to 1, studies 0 to 2"),
-    ([*CELL, "--pool", "1"], "holds no world 0, pool 1, study 0"),
-    (["grouping=ungroupe", "documents=20"], "did you mean ungrouped?"),
-    (["groupin=ungrouped"], "did you mean grouping?"),
-    (["grouping"], "is no condition; write AXIS=VALUE"),
-    ([*CELL, "--as", "events"], "with --as events end the name with .jsonl"),
-    ([*CELL, "--out", "nowhere/a.csv"], "there is no folder nowhere"),
-]
-
-
-@pytest.mark.parametrize(("words", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_what_names_no_campaign_or_no_file_is_refused(
-    swept: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
-    assert answer(["export", str(swept), "--out", "a.csv", *words]) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
-    assert not list(Path().iterdir())
-
-
+@pytest.mark.slow
 def test_a_campaign_that_comes_out_otherwise_than_kept_is_a_reservation(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["run", *SMALL, "design.documents=20", "--jobs", "1", "--out", "s"]) == 0
     with ledger.writing(Path("s")) as book:
@@ -138,6 +116,7 @@ def test_what_is_asked_of_a_campaign_goes_with_a_folder(swept: Path, capsys: pyt
     assert all(said in err for said in ("no folder is named", "has its own; leave it out", "has its own plan"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cell"), [("ratings", ["grouping=ungrouped", "documents=10"]), ("preferences", ["decision=fixed"])]
 )
@@ -151,6 +130,7 @@ def test_a_folder_of_an_earlier_version_is_exported(
     assert answer(["run", "a.csv.study.yaml", "--dry-run"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -173,6 +153,7 @@ def test_a_run_is_exported_concluded_and_carried_out_again(
     assert answer(["verify", "s"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "file"), [("netcdf", "a.nc"), ("parquet", "a.parquet")])
 def test_a_whole_store_is_exported(swept: Path, capsys: pytest.CaptureFixture[str], form: str, file: str) -> None:
     assert answer(["export", str(swept), *CELL, "--as", form, "--out", file]) == 0
@@ -186,26 +167,6 @@ def test_a_whole_store_is_exported(swept: Path, capsys: pytest.CaptureFixture[st
         assert pq.read_metadata(file).num_rows == 1
         assert pq.read_metadata("a.campaigns.parquet").num_rows == 6
     assert simlab.export(swept, grouping="ungrouped", documents=[20], out=file, form=form) == [*map(Path, written)]  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--as", "netcdf", "--out", "a.csv"], "--as netcdf end the name with .nc"),
-        (["--as", "parquet", "--out", "a.nc"], "--as parquet end the name with .parquet"),
-        (["--as", "netcdf", "--out", "a.nc", "--world", "0"], "leave --world out"),
-        (["--as", "parquet", "--out", "a.parquet", "--pool", "0", "--study", "1"], "leave --pool, --study out"),
-        (["--as", "netcdf", "--out", "nowhere/a.nc"], "there is no folder nowhere"),
-        (["documents=7", "--as", "netcdf", "--out", "a.nc"], "documents=7 is not in the store"),
-    ],
-)
-def test_a_whole_store_is_not_exported_otherwise(
-    swept: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
-) -> None:
-    assert answer(["export", str(swept), *words]) == 2
-    out, err = capsys.readouterr()
-    assert said in err
-    assert (out, err.count("\n"), [*Path().iterdir()]) == ("", 1, [])
 
 
 def test_a_package_that_is_not_installed_is_named(

@@ -39,26 +39,6 @@ def test_on_a_screen_only_the_file_is_named(folder: str, tmp_path: Path, capsys:
     assert capsys.readouterr().out.splitlines() == [str(tmp_path / "a.png")]
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--target", "1.5"], "--target 1.5 is no value of srp; name one from 0 to 1"),
-        (["--width", "90"], "--width 90 is not a width; write a number with in, cm or mm"),
-        (["--width", "1cm"], "--width 1cm is not between 2in and 12in"),
-        (["--style", "papre"], "papre"),
-        (["--convergence", "--target", ".5"], "leave --target out"),
-        (["--timeline", "--target", ".5"], "has no use for --target"),
-    ],
-)
-def test_what_no_figure_has_is_refused_in_a_line(
-    options: list[str], said: str, folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert answer(["plot", folder, "--out", str(tmp_path / "a.png"), *options]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert said in line
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_order_is_drawn_beside_its_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store, file = str(tmp_path / "naive"), tmp_path / "order.svg"
     words = ["systems.n_systems=4", "worlds=1", "studies=2", "metric=ideal", "--jobs", "1", "--out", store]
@@ -75,6 +55,7 @@ def test_an_order_is_drawn_beside_its_answer(tmp_path: Path, capsys: pytest.Capt
 RATINGS = str(Path(__file__).parents[2] / "examples/ratings.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -96,19 +77,3 @@ def test_figures_of_answers_are_as_wide_as_a_column_too(
     assert answer([*words, str(tmp_path / "screen.pdf")]) == 0
     assert looked_at.inches_of(tmp_path / "screen.pdf") > 4
     assert "caption of " not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "option"),
-    [
-        (["conclude", RATINGS], "--figure"),
-        (["agreement", RATINGS], "--plot"),
-        (["fit", RATINGS], "--report"),
-        (["backtest", RATINGS], "--plot"),
-        (["mutt", RATINGS], "--figure"),
-    ],
-)
-def test_a_look_of_no_figure_is_refused(words: list[str], option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer([*words, "--width", "3in"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert f"none is drawn; add {option} FILE" in line

@@ -36,6 +36,7 @@ def test_every_command_stands_in_exactly_one_group() -> None:
     assert _misplaced(_commands(), {**GROUPS, keep: (*GROUPS[keep], "plan")}) == ["plan"]
 
 
+@pytest.mark.slow
 def test_help_shows_the_groups_and_every_command_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.answer(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()

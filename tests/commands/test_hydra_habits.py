@@ -14,24 +14,6 @@ from simlab.store.opening import axes_of, open_results
 from tests.commands.test_cli import said
 from tests.commands.test_study_files import SMALL, cell_keys
 
-ELSEWHERE = {
-    "+design.x=1": "--config-dir DIR",
-    "~design.documents": "null where it takes that",
-    "design.documents=${x}": "write the value",
-    "hydra.run.dir=x": "--out DIR",
-    "hydra/launcher=joblib": "--jobs N",
-    "hydra.sweeper.params=x": "`simlab run -m KEY=A,B`",
-    "hydra.searchpath=[x]": "--config-dir DIR",
-    "hydra.verbose=true": "SIMLAB_TRACEBACK=1",
-    "hydra.job_logging=none": "nothing is logged",
-    "hydra=x": "leave it out",
-    "--config-name=x": "`simlab run FILE` takes a study file",
-    "-cn": "`simlab run FILE` takes a study file",
-    "-cd": "write --config-dir DIR",
-    "--resolve": "leave it out",
-    "--cfg=hydra": "is not one of 'job'",
-}
-
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -39,15 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("word", ELSEWHERE)
-@pytest.mark.parametrize("command", [["run"], ["run", "-m"], ["sweep", "item_grouping"]])
-def test_what_simlab_does_not_have_gets_a_remedy(
-    command: list[str], word: str, capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    assert ELSEWHERE[word] in said(capsys, *command, word, code=2)
-    assert not list(folder.iterdir())
-
-
+@pytest.mark.slow
 def test_a_multirun_is_the_sweep_of_its_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     grid = [*SMALL[:5], "design.documents=8,10", "design.grouping=pseudo_side_by_side,ungrouped"]
     answer = said(capsys, "run", "-m", *grid, "--jobs", "1")
@@ -62,6 +36,7 @@ def test_a_multirun_is_the_sweep_of_its_grid(capsys: pytest.CaptureFixture[str],
     assert "`simlab run -m` runs them all" in said(capsys, "run", *grid, code=2)
 
 
+@pytest.mark.slow
 def test_a_study_file_can_be_varied(capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine.yaml").write_text(said(capsys, "show", "--config", *SMALL))
     said(capsys, "run", "mine.yaml", "--multirun", "design.documents=8,10", "--jobs", "1", "--out", "varied")
@@ -83,6 +58,7 @@ def test_cfg_prints_the_config_and_runs_nothing(capsys: pytest.CaptureFixture[st
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_comma_list_of_measures_is_no_axis(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["run", *SMALL], ["sweep", "item_grouping", *SMALL, "design.grouping=ungrouped"]):
         said(capsys, *words, "measure=kendall,srp", "--jobs", "1", "--out", words[0])
@@ -124,6 +100,7 @@ rater_segment_sd: 0.0
 """
 
 
+@pytest.mark.slow
 def test_a_folder_of_ones_own_adds_options(capsys: pytest.CaptureFixture[str]) -> None:
     own(STRANGERS)
     mine = ["--config-dir", "mine"]

@@ -24,6 +24,7 @@ LIGHT = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heavy", [["numpy"], HEAVY])
 def test_commands_import_nothing_that_takes_longer_than_they_do(heavy: list[str]) -> None:
     code = f"import sys; from simlab.cli import answer; [answer(one) for one in {LIGHT}]; "

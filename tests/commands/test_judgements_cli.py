@@ -24,6 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_study_is_chosen_by_its_estimator_metric_or_raters(capsys: pytest.CaptureFixture[str]) -> None:
     for chosen in ("analysis.estimator=ppi", "metric=rho_eta", "raters=judges", "systems=alpha_optimal"):
         assert "measurable_difference" in said(capsys, "run", chosen, *SMALL)
@@ -42,6 +43,7 @@ def test_a_sweep_is_stored_with_its_truth(capsys: pytest.CaptureFixture[str]) ->
         np.testing.assert_array_equal(human, known)  # estimators meet the same systems
 
 
+@pytest.mark.slow
 def test_stores_are_the_same_for_any_number_of_jobs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["sweep", "confidence_width", "--quick", "worlds=2", "studies=12", "engine.block=5"]
     for jobs in ("1", "2"):
@@ -53,6 +55,7 @@ def test_stores_are_the_same_for_any_number_of_jobs(folder: Path, capsys: pytest
     assert first == second
 
 
+@pytest.mark.slow
 def test_a_calculation_is_queried_plotted_and_verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, "sweep", "measurable_difference")
     assert ".0488  .0485  .0459  .0322  .0237  .0179" in text
@@ -79,6 +82,7 @@ def test_a_calculation_takes_other_settings(capsys: pytest.CaptureFixture[str]) 
         assert float(found.sel(n_human=0, n_calibration="100")) > 0.15
 
 
+@pytest.mark.slow
 def test_slabs_of_the_published_grid_are_what_single_settings_are() -> None:
     asked = compose_calculation(load_sweep("published_grid"), ["n_human=0,500", "n_metric=500,1000000"])
     found = calculate(asked)["measurable_difference"]
@@ -87,6 +91,7 @@ def test_slabs_of_the_published_grid_are_what_single_settings_are() -> None:
     np.testing.assert_allclose(found[1, 0, 1, 4, 3, 2], measurable_grid(**one).item(), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_stores_of_different_kinds_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "run", "analysis.estimator=sample_mean", "metric=none", *SMALL, "--out", "judged")
     said(capsys, "run", "systems=alpha_optimal", "decision=human_only", "metric=none", *SMALL, "--out", "compared")
@@ -106,51 +111,6 @@ def test_stores_of_different_kinds_are_compared(capsys: pytest.CaptureFixture[st
     assert "none is called best" in text
 
 
-MISTAKES = {
-    "run metric=rho_eta analysis.normalization=zscore": "choose one",
-    "run metric=rho_eta budget.human_ratings=1 analysis.estimator=ppi": "it needs 3",
-    "run analysis.estimator=ppi metric=none": "needs a metric",
-    "run raters=judges raters.scale=score": "raters.scale=binary",
-    "run metric=correlated": "choose metric=rho_eta",
-    "run metric=rho_eta systems.test_set=fixed": "budget.metric_ratings",
-    "run metric=rho_eta budget.metric_ratings=null": "systems.test_set=fixed",
-    "run metric=rho_eta budget.cost=3 budget.price_per_metric_rating=1": "does not pay one judgement of each system",
-    "run metric=rho_eta systems=recorded": "choose metric=recorded",
-    "run decision=betting_width": "choose analysis.estimator=sample_mean",
-    "run decision=betting_width analysis.estimator=sample_mean raters.scale=score": "have none",
-    "run decision=betting_width analysis.estimator=sample_mean decision.low=.1 decision.high=1.0": "lie from 0 to 1",
-    "run decision=betting_width analysis.estimator=sample_mean systems.test_set=fixed": "design.replacement=true",
-    "run decision=ppi_width analysis.estimator=sample_mean": "leaves it out",
-    "run decision=fixed_width analysis.estimator=ppi decision.batch_size=500": "exceeds budget.human_ratings=100",
-    "run decision=fixed_width analysis.estimator=sample_mean systems.outputs_per_document=5": "come in documents",
-    "run metric=perfect metric.form=all": "is of systems=recorded",
-    "run raters=judges systems=preference_given": "latent quality",
-    "run raters=judges systems.alphas=[0.5]": "systems.alphas has 1 numbers",
-    "run metric=rho_eta metric.rho=1.2": "metric.rho=1.2 must be a number >= 0 and <= 1",
-    "run metric=rho_eta metric.rho=.4 metric.eta=.6": "add up to 1",
-    "sweep measurable_difference rho=2": "rho=2 must be a number >= 0 and <= 1",
-    "sweep measurable_difference level=.05,.1": "level cannot be an axis",
-    "sweep measurable_difference humans=3": "humans is no key of this calculation",
-    "sweep measurable_difference n_human=3.5": "whole number",
-    "compare a b": "holds no results",
-    "compare": "name the axis with --by",
-}
-
-
-@pytest.mark.parametrize("command", MISTAKES)
-def test_a_mistake_is_one_line_and_nothing_is_written(
-    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    if command == "compare a b":
-        (folder / "a").mkdir()
-        (folder / "b").mkdir()
-    before = sorted(folder.rglob("*"))
-    err = said(capsys, *command.split(), code=2)
-    assert MISTAKES[command] in err
-    assert err.count("\n") == 1
-    assert sorted(folder.rglob("*")) == before
-
-
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
 @pytest.mark.parametrize("command", [["run"], ["sweep", "measurable_difference"]])
 def test_a_file_is_no_folder(
@@ -159,8 +119,3 @@ def test_a_file_is_no_folder(
     (folder / "f").write_text("mine")
     assert "cannot be made a folder" in said(capsys, *command, "--out", "f", *dry, code=2)
     assert (folder / "f").read_text() == "mine"
-
-
-def test_a_folder_of_studies_is_not_taken_by_a_calculation(capsys: pytest.CaptureFixture[str]) -> None:
-    said(capsys, "run", "metric=rho_eta", *SMALL, "--out", "s")
-    assert "holds studies" in said(capsys, "sweep", "measurable_difference", "--out", "s", code=2)

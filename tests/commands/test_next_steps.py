@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import typer
+from slowness import slow_except
 
 from simlab import cli
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.grouped import GROUPS
-from simlab.fitting.scales import fitting as scales
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STORE, PLACE = "a store", "my work"
@@ -55,6 +55,7 @@ CASES: Mapping[str, Sequence[str]] = {
     "list": ["list"],
     "show": ["show", "item_grouping"],
 }
+QUICK = ("agreement", "assign", "corrupt", "detect", "fit-metric", "list", "show", "sweep", "verify")
 BESIDE = ("run", "sweep", "merge", "plot", "export")
 """What is found, or the name of a file, stands alone on stdout; what comes next is said below it, on stderr."""
 EXCEPTIONS = {
@@ -82,8 +83,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "examples").symlink_to(EXAMPLES)
     monkeypatch.chdir(folder)
-    for name, short in (("CHAINS", 2), ("WARMUP", 150), ("KEPT", 150), ("MOST_ROUNDS", 1)):
-        monkeypatch.setattr(scales, name, short)
     with (EXAMPLES / "ratings.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.reader(file) if row[0] in ("system", "S1", "S2", "S3")]
     with (folder / "a pilot.csv").open("w", encoding="utf-8", newline="") as file:
@@ -98,7 +97,8 @@ def _study(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a study", "study.yaml").write_text(capsys.readouterr().out, encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.usefixtures("short_effort")
+@pytest.mark.parametrize("name", slow_except(QUICK, CASES))
 def test_an_answer_ends_with_the_one_next_command(name: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if name == "assign":
         _study(capsys)

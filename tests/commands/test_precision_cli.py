@@ -21,6 +21,7 @@ def test_a_precision_that_is_reached_is_done(tmp_path: Path, capsys: pytest.Capt
     assert [row["reached"] for row in json.loads(capsys.readouterr().out)] == [True]
 
 
+@pytest.mark.slow
 def test_an_end_to_patience_is_a_reservation_and_leaves_a_whole_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

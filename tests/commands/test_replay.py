@@ -68,23 +68,6 @@ def test_a_campaign_that_was_never_asked_for_can_be_carried_out(
     assert "the folder keeps nothing of it" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "address", ["", "4", "4.3", "4.3.1.0", "a.b.c", "4.-1.0", "4.3.1e3", "4.1.٣", "../x.0.0", "4.3.9" * 99]
-)
-def test_an_address_that_names_no_campaign_is_refused(
-    swept: Path, capsys: pytest.CaptureFixture[str], address: str
-) -> None:
-    capsys.readouterr()
-    assert answer(["replay", str(swept), "--", address]) == 2
-    assert "names no campaign" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("cell", ["6", "99999", "0123456789abcdef"])
-def test_a_cell_that_is_not_there_is_refused(swept: Path, capsys: pytest.CaptureFixture[str], cell: str) -> None:
-    assert answer(["replay", str(swept), f"{cell}.0.0"]) == 2
-    assert "it has cells 0 to 5" in capsys.readouterr().err
-
-
 def change(folder: Path, change: Callable[[dict[str, Any]], object], *, sealed: bool) -> None:
     """Change what a ledger says a cell's config is, and leave its key."""
     with closing(sqlite3.connect(folder / ledger.FILE)) as database:
@@ -97,6 +80,7 @@ def change(folder: Path, change: Callable[[dict[str, Any]], object], *, sealed: 
         database.commit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tamper", "refused"),
     [
@@ -118,6 +102,7 @@ def test_the_config_of_a_stranger_is_not_carried_out(
         replay.answer(tmp_path / "s", "0.0.0", plugins=[], form="table", debug=False)
 
 
+@pytest.mark.slow
 def test_a_sealed_config_with_a_part_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from simlab.engine.continuation import cell_key
 
@@ -131,6 +116,7 @@ def test_a_sealed_config_with_a_part_that_is_none_is_refused(tmp_path: Path, mon
         replay.trusted(forged, [], "s")
 
 
+@pytest.mark.slow
 def test_other_bits_than_kept_end_with_a_reservation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,6 +138,7 @@ def test_other_bits_than_kept_end_with_a_reservation(
     assert (found["same"], found["differs"]) == (False, ["estimate"])
 
 
+@pytest.mark.slow
 def test_a_failed_block_is_carried_out_whole_and_the_debugger_stops_where_it_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +167,7 @@ def test_a_failed_block_is_carried_out_whole_and_the_debugger_stops_where_it_fai
     assert "by nothing" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_block_that_failed_and_does_not_fail_alone_is_no_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,6 +182,7 @@ def test_a_block_that_failed_and_does_not_fail_alone_is_no_success(
     assert "it did not fail this time; the folder keeps of it: study 0 gave another" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_debugged_part_that_ends_the_process_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "mine_ending"
     (package / "conf" / "analysis" / "normalization").mkdir(parents=True)

@@ -72,6 +72,7 @@ def test_a_store_becomes_a_page_with_the_rows_of_query(store: Path, capsys: pyte
     assert "default-src 'none'" in page
 
 
+@pytest.mark.slow
 def test_numbers_of_a_page_are_those_of_the_store(store: Path) -> None:
     assert answer(["report", str(store)]) == DONE
     page = (store / "report.html").read_text("utf-8")
@@ -83,6 +84,7 @@ def test_numbers_of_a_page_are_those_of_the_store(store: Path) -> None:
     assert (rows[0]["srp"] + 0.001, rows[0]["srp_mcse"]) not in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["md", "tex"])
 def test_tables_and_a_paragraph_are_for_a_paper(store: Path, form: str) -> None:
     assert answer(["report", str(store), "--format", form]) == DONE
@@ -95,12 +97,14 @@ def test_tables_and_a_paragraph_are_for_a_paper(store: Path, form: str) -> None:
         assert re.search(r"(?<!\\)[&%#_]", re.sub(r"^%.*$| & ", "", text, flags=re.M)) is None
 
 
+@pytest.mark.slow
 def test_a_datasheet_is_added_on_request(store: Path) -> None:
     assert answer(["report", str(store), "--heds", "--out", str(store / "a.html")]) == DONE
     assert answer(["report", str(store), "--out", str(store / "b.html")]) == DONE
     assert ["(HEDS 3.0)" in (store / name).read_text("utf-8") for name in ("a.html", "b.html")] == [True, False]
 
 
+@pytest.mark.slow
 def test_several_answers_stand_on_one_page(store: Path, tmp_path: Path) -> None:
     files = [KEPT / "conclude.json", KEPT / "detect_rows.json"]
     assert answer(["report", *map(str, files), str(store), "--out", str(tmp_path / "all.html")]) == DONE
@@ -119,6 +123,7 @@ def test_an_answer_is_reported_beside_itself(tmp_path: Path) -> None:
     assert (tmp_path / "mutt-report.html").exists()
 
 
+@pytest.mark.slow
 def test_notebooks_get_the_same_text(store: Path, tmp_path: Path) -> None:
     text = simlab.report(store)
     assert not (store / "report.html").exists()
@@ -126,6 +131,7 @@ def test_notebooks_get_the_same_text(store: Path, tmp_path: Path) -> None:
     assert simlab.report(store, form="tex").startswith("% Written by simlab")
 
 
+@pytest.mark.slow
 def test_what_fails_its_checks_is_said_on_top(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = zarr.open_group(store / "results.zarr", mode="r+", use_consolidated=False)
     array: Any = root["srp"]
@@ -147,22 +153,23 @@ def test_missing_chunks_are_refused_as_by_query(store: Path, capsys: pytest.Capt
     assert not (store / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_line(tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Refuse, in one line, and write nothing."""
     before = sorted(path.name for path in store.iterdir())
-    newer = json.loads((KEPT / "mutt.json").read_text("utf-8")) | {"schema": 2}
-    other = newer | {"schema": 1, "command": "simlab query outputs/a --save q.json"}
+    newer = json.loads((KEPT / "mutt.json").read_text("utf-8")) | {"schema": 3}
+    other = newer | {"schema": 2, "command": "simlab query outputs/a --save q.json"}
     files = {"newer": json.dumps(newer), "none": "{}", "list": "[]", "nan": '{"simlab": NaN}', "cut": '{"simlab": "0.1'}
     files |= {
         "deep": "[" * 100_000,
         "query": json.dumps(other),
-        "form": json.dumps(newer | {"schema": 1, "answer": []}),
+        "form": json.dumps(newer | {"schema": 2, "answer": []}),
     }
     for name, text in files.items():
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
     (tmp_path / "empty").mkdir()
     told = {name: refused(capsys, str(tmp_path / f"{name}.json")) for name in files}
-    assert "newer simlab (schema 2, known is 1)" in told["newer"]
+    assert "is an answer of schema 3, made by" in told["newer"]
     assert "name the folder of that store" in told["query"]
     assert all(f"{name}.json" in line for name, line in told.items())
     assert "holds no results" in refused(capsys, str(tmp_path / "empty"))
@@ -193,6 +200,7 @@ def test_a_store_without_a_sound_campaign_is_refused(made: Path, monkeypatch: py
         report.of(made)
 
 
+@pytest.mark.slow
 def test_names_of_columns_never_run(tmp_path: Path) -> None:
     """A conclusion about systems with hostile names, from a csv to the page."""
     name = '</script><script>alert("1")</script>'

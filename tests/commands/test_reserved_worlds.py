@@ -43,13 +43,14 @@ def test_failed_checks_are_read_wherever_they_stand(worlds: dict[str, Path], tmp
     assert [one.name for one in failed_checks(str(worlds["failed"]))] == ["spread of systems (sd)", "sd of scores"]
     assert failed_checks(str(worlds["passed"])) == failed_checks(str(worlds["old"])) == ()
     flow = tmp_path / "flow.yaml"
-    flow.write_text("{format: simlab fitted world 2, checks: {failed: [{name: a, real: 1, low: 2, high: 3}]}}")
+    flow.write_text("{format: simlab fitted world 3, checks: {failed: [{name: a, real: 1, low: 2, high: 3}]}}")
     assert [one.name for one in failed_checks(str(flow))] == ["a"]
-    flow.write_text("format: simlab fitted world 2\nchecks: {failed: [a]}\n")
+    flow.write_text("format: simlab fitted world 3\nchecks: {failed: [a]}\n")
     with pytest.raises(InputError, match=r"checks\.failed: each needs name"):
         failed_checks(str(flow))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["run"], ["sweep", "item_grouping"]])
 def test_a_world_that_failed_is_refused(
     command: list[str], worlds: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -72,6 +73,7 @@ def test_worlds_that_passed_or_were_never_checked_run_as_before(worlds: dict[str
         accepted(swept, force=False)
 
 
+@pytest.mark.slow
 def test_what_is_forced_carries_the_reservation(
     worlds: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,10 +6,13 @@ import csv
 import io
 import json
 import shlex
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from slowness import slow_except
 
+from simlab import schemas
 from simlab.commands import backtest
 from simlab.fitting.backtest.records import Record
 from tests.commands.test_cli import said
@@ -71,7 +74,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize("line", ANSWERS)
+@pytest.mark.parametrize("line", slow_except(ANSWERS[5:8] + ANSWERS[10:12], ANSWERS))
 def test_an_answer_is_kept_as_it_is_written(line: str, stores: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = shlex.split(line.replace("STORES", str(stores)))
     Path("kept").mkdir(exist_ok=True)
@@ -84,9 +87,9 @@ def test_an_answer_is_kept_as_it_is_written(line: str, stores: Path, capsys: pyt
     for name in ("kept/table.json", "json.json"):
         kept = json.loads(Path(name).read_text())
         assert {**kept, "command": "", "answer": None} == {
-            "simlab": "0.1.0",
+            "simlab": version("simlab"),
             "command": "",
-            "schema": 1,
+            "schema": schemas.ANSWER,
             "answer": None,
         }
         assert kept["answer"] == as_json
@@ -109,24 +112,7 @@ def test_a_backtest_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
         assert kept.keys() == {"read", "records", "summary", "averages"}
 
 
-@pytest.mark.parametrize(
-    ("words", "rule"),
-    [
-        (["list", "--save", "a.txt"], "end the name with .json"),
-        (["run", "--save", "here.json"], "is a folder"),
-        (["run", "--dry-run", "--save", "a.json"], "leave them out where nothing is run"),
-        (["sweep", "item_grouping", "--cfg", "job", "--format", "json"], "leave them out where nothing is run"),
-        (["show", "--config", "--save", "a.json"], "a study file is YAML"),
-    ],
-)
-def test_what_cannot_be_kept_is_said_before_any_work(
-    words: list[str], rule: str, capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    Path("here.json").mkdir()
-    assert rule in said(capsys, *words, code=2)
-    assert not (folder / "outputs").exists()
-
-
+@pytest.mark.slow
 def test_a_store_is_opened_once(
     stores: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tupl
     return said.out, said.err
 
 
+@pytest.mark.slow
 def test_shards_are_carried_out_and_merged(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out, _ = told(capsys, *SWEEP, "--shard", "1/2", "--out", "1")
     assert out.startswith("Shard 1/2 of item_grouping is carried out:\n")
@@ -64,6 +65,7 @@ def test_shards_are_carried_out_and_merged(capsys: pytest.CaptureFixture[str], t
     assert "0 to run, in 0 blocks" in out
 
 
+@pytest.mark.slow
 def test_a_folder_of_a_shard_says_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     told(capsys, *SWEEP, "--shard", "3/7")
     (folder,) = Path("outputs").iterdir()
@@ -78,6 +80,7 @@ def test_a_folder_of_a_shard_says_what_it_is(capsys: pytest.CaptureFixture[str])
     assert "next       simlab merge x x-shard-*-of-7 (when all 7 shards are there)" in out
 
 
+@pytest.mark.slow
 def test_a_dry_run_counts_what_is_left_of_a_shard(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = told(capsys, *SWEEP, "--shard", "1/2", "--dry-run")
     assert "12; 6 of shard 1/2 to run, in 3 blocks" in out
@@ -85,6 +88,7 @@ def test_a_dry_run_counts_what_is_left_of_a_shard(capsys: pytest.CaptureFixture[
     assert not Path("outputs").exists()
 
 
+@pytest.mark.slow
 def test_a_run_has_shards_too(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "design.documents=20", "worlds=2", "studies=2", "--jobs", "1"]
     for number in (1, 2):
@@ -104,45 +108,11 @@ def test_shards_may_be_carried_out_by_any_backend(capsys: pytest.CaptureFixture[
     assert fake.digest(tmp_path / "all") == fake.digest(tmp_path / "direct")
 
 
-REFUSED = {
-    "is none of 16 shards; they are counted from 1 to 16": [*SWEEP, "--shard", "17/16"],
-    "--shard '0/4' is none of 4 shards": [*SWEEP, "--shard", "0/4"],
-    "--shard x/y names no shard; write I/N, such as 3/16": [*SWEEP, "--shard", "x/y"],
-    "--shard '3' names no shard": ["run", "--shard", "3"],
-    "--shard 1/2 and a precision do not go together": [*SWEEP, "--shard", "1/2", "--precision", "srp=.01"],
-    "measurable_difference is calculated, in one go; leave --shard out": [
-        *("sweep", "measurable_difference", "--shard", "1/2")
-    ],
-    "nix holds no sweep: it has no ledger.sqlite": ["merge", "all", "nix"],
-    "with itself": ["merge", "all", "."],
-}
-
-
-@pytest.mark.parametrize("said", REFUSED)
-def test_what_cannot_be_is_refused_in_one_line(said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = REFUSED[said]
-    if words[-1] == ".":
-        words = ["merge", ".", "../" + tmp_path.name]
-        fake_folder = tmp_path / "ledger.sqlite"
-        fake_folder.write_text("")
-    _, err = told(capsys, *words, code=2)
-    assert said in err
-    assert len(err.splitlines()) == 1
-    assert not Path("outputs").exists()
-    assert not Path("all").exists()
-
-
 def test_a_sweep_file_with_a_precision_has_no_shards(capsys: pytest.CaptureFixture[str]) -> None:
     file = {"aim": "try", "axes": {"design.documents": [20, 30]}, "until": {"precision": {"srp": 0.1}}}
     Path("mine.yaml").write_text(plain_yaml(file))
     _, err = told(capsys, "sweep", "mine.yaml", "--shard", "1/2", code=2)
     assert "do not go together" in err
-
-
-def test_a_merge_without_folders_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    _, err = told(capsys, "merge", "all", code=2)
-    assert "DIR" in err
-    assert len(err.splitlines()) == 1
 
 
 def test_the_default_folder_of_a_shard_bears_its_number() -> None:

@@ -59,6 +59,7 @@ def test_a_name_is_explained_as_data(name: str, record: dict[str, object], capsy
     assert first
 
 
+@pytest.mark.slow
 def test_a_name_that_nothing_has_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["show", "raters.lenency_sd"]) == 2
     assert "did you mean raters.leniency_sd?" in capsys.readouterr().err

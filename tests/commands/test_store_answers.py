@@ -52,6 +52,7 @@ def test_csv_and_json_hold_the_measure_and_how_sure_it_is(store: Path) -> None:
         query.answer(store, [], ["srp"], "xml")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_one_world_has_document_sets_behind_its_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = [*TINY, "worlds=1", "design.documents=8", "design.studies_per_document_set=2"]
@@ -75,6 +76,7 @@ def test_the_last_store_is_taken_and_named(
     assert stores.named(Path("other")) == Path("other")
 
 
+@pytest.mark.slow
 def test_designs_are_compared_and_a_baseline_may_be_named(store: Path) -> None:
     rows = json.loads(compare.answer(store, ["documents=8"], "grouping", "srp", "ungrouped", "json").text)
     assert [row["baseline"] for row in rows] == ["ungrouped", "ungrouped"]

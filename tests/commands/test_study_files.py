@@ -40,6 +40,7 @@ def same_bits(first: str, second: str) -> None:
             np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [[], ["design.grouping=ungrouped", "measure=srp,kendall"]])
 def test_a_study_file_runs_as_its_settings_do(changes: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine.yaml").write_text(said(capsys, "show", "--config", *SMALL))
@@ -64,17 +65,7 @@ def test_a_sweep_whose_axes_are_open_is_no_study_file(capsys: pytest.CaptureFixt
     assert "calculation" in said(capsys, "show", "--config", "published_grid", code=2)
 
 
-def test_files_that_are_no_studies_are_refused(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    Path("sweep.yaml").write_text("aim: a\naxes: {design.documents: [20]}\n")
-    assert "simlab sweep FILE" in said(capsys, "run", "sweep.yaml", code=2)
-    Path("study.yaml").write_text(said(capsys, "show", "--config"))
-    assert "simlab run FILE" in said(capsys, "sweep", "study.yaml", code=2)
-    assert "cannot be opened" in said(capsys, "run", "none.yaml", code=2)
-    assert "is a sweep" in said(capsys, "run", "item_grouping", code=2)
-    assert "neither a setting" in said(capsys, "run", "item_groping", code=2)
-    assert sorted(path.name for path in folder.iterdir()) == ["study.yaml", "sweep.yaml"]
-
-
+@pytest.mark.slow
 def test_a_study_file_of_a_plug_in_runs_with_it_only(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,21 +17,6 @@ def test_words_are_lists_of_numbers_by_key() -> None:
     assert parsed(["n_human=1,2", "n_calibration=none,free"]) == {"n_human": [1.0, 2.0], "n_calibration": [None, FREE]}
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["n_human"], "n_human is not KEY=VALUE"),
-        (["n_humn=1"], "did you mean n_human"),
-        (["alpha=.5", "alpha=.6"], "alpha is given twice"),
-        (["alpha=x"], "alpha=x is not a number"),
-        (["alpha=nan"], "alpha=nan is not a number"),
-    ],
-)
-def test_words_that_cannot_be_read_are_named(words: list[str], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        parsed(words)
-
-
 def test_all_combinations_are_made_the_first_key_slowest() -> None:
     rows = combined(parsed(["n_human=1,2", "n_metric=10,20", "accuracy=.8"]))
     assert [(row["n_human"], row["n_metric"]) for row in rows] == [(1, 10), (1, 20), (2, 10), (2, 20)]
@@ -39,19 +24,9 @@ def test_all_combinations_are_made_the_first_key_slowest() -> None:
     assert "accuracy" not in rows[0]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["n_metric=10"], "n_metric needs rho and eta"),
-        (["rho=.7"], "rho and eta go together"),
-        (["rho=.7", "eta=.7", "accuracy=.8"], "accuracy and rho and eta are given"),
-        (["n_calibration=free", "accuracy=.8"], "goes with --solve mix"),
-        (["n_human=" + ",".join(["1"] * 1001)], "1001 combinations"),
-    ],
-)
-def test_combinations_that_make_no_sense_are_refused(words: list[str], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        combined(parsed(words))
+def test_more_than_a_thousand_combinations_are_refused() -> None:
+    with pytest.raises(InputError, match="1001 combinations"):
+        combined(parsed(["n_human=" + ",".join(["1"] * 1001)]))
 
 
 def test_errors_have_their_exit_codes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

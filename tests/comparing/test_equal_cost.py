@@ -74,6 +74,7 @@ def test_designs_stand_on_the_lines_between_their_cells() -> None:
     np.testing.assert_allclose(gaps, [-0.3, -0.25, -0.2, -0.15, -0.1])
 
 
+@pytest.mark.slow
 def test_errors_of_values_and_of_paired_differences_are_those_of_repeated_stores() -> None:
     """Costs vary with the worlds, and their error is part of it: taken as known, they would leave errors too large."""
     rng, seen, said, known = np.random.default_rng(1), [], [], []
@@ -89,6 +90,7 @@ def test_errors_of_values_and_of_paired_differences_are_those_of_repeated_stores
     assert np.mean(known) - sd[0] > 4 * error[0]
 
 
+@pytest.mark.slow
 def test_equal_designs_are_told_apart_as_often_as_their_intervals_say() -> None:
     rng, wrong, unequal, runs = np.random.default_rng(2), 0, 0, 150
     for _ in range(runs):

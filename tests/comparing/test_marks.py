@@ -258,6 +258,7 @@ def test_nothing_is_held_against_designs_of_which_nothing_is_known() -> None:
 SMALL = ["systems.n_systems=4", "systems.spacing=.02", "metric.system_concentration=20", "budget.metric_ratings=2000"]
 
 
+@pytest.mark.slow
 def test_an_estimator_with_wrong_intervals_is_marked_and_the_exit_code_says_what_became(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

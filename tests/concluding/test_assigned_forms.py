@@ -83,6 +83,7 @@ def said_as_stored(filled: Path, folder: Path, config: dict[str, Any]) -> None:
     assert [one.verdict for one in found.pairs] == verdict.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=MANY, derandomize=True, phases=[Phase.generate])
 @given(data=st.data())
 def test_sheets_of_any_design_are_campaigns_of_it(

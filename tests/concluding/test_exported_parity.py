@@ -93,7 +93,7 @@ def places(config: Config) -> st.SearchStrategy[Place]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=8, deadline=None, suppress_health_check=MANY, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=3, deadline=None, suppress_health_check=MANY, derandomize=True, phases=[Phase.generate])
 @given(data=st.data())
 def test_what_is_concluded_from_an_export_is_what_the_store_holds(
     kind: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -52,6 +52,7 @@ def _check(labels: bool, tables: int, documents: int) -> None:
     assert perfect["trust"] >= 0.9 * (tables // 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [True, False])
 def test_metrics_of_known_worth(labels: bool) -> None:
     _check(labels, 32, 60)

@@ -45,6 +45,7 @@ def _rows(systems: int = 3, documents: int = 24, rated: int = 12, seed: int = 1)
     return rows
 
 
+@pytest.mark.slow
 def test_an_example_is_concluded_from_with_all_that_belongs_to_it() -> None:
     found = _conclude(EXAMPLE, Wanted(metrics=("judge",)))
     assert found.question == "judge"

@@ -234,7 +234,7 @@ def tampered(path: Path, change: Any) -> None:
 
 
 TAMPERED = [
-    lambda held: held.update(version=2),
+    lambda held: held.update(schema=1),
     lambda held: held["address"].update(digest="0"),
     lambda held: held.update(told=None),
     lambda held: held["told"].update(known=[]),

@@ -27,25 +27,6 @@ def test_a_claim_names_a_cell_and_its_number(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("claims", "said"),
-    [
-        ("{}", "claims must be a list of claims"),
-        ("[3]", r"claims\[0\] must hold at, measure, value, within"),
-        (f"[{GOOD}, {{at: {{}}, measure: srp, value: 1}}]", r"claims\[1\]\.within is missing"),
-        ("[{at: {}, measure: srp, value: 1, within: 1}]", r"claims\[0\]\.at lacks design\.documents"),
-        (GOOD.replace("within", "wihtin").join("[]"), r"'?wihtin'? is no key of a claim"),
-        (GOOD.replace("1e-2", "0").join("[]"), r"claims\[0\]\.within=0\.?0? must be greater than 0"),
-        (GOOD.replace(".7", "much").join("[]"), r"claims\[0\]\.value='?much'? must be a number"),
-        (GOOD.replace("srp", "[srp]").join("[]"), r"claims\[0\]\.measure must be the name of a measure"),
-        (GOOD.replace("{design.documents: 10, systems: mqm}", "here").join("[]"), r"claims\[0\]\.at must hold lines"),
-    ],
-)  # fmt: skip
-def test_what_is_no_claim_is_refused_in_a_line(tmp_path: Path, claims: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        load_sweep(written(tmp_path, claims))
-
-
 def test_a_claim_is_about_a_measure_of_the_sweep(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"claims\[0\]\.measure='?srp'? is not measured by this sweep"):
         load_sweep(written(tmp_path, f"[{GOOD}]\nmeasures: [kendall]"))

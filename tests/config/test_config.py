@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from shipped import CALCULATIONS, SWEEPS
 
-from simlab.config import canonical, compose, compose_calculation, compose_sweep, list_sweeps, load_sweep
+from simlab.config import canonical, compose, compose_calculation, compose_sweep, load_sweep
 from simlab.config.overrides import read
 from simlab.config.sweepfile import load, with_preset
 from simlab.studies.checks import check
@@ -86,11 +87,8 @@ def test_an_axis_whose_name_a_store_needs_goes_by_its_full_key(folder: Path) -> 
     assert [axis.name for axis in compose_sweep("./s.yaml").axes] == ["systems_n_systems", "documents"]
 
 
-CALCULATIONS = [name for name in list_sweeps() if load_sweep(name).calculation]
-
-
-@pytest.mark.parametrize("name", [name for name in list_sweeps() if name not in CALCULATIONS])
-@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", [name for name in SWEEPS if name not in CALCULATIONS])
+@pytest.mark.parametrize("quick", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_shipped_sweep_composes_and_its_first_cell_can_be_studied(name: str, quick: bool) -> None:
     sweep = compose_sweep(name, quick=quick)
     assert sweep.aim
@@ -175,39 +173,3 @@ def test_a_preset_takes_the_place_of_what_its_file_sets(folder: Path) -> None:
     assert (sweep.worlds, sweep.studies, sweep.axes[0].values) == (9, 3, (30, 40))
     assert sweep.command == "simlab sweep s.yaml --preset large studies=3"
     assert compose_sweep("./s.yaml").worlds == 5
-
-
-def test_an_unknown_preset_lists_those_there_are(folder: Path) -> None:
-    (folder / "s.yaml").write_text(PRESETS)
-    with pytest.raises(InputError, match=r"--preset huge is none of s; choose from quick, large"):
-        with_preset(load_sweep("./s.yaml"), "huge")
-
-
-@pytest.mark.parametrize(
-    ("presets", "says"),
-    [
-        ("[spread]", "presets must hold lines"),
-        ("{quick: {worlds: 2}}", "presets.quick names no preset"),
-        ("{a-b: {worlds: 2}}", "presets.a-b names no preset"),
-        ("{spread: 25}", "presets.spread must hold lines such as `worlds: 25`"),
-        ("{spread: {worldz: 25}}", "s, presets.spread: worldz is no key"),
-    ],
-)
-def test_a_mistake_in_a_preset_is_found_without_it(presets: str, says: str, folder: Path) -> None:
-    (folder / "s.yaml").write_text(f"aim: a\naxes: {{design.documents: [20, 40]}}\npresets: {presets}\n")
-    with pytest.raises(InputError, match=says):
-        compose_sweep("./s.yaml")
-
-
-@pytest.mark.parametrize(
-    ("quick", "says"),
-    [
-        ("design.documnets: 20", "s, quick: design.documnets is no key; did you mean design.documents"),
-        ("worlds: none", "s, quick: worlds=none must be a whole number"),
-        ("design.grouping: ungruped", "s, quick: design.grouping=ungruped is no option"),
-    ],
-)
-def test_a_mistake_in_a_quick_look_is_found_without_it(quick: str, says: str, folder: Path) -> None:
-    (folder / "s.yaml").write_text(f"aim: a\naxes: {{design.documents: [20, 40]}}\nquick: {{{quick}}}\n")
-    with pytest.raises(InputError, match=says):
-        compose_sweep("./s.yaml")

@@ -28,30 +28,6 @@ def test_content_is_mappings_lists_and_texts_and_only_unquoted_texts_are_plain(t
     assert marked == [True, True, False, False, True, False]
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("a: &x 1\n", "line 1: anchors and aliases are not used; write the value"),
-        ("a: 1\nb: *x\n", "line 2: anchors and aliases are not used; write the value"),
-        ("a: !!int 1\n", "line 1: tags such as 'tag:yaml.org,2002:int' are not used"),
-        ("a: 1\nb: !python/object:os.system x\n", "line 2: tags such as '!python/object:os.system' are not used"),
-        ("a: 1\nb: 2\na: 3\n", "line 3: the key a appears twice"),
-        ("a:\n  b: 1\n  b: 1\n", "line 3: the key b appears twice"),
-        ("a: ${seed}\n", "line 1: ${...} is not filled in; write the value itself"),
-        ("a: '${seed}'\n", "line 1: ${...} is not filled in; write the value itself"),
-        ("a: [1, 2\n", "is not valid YAML in line 2 ("),
-        ("a: 1\n---\nb: 2\n", "is not valid YAML"),
-        (b"a: 1\nb: \xff\n", "a.yaml, line 2: byte 0xff is not UTF-8"),
-    ],
-)
-def test_what_stands_for_something_else_is_refused_with_its_line(tmp_path: Path, text: str | bytes, line: str) -> None:
-    with pytest.raises(InputError) as refused:
-        read_back(tmp_path, text)
-    assert line in str(refused.value)
-    assert str(refused.value).startswith(str(tmp_path / "a.yaml"))
-    assert "\n" not in str(refused.value)
-
-
 def test_deep_nesting_is_refused_and_not_a_crash(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not valid YAML"):
         read_back(tmp_path, "[" * 50_000)

@@ -31,41 +31,6 @@ def test_what_is_typed_takes_the_place_of_what_a_file_says(tmp_path: Path) -> No
     assert {"srp"} <= set(sweep.measures)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--precision", "spr=.01"], "did you mean srp"),
-        (["--precision", "srp"], "is no target; write M=X"),
-        (["--precision", "srp=0"], "srp=0 must be a number greater than 0"),
-        (["--precision", "srp=-1"], "must be a number greater than 0"),
-        (["--precision", "srp=nan"], "must be a finite number"),
-        (["--precision", "srp:gap=.1"], "there is the error, M, and M:difference"),
-        (["--precision", ":difference=.1"], "there is the error, M, and M:difference"),
-        (["--precision", "srp=.1,srp=.2"], "names srp twice"),
-        (["--precision", "srp:difference=.1", "design.grouping=ungrouped", "design.documents=20"], "this is one cell"),
-        (["--precision", "srp_new_raters=.1"], "add pools=2"),
-        (["--precision", "srp_new_study=.1"], "add pools=2 and document_draws=2"),
-        (["--precision", "srp=.1", "worlds=9"], "takes as many as that needs; leave it out"),
-        (["--precision", "srp=.1", "--at-most", "0"], "must be a time"),
-        (["--precision", "srp=.1", "--at-most", "0s"], "must be a time"),
-        (["--precision", "srp=.1", "--at-most", "soon"], "must be a time"),
-        (["--precision", "srp=.1", "--at-most", "10"], "the first world of"),
-        (["--at-most", "90s"], "add --precision M=X"),
-    ],
-)
-def test_what_no_run_reaches_is_refused(
-    words: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert answer(["sweep", "item_grouping", *words]) == 2
-    assert said in " ".join(capsys.readouterr().err.split())
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_calculation_has_no_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["sweep", "measurable_difference", "--precision", "srp=.1"]) == 2
     assert "is calculated, without error" in capsys.readouterr().err

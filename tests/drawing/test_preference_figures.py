@@ -218,6 +218,7 @@ def test_further_axes_of_a_tradeoff_become_panels(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["linear", "log", "neg_log"])
 @pytest.mark.parametrize("kind", ["lines", "tradeoff"])
 def test_missing_values_zeros_and_single_clusters_are_drawn_on_every_scale(

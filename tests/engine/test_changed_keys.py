@@ -1,4 +1,4 @@
-"""Let a plug-in's part change after a folder was filled: by a key that changes nothing, by another default."""
+"""Let a plug-in's part change after a folder was filled: by a new key, by another default."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from simlab.cli import answer
-from simlab.config import neutral
 from simlab.studies import questions
 
 PART = """
@@ -37,7 +36,7 @@ def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
-def plug_in(options: dict[str, str], more: str = "", neutral_keys: str = "") -> None:
+def plug_in(options: dict[str, str], more: str = "") -> None:
     """Write the package `growing`, a system model with these YAML keys for each of its options."""
     conf = Path("growing/conf")
     (conf / "systems").mkdir(parents=True, exist_ok=True)
@@ -45,7 +44,6 @@ def plug_in(options: dict[str, str], more: str = "", neutral_keys: str = "") -> 
     Path("growing/parts.py").write_text("".join(PART.format(name=name, more=more) for name in options))
     for name, keys in options.items():
         (conf / f"systems/{name}.yaml").write_text(f"_target_: growing.parts.{name}\nn_systems: 4\n{keys}")
-    (conf / "neutral.yaml").write_text(neutral_keys or "{}")
     forget()
 
 
@@ -56,7 +54,7 @@ def forget() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "growing"]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    for cached in (neutral.neutral, questions._implied, questions._kinds_with, parts._model_of_part):
+    for cached in (questions._implied, questions._kinds_with, parts._model_of_part):
         cached.cache_clear()
 
 
@@ -65,18 +63,7 @@ def cells(folder: str) -> set[str]:
         return {key for (key,) in database.execute("SELECT cell FROM cells")}
 
 
-def test_a_new_key_with_its_neutral_value_continues_an_old_folder() -> None:
-    plug_in({"mine": "spread: 0.3\n"})
-    assert answer(["run", "systems=mine", *SMALL, "--out", "f"]) == 0
-    before = cells("f")
-    plug_in({"mine": "spread: 0.3\nshift: 0.0\n"}, ", shift: float", "systems.shift: 0.0")
-    assert answer(["run", "systems=mine", "studies=8", *[w for w in SMALL if w != "studies=5"], "--out", "f"]) == 0
-    assert cells("f") == before
-    assert answer(["run", "systems=mine", "systems.shift=1", *SMALL, "--out", "other"]) == 0
-    assert cells("other") != before
-
-
-def test_without_a_neutral_value_a_new_key_makes_another_study(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_key_makes_another_study(capsys: pytest.CaptureFixture[str]) -> None:
     plug_in({"mine": "spread: 0.3\n"})
     assert answer(["run", "systems=mine", *SMALL, "--out", "f"]) == 0
     plug_in({"mine": "spread: 0.3\nshift: 0.0\n"}, ", shift: float")

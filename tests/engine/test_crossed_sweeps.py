@@ -42,6 +42,7 @@ def test_each_pool_meets_each_draw_of_documents(tmp_path: Path) -> None:
     assert {(pool, draw) for _, pool, draw in counts} == {(pool, draw) for pool in range(2) for draw in range(3)}
 
 
+@pytest.mark.slow
 def test_a_folder_grows_by_pools_and_draws_and_keeps_its_bits(tmp_path: Path) -> None:
     before = by_place(run(tmp_path / "o", "studies=3"))
     grown = by_place(run(tmp_path / "o", "studies=5", "pools=2"))
@@ -59,6 +60,7 @@ def test_the_same_bits_for_any_number_of_jobs(tmp_path: Path) -> None:
     assert by_place(simlab.open_results(tmp_path / "one")) == by_place(simlab.open_results(tmp_path / "two"))
 
 
+@pytest.mark.slow
 def test_what_is_lost_of_a_pool_is_missed_and_computed_again(tmp_path: Path) -> None:
     folder = tmp_path / "o"
     whole = by_place(run(folder, "pools=2", "studies=3"))

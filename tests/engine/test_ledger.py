@@ -18,7 +18,6 @@ from simlab.engine import ledger
 from simlab.engine import run as engine
 from simlab.engine.addresses import Address, Finished, cut, gaps, pack, unpack
 from simlab.engine.continuation import declare, grow
-from simlab.store import filling
 from simlab.types import InputError, Place
 
 
@@ -161,14 +160,6 @@ def test_a_database_of_somebody_else_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / ledger.FILE).read_bytes() == before
 
 
-def test_a_ledger_of_a_newer_simlab_is_refused(tmp_path: Path) -> None:
-    run(fake_studies.sweep(), tmp_path)
-    with closing(sqlite3.connect(tmp_path / ledger.FILE)) as database:
-        database.execute(f"PRAGMA user_version = {ledger.SCHEMA + 1}")
-    with pytest.raises(InputError, match="newer simlab"), ledger.reading(tmp_path):
-        pytest.fail("it was opened")
-
-
 def test_an_empty_file_is_a_ledger_that_was_never_started(tmp_path: Path) -> None:
     (tmp_path / ledger.FILE).touch()
     with pytest.raises(InputError, match="is empty"), ledger.reading(tmp_path):
@@ -187,90 +178,6 @@ def test_folders_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "foreign"]
 
 
-FIRST_SCHEMA = """
-CREATE TABLE old (
-    cell TEXT, world INTEGER, first INTEGER, count INTEGER, status TEXT NOT NULL, reason TEXT NOT NULL,
-    failures TEXT NOT NULL, checksum TEXT NOT NULL, payload BLOB NOT NULL, PRIMARY KEY (cell, world, first, count)
-);
-INSERT INTO old SELECT cell, world, first, count, status, reason, failures, checksum, payload FROM blocks;
-DROP TABLE blocks;
-ALTER TABLE old RENAME TO blocks;
-ALTER TABLE meta DROP COLUMN seal;
-ALTER TABLE cells DROP COLUMN seal;
-ALTER TABLE asked DROP COLUMN seal;
-PRAGMA user_version = 1;
-"""
-HELD = "SELECT cell, world, first, count, status, reason, failures, checksum, payload FROM blocks ORDER BY 1, 2, 3"
-
-
-def age(folder: Path) -> None:
-    """Write a ledger as schema 1 had it: blocks knew neither pool nor draw."""
-    with closing(sqlite3.connect(folder / ledger.FILE)) as database:
-        database.executescript(FIRST_SCHEMA)
-
-
-def asked(folder: Path, query: str) -> list[tuple]:
-    with closing(sqlite3.connect(f"file:{folder / ledger.FILE}?mode=ro", uri=True)) as database:
-        return database.execute(query).fetchall()
-
-
-def columns_of_blocks(folder: Path) -> set[str]:
-    return {row[1] for row in asked(folder, "PRAGMA table_info(blocks)")}
-
-
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """Fill a folder as the first schema would, a failed block among the others."""
-    run(fake_studies.sweep(), tmp_path, "raising")
-    age(tmp_path)
-    return tmp_path
-
-
-def test_a_ledger_of_the_first_schema_is_read_as_it_is(old: Path) -> None:
-    before = (old / ledger.FILE).read_bytes()
-    with ledger.reading(old) as book:
-        rows = list(book.blocks())
-        assert [row.sound for row in rows] == [True] * 12
-        assert {(row.block.address.pool, row.block.address.draw) for row in rows} == {(0, 0)}
-        assert [str(block.address) for block in book.failed()] == ["world 1, studies 4 to 7"] * 2
-        for entry in book.entries():
-            assert book.missing(entry.cell, Place(0), 12) == [(10, 2)]
-            assert book.missing(entry.cell, Place(1), 10) == [(4, 4)]
-            assert book.wanted().of_worlds(entry.cell) == [10, 10]
-    assert (old / ledger.FILE).read_bytes() == before
-    assert asked(old, "PRAGMA user_version") == [(1,)]
-    assert "pool" not in columns_of_blocks(old)
-
-
-def test_a_ledger_of_the_first_schema_is_upgraded_when_written_to_and_keeps_its_blocks(old: Path) -> None:
-    held, before = asked(old, HELD), (old / ledger.FILE).read_bytes()
-    with ledger.writing(old) as book:
-        assert [row.sound for row in book.blocks()] == [True] * 12
-    assert (old / ledger.FILE).read_bytes() == before  # a run that is refused writes nothing
-    with ledger.writing(old) as book:
-        book.note_provenance({"simlab": "newer"})
-        assert [row.sound for row in book.blocks()] == [True] * 12
-    assert asked(old, HELD) == held
-    assert asked(old, "PRAGMA user_version") == [(ledger.SCHEMA,)]
-    assert asked(old, "SELECT DISTINCT pool, draw FROM blocks") == [(0, 0)]
-    assert columns_of_blocks(old) >= {"pool", "draw"}
-    assert not asked(old, "SELECT name FROM sqlite_master WHERE name IN ('unplaced', 'old')")
-
-
-def test_a_folder_of_the_first_schema_goes_on_where_it_stopped(
-    old: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    fresh = tmp_path_factory.mktemp("fresh")
-    larger = fake_studies.sweep((10, 20, 30), worlds=3, studies=12)
-    parts = {"measures": fake_studies.MEASURES, "labels": fake_studies.LABELS, "check": fake_studies.check}
-    for folder in (old, fresh):
-        filling.fill(larger, folder, jobs=1, block=fake_studies.block, quiet=True, **parts)
-    assert fake_studies.digest(old) == fake_studies.digest(fresh)
-    with ledger.reading(old) as book:
-        assert all(row.sound for row in book.blocks())
-        assert book.failed() == []
-
-
 def test_pool_and_draw_are_sealed_and_stored(tmp_path: Path) -> None:
     at = [
         Address("c", 0, 0, 2),
@@ -280,8 +187,6 @@ def test_pool_and_draw_are_sealed_and_stored(tmp_path: Path) -> None:
     ]
     blocks = [Finished(address, b"payload") for address in at]
     assert len({block.checksum for block in blocks}) == 4
-    # A block of the first pool and draw is sealed as it ever was.
-    assert blocks[0].checksum == "c9281813fcfc90effeb57cdf81c0db2b"
     with ledger.writing(tmp_path) as book:
         for block in blocks:
             book.record([block])

@@ -8,23 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from simlab import schemas
 from simlab.engine import ledger_file
 from simlab.engine.ledger_file import (
     APPLICATION,
     COLUMNS,
     FILE,
-    PLACED,
-    SCHEMA,
-    SEALED,
     STORE,
-    bring_up_to_date,
-    fields_of_blocks,
     opened_alone,
     opened_to_read,
 )
 from simlab.types import InputError
 
-BLOCK = ("c", 1, 0, 4, "done", "", "[]", "sum", b"payload")
+BLOCK = ("c", 1, 0, 4, "done", "", "[]", "sum", b"payload", 0, 0)
 INSERT = f"INSERT INTO blocks ({COLUMNS}) VALUES ({', '.join('?' * len(BLOCK))})"
 
 
@@ -34,34 +30,19 @@ def pragma(path: Path, name: str) -> int:
         return value
 
 
-def of_first_schema(folder: Path) -> None:
-    with closing(sqlite3.connect(folder / FILE)) as database:
-        database.execute(
-            "CREATE TABLE blocks (cell, world, first, count, status, reason, failures, checksum, payload, "
-            "PRIMARY KEY (cell, world, first, count))"
-        )
-        database.execute(INSERT, BLOCK)
-        for table, columns in SEALED.items():
-            database.execute(f"CREATE TABLE {table} ({columns})")
-        database.execute(f"PRAGMA application_id = {APPLICATION}")
-        database.execute("PRAGMA user_version = 1")
-        database.commit()
-
-
 def test_a_new_ledger_says_whose_it_is_and_has_its_tables(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "er"
     with opened_alone(folder) as database:
         names = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        assert fields_of_blocks(database) == PLACED
     assert names == {"meta", "cells", "asked", "blocks"}
-    assert (pragma(folder, "application_id"), pragma(folder, "user_version")) == (APPLICATION, SCHEMA)
+    assert (pragma(folder, "application_id"), pragma(folder, "user_version")) == (APPLICATION, schemas.LEDGER)
 
 
 def test_what_was_written_is_there_again_and_reading_changes_nothing(tmp_path: Path) -> None:
     with opened_alone(tmp_path) as database:
         database.execute(INSERT, BLOCK)
     with opened_to_read(tmp_path) as database:
-        assert database.execute(f"SELECT {fields_of_blocks(database)} FROM blocks").fetchall() == [(*BLOCK, 0, 0)]
+        assert database.execute(f"SELECT {COLUMNS} FROM blocks").fetchall() == [BLOCK]
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             database.execute("DELETE FROM blocks")
 
@@ -83,34 +64,6 @@ def test_a_mistake_in_a_statement_is_one_line(tmp_path: Path) -> None:
         database.execute("SELECT * FROM nowhere")
 
 
-def test_the_first_schema_is_opened_as_it_is_and_upgraded_when_asked_for(tmp_path: Path) -> None:
-    of_first_schema(tmp_path)
-    for opened in (opened_to_read, opened_alone):
-        with opened(tmp_path) as database:
-            assert database.execute(f"SELECT {fields_of_blocks(database)} FROM blocks").fetchall() == [(*BLOCK, 0, 0)]
-        assert pragma(tmp_path, "user_version") == 1
-    for _ in range(2):
-        with opened_alone(tmp_path) as database:
-            bring_up_to_date(database)
-            assert database.execute(f"SELECT {fields_of_blocks(database)} FROM blocks").fetchall() == [(*BLOCK, 0, 0)]
-    assert pragma(tmp_path, "user_version") == SCHEMA
-    with opened_alone(tmp_path) as database:  # now another pool is another block
-        database.execute(f"INSERT INTO blocks ({PLACED}) VALUES ({', '.join('?' * 11)})", (*BLOCK, 1, 0))
-        assert database.execute("SELECT count(*) FROM blocks").fetchone() == (2,)
-
-
-def test_an_upgrade_that_fails_leaves_the_old_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_first_schema(tmp_path)
-    monkeypatch.setattr(ledger_file, "PLACED", "no_such_column")
-    with opened_alone(tmp_path) as database:
-        database.execute("BEGIN")
-        with pytest.raises(sqlite3.OperationalError, match="no_such_column"):
-            bring_up_to_date(database)
-    monkeypatch.undo()
-    with opened_to_read(tmp_path) as database:
-        assert database.execute(f"SELECT {fields_of_blocks(database)} FROM blocks").fetchall() == [(*BLOCK, 0, 0)]
-
-
 def test_folders_without_a_ledger_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no sweep: it has no ledger"), opened_to_read(tmp_path):
         pytest.fail("it was opened")
@@ -125,7 +78,12 @@ def test_folders_without_a_ledger_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("application", "version", "says"), [(7, 1, "not a simlab"), (APPLICATION, SCHEMA + 1, "newer simlab")]
+    ("application", "version", "says"),
+    [
+        (7, 1, "not a simlab"),
+        (APPLICATION, schemas.LEDGER + 1, "made by a newer simlab"),
+        (APPLICATION, schemas.LEDGER - 1, "made by an earlier simlab, and simlab .* reads schema"),
+    ],
 )
 def test_a_ledger_of_somebody_else_or_of_tomorrow_is_refused(
     tmp_path: Path, application: int, version: int, says: str

@@ -28,6 +28,7 @@ def launch(sweep: Sweep, folder: Path) -> run.Summary:
     return run.run(sweep, folder, 1, block=fake_studies.block, check=fake_studies.check, quiet=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_nothing_that_is_asked_of_cells_writes_into_what_they_share(name: str) -> None:
     sweep = compose_sweep(name)

@@ -77,6 +77,7 @@ def test_the_same_again_has_nothing_to_do(tmp_path: Path) -> None:
     assert again.blocks == 0
 
 
+@pytest.mark.slow
 def test_two_jobs_and_an_end_on_the_way_come_to_the_same_campaigns(tmp_path: Path) -> None:
     fill(sweep(studies=5), tmp_path / "one")
     fill(sweep(studies=5), tmp_path / "two", jobs=2)

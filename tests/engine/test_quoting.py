@@ -42,7 +42,7 @@ def failing(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
 
 
 def slow(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
-    time.sleep(60)
+    time.sleep(3600)
     return without_a_clock(config, places)
 
 
@@ -85,13 +85,13 @@ def test_campaigns_that_fail_are_said_and_left_out() -> None:
 def test_what_takes_too_long_or_fails_is_not_quoted_and_says_why(
     block: Any, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quoting, "FIRST_SECONDS", 0.5 if block is slow else 30.0)
+    monkeypatch.setattr(quoting, "FIRST_SECONDS", 0.5 if block is slow else 300.0)
     began = time.monotonic()
     (quote,) = quotes(block, [({}, CLOCK)])
     assert quote.campaigns == 0
     assert why in pages.said(quote)
     assert len(pages.rows([quote])) == 1
-    assert time.monotonic() - began < 40
+    assert time.monotonic() - began < 300
 
 
 def test_of_few_campaigns_the_range_is_the_least_and_the_most(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 MARK = "SIMLAB_TEST_MARK"
 SHARED_MEMORY = Path("/dev/shm")
-PATIENCE_SECONDS = 5.0
+PATIENCE_SECONDS = 60.0
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for survivors in /proc")
 

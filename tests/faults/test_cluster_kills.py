@@ -196,6 +196,7 @@ def kill_driver(folder: Path, cluster: clusters.Cluster, delay: float) -> list[t
     return blocks(folder)
 
 
+@pytest.mark.slow
 def test_four_random_kills_lose_nothing(tmp_path: Path, undisturbed: Undisturbed) -> None:
     died = kill_at_random(4, 1, tmp_path, undisturbed)
     # One that comes too late finds nobody.
@@ -211,6 +212,7 @@ def test_fifty_random_kills_lose_nothing(tmp_path: Path, undisturbed: Undisturbe
     assert all(died[victim] >= 8 for victim in VICTIMS), died
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nanny", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_two_killed_workers_lose_nothing(tmp_path: Path, undisturbed: Undisturbed, nanny: bool) -> None:
     """One after the other, with what keeps them; a third comes in between."""
@@ -227,10 +229,11 @@ def test_two_killed_workers_lose_nothing(tmp_path: Path, undisturbed: Undisturbe
     undisturbed.refuse_other(tmp_path / "s")
 
 
+@pytest.mark.slow
 def test_two_drivers_share_a_scheduler(tmp_path: Path, undisturbed: Undisturbed) -> None:
     with clusters.cluster(tmp_path / "cluster") as cluster, driving(tmp_path / "other", cluster) as other:
         fill(tmp_path / "s", scheduler=cluster.address)
-        assert other.wait(60) == 0
+        assert other.wait(600) == 0
     undisturbed.refuse_other(tmp_path / "s")
     undisturbed.refuse_other(tmp_path / "other")
 
@@ -256,6 +259,7 @@ def test_another_scheduler_continues_the_folder_of_one_that_was_killed(
     undisturbed.refuse_other(tmp_path / "s")
 
 
+@pytest.mark.slow
 def test_a_worker_that_stands_still_is_given_up_and_its_late_answer_changes_nothing(
     tmp_path: Path, undisturbed: Undisturbed
 ) -> None:
@@ -269,7 +273,7 @@ def test_a_worker_that_stands_still_is_given_up_and_its_late_answer_changes_noth
         began = time.monotonic()
         with meanwhile(strike):
             fill(tmp_path / "s", scheduler=cluster.address)
-        assert time.monotonic() - began < SILENT_SECONDS + 40
+        assert time.monotonic() - began < SILENT_SECONDS + 300
         undisturbed.refuse_other(tmp_path / "s")
         os.kill(still.pid, signal.SIGCONT)
         # It can be used again.
@@ -278,6 +282,7 @@ def test_a_worker_that_stands_still_is_given_up_and_its_late_answer_changes_noth
     undisturbed.refuse_other(tmp_path / "again")
 
 
+@pytest.mark.slow
 def test_a_worker_without_room_on_its_disk_loses_nothing(tmp_path: Path, undisturbed: Undisturbed) -> None:
     """Its processes may write no file longer than nothing, as on a disk that is full."""
     with clusters.cluster(tmp_path / "cluster", workers=1) as cluster:

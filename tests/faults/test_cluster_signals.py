@@ -45,13 +45,14 @@ def computing(cluster: clusters.Cluster) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_a_halted_command_leaves_nothing_to_workers(
     tmp_path: Path, cluster: clusters.Cluster, number: signal.Signals
 ) -> None:
     where = ["engine.backend=dask", f"engine.scheduler={cluster.address}", "--out", str(tmp_path / "s")]
     assert halted([*LONG, *where], tmp_path, Halt(SECONDS, number, 1, group=True))
-    await_true(lambda: not computing(cluster), 10, "somebody computes on")
+    await_true(lambda: not computing(cluster), 120, "somebody computes on")
     assert all(worker.running for worker in cluster.workers)
     verified = subprocess.run(
         [sys.executable, "-m", "simlab", "verify", str(tmp_path / "s")], capture_output=True, text=True, env=os.environ

@@ -136,6 +136,12 @@ KINDS: dict[Callable[[st.DataObject], None], int] = {
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_whatever_comes_in_is_answered_or_refused(kind: Callable[[st.DataObject], None]) -> None:
+    settings(**PROFILE, max_examples=KINDS[kind])(given(st.data())(kind))()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_hundred_inputs_are_answered_or_refused(kind: Callable[[st.DataObject], None]) -> None:
     settings(**PROFILE, max_examples=6 * KINDS[kind])(given(st.data())(kind))()
 
 

@@ -166,31 +166,34 @@ WRITES = f"a part writes into what it was handed ({PACKAGE}.parts."
 AGAIN = "when it was carried out again: a part draws from a generator of its own, or keeps state"
 
 
+MISBEHAVING = [
+    ("rate", "analysis.test=test_nan", 4, "12 campaigns failed and are left out of the measures: analysis.test"),
+    ("rate", "analysis.test=test_rarely_nan", 3, "analysis.test gives the p-value nan"),
+    ("rate", "analysis.test=test_negative", 4, "which does not lie between 0 and 1"),
+    ("rate", "analysis.test=test_writes", 4, WRITES + "test_writes"),
+    ("rate", "analysis.test=test_global", 3, AGAIN),
+    ("rate", "analysis.test=test_counts", 3, "gave another p_value " + AGAIN),
+    ("rate", "analysis.normalization=normalise_inf", 4, NUMBER),
+    ("rate", "analysis.normalization=normalise_one_nan", 4, "analysis.normalization makes a rating nan"),
+    ("rate", "analysis.normalization=normalise_writes", 4, WRITES + "normalise_writes"),
+    ("compare", "decision=decision_nan", 4, "p_mean is nan for pair 1, preference 1; a part of this study"),
+    ("compare", "decision=decision_half", 3, "decision gives a verdict other than +1, 0 and -1"),
+    ("compare", "decision=decision_writes", 4, WRITES + "decision_writes"),
+    ("compare", "decision=decision_counts", 3, "gave another theta " + AGAIN),
+    ("compare", "analysis.reference=reference_nan", 4, "analysis.reference gives the p-value nan"),
+    ("compare", "analysis.reference=reference_writes", 4, WRITES + "reference_writes"),
+    ("judge", "analysis.estimator=estimator_nan", 4, "estimate is nan for system 1; a part of this study"),
+    ("judge", "analysis.estimator=estimator_huge", 4, "numbers beyond 1e+15 cannot be told apart"),
+    ("judge", "analysis.estimator=estimator_below_zero", 4, "for system 1; it cannot be below 0"),
+    ("judge", "analysis.estimator=estimator_writes", 2, WRITES + "estimator_writes"),
+    ("judge", "analysis.estimator=estimator_own", 3, "gave another estimate " + AGAIN),
+]
+
+
 @pytest.mark.usefixtures("bad")
 @pytest.mark.parametrize(
     ("question", "part", "code", "said"),
-    [
-        ("rate", "analysis.test=test_nan", 4, "12 campaigns failed and are left out of the measures: analysis.test"),
-        ("rate", "analysis.test=test_rarely_nan", 3, "analysis.test gives the p-value nan"),
-        ("rate", "analysis.test=test_negative", 4, "which does not lie between 0 and 1"),
-        ("rate", "analysis.test=test_writes", 4, WRITES + "test_writes"),
-        ("rate", "analysis.test=test_global", 3, AGAIN),
-        ("rate", "analysis.test=test_counts", 3, "gave another p_value " + AGAIN),
-        ("rate", "analysis.normalization=normalise_inf", 4, NUMBER),
-        ("rate", "analysis.normalization=normalise_one_nan", 4, "analysis.normalization makes a rating nan"),
-        ("rate", "analysis.normalization=normalise_writes", 4, WRITES + "normalise_writes"),
-        ("compare", "decision=decision_nan", 4, "p_mean is nan for pair 1, preference 1; a part of this study"),
-        ("compare", "decision=decision_half", 3, "decision gives a verdict other than +1, 0 and -1"),
-        ("compare", "decision=decision_writes", 4, WRITES + "decision_writes"),
-        ("compare", "decision=decision_counts", 3, "gave another theta " + AGAIN),
-        ("compare", "analysis.reference=reference_nan", 4, "analysis.reference gives the p-value nan"),
-        ("compare", "analysis.reference=reference_writes", 4, WRITES + "reference_writes"),
-        ("judge", "analysis.estimator=estimator_nan", 4, "estimate is nan for system 1; a part of this study"),
-        ("judge", "analysis.estimator=estimator_huge", 4, "numbers beyond 1e+15 cannot be told apart"),
-        ("judge", "analysis.estimator=estimator_below_zero", 4, "for system 1; it cannot be below 0"),
-        ("judge", "analysis.estimator=estimator_writes", 2, WRITES + "estimator_writes"),
-        ("judge", "analysis.estimator=estimator_own", 3, "gave another estimate " + AGAIN),
-    ],
+    [*MISBEHAVING[:2], *(pytest.param(*case, marks=pytest.mark.slow) for case in MISBEHAVING[2:])],
 )
 def test_a_part_that_misbehaves_is_told_and_never_ends_with_0(
     question: str, part: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
@@ -213,6 +216,7 @@ def test_a_measure_that_writes_into_outcomes_is_told(capsys: pytest.CaptureFixtu
     assert "read-only" in said
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bad")
 def test_a_measure_of_infinite_numbers_failed_and_the_reason_of_others_is_not_made_up(
     capsys: pytest.CaptureFixture[str],
@@ -229,6 +233,7 @@ def test_a_measure_of_infinite_numbers_failed_and_the_reason_of_others_is_not_ma
     assert answer(["query", "s", "--measure", "measure_huge"]) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bad")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_what_parts_print_is_no_part_of_the_answer(jobs: str, package: Path) -> None:
@@ -266,6 +271,7 @@ def run_in(folder: Path, monkeypatch: pytest.MonkeyPatch, *keys: str) -> int:
     return answer(["run", *SMALL["rate"], "worlds=2", "studies=6", *keys, "--jobs", "1", "--out", "s"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [[], ["engine.outcomes=false"]])
 def test_a_world_in_which_nothing_can_be_told_apart_says_so(
     keys: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -36,6 +36,7 @@ def before(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
+@pytest.mark.slow
 def test_what_is_kept_answers_and_what_is_missing_is_said(sound: Undisturbed, tmp_path: Path) -> None:
     folder = interrupt(copy(sound, tmp_path / "d"), "world = 0")
     held = before(folder)
@@ -69,6 +70,7 @@ def test_cells_without_anything_have_no_value(sound: Undisturbed, tmp_path: Path
     assert [row["srp"] is None for row in rows] == [False, True]
 
 
+@pytest.mark.slow
 def test_a_store_that_is_behind_its_ledger_is_not_the_answer(sound: Undisturbed, tmp_path: Path) -> None:
     folder = interrupt(copy(sound, tmp_path / "d"), "world = 0")
     assert everything(folder).code == 3

@@ -89,6 +89,7 @@ def every() -> list[tuple[str, ...]]:
     return attacks()
 
 
+@pytest.mark.slow
 def test_numbers_out_of_bounds_are_one_line_or_are_forecast(every: list[tuple[str, ...]]) -> None:
     assert len(every) > 300
     assert_bounded(every[::25])

@@ -79,11 +79,13 @@ def sample(files: list[str], n: int) -> Iterator[tuple[str, Damage, int]]:
         yield files[int(rng.integers(len(files)))], DAMAGES[k % len(DAMAGES)], k
 
 
+@pytest.mark.slow
 def test_some_regions_of_a_store(sound: Undisturbed, place: Path) -> None:
     by = disturb(sound, place / "d", sample(files_of_store(sound), FEW))
     assert by == {"command": FEW}
 
 
+@pytest.mark.slow
 def test_some_regions_of_a_ledger(sound: Undisturbed, place: Path) -> None:
     cases = (("ledger.sqlite", (flip, flip, zero, cut)[k % 4], k) for k in range(FEW))
     by = disturb(sound, place / "d", cases)

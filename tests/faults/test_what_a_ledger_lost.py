@@ -53,6 +53,7 @@ CELLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", CELLS)
 def test_cells_that_are_lost_cost_no_store(sound: Undisturbed, tmp_path: Path, what: str) -> None:
     folder = change(copy(sound, tmp_path / "d"), CELLS[what])
@@ -93,6 +94,7 @@ ASKED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ASKED)
 def test_what_was_asked_is_lost_and_all_that_is_declared_is_wanted(
     sound: Undisturbed, tmp_path: Path, what: str
@@ -112,6 +114,7 @@ def test_what_was_asked_is_lost_and_all_that_is_declared_is_wanted(
     assert mended(sound, folder, what) == "command"
 
 
+@pytest.mark.slow
 def test_a_smaller_command_does_not_forget_what_was_asked(sound: Undisturbed, tmp_path: Path) -> None:
     folder = change(copy(sound, tmp_path / "d"), INTERRUPTED, "DELETE FROM asked")
     fill(replace(sound.sweep, worlds=1), folder)
@@ -119,6 +122,7 @@ def test_a_smaller_command_does_not_forget_what_was_asked(sound: Undisturbed, tm
     assert say("query", str(folder)).code == 3
 
 
+@pytest.mark.slow
 def test_one_of_two_requests_that_is_lost_is_found(sound: Undisturbed, tmp_path: Path) -> None:
     folder = copy(sound, tmp_path / "d")
     fill(replace(sound.sweep, worlds=1), folder)
@@ -137,6 +141,7 @@ def test_a_complete_folder_that_lost_what_was_asked_is_mended_by_a_repair(sound:
     assert say("verify", str(folder)).code == 0
 
 
+@pytest.mark.slow
 def test_every_reader_says_that_campaigns_are_missing_after_a_repair(sound: Undisturbed, tmp_path: Path) -> None:
     folder = change(copy(sound, tmp_path / "d"), "UPDATE blocks SET payload = x'00' WHERE rowid = 1")
     assert "missing: 1" not in both(folder)

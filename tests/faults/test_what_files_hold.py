@@ -85,6 +85,7 @@ def test_two_gigabytes_of_newlines_are_refused(here: Path) -> None:
     assert time.process_time() - before < 30
 
 
+@pytest.mark.slow
 def test_a_header_that_claims_gigabytes_is_not_believed(here: Path) -> None:
     member = tarfile.TarInfo("x")
     member.type, member.size = tarfile.XHDTYPE, 1 << 33
@@ -108,11 +109,11 @@ def test_members_that_point_outside_write_nothing(here: Path) -> None:
 
 
 def test_keys_that_are_there_twice_are_refused(here: Path) -> None:
-    (here / "fit.yaml").write_text("format: simlab fitted world 1\nmethod: a\nmethod: b\n")
+    (here / "fit.yaml").write_text("format: simlab fitted world 3\nmethod: a\nmethod: b\n")
     assert "line 3: the key method appears twice" in sound(
         "run", "systems=fitted", "systems.path=fit.yaml", "--dry-run"
     )
-    (here / "metric.yaml").write_text("format: simlab fitted metric 1\nrho_eta: {TP: 1, TP: 2, P: 3, TN: 1, N: 2}\n")
+    (here / "metric.yaml").write_text("format: simlab fitted metric 3\nrho_eta: {TP: 1, TP: 2, P: 3, TN: 1, N: 2}\n")
     words = ["run", "metric=fitted_rho_eta", "metric.path=metric.yaml", "--dry-run"]
     assert "line 2: the key TP appears twice" in sound(*words)
     (here / "t.jsonl").write_text('{"original": "a", "original": "b"}\n')
@@ -129,6 +130,7 @@ def test_all_tables_have_the_same_numbers(value: str, here: Path) -> None:
     assert "s.tsv, line 2: score" in sound("run", "systems=recorded", "systems.path=s.tsv", "decision=human_only")
 
 
+@pytest.mark.slow
 def test_a_long_name_is_not_echoed_whole(here: Path) -> None:
     name = "n" * 5000
     (here / "t.csv").write_text(f"system,item,human,{name},{name}\na,1,1,1,1\n")

@@ -133,6 +133,7 @@ def test_intervals_cover() -> None:
     assert all(0.88 <= share <= 0.99 for share in covered(300))
 
 
+@pytest.mark.slow
 def test_intervals_cover_on_few_pilots() -> None:
     assert all(share >= 0.75 for share in covered(12))
 
@@ -236,6 +237,7 @@ def test_what_a_table_cannot_tell_is_said(
     assert "nan" not in page
 
 
+@pytest.mark.slow
 def test_the_figure_shows_leniency_where_it_is_known() -> None:
     rng = np.random.default_rng(8)
     drawn = figure.draw(agreement_of(ratings_of(60 + 10 * simulated(rng, np.array([-1.0, 0, 1]), 8))))

@@ -99,6 +99,7 @@ def planned(world: World, size: Size = TINY) -> Plan:
     return Plan(world, MQM, table(None), 0.5, size, 0)
 
 
+@pytest.mark.slow
 def test_records_have_all_axes(world: World) -> None:
     wanted = tasks(world, 0.5, 2, TINY)
     assert {(task.target, task.source.method) for task in wanted} == {
@@ -113,6 +114,7 @@ def test_records_have_all_axes(world: World) -> None:
     assert {record.documents for record in records} == {30}
 
 
+@pytest.mark.slow
 def test_power_is_predicted_and_never_observed_on_a_real_table(world: World) -> None:
     plan, task = planned(world), Task(Source(0, "naive"), "all")
     records = list(compare(plan, task, predict(plan, task, ()), observe(plan, 0, "all")))
@@ -157,12 +159,13 @@ def test_the_summary_counts_intervals_that_hold() -> None:
     assert (row["mae"], row["bias"], row["coverage"], row["n"]) == pytest.approx((0.1, 0.0, 0.5, 2))
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("short_effort")
 def test_the_command_gives_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     least = replace(TINY, worlds=3, sets=2, per_set=4, observed_sets=2, observed_per_set=6, own=False)
     monkeypatch.setattr("simlab.commands.backtest.QUICK", least)
-    monkeypatch.setattr("simlab.fitting.mqm.fast.ROUNDS", (30, 40))
     words = ["backtest", "--quick", "--splits", "2", "--jobs", "1", "--format", "json"]
     assert answer([*words, "--plot", str(tmp_path / "b.svg")]) == 0
     said = capsys.readouterr()

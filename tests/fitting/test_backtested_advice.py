@@ -131,15 +131,15 @@ def _unsure(rows: list[Advised]) -> list[Advised]:
 
 
 @pytest.fixture
-def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short(short_effort: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit by short chains, and simulate little."""
     from simlab.commands import advice
 
     least = replace(advice.QUICK, worlds=4, sets=2, per_set=4, observed_sets=2, observed_per_set=6)
     monkeypatch.setattr("simlab.commands.advice.QUICK", least)
-    monkeypatch.setattr("simlab.fitting.mqm.fast.ROUNDS", (30, 40))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_a_design_is_named_and_judged() -> None:
     _, rows, _ = carry_out(None, Asked(quick=True, splits=1, jobs=1), quiet=True)
@@ -158,6 +158,7 @@ def _named(one: Advised) -> Candidate:
     return candidate(one.grouping, one.documents, one.ratings_per_item, one.normalization)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_the_command_writes_a_page_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["backtest", "--advice", "--quick", "--splits", "2", "--jobs", "1"]
@@ -173,6 +174,7 @@ def test_the_command_writes_a_page_and_records(tmp_path: Path, capsys: pytest.Ca
     assert capsys.readouterr().out.startswith("split,grouping,normalization,documents,ratings_per_item,repetition,")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_a_notebook_has_the_candidates() -> None:
     held = simlab.backtest(advice=True, quick=True, splits=1, jobs=1)
@@ -182,18 +184,3 @@ def test_a_notebook_has_the_candidates() -> None:
     assert 0 < float(advised["significant_share"][0]) < 1
     with pytest.raises(InputError, match="leave out"):
         simlab.backtest(advice=True, plot="a.png")
-
-
-def test_what_is_asked_wrongly_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(["backtest", "--advice", "--plot", "a.png"]) == 2
-    assert "leave out --plot or --advice" in capsys.readouterr().err
-    lines = [f"i{item},A,B,{'ab'[item % 2]}" for item in range(40)]
-    preferences = tmp_path / "p.csv"
-    preferences.write_text("\n".join(["item,system_a,system_b,winner", *lines]) + "\n", encoding="utf-8")
-    assert answer(["backtest", str(preferences), "--advice"]) == 2
-    assert "preferences have one design only" in capsys.readouterr().err
-    few = tmp_path / "few.csv"
-    rows = [f"S{s},d{d},r{r},{(7 * s + 3 * d + r) % 40}" for s in range(3) for d in range(8) for r in range(2)]
-    few.write_text("\n".join(["system,document,rater,score", *rows]) + "\n", encoding="utf-8")
-    assert answer(["backtest", str(few), "--advice"]) == 2
-    assert "leaves 4" in capsys.readouterr().err

@@ -25,6 +25,7 @@ def failing(n: int, assumed: Truth) -> float:
     return float(np.mean([bool(held(seed, assumed).failed) for seed in range(n)]))
 
 
+@pytest.mark.slow
 def test_a_right_law_passes_and_a_wrong_one_fails() -> None:
     n = 5
     # A right law fails at most 5 % of pilots; the long test below is the one that is sharp.

@@ -30,6 +30,7 @@ def table(folder: Path, *, timed: bool = True) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_fit_writes_speeds_and_says_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy, deepcopy
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +172,7 @@ def test_without_its_additions_the_law_is_that_of_mqm_raters() -> None:
     np.testing.assert_allclose(got[1] / got[0], np.broadcast_to(odds, got[0].shape))
 
 
+@pytest.mark.slow
 def test_flat_and_dense_ratings_follow_one_law() -> None:
     """Mean products of all kinds of pairs agree between the simulator and the world within 5 standard errors."""
     held = pilot.read(None)
@@ -238,23 +239,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert read_back.document_sizes == (2,) * 8
 
 
-def test_a_file_without_the_later_parameters_is_the_law_that_it_was(tmp_path: Path) -> None:
-    content = yaml.safe_load((Path(fitted.__code__.co_filename).parent / "data" / BUILT_IN).read_text())
-    later = ("kind_document_sd", "kind_segment_sd", "rater_segment_sd", "segment_skew", "minor_noise", "segment_share")
-    old, neutral = deepcopy(content), deepcopy(content)
-    for name in later:
-        old["draws"].pop(name, None)
-        neutral["draws"][name] = [0.0] * len(content["draws"]["document_sd"])
-    worlds = []
-    for name, held in ("old", old), ("neutral", neutral):
-        (tmp_path / name).write_text(yaml.safe_dump(held))
-        worlds.append(draw(path=str(tmp_path / name), noise="potential"))
-    first, second = (fixed_ratings(world) for world in worlds)
-    assert first is not None
-    assert second is not None
-    np.testing.assert_array_equal(first.value, second.value)
-
-
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_fit() -> None:
     first, again, other = (fast.fit(small(), seed=seed, draws=3, rounds=QUICK) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.theta, again.theta)
@@ -265,12 +250,12 @@ def test_the_same_seed_gives_the_same_fit() -> None:
     ("damage", "said"),
     [
         ("[1, 2]", "is no fitted world"),
-        ("format: simlab fitted world 1\na: &x 1\nb: *x\n", "an anchor, an alias or a tag"),
-        ("format: simlab fitted world 1\nx: !!python/object/apply:os.system [echo]\n", "an anchor, an alias or a tag"),
+        ("format: simlab fitted world 3\na: &x 1\nb: *x\n", "an anchor, an alias or a tag"),
+        ("format: simlab fitted world 3\nx: !!python/object/apply:os.system [echo]\n", "an anchor, an alias or a tag"),
         ("format: {", "is no YAML"),
         ("format: " + 5000 * "[", "nested"),
         ("a: " * 3 + "b", "is no YAML"),
-        ("format: simlab fitted world 1\n", "field required"),
+        ("format: simlab fitted world 3\n", "field required"),
     ],
 )
 def test_files_that_are_no_fitted_world_are_refused(damage: str, said: str, tmp_path: Path) -> None:

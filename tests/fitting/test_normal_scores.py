@@ -57,6 +57,7 @@ def test_a_latent_is_cut_where_as_many_scores_lie_below() -> None:
     assert np.isinf(seen.high[table.score == 100]).all()
 
 
+@pytest.mark.slow
 def test_the_law_is_chosen_where_scores_crowd_and_passes_where_points_fail() -> None:
     table, _ = skewed(2, 80)
     assert chosen(compare((GAUSSIAN, NORMAL_SCORES), table, 1)) == "normal_scores"
@@ -72,6 +73,7 @@ def test_points_that_add_up_stay_points() -> None:
     assert chosen(compare((GAUSSIAN, NORMAL_SCORES), table, 1)) == "gaussian"
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_systems_truly_score() -> None:
     """Differences from the mean of all systems, over eight pilots; intervals of half the width hold too few."""
     held, halves = [], []
@@ -89,6 +91,7 @@ def test_intervals_hold_what_systems_truly_score() -> None:
     assert np.mean(halves) < binom(n, 0.9).ppf(1e-3) / n
 
 
+@pytest.mark.slow
 def test_the_file_is_a_world_of_categories_with_the_scores_of_the_pilot(tmp_path: Path) -> None:
     table, _ = skewed(3)
     found = NORMAL_SCORES.fit(table, draws=20)

@@ -11,10 +11,11 @@ import yaml
 from compared_tables import Table, Truth, said, table
 from scipy.optimize import minimize
 
+from simlab.effort import Chains
 from simlab.fitting.preferences.backtest import PreferenceSize, backtest, summary
 from simlab.fitting.preferences.checks import checks
 from simlab.fitting.preferences.document import content
-from simlab.fitting.preferences.fitting import SPREADS, Effort, PreferenceFit, fit, fitted
+from simlab.fitting.preferences.fitting import SPREADS, PreferenceFit, fit, fitted
 from simlab.fitting.preferences.pilot import MOST, pilot_of, thinned
 from simlab.fitting.preferences.posterior import posterior_of
 from simlab.rng import stream
@@ -22,7 +23,7 @@ from simlab.studies.worlds import draw_world
 from simlab.types import COMPARE, InputError
 from simlab.world.files.fitted_preferences import read_fitted_preferences
 
-SHORT = Effort(4, 80, 60)
+SHORT = Chains(4, 80, 60)
 
 
 def one_each(held: Table) -> Table:
@@ -91,7 +92,7 @@ def test_the_density_is_the_law_as_it_is_written() -> None:
 def test_without_items_and_raters_strengths_are_those_of_maximum_likelihood() -> None:
     truth = Truth(output_sd=0.0, item_sd=0.0, sharpness_sd=0.0, tie_sd=0.0, taste_sd=0.0)
     held = one_each(table(stream(6), truth, n_items=1200, per_item=1))
-    estimate = fitted(pilot_of(held), 0, 100, Effort(4, 200, 200))
+    estimate = fitted(pilot_of(held), 0, 100, Chains(4, 200, 200))
 
     def loss(theta: np.ndarray) -> float:
         distance = theta[held.first] - theta[held.second]
@@ -112,6 +113,7 @@ def test_without_items_and_raters_strengths_are_those_of_maximum_likelihood() ->
     assert estimate.diagnosis["r_hat"] < 1.05
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_draws(found: PreferenceFit) -> None:
     again = fitted(found.pilot, 0, 60, SHORT)
     np.testing.assert_array_equal(found.strength, again.strength)
@@ -127,14 +129,14 @@ def test_what_a_table_cannot_tell_is_said() -> None:
     held = table(stream(7), n_items=20)
     one_rater = replace(held, rater=np.zeros_like(held.rater), rater_names=("r",))
     for case, word in ((one_each(held), "compared twice"), (one_each(held), "no raters"), (one_rater, "one rater")):
-        assert any(word in sentence for sentence in fitted(pilot_of(case), 0, 5, Effort(1, 10, 5)).not_identified)
+        assert any(word in sentence for sentence in fitted(pilot_of(case), 0, 5, Chains(1, 10, 5)).not_identified)
     ties = fit_short(replace(held, outcome=np.ones_like(held.outcome)))
     assert any("All comparisons are ties" in sentence for sentence in ties.not_identified)
     assert fit_short(replace(held, outcome=2 * (held.outcome > 0))).ties.max() == 0
 
 
 def fit_short(held: Table) -> PreferenceFit:
-    return fitted(pilot_of(held), 0, 5, Effort(1, 20, 5))
+    return fitted(pilot_of(held), 0, 5, Chains(1, 20, 5))
 
 
 def test_groups_that_never_met_are_refused() -> None:
@@ -145,6 +147,7 @@ def test_groups_that_never_met_are_refused() -> None:
         fit(replace(held, **apart))
 
 
+@pytest.mark.slow
 def test_a_law_that_holds_passes_and_one_that_does_not_fails(found: PreferenceFit) -> None:
     assert not checks(found, 0, 150).failed
     held = table(stream(9), n_items=150, per_item=4)
@@ -176,7 +179,7 @@ def test_what_is_written_is_read_and_drawn_from(found: PreferenceFit, tmp_path: 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"format": "simlab fitted world 1"}, "holds no fitted preferences"),
+        ({"format": "simlab fitted world 3"}, "holds no fitted preferences"),
         ({"systems": ["A", "B"]}, r"draws\.strength must have 60 entries of 2 numbers"),
         ({"raters": ["x"] * 4}, "named twice"),
         ({"more": 1}, "more: extra inputs are not permitted"),
@@ -193,7 +196,7 @@ def test_other_files_are_refused(
 def test_predictions_are_held_against_items_kept_aside() -> None:
     held = table(stream(11), n_items=60)
     size = PreferenceSize(30, 8)
-    records = list(backtest(held, pilot_share=0.5, splits=1, seed=1, size=size, effort=SHORT))
+    records = list(backtest(held, pilot_share=0.5, splits=1, seed=1, size=size, chains=SHORT))
     assert {one.measure for one in records} == {"significant_share", "confirmed", "srp", "kendall"}
     assert {one.method for one in records} == {"fit", "naive"}
     for one in records:

@@ -179,6 +179,7 @@ def test_large_tables_are_thinned_by_whole_documents_and_it_is_said() -> None:
     assert thinned(np.random.default_rng(0), held())[1] == []
 
 
+@pytest.mark.slow
 def test_a_floor_does_not_pull_systems_together() -> None:
     """Of a system that half the ratings of are at the floor, the mean before censoring is found."""
     rng, size = np.random.default_rng(5), Size(4, 40, 1, 3, 2)
@@ -198,6 +199,7 @@ def test_a_floor_does_not_pull_systems_together() -> None:
     assert abs(naive[0] - worth[0]) > 2
 
 
+@pytest.mark.slow
 def test_draws_go_into_a_file_as_plain_values() -> None:
     table = scored(SMALL, 1.0 + np.arange(len(design(SMALL).system)) % 3)
     found = ORDINAL.fit(table, draws=5, rounds=1)
@@ -211,6 +213,7 @@ def test_draws_go_into_a_file_as_plain_values() -> None:
     assert set(np.unique(answers)) <= {1.0, 2.0, 3.0}
 
 
+@pytest.mark.slow
 def test_a_pilot_of_one_rater_keeps_what_raters_differ_by_under_its_priors() -> None:
     table = scored(Size(4, 8, 1, 1, 1))
     one = GAUSSIAN.fit(table, seed=4, draws=50, rounds=1)
@@ -265,6 +268,7 @@ def test_raters_of_a_fit_score_in_its_world_as_its_chains_have_it(monkeypatch: p
     assert np.abs(thought(grown, system, rater, np.zeros((4, 3))) - wanted).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_a_step_on_a_lattice_leaves_a_skewed_density_as_it_is() -> None:
     """Draws of exponential numbers, moved by many steps, are still exponential; with points taken at even odds not."""
     rng, n = np.random.default_rng(0), 20_000

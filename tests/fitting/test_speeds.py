@@ -84,6 +84,7 @@ def check_coverage(n: int, seed: int) -> None:
     assert held[:4] == pytest.approx([0.9] * 4, abs=3.5 * math.sqrt(0.09 / n))
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     check_coverage(80, 1)
 
@@ -93,6 +94,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say_in_many_campaigns() -> No
     check_coverage(800, 2)
 
 
+@pytest.mark.slow
 def test_who_takes_people_for_alike_is_surprised_too_often() -> None:
     held = covered(50, 3, Speeds(60.0, 0.6, 0.2, 0.6, 1e9)).mean(0)
     mcse = math.sqrt(0.09 / 50)
@@ -136,6 +138,7 @@ def test_quadrature_weighs_spreads_as_the_normal_density_does() -> None:
     assert np.diff(got) == pytest.approx(np.diff(wanted), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_log_scores_are_densities_of_what_came_given_what_was_known() -> None:
     """One more login of somebody new: its predictive density integrates to one, and peaks at the mean."""
     known = fitted(made(stream(3, "known"), Speeds(50.0, 0.4, 0.2, 0.5, 1e9), 8, 4)).worked
@@ -149,6 +152,7 @@ def test_log_scores_are_densities_of_what_came_given_what_was_known() -> None:
     assert grid[density.argmax()] == pytest.approx(known.log.mean(), abs=0.3)
 
 
+@pytest.mark.slow
 def test_a_rater_effect_predicts_logins_better_where_people_differ_and_no_better_where_they_do_not() -> None:
     def gained(rater_sd: float) -> list[float]:
         truth = Speeds(50.0, rater_sd, 0.2, 0.5, 1e9)

@@ -40,21 +40,6 @@ def test_lines_without_a_word_are_left_out_and_still_counted() -> None:
     assert [line for line, _ in loaded("a,b\n\n1,2\n \n3,4\n").rows] == [3, 5]
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("\n", "the first line is empty"),
-        ("a,a\n1,2\n", "line 1: the column 'a' is there twice"),
-        ("a,b\n", "holds no rows below its header"),
-        ("a,b\n1,2\n1\n", "line 3: has 1 cells for 2 columns"),
-        ('a,b\n"1,2\n', "line 2: quotation marks do not match"),
-    ],
-)
-def test_what_is_no_table_is_named_by_line(text: str, says: str) -> None:
-    with pytest.raises(InputError, match=rf"^table\.csv.*{says}"):
-        list(loaded(text).rows)
-
-
 def test_numbers_are_read_and_what_is_missing_is_nan() -> None:
     assert cells.number("1e3", "", "x") == 1000
     for missing in ("", "NA", "null", "None", "nan"):
@@ -120,17 +105,3 @@ def test_a_comparison_the_other_way_round_is_turned(header: str) -> None:
     np.testing.assert_array_equal(told.human, [[0.5, 0.5, 0], [0, 0, 1]])
     assert told.ratings.tolist() == [[1, 1, 1]]
     assert told.metrics["m"].tolist() == [0, -1]
-
-
-@pytest.mark.parametrize(
-    ("rows", "says"),
-    [
-        ("A,A,1,>,>\n", "system_a and system_b are both A"),
-        ("A,B,1,more,>\n", "human='more' must be the name of one of the two"),
-        ("A,B,1,>,>\nB,A,1,>,>\n", "line 3: m says < of what it said > of in line 2"),
-        ("A,B,,>,>\n", "item is empty"),
-    ],
-)
-def test_what_is_no_preference_is_named_by_line(rows: str, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        preferences.of_table(loaded("system_a,system_b,item,human,m\n" + rows), ())

@@ -59,30 +59,6 @@ COMMANDS += ["list", "show", "demo", "calculator", "report"]
 WIDE = patch.dict(os.environ, COLUMNS="80", UV_RUN_RECURSION_DEPTH="1")
 """The terminal is always this wide: help and tables are folded to it; and simlab is always started in one way."""
 
-LARGER = {
-    "ratings": ["worlds=3", "studies=6", "design.documents=10,14,12"],
-    "preferences": ["worlds=3", "studies=4"],
-}
-QUESTIONS = {
-    "ratings": [
-        ["query", "store"],
-        ["query", "store", "documents=10", "--measure", "srp", "--format", "json"],
-        ["query", "store", "--measure", "kendall,type_s,best_system_found", "--format", "json"],
-        ["compare", "store", "--by", "grouping"],
-        ["compare", "store", "--by", "documents", "--measure", "power", "--format", "json"],
-        ["verify", "store"],
-    ],
-    "preferences": [
-        ["query", "store"],
-        ["query", "store", "decision=human_only", "--format", "json"],
-        ["query", "store", "--measure", "kld,coverage,order_agreement_true", "--format", "json"],
-        ["compare", "store", "--by", "decision", "--measure", "annotation_fraction", "--format", "json"],
-        ["order", "store", "--world", "1", "--study", "1"],
-        ["verify", "store"],
-    ],
-}
-"""What is asked of a folder that an earlier version wrote, and how it is continued."""
-
 
 def said(words: Sequence[str], place: Path) -> str:
     """Return what a command answers that is given in a folder; it has to succeed, some campaigns may have failed."""
@@ -111,34 +87,6 @@ def _recorded(store: Path, lines: str, samples: int) -> dict[str, Any]:
     return {"answer": lines.splitlines(), "arrays": arrays, "cells": cells(store), "cpu": cpu()}
 
 
-def answers(name: str, place: Path) -> list[dict[str, Any]]:
-    """Ask what there is to ask of a copy of an old folder."""
-    shutil.copytree(HERE / "folders" / name, place / "store")
-    return [{"words": words, "answer": said(words, place).splitlines()} for words in QUESTIONS[name]]
-
-
-def folder(name: str, place: Path) -> dict[str, Any]:
-    """Ask an old folder and record what it answers; one that is not there is written."""
-    old = HERE / "folders" / name
-    if not old.exists():
-        launch(name, "written", place)
-        shutil.copytree(place / "written", old)
-    return {"answers": answers(name, place), "cpu": written_on(name) or cpu()}
-
-
-def written_on(name: str) -> dict[str, Any] | None:
-    """Return the CPU on which an old folder was computed."""
-    path = file("folders", name)
-    found: dict[str, Any] | None = json.loads(path.read_text())["cpu"] if path.exists() else None
-    return found
-
-
-def launch(name: str, out: str, place: Path, more: Sequence[str] = ()) -> str:
-    """Launch the sweep of an old folder, or continue it with `more`."""
-    asked = HERE / "folders" / f"{name}.yaml"
-    return said(["sweep", str(asked), *more, "--jobs", "1", "--out", out], place)
-
-
 def usage(command: str, place: Path) -> str:
     """Return the help of a command."""
     return said([*([command] if command else []), "--help"], place)
@@ -155,7 +103,7 @@ def declaration(store: Path) -> Any:
 
 
 def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
-    """Ask the ledger of a folder; columns are named, since later versions may have more."""
+    """Ask the ledger of a folder; columns are named, since there may be more."""
     with contextlib.closing(sqlite3.connect(store / "ledger.sqlite")) as database:
         return database.execute(query).fetchall()
 

@@ -22,7 +22,6 @@ def record(kind: str, name: str, make: Callable[[str, Path], object]) -> None:
 def all_there_is() -> Iterator[tuple[str, str, Callable[[str, Path], object]]]:
     """Name what is recorded, as (kind, name, how)."""
     yield from (("help", command, goldens.usage) for command in goldens.COMMANDS)
-    yield from (("folders", name, goldens.folder) for name in goldens.QUESTIONS)
     yield from (("studies", name, goldens.study) for name in goldens.STUDIES)
     yield from (("sweeps", name, goldens.built_in) for name in goldens.BUILT_IN)
 

@@ -35,7 +35,11 @@ def test_a_study_of_every_kind_gives_what_it_gave(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in goldens.LONG)) for name in goldens.BUILT_IN]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in goldens.LONG else pytest.mark.slow)
+        for name in goldens.BUILT_IN
+    ],
 )
 def test_a_quick_look_at_a_sweep_gives_what_it_gave(name: str, tmp_path: Path) -> None:
     assert differing(recorded("sweeps", name), goldens.built_in(name, tmp_path), name) == []
@@ -47,7 +51,7 @@ def test_help_says_what_it_said(command: str, tmp_path: Path) -> None:
 
 
 def test_everything_recorded_is_compared() -> None:
-    for kind, names in (("studies", goldens.STUDIES), ("sweeps", goldens.BUILT_IN), ("folders", [*goldens.QUESTIONS])):
+    for kind, names in (("studies", goldens.STUDIES), ("sweeps", goldens.BUILT_IN)):
         assert sorted(path.stem for path in (goldens.HERE / kind).glob("*.json")) == sorted(names)
     listed = {goldens.file("help", command) for command in goldens.COMMANDS}
     assert set((goldens.HERE / "help").iterdir()) == listed

@@ -154,39 +154,3 @@ def test_words_of_ones_own_come_first(capsys: pytest.CaptureFixture[str]) -> Non
     assert answer([*words, "--format", "csv"]) == 0
     assert [row["trials"] for row in csv.DictReader(capsys.readouterr().out.splitlines())] == ["2", "1"]
     assert trials()[0]["corruption"] == "A granny is feeding the ducks at a pond."
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["s.jsonl", "--out", "t.tsv"], "--out t.tsv: trials are written as .jsonl"),
-        (["s.jsonl", "--out", "s.jsonl"], "--out s.jsonl: it holds the sentences themselves"),
-        (["s.jsonl", "--out", "t.jsonl", "--types", "pasive"], "did you mean passive?"),
-        (["s.jsonl", "--out", "t.jsonl", "--types", ","], "names none"),
-        (["s.txt", "--out", "t.jsonl"], "s.txt: sentences are read from .jsonl or .tsv; name one"),
-        (["none.jsonl", "--out", "t.jsonl"], "none.jsonl"),
-        (["bad.jsonl", "--out", "t.jsonl"], "bad.jsonl line 1: sentence is missing; did you mean sentense?"),
-        (["empty.jsonl", "--out", "t.jsonl"], "empty.jsonl: it holds no sentences"),
-        (["rain.jsonl", "--out", "t.jsonl"], "rain.jsonl: no sentence can be corrupted by these rules: neg_subj needs"),
-        (
-            ["s.jsonl", "--out", "t.jsonl", "--words", "two.tsv"],
-            "two.tsv line 1: it must be corruption, word and other",
-        ),
-        (["s.jsonl", "--out", "t.jsonl", "--words", "kind.tsv"], "takes no words; did you mean near_syms?"),
-    ],
-)
-def test_mistakes_are_one_line_and_write_nothing(
-    words: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("s.txt").touch()
-    Path("bad.jsonl").write_text('{"sentense": "A", "references": ["B"]}')
-    Path("empty.jsonl").touch()
-    Path("rain.jsonl").write_text(json.dumps(SENTENCES[2]))
-    Path("two.tsv").write_text("near_syms\tducks\n")
-    Path("kind.tsv").write_text("near_sym\tducks\tmallards\n")
-    before = sorted(Path().iterdir())
-    assert answer(["corrupt", *words]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert says in err
-    assert sorted(Path().iterdir()) == before

@@ -75,7 +75,7 @@ def test_nothing_is_left_of_a_process() -> None:
     ],
 )
 def test_what_does_not_answer_is_ended(program: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meteor, "START", 0.4 if "sleep" in program else 30.0)
+    monkeypatch.setattr(meteor, "START", 0.4 if "sleep" in program else 300.0)
     scorer = of(program)
     with pytest.raises((RuntimeError, ValueError), match=says):
         scorer.score(["a"], [["a"]])
@@ -152,7 +152,7 @@ def test_scores_are_those_of_meteor(real: meteor.Meteor) -> None:
     assert ascii < umlaut
     started = time.monotonic()
     assert real.score([original] * 200, [references] * 200) == [again] * 200
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 300
 
 
 @JAVA

@@ -104,20 +104,6 @@ def test_a_type_tells_corruptions_of_a_kind_apart(tmp_path: Path) -> None:
     assert "2 empty references left out" in collected.notes[0]
 
 
-@pytest.mark.parametrize(
-    ("trial", "says"),
-    [
-        ({**TRIAL, "kind": "passiv"}, r"line 1: the kind 'passiv' is none; did you mean passive\?"),
-        ({**TRIAL, "references": [" "]}, "holds no sentence"),
-        ({**TRIAL, "original": 3}, "original=3 must be text"),
-        ({key: TRIAL[key] for key in ("original", "corruption", "kind")}, "references is missing; a trial needs it"),
-    ],
-)
-def test_a_mistake_in_a_file_names_its_line(tmp_path: Path, trial: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        plain.read(lines(tmp_path / "t.jsonl", trial), None, {})
-
-
 def test_more_references_than_there_are_cannot_be_had(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"--references 3 exceeds the 2 references of the trial"):
         plain.read(lines(tmp_path / "t.jsonl", TRIAL), [3], {})

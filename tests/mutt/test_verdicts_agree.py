@@ -138,18 +138,5 @@ def test_the_command_says_it_in_every_form(capsys: pytest.CaptureFixture[str]) -
     assert len(list(csv.DictReader(capsys.readouterr().out.splitlines()))) == 9
 
 
-@pytest.mark.usefixtures("trials")
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--metrics", "chrf"], "--agreement compares metrics, and there is one"),
-        (["--metrics", "bleu", "--figure", "f.png"], "--figure draws pass rates"),
-    ],
-)
-def test_what_means_nothing_is_refused(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(["mutt", "t.jsonl", "--agreement", *words]) == 2
-    assert says in capsys.readouterr().err
-
-
 def test_examples_in_its_docstrings() -> None:
     assert doctest.testmod(agreement) == (0, 1)

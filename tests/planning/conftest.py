@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from slowness import SHORT
 
 from simlab.cli import answer
-from simlab.fitting.scales import fitting as scales
+from simlab.effort import USUAL, use_effort
 from simlab.rng import stream
 from tests.pilots import pilot, write
-
-SHORT = {"CHAINS": 2, "WARMUP": 150, "KEPT": 150, "MOST_ROUNDS": 1}
 
 
 @pytest.fixture(scope="session")
@@ -19,8 +18,6 @@ def fitted_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of a world of four systems and three raters, fitted by short chains."""
     folder = tmp_path_factory.mktemp("pilot")
     write(pilot(stream(3), n_systems=4, n_documents=20, n_raters=3), folder / "pilot.csv")
-    with pytest.MonkeyPatch.context() as patched:
-        for name, value in SHORT.items():
-            patched.setattr(scales, name, value)
+    with use_effort(USUAL._replace(scales=SHORT.scales)):
         answer(["fit", str(folder / "pilot.csv"), "--out", str(folder / "w.yaml")])
     return folder / "w.yaml"

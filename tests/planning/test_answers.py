@@ -71,6 +71,7 @@ def test_differences_are_taken_world_by_world(plain: Answer) -> None:
     assert difference("power", one, other).mcse > 1.4 * gap.mcse
 
 
+@pytest.mark.slow
 def test_the_figures_of_the_advice_are_not_flattered_by_its_choice() -> None:
     fresh, searched = [], []
     for seed in range(SEEDS):

@@ -69,6 +69,7 @@ def count_campaigns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
+@pytest.mark.slow
 def test_a_patched_study_is_the_one_that_is_composed(ground: Ground, fitted_world: Path) -> None:
     clocked = of_preset(Given(("budget.total=300", "budget.deadline=2d")))
     for held in (ground, clocked, of_world(fitted_world, Given(("budget.total=200",)))):

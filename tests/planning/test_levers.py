@@ -51,6 +51,7 @@ def test_the_usual_levers(preset: Ground) -> None:
     assert len(found) == len(set(found)) == 8 * len(geometric(10, 29))
 
 
+@pytest.mark.slow
 def test_a_design_has_the_test_that_goes_with_it(preset: Ground) -> None:
     for design in designs(preset):
         assert (TEST in dict(design)) == (dict(design)[EACH] == 2)

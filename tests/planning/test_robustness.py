@@ -76,6 +76,7 @@ def many() -> list[tuple[Posterior, Robust, float]]:
     return held
 
 
+@pytest.mark.slow
 def test_the_share_is_that_of_the_truth_and_shares_of_noisy_figures_are_not(
     many: list[tuple[Posterior, Robust, float]],
 ) -> None:

@@ -13,6 +13,7 @@ from planning.benches import MadeBench
 from planning.made_problems import FAMILY, KINDS, WANTED, Problem, problem
 
 from simlab.planning.searching import search
+from simlab.planning.searching.families import families
 from simlab.planning.searching.paths import rises
 from simlab.planning.terms import SIZE, Design, Found, Limits, Target
 from simlab.types import Estimate
@@ -45,6 +46,7 @@ def sloppy(made: Problem, seed: int) -> Design | None:
     return min(reach, key=lambda design: looked[design]["money"].value, default=None)
 
 
+@pytest.mark.slow
 def test_choices_are_right_as_often_as_they_say() -> None:
     of_kinds = {kind: [searched(kind, seed) for seed in range(SEEDS)] for kind in KINDS}
     every = [one for ones in of_kinds.values() for one in ones]
@@ -58,6 +60,7 @@ def test_choices_are_right_as_often_as_they_say() -> None:
         assert sum(one.right for one in ones) >= least, kind
 
 
+@pytest.mark.slow
 def test_a_sloppy_rule_fails_where_the_search_does_not() -> None:
     # Where no design, or every design, reaches the targets even ten worlds will do.
     kinds = ("plain", "close", "between", "dip")
@@ -66,6 +69,7 @@ def test_a_sloppy_rule_fails_where_the_search_does_not() -> None:
     assert right < 0.9 - 3 * math.sqrt(0.9 * 0.1 / len(made))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "close", "dip"])
 def test_a_quarter_of_the_campaigns_of_equal_allocation(kind: str) -> None:
     took, equal = [], []
@@ -95,6 +99,29 @@ def test_a_search_ends_with_patience_and_says_so() -> None:
     found = search(bench, made.designs, WANTED)
     assert found.why.startswith("patience is over")
     assert found.probability < WANTED.confidence
+
+
+class Clocked(MadeBench):
+    """Let each new world of a design take a second of a clock of its own."""
+
+    def left(self) -> float:
+        return self.seconds - self.campaigns
+
+    def pace(self) -> float:
+        return 1.0 if self.worlds else 0.0
+
+
+@pytest.mark.parametrize("seconds", [400, 800, 1600])
+def test_no_look_begins_that_would_end_after_patience(seconds: int) -> None:
+    made = problem(5)
+    bench = Clocked(made.truth, 5, seconds=seconds)
+    found = search(bench, made.designs, replace(WANTED, confidence=2.0))
+    assert "patience is over" in found.why
+    named = 8 * (len(families(made.designs)) + 1)
+    assert bench.campaigns <= seconds + named, "designs that are named are looked at in any case"
+    late = Clocked(made.truth, 5, seconds=0)
+    search(late, made.designs, WANTED)
+    assert late.campaigns <= 2 * named
 
 
 def test_a_search_is_quick_and_the_same_again() -> None:

@@ -8,6 +8,7 @@ cannot give has none, and says why in `because`, as every verdict but `holds` do
 
 from __future__ import annotations
 
+import functools
 import importlib
 from dataclasses import dataclass
 from functools import partial
@@ -54,9 +55,15 @@ def papers() -> dict[str, str]:
     return {file.stem: _content(file)["title"] for file in sorted(ROWS.glob("*.yaml"))}
 
 
+def given(paper: str) -> list[dict[str, Any]]:
+    """Return the rows of a paper as they stand in its file."""
+    return list(_content(ROWS / f"{paper}.yaml")["rows"])
+
+
+@functools.cache
 def rows(paper: str) -> list[Row]:
     """Read the rows of a paper; raise ValueError for one that does not say what it must."""
-    return [_row(paper, given) for given in _content(ROWS / f"{paper}.yaml")["rows"]]
+    return [_row(paper, row) for row in given(paper)]
 
 
 def _content(file: Path) -> dict[str, Any]:

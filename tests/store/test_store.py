@@ -15,6 +15,7 @@ import xarray as xr
 from places import places
 
 import simlab
+from simlab import schemas
 from simlab.config import compose
 from simlab.config.sweep import Axis, Sweep
 from simlab.store import filling, layout, opening
@@ -77,7 +78,7 @@ def test_dimensions_and_measures_come_in_the_order_of_the_sweep(tmp_path: Path) 
 
 def test_a_store_says_where_it_comes_from(folder: Path) -> None:
     with simlab.open_results(str(folder)) as dataset:
-        assert dataset.attrs["schema"] == 1
+        assert dataset.attrs["schema"] == schemas.STORE
         assert dataset.attrs["seed"] == 1
         assert dataset.attrs["conditional"] is False
         assert dataset.attrs["simlab"] == simlab.__version__
@@ -254,8 +255,8 @@ def test_a_folder_without_results_is_named(tmp_path: Path, folder: Path) -> None
     with pytest.raises(InputError, match="holds no results"):
         simlab.open_results(tmp_path)
     metadata = lay(fake_studies.sweep(), tmp_path) / "results.zarr/zarr.json"
-    metadata.write_text(metadata.read_text().replace('"schema": 1', '"schema": 2'))
-    with pytest.raises(InputError, match="newer simlab"):
+    metadata.write_text(metadata.read_text().replace('"schema": 2', '"schema": 1'))
+    with pytest.raises(InputError, match="is a store of schema 1, made by simlab"):
         simlab.open_results(tmp_path)
     metadata.write_text("{")
     with pytest.raises(InputError, match="damaged"):

@@ -46,28 +46,9 @@ def test_named_systems_come_in_the_order_of_their_names(tmp_path: Path) -> None:
         read(tmp_path, TABLE, ["A", "C"])
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        (TABLE + "A\t-9 1\n", "line 9: system A has segment 1 before, on line 5; keep one"),
-        (TABLE + "A\t-9\n", "line 9: has 2 fields"),
-        (TABLE + "A\tgood 5\n", "line 9: score 'good' is not a number"),
-        (TABLE + "A\tnan 5\n", "line 9: score 'nan' is not a number"),
-        (TABLE + "A\t-inf 5\n", "line 9: score '-inf' is not a number"),
-        (TABLE + "A\t1_0 5\n", "line 9: score '1_0' is not a number"),
-        (TABLE + "A\t１ 5\n", "line 9: score '.uff11' is not a number"),
-        (TABLE + "A\t-1e9 5\n", "line 9: score -1e9 is not within -1,000,000 and 1,000,000"),
-        (TABLE + "\a\t1 5\n" * 2, "line 10: 'system .x07 has segment 5' before, on line 9"),
-        ("system\tmqm_avg_score\nA\t1\n", "line 1: no column doc or document"),
-        ("system\tmqm_avg_score seg_id\nA\t1 1\n", "ratings of one system; a study compares at least two"),
-        (TABLE + "".join(f"s{k}\t1 s{k}\n" for k in range(8000)), "check the names in the table"),
-        ("system\tmqm_avg_score seg_id\nA\tNone 1\n", "holds no score"),
-    ],
-)
-def test_a_broken_table_is_one_line(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        read(tmp_path, text)
-    assert str(caught.value).isprintable()
+def test_thousands_of_systems_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="check the names in the table"):
+        read(tmp_path, TABLE + "".join(f"s{k}\t1 s{k}\n" for k in range(8000)))
 
 
 def test_names_are_in_natural_order_whatever_sets_columns_apart(tmp_path: Path) -> None:

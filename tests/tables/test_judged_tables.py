@@ -55,24 +55,6 @@ def test_repeats_by_the_same_rater_are_kept_and_said(tmp_path: Path) -> None:
     assert unsigned.notes == ("kept as repeats: 1 row of an output that was there before; no rater is named",)
 
 
-WRONG = {
-    HEAD: "holds no rows below its header",
-    HEAD + ROWS + "A,1,d1,r1,7O,.5\n": "line 6: human='7O' is no number",
-    HEAD + ROWS + "A,1,d1,r1,70,.6\n": "line 6: judge=0.6, and 0.5 in line 2 for the same output",
-    HEAD + ROWS + "a,1,d1,r1,70,.6\n": "the systems 'A' and 'a' differ in case or blanks only",
-    HEAD + ROWS + "A,1,d1,R1,70,.5\n": "the raters 'r1' and 'R1' differ in case or blanks only",
-    "system,item,judge\nA,1,2\n": "are no table of outputs",
-    "system,model_name,item,human\nA,1,2\n": "line 2: has 3 cells for 4 columns",
-}
-
-
-@pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
-def test_what_is_no_table_is_one_line(tmp_path: Path, text: str) -> None:
-    with pytest.raises(InputError) as error:
-        read(tmp_path, text)
-    assert WRONG[text] in str(error.value)
-
-
 def test_a_scale_that_is_told_holds(tmp_path: Path) -> None:
     held = read(tmp_path, HEAD + ROWS, Told(scale=(0, 100)))
     assert "; 0 to 100, lower is better;" in judged.understood(held, lower_is_better=True)

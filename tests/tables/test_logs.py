@@ -77,20 +77,6 @@ def test_where_nobody_gave_a_score_spans_are_the_score(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        (entry("u", "A", 1, "d#A", 0).replace("TGT", "ODD"), "line 10: unknown kind of item 'ODD'"),
-        (entry("u", "B", 1, "f#B", 101), "line 10: score 101 is off the scale from 0 to 100"),
-        (entry("u", "A", 1, "d#A", 1).replace("[]", "{3"), "line 10: the spans are no list of errors"),
-        ("a,b,c", "line 10: has 3 fields; a row of a campaign log has 12"),
-        (entry("", "A", 1, "d#A", 1), "line 10: the login is empty"),
-    ],
-)
-def test_rows_that_cannot_be_are_named_by_line(line: str, says: str, tmp_path: Path) -> None:
-    assert says in refused(written(tmp_path, [*LOG, line]))
-
-
 def test_parts_are_placed_and_what_cannot_be_is_not() -> None:
     def shown(login: str, system: str, numbers: list[int], mark: str = "") -> list[Shown]:
         return [Shown(login, system, "d", mark, number) for number in numbers]
@@ -117,20 +103,6 @@ def test_logins_that_are_one_person(tmp_path: Path) -> None:
     assert "--people does not name 1 login (u2): each counts as a person" in some.notes
     bare = read(log, Told(people=written(tmp_path, [f"{row};" for row in ("u1;p", "u2;q", "u3;p")], "people.csv")))
     assert bare.rater_names == ("p", "q")
-
-
-@pytest.mark.parametrize(
-    ("rows", "says"),
-    [
-        (["person,login", "p,someone"], "names none of the table's raters, such as u1"),
-        ([*PEOPLE, "p2,u1"], "line 5: u1 is p1 on line 2 and p2 here; a login is one person"),
-        ([*PEOPLE, ",u4"], "line 5: does not say who u4 is"),
-        (["login", "u1"], "does not show which column says who a login is"),
-        (["a,login,b", "1,u1,2"], "does not show which column says who a login is"),
-    ],
-)
-def test_files_of_people_that_cannot_be(rows: list[str], says: str, tmp_path: Path) -> None:
-    assert says in refused(written(tmp_path, LOG), Told(people=written(tmp_path, rows, "people.csv")))
 
 
 def test_segment_scores_come_in_the_order_of_the_documents_beside_them(tmp_path: Path) -> None:

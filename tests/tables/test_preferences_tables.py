@@ -73,7 +73,7 @@ def test_names_are_told_from_places_by_the_rest_of_the_column(tmp_path: Path) ->
     # In the order of their names both readings say the same.
     assert read(tmp_path, head + "1,A,B,A\n").outcome.tolist() == [0]
     for rows in ("1,B,A,A\n", "1,B,A,A\n2,A,C,C\n3,C,D,a\n"):
-        with pytest.raises(InputError, match=r"line 2: human may name the second system or mean the first"):
+        with pytest.raises(InputError, match=r"line 2: winner may name the second system or mean the first"):
             read(tmp_path, head + rows)
 
 
@@ -132,38 +132,6 @@ def test_repeats_are_kept_and_counted(tmp_path: Path) -> None:
     assert held.notes == ("kept: 1 comparison of outputs that the same rater had compared",)
 
 
-HEAD = "item,system_a,system_b,winner\n"
-WRONG = {
-    HEAD: "holds no rows below its header",
-    HEAD + "1,X,X,X\n": "line 2: system_a and system_b are both X",
-    HEAD + "1,X,Y,Z\n": "line 2: winner='Z' must be the name of one of the two, a, b or tie",
-    HEAD + "1,X,Y,2\n": "line 2: winner='2' must be the name",
-    HEAD + ",X,Y,X\n": "line 2: item is empty",
-    HEAD + "1,,Y,Y\n": "line 2: system_a is empty",
-    HEAD + "1,X,Y\n": "line 2: has 3 cells for 4 columns",
-    HEAD + "1,X,Y,X\n1,x,Z,Z\n": "the systems 'X' and 'x' differ in case or blanks only",
-    HEAD + "i 1,X,Y,X\ni1,X,Y,X\n": "the items 'i 1' and 'i1' differ in case or blanks only",
-    "item,system_a,system_b,winner,human\n1,X,Y,X,X\n": "winner and human both say what humans prefer; keep one",
-    "item,system_a,system_b\n1,X,Y\n": "has no columns of preferences",
-    "item,system_a,system_b,winner,segment,item\n1,X,Y,X,1,1\n": "the column 'item' is there twice",
-    "segment,seg_id,system_a,system_b,winner\n1,1,X,Y,X\n": "segment and seg_id could both be the column item",
-    "item,system_a,system_b,winner,source\n1,X,Y,X,\n": "line 2: source is empty",
-    "system_a,system_b,a_wins,ties,b_wins\nX,Y,1.5,0,1\n": "line 2: a_wins='1.5' must be a whole number",
-    "system_a,system_b,a_wins,ties,b_wins\nX,Y,-1,0,1\n": "line 2: a_wins='-1' must be a whole number",
-    "system_a,system_b,a_wins,ties,b_wins\nX,Y,0,0,0\n": "all counts are 0",
-    "system_a,system_b,a_wins,ties,b_wins\nX,Y,999999999,0,0\n": "add up to more than 2,000,000",
-    HEAD.strip() + "," + ",".join(f"c{k}" for k in range(4996)) + "\n": "line 1: has 5,000 columns",
-}
-
-
-@pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
-def test_what_is_no_preference_is_one_line(tmp_path: Path, text: str) -> None:
-    with pytest.raises(InputError) as error:
-        read(tmp_path, text)
-    assert WRONG[text] in str(error.value)
-    assert "\n" not in str(error.value)
-
-
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
@@ -210,5 +178,5 @@ def test_the_answer_says_what_was_read(
     found = json.loads(said(capsys, "fit-metric", str(judged_tables.EXAMPLES / "preferences.csv"), "--format", "json"))
     assert found["read"] | {"ties": 0} == {
         "rows": 1200, "used": 1200, "gaps": 0, "systems": 6, "pairs": 15, "documents": None, "items": 80, "raters": 4,
-        "ties": 0, "better": None, "scale": None, "metrics": ["judge"],
+        "ties": 0, "better": None, "scale": None, "metrics": ["judge"], "remarks": [], "unused": [],
     }  # fmt: skip

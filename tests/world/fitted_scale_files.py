@@ -34,7 +34,7 @@ def held(law: str = "gaussian", n_draws: int = 3) -> dict[str, Any]:
     draws["system"] = [[draws["mean"][0] + value for value in row] for row in draws["system"]]
     points = law == "gaussian"
     return {
-        "format": "simlab fitted world 2",
+        "format": "simlab fitted world 3",
         "law": law,
         "about": {"table": "pilot.csv", "ratings": 240},
         "checks": {"passed": 9, "failed": [{"name": "zeros", "real": 0.1, "low": 0.2, "high": 0.3}]},

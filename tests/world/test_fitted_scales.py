@@ -140,7 +140,7 @@ def put(where: str, value: Any) -> Callable[[dict[str, Any]], None]:
         ("gaussian", put("systems", ["A", "A", "B"]), "named twice"),
         ("gaussian", put("extra", 1), r"extra: extra inputs are not permitted"),
         ("gaussian", put("checks", {"passed": 1, "failed": [{"name": "zeros"}]}), r"checks\.failed\.0\.real"),
-        ("gaussian", put("format", "simlab fitted world 3"), "is no fitted world"),
+        ("gaussian", put("format", "simlab fitted world 4"), "of schema 4, made by a newer simlab"),
         ("ordinal", put("draws.thresholds", [[0.0, -1.0, 2.0]] * 3), r"must rise from number to number"),
         ("ordinal", put("draws.thresholds", []), r"draws\.thresholds is missing; the law ordinal has some"),
         ("ordinal", put("scale.values", [1, 2]), r"draws\.thresholds must have 3 entries of 1"),

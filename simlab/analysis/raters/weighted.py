@@ -129,7 +129,8 @@ def _contributed(of: Weights, value: Floats) -> Contributed:
     left = value - estimate[of.system]
     level, difficulty = of.equations.effects(value)
     parts = (_by_cell(of, left - taken) for taken in (difficulty, level, level + difficulty))
-    return Contributed(estimate, *(part - of.by_cell * part.sum(0) for part in parts), of)
+    for_raters, for_documents, alone = (part - of.by_cell * part.sum(0) for part in parts)
+    return Contributed(estimate, for_raters, for_documents, alone, of)
 
 
 def _by_cell(of: Weights, value: Floats) -> Floats:
@@ -147,7 +148,7 @@ def rater_levels(rated: Rated) -> Floats:
     level, _ = weights_of(rated).equations.effects(rated.value)
     found = np.zeros(int(rated.rater.max(initial=-1)) + 1)
     found[rated.rater] = level
-    return found - level.mean()
+    return np.asarray(found - level.mean())
 
 
 def weighted_means(rated: Rated) -> Floats:
@@ -177,11 +178,14 @@ def _weights(system: bytes, rater: bytes, item: bytes, document: bytes, share: b
     document_of_item[of_item] = of_document
     raters = LEVELS * by_rater**2 + _summed(noise, of_rater)
     documents = ITEMS * _summed((by_item**2).T, document_of_item) + _summed(noise, of_document)
-    shares = (one / np.maximum(one.sum(0), np.finfo(float).tiny) for one in (_summed(noise, cell), raters, documents))
+    by_cell, by_raters, by_documents = (
+        one / np.maximum(one.sum(0), np.finfo(float).tiny) for one in (_summed(noise, cell), raters, documents)
+    )
     stretch, single = _leverage(of_system, of_rater, weight, n_systems)
     unscaled = np.ones(len(first))
-    parts = rating, cell, code // n_documents, code % n_documents, *shares, stretch, single, equations
-    found = Weights(*parts, of_system, unscaled, unscaled)
+    shares = by_cell, by_raters, by_documents
+    who, where = code // n_documents, code % n_documents
+    found = Weights(rating, cell, who, where, *shares, stretch, single, equations, of_system, unscaled, unscaled)
     truth = noise.sum(1) + LEVELS * (by_rater**2).sum(0) + ITEMS * (by_item**2).sum(0)
     scale, freedom = _calibrated(found, truth, of_rater, of_item)
     return found._replace(scale=scale, freedom=freedom)
@@ -250,7 +254,7 @@ def _equations(system: Ints, rater: Ints, item: Ints, weight: Floats, n_systems:
     lone = np.flatnonzero(np.bincount(system, weight, minlength=n_systems) == 0)
     normal[lone, lone] = 1.0
     column = np.stack([system, n_systems + rater])
-    return Equations(there, own, np.linalg.inv(normal), item, column, weight)
+    return Equations(there, own, np.asarray(np.linalg.inv(normal), float), item, column, weight)
 
 
 def _rating_weights(of: Equations, n_systems: int) -> Floats:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simlab import schemas
 from simlab.concluding.sidecar import digest
 from simlab.messages import legible, shown
 from simlab.parts import name_of
@@ -48,26 +49,35 @@ def study_of(path: Path, plugins: Sequence[str] = ()) -> Study:
         raise InputError(f"{where}: {error}") from error
     _check_assignable(config, where)
     own = digest(config)
-    if path.is_dir():
-        _refuse_other_plan(path, own)
+    if path.is_dir() and (plan := plan_of(path)) is not None and plan.get("digest", own) != own:
+        raise InputError(f"{where}: {STUDY} is not the study of {PLAN}; put it back, or plan in a folder of its own")
     return Study(file.parent, _at_hand(config, file.parent), config, own)
 
 
-def _refuse_other_plan(folder: Path, own: str) -> None:
-    """Raise InputError for a folder whose study is not the one that was planned in it."""
+def plan_of(folder: Path) -> Mapping[str, Any] | None:
+    """Read the plan of a folder; None where it has none. Raises InputError for one of another schema."""
     import json
 
     from simlab import files
 
     file, where = folder / PLAN, legible(folder)
     if not file.is_file():
-        return
+        return None
     try:
         held = json.loads(files.text(files.content(file, where, most=1 << 28, remedy="plan again"), where))
     except ValueError as error:
         raise InputError(f"{where}: {PLAN} is no plan; plan again") from error
-    if not isinstance(held, dict) or held.get("digest", own) != own:
-        raise InputError(f"{where}: {STUDY} is not the study of {PLAN}; put it back, or plan in a folder of its own")
+    if not isinstance(held, dict):
+        raise InputError(f"{where}: {PLAN} is no plan; plan again")
+    refuse_other_plan(held, where)
+    return held
+
+
+def refuse_other_plan(held: Mapping[str, Any], where: str) -> None:
+    """Raise InputError for a plan of another schema; those before 0.2.0 have theirs in place of the version."""
+    by = held.get("simlab")
+    found = held.get("schema", None if isinstance(by, str) else by)
+    schemas.refuse_other(where, "a plan", found, schemas.PLAN, by if isinstance(by, str) else None)
 
 
 def _check_assignable(config: Mapping[str, Any], where: str) -> None:

@@ -12,10 +12,10 @@ from simlab.analysis.means.document_worlds import Segments
 from simlab.analysis.means.documents import Totals
 from simlab.concluding.conclusion import Control, Interval, Pair, Repetition
 from simlab.concluding.judgements.gathering import Evidence
+from simlab.effort import current_effort
 from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints
 
-STUDIES = 1_000
 OPEN = Interval(float("nan"), float("nan"), float("nan"))
 WORLD = "documents of this table drawn again whole, the ratings of each system moved to one mean"
 TRUE = "true means normal about a common one, given this table; documents bring what they brought here"
@@ -32,7 +32,7 @@ def control(
     seed: int,
 ) -> Control:
     """Carry out studies like this one on equal systems; count those that claim something, and what t tests claim."""
-    studies = document_worlds.affordable(of, len(places[0]), STUDIES)
+    studies = document_worlds.affordable(of, len(places[0]), current_effort().equal_studies)
     found, documents = document_worlds.some_claims(
         stream(seed, "conclude", "control"), of, places, corrected=corrected, level=level, studies=studies
     )

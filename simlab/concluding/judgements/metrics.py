@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from simlab.analysis.means.document_pairs import intervals, share_intervals
-from simlab.concluding.conclusion import Estimated, Interval, Metric, Rated
+from simlab.concluding.conclusion import Estimated, Interval, Metric, MetricError, Rated
 from simlab.concluding.judgements.asking import Asked, Way, way_of
+from simlab.concluding.judgements.bias import Bias
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.posteriors import posteriors
 from simlab.concluding.judgements.quality import Binary, binary, correlations, youden
@@ -29,9 +32,21 @@ def metric_of(
     estimates = [*_estimated(asked, "human", alone), *_estimated(asked, "ppi", way), *posterior]
     metric = Metric(
         name, found.verdict, found.reason, found.labels, "correlation" if labels is None else "youden", quality,
-        spread, width_of(alone.found, way.found), estimates, way.pairs,
+        spread, width_of(alone.found, way.found), estimates, way.pairs, *_errors(asked, found.bias),
     )  # fmt: skip
     return metric, way, notes
+
+
+def _errors(asked: Asked, bias: Bias | None) -> tuple[Sequence[MetricError], MetricError | None, float | None]:
+    """Return the errors of a metric's own differences, the worst of them, and what brought it to the humans' scale."""
+    if bias is None or not np.isfinite(bias.value).all():
+        return (), None, None
+    columns = (bias.human, bias.metric, bias.value, bias.low, bias.high)
+    errors = [
+        MetricError(asked.names[i], asked.names[j], *(float(one[k]) for one in columns))
+        for k, (i, j) in enumerate(zip(*(place.tolist() for place in asked.places), strict=True))
+    ]
+    return errors, errors[bias.worst_pair], None if bias.factor == 1 else bias.factor
 
 
 def _quality(

@@ -21,12 +21,12 @@ from simlab.analysis.preferences.strengths import Strengths
 from simlab.analysis.preferences.votes import FEWEST, Votes, drawn, own_number
 from simlab.concluding.conclusion import Control, Interval, Repetition
 from simlab.concluding.preferences.claims import Claims
+from simlab.effort import current_effort
 from simlab.fitting.predictions import prediction_interval
 from simlab.fitting.preferences.moments import VoteWorld, own_effects, world_of
 from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, Ints
 
-STUDIES = 1_000
 DRAWS, EACH = 100, 10
 """Draws of what the world may be, and repetitions carried out in each."""
 
@@ -131,7 +131,7 @@ def control(found: Claims, world: VoteWorld, seed: int, *, ordered: bool) -> Con
     columns = zip(*_nulls(found, world.equal(), seed, ordered), strict=True)
     some, plain, watched = (np.array(column, bool) for column in columns)
     return Control(
-        studies=STUDIES,
+        studies=len(some),
         some_claim=float(some.mean()),
         some_claim_mcse=_mcse(some),
         promised=found.promise.level,
@@ -146,7 +146,7 @@ def control(found: Claims, world: VoteWorld, seed: int, *, ordered: bool) -> Con
 def _nulls(found: Claims, equal: VoteWorld, seed: int, ordered: bool) -> Iterator[tuple[bool, bool, bool]]:
     votes, level = found.votes, found.promise.level
     given = not drawn(votes, votes.rater) and (votes.rater >= 0).any()
-    for k in range(STUDIES):
+    for k in range(current_effort().equal_studies):
         rng = stream(seed, "conclude", "control", k)
         one = _with_given(rng, votes, equal) if given else equal
         study = replace(votes, value=one.vote(rng, votes))
@@ -189,7 +189,7 @@ def _named(world: VoteWorld) -> str:
     return (
         "one strength for each system, fitted by moments: what raters prefer beyond it has a standard deviation of "
         f"{world.taste_sd:.2f} logits, outputs one of {world.output_sd:.2f}"
-    )
+    ) + (f", the first place is worth {world.first:.2f}" if world.first else "")
 
 
 def _mcse(some: Bools) -> float:

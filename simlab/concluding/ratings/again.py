@@ -20,6 +20,7 @@ from simlab.concluding.conclusion import Conclusion, Control, Interval, Repetiti
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.ratings.judging import claims_something, family_of
 from simlab.concluding.wanted import Wanted
+from simlab.effort import current_effort
 from simlab.fitting.repetitions import TableWorld, table_world
 from simlab.fitting.report import INTERVAL
 from simlab.parts import name_of
@@ -29,7 +30,6 @@ from simlab.studies.ratings.preparing import Prepared, prepare
 from simlab.tables.held import Ratings
 from simlab.types import Array, Bools, Collected, Floats, InputError, Streams
 
-STUDIES = 1_000
 FLIPS, PER_LEVEL = 299, 15
 DRAWS, EACH = 100, 10
 """Draws of what the world may be, and repetitions carried out in each."""
@@ -163,8 +163,9 @@ def _lead(study: Study, collected: Collected) -> Floats:
     return np.asarray(contributed(rated).difference * (-1 if collected.frame.lower_is_better else 1))
 
 
-def control(study: Study, world: TableWorld, seed: int, studies: int = STUDIES) -> Control:
+def control(study: Study, world: TableWorld, seed: int, studies: int | None = None) -> Control:
     """Carry out studies like this one with equal systems; count those that claim something, by two analyses."""
+    studies = studies or current_effort().equal_studies
     some, plain = (np.array(column, bool) for column in zip(*_nulls(study, world, seed, studies), strict=True))
     return Control(
         studies=studies,

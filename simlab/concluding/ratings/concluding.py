@@ -47,7 +47,7 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
 
 def study_of(table: Path, wanted: Wanted) -> Study:
     """Read a table, leave out what is asked to be or cannot be used, and choose the analysis."""
-    ratings = read(table, wanted.told)
+    ratings = read(table, wanted.told, averaged=True)
     where = legible(table)
     kept, left_out = without(ratings, wanted.exclude, where)
     if kept.n_systems < 2:
@@ -56,7 +56,13 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     whole, incomplete = Kept(kept, ()) if wanted.plan else in_whole(kept)
     layout = layout_of(whole)
     config = wanted.plan.config if wanted.plan else config_of(layout, wanted)
-    said = Table(understood.record(ratings), understood.line(ratings), layout.named, _lone_segments(whole))
+    said = Table(
+        understood.record(ratings),
+        understood.line(ratings),
+        layout.named,
+        _lone_segments(whole),
+        anew=whole.averaged == "raters",
+    )
     notes = (*ratings.notes, *left_out, *incomplete)
     return Study(whole, config, collected(whole, wanted.seed), said, notes)
 

@@ -28,13 +28,15 @@ from simlab.types import Array, Bools, Collected, ImpossibleValue, InputError, R
 class Table(NamedTuple):
     """Hold what was read, to a program and to people, and whether raters are named.
 
-    `lone_segments`: nothing says which segments belong to one document, so that each is one of its own.
+    `lone_segments`: nothing says which segments belong to one document, so that each is one of its own. `anew`: answers
+    of raters who are not known were averaged.
     """
 
     read: Mapping[str, Any]
     line: str
     raters_named: bool = True
     lone_segments: bool = False
+    anew: bool = False
 
 
 def concluded(
@@ -107,7 +109,7 @@ def _promised(
     prepared: Prepared, wanted: Wanted, table: Table, drawn: frozenset[str], n_pairs: int, n_raters: int
 ) -> Promise:
     level, multiplicity = prepared.level, prepared.multiplicity
-    return promise(Basis(level, multiplicity, n_pairs, wanted.against, drawn, n_raters, table.raters_named))
+    return promise(Basis(level, multiplicity, n_pairs, wanted.against, drawn, n_raters, table.raters_named, table.anew))
 
 
 def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:

@@ -14,10 +14,10 @@ from simlab.drawing.text import conclusion_pairs as pairs
 from simlab.drawing.text import conclusion_systems as systems
 from simlab.drawing.text.fitted_world import line
 from simlab.drawing.text.tables import number
-from simlab.messages import several
+from simlab.messages import legible, several
 
 MOST_LINES, USUAL_SYSTEMS = 25, 8
-MOST_WARNINGS, MOST_CYCLES, LEAST_RATERS = 4, 2, 2
+MOST_WARNINGS, MOST_CYCLES, LEAST_RATERS, MOST_COLUMNS = 4, 2, 2, 12
 DIGEST = 6
 
 
@@ -51,6 +51,10 @@ def _next(following: str) -> list[str]:
 def _head(found: Conclusion) -> Iterator[str]:
     """Say what was read, by which plan, and what is promised; then what limits it."""
     yield line("Read", found.line)
+    for one in found.read.get("remarks", ()):
+        yield line("", one)
+    if unused := found.read.get("unused"):
+        yield line("", f"not used: {numbers.listed(list(map(legible, unused)), MOST_COLUMNS)}")
     if found.plan is not None:
         yield line("Plan", followed(found.plan))
     promise = found.promise

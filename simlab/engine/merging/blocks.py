@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from simlab.engine.addresses import Address, Finished, unpack
-from simlab.engine.ledger_file import PLACED
+from simlab.engine.ledger_file import COLUMNS
 from simlab.engine.ledger_rows import read_block
 from simlab.engine.merging.sources import Source
 from simlab.engine.replaying import same
@@ -103,7 +103,7 @@ def _difference(one: Held, other: Held, sources: Sequence[Source]) -> str | None
 
 
 def _block(source: Source, row: int) -> Finished:
-    (held,) = source.rows(f"SELECT rowid, {PLACED} FROM blocks WHERE rowid = ?", row)  # noqa: S608
+    (held,) = source.rows(f"SELECT rowid, {COLUMNS} FROM blocks WHERE rowid = ?", row)  # noqa: S608
     return read_block(held).block
 
 
@@ -128,7 +128,7 @@ def copy(source: Source, into: Source, came: Callable[[Sequence[Finished]], None
     """Copy the blocks of a folder that another lacks, a batch at a time; `came` is told of all that is then there."""
     batch: list[Finished] = []
     size = 0
-    for row in source.rows(f"SELECT rowid, {PLACED} FROM blocks"):  # noqa: S608 (no text from outside)
+    for row in source.rows(f"SELECT rowid, {COLUMNS} FROM blocks"):  # noqa: S608 (no text from outside)
         held = read_block(row)
         # What was looked through has not changed since: nobody could write to it.
         if held.at in source.left_out or not held.sound:

@@ -14,7 +14,7 @@ from typing import Any
 
 from simlab.engine.block_checks import Declared, unusable
 from simlab.engine.ledger import FILE, Ledger, Row
-from simlab.engine.ledger_file import SCHEMA, complaints, damage, opened_alone, opened_to_read, plain_errors
+from simlab.engine.ledger_file import complaints, damage, opened_alone, opened_to_read, plain_errors
 from simlab.engine.provenance import installation
 from simlab.messages import legible
 from simlab.types import InputError
@@ -88,12 +88,6 @@ def opened(out: Path, folders: Sequence[Path]) -> Iterator[tuple[Source | None, 
 
 def _checked(source: Source) -> Source:
     with source.reading():
-        (schema,) = source.database.execute("PRAGMA user_version").fetchone()
-        if schema != SCHEMA:
-            raise InputError(
-                f"{legible(source.folder)} is of schema {schema}, merged are folders of schema {SCHEMA}; run its "
-                "command with this simlab, which brings it up to date"
-            )
         if wrong := complaints(source.database):
             raise damage(source.folder / FILE, wrong[0])
         if damaged := source.book.damaged():

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
+from simlab.effort import current_effort
 from simlab.fitting.mqm import moments, synthetic
 from simlab.fitting.mqm.moments import Margins
 from simlab.fitting.mqm.pairs import contrasts
@@ -24,9 +25,6 @@ from simlab.fitting.mqm.units import Units, draw, weighed
 from simlab.rng import stream
 from simlab.types import Bools, Floats
 from simlab.world.laws.fitted import Effects
-
-ROUNDS = (100, 80, 150, 280)
-"""Tables that are simulated: as the priors have them, then ever nearer around the answer."""
 
 UNITS = ("system", "rater", "severity", "sharpness", "minor_sharpness")
 """Margins that speak of single systems and raters."""
@@ -71,7 +69,7 @@ def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...]
     """Fit the law to a pilot; the same seed gives the same draws."""
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
-        return _fit(pilot, seed, draws, rounds or ROUNDS)
+        return _fit(pilot, seed, draws, rounds or current_effort().mqm_tables)
 
 
 def _fit(pilot: Pilot, seed: int, draws: int, rounds: tuple[int, ...]) -> Fit:

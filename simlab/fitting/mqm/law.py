@@ -14,7 +14,7 @@ from simlab.fitting.mqm.pilot import MAX_RATINGS, laid, of_ratings
 from simlab.fitting.mqm.simulating import simulate
 from simlab.tables.held import Ratings
 from simlab.types import Array, Floats
-from simlab.world.files.fitted_world import FORMAT, SINGLE
+from simlab.world.files.fitted_world import SINGLE
 from simlab.world.laws.fitted import Effects, world_on
 
 NAME = "mqm"
@@ -64,7 +64,6 @@ def content(fitted: Fitted) -> Mapping[str, Any]:
     single = {name: np.array([getattr(one, name) for one in effects]) for name in SINGLE}
     single |= {name: columns[name] for name in POPULATION}
     return {
-        "format": FORMAT,
         "method": "fast",
         "estimates": {name: _summary(column) for name, column in single.items()},
         "minor_weight": _short(effects[0].minor_weight),

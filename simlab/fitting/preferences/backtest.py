@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.effort import Chains
 from simlab.fitting.predictions import prediction_interval
 from simlab.fitting.preferences.checks import simulate
-from simlab.fitting.preferences.fitting import Effort, PreferenceFit, fitted
+from simlab.fitting.preferences.fitting import PreferenceFit, fitted
 from simlab.fitting.preferences.pilot import Compared, Pilot, connected, pilot_of
 from simlab.fitting.preferences.studies import Measured, measured, sizes
 from simlab.rng import stream
@@ -66,7 +67,7 @@ def backtest(
     splits: int,
     seed: int,
     size: PreferenceSize = FULL,
-    effort: Effort | None = None,
+    chains: Chains | None = None,
 ) -> Iterator[PreferenceRecord]:
     """Split the items, fit to the one part, and predict what studies on the other conclude; go through the records.
 
@@ -76,7 +77,7 @@ def backtest(
     whole = pilot_of(preferences)
     parts = [split(whole, pilot_share, number, seed) for number in range(splits)]
     for number, in_pilot in enumerate(parts):
-        yield from one_split(whole, in_pilot, number, seed, size, effort)
+        yield from one_split(whole, in_pilot, number, seed, size, chains)
 
 
 def split(whole: Pilot, share: float, number: int, seed: int) -> Bools:
@@ -104,11 +105,11 @@ def split(whole: Pilot, share: float, number: int, seed: int) -> Bools:
 
 
 def one_split(
-    whole: Pilot, in_pilot: Bools, number: int, seed: int, size: PreferenceSize, effort: Effort | None = None
+    whole: Pilot, in_pilot: Bools, number: int, seed: int, size: PreferenceSize, chains: Chains | None = None
 ) -> Iterator[PreferenceRecord]:
     """Fit to a pilot and predict studies on the other items, by the fit and naively."""
     pilot, rest = whole.where(in_pilot), whole.where(~in_pilot)
-    fit = fitted(pilot, seed + 1000 * number, effort=effort)
+    fit = fitted(pilot, seed + 1000 * number, chains=chains)
     for method, worlds in (("fit", fitted_tables), ("naive", naive_tables)):
         rng = stream(seed, "backtest", "preferences", "worlds", number, method)
         tables = worlds(rng, fit, rest, size.worlds)

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from simlab import files
+from simlab import files, schemas
 from simlab.fitting.preferences.checks import PreferenceChecks
 from simlab.fitting.preferences.fitting import SPREADS, PreferenceFit
 from simlab.fitting.preferences.pilot import Pilot
 from simlab.types import Floats
-from simlab.world.files.fitted_preferences import FORMAT
 
 INTERVAL = (0.05, 0.95)
 
@@ -41,7 +40,7 @@ def _short(value: float) -> float:
 def content(fit: PreferenceFit, checks: PreferenceChecks | None = None, table: Path | None = None) -> dict[str, Any]:
     """Return the content of the file; without `checks` it does not say whether the law fits."""
     pilot = fit.pilot
-    held: dict[str, Any] = {"format": FORMAT, "about": about(pilot, table)}
+    held: dict[str, Any] = {**schemas.head_of_fitted("preferences"), "about": about(pilot, table)}
     if checks is not None:
         held["checks"] = checks.content()
     return held | {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
+from simlab.effort import Chains, current_effort
 from simlab.fitting.preferences import identification
 from simlab.fitting.preferences.chains import begin, go_on
 from simlab.fitting.preferences.parameters import OF_ITEMS, OF_RATERS, Layout
@@ -20,20 +20,6 @@ from simlab.world.laws.davidson import Spreads
 
 DRAWS = 200
 
-
-class Effort(NamedTuple):
-    """Say how many chains run side by side, and how many trajectories of each are thrown away and kept.
-
-    Chains that do not agree are run on by as many again, for so many rounds at most.
-    """
-
-    chains: int
-    warmup: int
-    kept: int
-    rounds: int = 1
-
-
-USUAL = Effort(4, 200, 150, 16)
 
 CLOSE_ENOUGH = 1.01
 """Chains agree where every R-hat is below."""
@@ -88,11 +74,13 @@ def fit(preferences: Compared, seed: int = 0, draws: int = DRAWS) -> PreferenceF
     return fitted(pilot_of(preferences), seed, draws)
 
 
-def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS, effort: Effort | None = None) -> PreferenceFit:
+def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS, chains: Chains | None = None) -> PreferenceFit:
     """Fit the law to a pilot."""
     used, note = thinned(stream(seed, "fit", "preferences", "items"), pilot)
     density = posterior_of(used)
-    held, diagnosis = _settled(stream(seed, "fit", "preferences"), used, density, effort or USUAL)
+    held, diagnosis = _settled(
+        stream(seed, "fit", "preferences"), used, density, chains or current_effort().preferences
+    )
     every = {name: np.concatenate(np.moveaxis(value, 1, 0)) for name, value in held.items()}
     chosen = {name: value[_spaced(len(value), draws)] for name, value in every.items()}
     spreads = {name: chosen.pop(name) for name in SPREADS}
@@ -104,7 +92,7 @@ def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS, effort: Effort | Non
 
 
 def _settled(
-    rng: np.random.Generator, pilot: Pilot, density: Posterior, effort: Effort
+    rng: np.random.Generator, pilot: Pilot, density: Posterior, effort: Chains
 ) -> tuple[dict[str, Floats], dict[str, float]]:
     """Run chains until they agree, for at most so many rounds; their draws, `[draw, chain, ...]`, and how it went."""
     at, (chains, warmup, kept, rounds) = density.layout, effort

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from simlab.effort import current_effort
 from simlab.fitting.laws import Fitted
 from simlab.fitting.scales import diagnosing, telling
 from simlab.fitting.scales.chain import Model
@@ -22,10 +23,8 @@ from simlab.world.laws.scales import Scale, ScaleEffects
 
 LawName = Literal["gaussian", "normal_scores", "ordinal", "binary"]
 
-CHAINS, WARMUP, KEPT = 4, 150, 200
-CLOSE_ENOUGH, MOST_ROUNDS = 1.01, 12
-"""Chains run on until every R-hat is below, or so many times."""
-ROUGH_CHAINS, ROUGH_WARMUP, ROUGH_KEPT = 2, 60, 60
+CLOSE_ENOUGH = 1.01
+"""Chains run on until every R-hat is below, or as often as they may."""
 
 DRAWS = 200
 SHARPNESS = 0.3
@@ -33,17 +32,19 @@ SHARPNESS = 0.3
 
 
 def fit(
-    law: LawName, ratings: Ratings, *, seed: int = 0, draws: int = DRAWS, rounds: int = MOST_ROUNDS, rough: bool = False
+    law: LawName, ratings: Ratings, *, seed: int = 0, draws: int = DRAWS, rounds: int | None = None, rough: bool = False
 ) -> Fitted:
     """Fit a law to a table; the same seed gives the same draws. Chains run on for at most so many rounds.
 
     `rough` runs few chains for a short time: enough to compare laws.
     """
+    chains = current_effort().rough_scales if rough else current_effort().scales
     used, note = thinned(stream(seed, "fit", law, "documents"), ratings)
     scale = scale_of(law, used)
-    model, seen = prepare(law, used, scale, priors_of(law, used), ROUGH_CHAINS if rough else CHAINS)
+    model, seen = prepare(law, used, scale, priors_of(law, used), chains.chains)
     rng = stream(seed, "fit", law)
-    held, diagnosis = _roughly(rng, model, seen) if rough else _sampled(rng, model, seen, rounds)
+    running = begin(rng, model, seen, chains.warmup)
+    held, diagnosis = (go_on(running, chains.kept), {}) if rough else settled(running, rounds)
     effects = assembled(stream(seed, "fit", law, "others"), model, held, scale, draws, ratings.n_systems)
     names = [f"{name}_sd" for name in (*EFFECTS, "residual") if name in model.terms.names]
     sharpened = law == "ordinal"
@@ -103,22 +104,16 @@ def seen_scores(score: Floats, scale: Scale, priors: Priors) -> Seen:
     return Seen(np.full(score.shape, -np.inf), np.full(score.shape, np.inf), category)
 
 
-def _sampled(rng: np.random.Generator, model: Model, seen: Seen, rounds: int) -> tuple[Draws, dict[str, float]]:
-    return settled(begin(rng, model, seen, WARMUP), rounds)
-
-
-def settled(chains: Chains, rounds: int = MOST_ROUNDS) -> tuple[Draws, dict[str, float]]:
+def settled(chains: Chains, rounds: int | None = None) -> tuple[Draws, dict[str, float]]:
     """Run chains on until they agree, for at most so many rounds; their draws, and how it went."""
-    held = [go_on(chains, KEPT)]
+    *_, kept, usual = current_effort().scales
+    rounds = rounds or usual
+    held = [go_on(chains, kept)]
     diagnosis = diagnosed(held[0])
     while diagnosis["r_hat"] > CLOSE_ENOUGH and len(held) < rounds:
-        held.append(go_on(chains, KEPT))
+        held.append(go_on(chains, kept))
         diagnosis = diagnosed(joined(held))
     return joined(held), diagnosis
-
-
-def _roughly(rng: np.random.Generator, model: Model, seen: Seen) -> tuple[Draws, dict[str, float]]:
-    return go_on(begin(rng, model, seen, ROUGH_WARMUP), ROUGH_KEPT), {}
 
 
 def diagnosed(draws: Draws) -> dict[str, float]:

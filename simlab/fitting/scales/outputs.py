@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.effort import current_effort
 from simlab.fitting.scales import fitting
 from simlab.fitting.scales.chain import Model
 from simlab.fitting.scales.sampling import Draws, begin, go_on
@@ -37,7 +38,7 @@ def on_outputs(
     """
     used, _ = thinned(stream(seed, "fit", law, "documents"), ratings)
     scale = fitting.scale_of(law, used)
-    n_chains, warmup = (fitting.ROUGH_CHAINS, fitting.ROUGH_WARMUP) if rough else (fitting.CHAINS, fitting.WARMUP)
+    n_chains, warmup, *_ = current_effort().rough_scales if rough else current_effort().scales
     model, bounds = fitting.prepare(law, used, scale, fitting.priors_of(law, used), n_chains)
     chains = begin(stream(seed, "fit", law), model, bounds, warmup)
     if not rough:

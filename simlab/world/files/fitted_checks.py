@@ -11,8 +11,10 @@ from simlab import files
 from simlab.messages import legible
 from simlab.types import InputError
 from simlab.world.files.fitted_world import MAX_BYTES, REMEDY
-from simlab.world.files.plain_document import document
+from simlab.world.files.plain_document import document, refuse_other_format
 
+_MAKER = re.compile(r"^simlab: *(\S+)", re.MULTILINE)
+_FORMAT = re.compile(r"simlab fitted (world|preferences|metric) [0-9]+")
 # A key at the left edge and what is indented below it; whoever writes YAML another way has it read whole.
 _BLOCK = re.compile(r"^checks:.*?(?=^[^\s#-]|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -39,7 +41,11 @@ def failed_checks(path: str) -> tuple[FailedCheck, ...]:
 def _failed(path: Path, state: files.State) -> tuple[FailedCheck, ...]:
     where = legible(path)
     text = files.text(files.content(path, where, most=MAX_BYTES, remedy=REMEDY), where)
-    if "simlab fitted" not in text or "checks" not in text:
+    if (told := _FORMAT.search(text)) is None:
+        return ()
+    by = _MAKER.search(text)
+    refuse_other_format({"format": told[0], "simlab": by and by[1]}, told[1], where, where)
+    if "checks" not in text:
         return ()
     found = _BLOCK.search(text)
     held = document(text if found is None else found[0], where, REMEDY)

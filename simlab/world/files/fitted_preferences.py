@@ -18,10 +18,9 @@ from simlab import files
 from simlab.messages import legible
 from simlab.types import Davidson, Floats, InputError
 from simlab.world.files.chosen import chosen_file
-from simlab.world.files.plain_document import document, with_keys
+from simlab.world.files.plain_document import document, refuse_other_format, with_keys
 from simlab.world.laws.davidson import Spreads
 
-FORMAT = "simlab fitted preferences 1"
 MAX_BYTES = 50_000_000
 REMEDY = "give what `simlab fit TABLE --out FILE.yaml` wrote of a table of preferences"
 
@@ -70,6 +69,7 @@ class Content(TypedDict):
     """Keys of the file."""
 
     format: str
+    simlab: NotRequired[str]
     about: dict[str, Any]
     checks: NotRequired[Checks]
     not_identified: list[str]
@@ -120,8 +120,7 @@ def _read(path: Path, state: files.State, digest: str | None) -> FittedPreferenc
 
 def _checked(content: bytes, where: str) -> FittedPreferences:
     held = document(files.text(content, where), where, REMEDY)
-    if not isinstance(held, dict) or held.get("format") != FORMAT:
-        raise InputError(f"{where}: holds no fitted preferences; {REMEDY}")
+    refuse_other_format(held, "preferences", where, f"{where}: holds no fitted preferences; {REMEDY}")
     return _fitted(with_keys(Content, held, where), where)
 
 

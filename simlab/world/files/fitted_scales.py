@@ -17,8 +17,6 @@ from simlab.world.files.fitted_speeds import Timing, speeds_of
 from simlab.world.files.plain_document import with_keys
 from simlab.world.laws.scale_effects import Scale, ScaleEffects
 
-FORMAT = "simlab fitted world 2"
-
 Number = Annotated[float, Ge(-1e9), Le(1e9)]
 Spread = Annotated[float, Ge(0), Le(1e9)]
 Positive = Annotated[float, Gt(0), Le(1e9)]
@@ -95,6 +93,7 @@ class Content(TypedDict):
     """Keys of the file."""
 
     format: str
+    simlab: NotRequired[str]
     law: Literal["gaussian", "ordinal", "binary"]
     about: dict[str, Any]
     method: NotRequired[str]

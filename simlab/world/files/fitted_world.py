@@ -24,10 +24,9 @@ from simlab.world.files import fitted_scales
 from simlab.world.files.chosen import chosen_file
 from simlab.world.files.fitted_scales import Checks, FittedScales, check_people
 from simlab.world.files.fitted_speeds import Timing, speeds_of
-from simlab.world.files.plain_document import document, with_keys
+from simlab.world.files.plain_document import document, refuse_other_format, with_keys
 from simlab.world.laws.fitted import Effects
 
-FORMAT = "simlab fitted world 1"
 BUILT_IN = "fitted_sxs_mqm_generalMT2023_ende.yaml"
 MAX_BYTES = 20_000_000
 REMEDY = "give what `simlab fit TABLE --out FILE.yaml` wrote"
@@ -58,12 +57,12 @@ class Parameters(TypedDict):
     noise_share: Annotated[list[Annotated[float, Ge(0), Le(1)]], MinLen(1)]
     major_share: Annotated[list[Annotated[float, Gt(0), Le(0.99)]], MinLen(1)]
     minor_sharpness: Draws
-    kind_document_sd: NotRequired[Draws]
-    kind_segment_sd: NotRequired[Draws]
-    rater_segment_sd: NotRequired[Draws]
-    segment_skew: NotRequired[Draws]
-    minor_noise: NotRequired[Annotated[list[Annotated[float, Ge(0), Le(1)]], MinLen(1)]]
-    segment_share: NotRequired[Annotated[list[Annotated[float, Ge(0), Le(1)]], MinLen(1)]]
+    kind_document_sd: Draws
+    kind_segment_sd: Draws
+    rater_segment_sd: Draws
+    segment_skew: Draws
+    minor_noise: Annotated[list[Annotated[float, Ge(0), Le(1)]], MinLen(1)]
+    segment_share: Annotated[list[Annotated[float, Ge(0), Le(1)]], MinLen(1)]
     mean_score: Annotated[list[Positive], MinLen(1)]
     system_sd: Draws
     leniency_sd: Draws
@@ -82,15 +81,14 @@ class Content(TypedDict):
     """Keys of the file."""
 
     format: str
-    law: NotRequired[Literal["mqm"]]
+    simlab: NotRequired[str]
+    law: Literal["mqm"]
     about: dict[str, Any]
     method: str
     diagnosis: NotRequired[dict[str, Any]]
     checks: NotRequired[Checks]
     not_identified: list[str]
     estimates: dict[str, dict[str, float]]
-    components: NotRequired[dict[str, Any]]
-    lower_is_better: NotRequired[Literal[True]]
     systems: Names
     raters: Names
     minor_weight: Positive
@@ -169,14 +167,10 @@ def _read(path: Path, state: files.State, digest: str | None) -> FittedWorld | F
 
 def _checked(content: bytes, where: str) -> FittedWorld | FittedScales:
     held = document(files.text(content, where), where, REMEDY)
-    told = held.get("format") if isinstance(held, dict) else None
-    if told not in (FORMAT, fitted_scales.FORMAT):
-        raise InputError(f"{where}: is no fitted world; {REMEDY}")
-    return _counted(held, where) if told == FORMAT else fitted_scales.checked(held, where)
-
-
-def _counted(held: Mapping[str, Any], where: str) -> FittedWorld:
-    return _fitted(with_keys(Content, held, where), where)
+    refuse_other_format(held, "world", where, f"{where}: is no fitted world; {REMEDY}")
+    if held.get("law") == "mqm":
+        return _fitted(with_keys(Content, held, where), where)
+    return fitted_scales.checked(held, where)
 
 
 def _fitted(content: Content, where: str) -> FittedWorld:
@@ -207,14 +201,13 @@ def _fitted(content: Content, where: str) -> FittedWorld:
 SINGLE = (
     *("document_sd", "segment_sd", "system_document_sd", "rater_system_sd", "rater_document_sd", "rater_output_sd"),
     *("dispersion", "noise_share", "major_share", "minor_sharpness"),
-    *("kind_document_sd", "kind_segment_sd", "rater_segment_sd", "segment_skew", "minor_noise"),
-    "segment_share",
+    *("kind_document_sd", "kind_segment_sd", "rater_segment_sd", "segment_skew", "minor_noise", "segment_share"),
 )
-"""Parameters of a law that are single numbers; those of the last lines came later, and a file without them has none."""
+"""Parameters of a law that are single numbers."""
 
 
 def _effects(draws: Parameters, k: int, weights: tuple[float, float]) -> Effects:
-    column: Mapping[str, list[float]] = {name: draws[name] for name in SINGLE if name in draws}  # type: ignore[literal-required]
+    column: Mapping[str, list[float]] = {name: draws[name] for name in SINGLE}  # type: ignore[literal-required]
     return Effects(
         system_mean=_row(draws["system_mean"], k),
         leniency=_row(draws["leniency"], k),

@@ -5,9 +5,11 @@ What its keys are a `TypedDict` says; no other keys are taken, and no text for a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from simlab import schemas
 from simlab.messages import legible
 from simlab.types import InputError
 
@@ -32,6 +34,15 @@ def document(text: str, where: str, remedy: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise InputError(f"{where}{line} is no YAML; {remedy}") from error
+
+
+def refuse_other_format(held: object, kind: str, where: str, otherwise: str) -> None:
+    """Raise InputError, saying `otherwise`, for a document of another kind, and for one of another schema."""
+    told = held.get("format") if isinstance(held, dict) else None
+    found = re.fullmatch(rf"simlab fitted {kind} ([0-9]{{1,9}})", told) if isinstance(told, str) else None
+    if not isinstance(held, dict) or found is None:
+        raise InputError(otherwise)
+    schemas.refuse_other(where, f"a file of a fitted {kind}", int(found[1]), schemas.FITTED, held.get("simlab"))
 
 
 def with_keys(keys: type[Held], held: object, where: str) -> Held:

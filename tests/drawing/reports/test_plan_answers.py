@@ -13,6 +13,7 @@ from typing import Any
 import made_plans as made
 import pytest
 
+from simlab import schemas
 from simlab.drawing.reports import answers, html, latex, markdown
 from simlab.drawing.reports.answers import plan, plan_reading
 from simlab.drawing.reports.terms import Chart, Report, Table, Value
@@ -66,7 +67,7 @@ def _text(name: str) -> str:
 
 def kept(name: str) -> dict[str, Any]:
     """Return a kept answer that a test may change."""
-    return {"simlab": "0.1.0", "command": COMMAND, "schema": 1, "answer": json.loads(_text(name))}
+    return {"simlab": "0.2.0", "command": COMMAND, "schema": schemas.ANSWER, "answer": json.loads(_text(name))}
 
 
 def leaves(held: Any) -> Iterator[Any]:

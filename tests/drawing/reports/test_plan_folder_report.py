@@ -90,6 +90,7 @@ def headings(of: Report) -> list[str]:
     return [section.heading for section in of.sections]
 
 
+@pytest.mark.slow
 def test_folders_of_plans_are_told_from_others(folders: Path, tmp_path: Path) -> None:
     assert report_plans.is_plan(folders / "planned")
     assert not report_plans.is_plan(folders)
@@ -187,9 +188,9 @@ def changed(file: Path, **change: Any) -> None:
         ("plan.json", "[]", "must be a JSON object"),
         ("plan.json", "[" * 100_000, "is not JSON"),
         ("plan.json", '{"simlab": NaN}', "NaN is no number"),
-        ("plan.json", '{"simlab": "1"}', "is no plan of this simlab"),
-        ("plan.json", '{"simlab": 2, "asked": {}}', "newer simlab"),
-        ("plan.json", '{"simlab": 1, "asked": {}}', "digest is missing"),
+        ("plan.json", '{"asked": {}}', "is no plan of this simlab"),
+        ("plan.json", '{"schema": 3, "simlab": "0.9", "asked": {}}', "made by simlab 0.9"),
+        ("plan.json", '{"schema": 2, "simlab": "0.2.0", "asked": {}}', "digest is missing"),
         ("study.yaml", "design: {documents: 8}", ""),
         ("study.yaml", "{", "is not valid YAML"),
         ("conclusion.json", "{}", "has no question; conclude anew"),

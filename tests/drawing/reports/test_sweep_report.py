@@ -13,10 +13,11 @@ import fake_studies
 import numpy as np
 import pytest
 import xarray as xr
+from shipped import SWEEPS
 
 from simlab.commands import compare, query, run, sweep
 from simlab.comparing import kinds_of_errors
-from simlab.config import list_sweeps, load_sweep
+from simlab.config import load_sweep
 from simlab.config.sweep import Axis
 from simlab.config.sweepfile import RUN
 from simlab.drawing.reports.sweep import report
@@ -64,6 +65,7 @@ def values(of: Report) -> list[Value]:
     return [cell for table in blocks(of, Table) for row in table.rows for cell in row if isinstance(cell, Value)]
 
 
+@pytest.mark.slow
 def test_the_data_are_the_rows_of_a_query(made: Report, folder: Path) -> None:
     asked = json.loads(query.answer(folder, [], None, "json").text)
     assert json.loads(json.dumps(made.data)) == asked
@@ -235,6 +237,7 @@ def test_without_the_truth_no_errors_are_made_up(tmp_path: Path) -> None:
     assert "is not known here" in str(prose)
 
 
+@pytest.mark.slow
 def test_a_store_of_many_cells_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answering, "MOST_TABLES", 5)
     axes = [Axis("design.documents", "documents", tuple(range(10, 50))), Axis("price", "price", tuple(range(1, 11)))]
@@ -351,6 +354,7 @@ def test_names_of_others_stay_text(folder: Path) -> None:
     assert (made.question, made.title) == ("</script><b>?", "a\nb")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["preference_naive", "stop_judging"])
 def test_studies_that_compare_or_judge_are_reported_alike(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -367,7 +371,7 @@ def test_studies_that_compare_or_judge_are_reported_alike(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", list_sweeps())
+@pytest.mark.parametrize("name", SWEEPS)
 def test_every_sweep_that_ships_has_a_report(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     declared = load_sweep(name)

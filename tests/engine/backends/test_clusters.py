@@ -52,6 +52,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "house_rules"
 TINY = ("systems.n_systems=4", "systems.n_documents=42", "systems.n_segments=84", "worlds=2", "studies=4")
 
 
+@pytest.mark.slow
 def test_a_plug_in_must_be_where_blocks_are_carried_out(
     tmp_path: Path,
     cluster: clusters.Cluster,
