@@ -1,5 +1,7 @@
 """Let tests share code, hear Ctrl-C, print as into a pipe, start processes without waste, and say what they lack."""
 
+import contextlib
+import io
 import os
 import signal
 import sys
@@ -7,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from made_once import made_once
 from shared_data import MARK, missing, told
 from slowness import SHORT
 
@@ -40,6 +43,21 @@ def short_effort() -> Iterator[None]:
     """Run chains, searches and checks for a moment: it matters what surrounds them, not what they find."""
     with use_effort(SHORT):
         yield
+
+
+@pytest.fixture(scope="session")
+def item_grouping_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a small sweep of three groupings and two numbers of documents, which nobody writes to."""
+    words = "systems.n_systems=3 systems.n_documents=21 systems.n_segments=21 design.documents=8,12 worlds=2 studies=4"
+
+    def make(folder: Path) -> None:
+        from simlab.cli import answer
+
+        line = ["sweep", "item_grouping", *words.split(), "--jobs", "1", "--out", "g"]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            assert answer(line) == 0
+
+    return made_once(tmp_path_factory, "store", make) / "g"
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

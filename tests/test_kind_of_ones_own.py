@@ -49,6 +49,7 @@ def test_one_sweep_holds_cells_of_two_kinds(capsys: pytest.CaptureFixture[str]) 
     assert [row["clusters"] for row in compared if row["clusters"]] == [4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sweep", "measure"), [("best_of_four", "power"), ("by_system", "srp")], ids=["a kind", "a part"]
 )
@@ -63,6 +64,7 @@ def test_a_folder_of_a_plug_in_is_read_without_it(sweep: str, measure: str) -> N
         assert "Traceback" not in run.stderr
 
 
+@pytest.mark.slow
 def test_a_comparison_says_whether_kinds_met_the_same_systems(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer([*SWEEP, "worlds=2", "studies=3"]) == 0
     small = ["design.documents=8", "budget.human_ratings=20", "worlds=2", "studies=3", "--jobs", "1", "--out", "apart"]

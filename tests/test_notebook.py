@@ -165,6 +165,7 @@ def test_the_best_costs_the_least(store: Path) -> None:
     assert float(compared["cost"].sel(grouping="ungrouped", documents=8)) < float(compared["cost"].max())
 
 
+@pytest.mark.slow
 def test_several_stores_are_compared_as_on_the_command_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     simlab.run(TINY, {"design.documents": 10, "seed": 2}, out="other", jobs=1)
     rows = fixed_of("srp", flat(typed(capsys, "compare", store, "other", "documents=8", "--measure", "srp")))
@@ -176,6 +177,7 @@ def test_several_stores_are_compared_as_on_the_command_line(store: Path, capsys:
         simlab.compare([store, "other"], document=8)
 
 
+@pytest.mark.slow
 def test_a_figure_is_that_of_the_command_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["plot", str(store), "--out", "typed.svg", "--measure", "power"]) == 0
     capsys.readouterr()
@@ -264,6 +266,7 @@ def test_metrics_are_fitted_as_on_the_command_line(capsys: pytest.CaptureFixture
     assert Path("own.yaml").read_text() == Path("typed.yaml").read_text() == next(iter(said.texts.values()))
 
 
+@pytest.mark.slow
 def test_the_example_goes_through_the_loop(here: Path) -> None:
     main = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "notebook.py"))["main"]
     text = io.StringIO()

@@ -22,6 +22,7 @@ from simlab.messages import legible
 from simlab.tables import evidence
 from simlab.tables.held import NOTHING
 from simlab.tables.held import Told as TableTold
+from simlab.tables.judged import Outputs
 from simlab.tables.understood import where_record
 from simlab.types import InputError
 
@@ -94,6 +95,8 @@ def learned_from(
     data = evidence.read(
         file, beside, [name.strip() for name in (metrics or "").split(",") if name.strip()], references
     )
+    if isinstance(data, Outputs) and data.far is not None:
+        raise data.far.refusal(legible(file))
     told = options.human_lower_is_better or beside.better is not None
     line = evidence.understood(data, lower_is_better=options.human_lower_is_better if told else None)
     fit = fitting.fit(data, options)

@@ -33,9 +33,7 @@ FigureWidth = Annotated[
     str | None, typer.Option("--width", metavar="W", help="Make it exactly so wide: 3.3in, 84mm, 8.4cm.")
 ]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Store here; by default in outputs/, by name.")]
-AllowVersion = Annotated[
-    bool, typer.Option("--allow-version", help="Continue a folder of a simlab that gave other numbers.")
-]
+AllowVersion = Annotated[bool, typer.Option("--allow-version", help="Continue a folder that another program filled.")]
 Force = Annotated[bool, typer.Option("--force", help="Run a fitted world that failed the checks against its pilot.")]
 Precision = Annotated[
     str | None,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.consistency import check_consistent
+from simlab.concluding.far_scores import check_far_scores
 from simlab.concluding.sheets import refuse_events
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible
@@ -24,11 +25,14 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     Raises InputError for what cannot be read or is asked wrongly, before anything is estimated, and Inconsistent for a
     conclusion whose numbers contradict each other: nobody is shown one.
     """
-    if not wanted.exclude:
-        return check_consistent(_of_kind(table, wanted, say))
-    without = _of_kind(table, replace(wanted, again=False), say)
-    found = replace(_of_kind(table, replace(wanted, exclude=()), say), without={", ".join(wanted.exclude): without})
-    return check_consistent(found)
+
+    def without_lines(lines: tuple[int, ...]) -> Conclusion:
+        told = replace(wanted.told, skip=lines)
+        return _of_kind(table, replace(wanted, told=told, exclude=(), again=False), lambda words: None)
+
+    without = {", ".join(wanted.exclude): _of_kind(table, replace(wanted, again=False), say)} if wanted.exclude else {}
+    found = check_far_scores(table, _of_kind(table, replace(wanted, exclude=()), say), without_lines)
+    return check_consistent(replace(found, without=without) if without else found)
 
 
 def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:

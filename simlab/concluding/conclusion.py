@@ -131,7 +131,7 @@ class MetricError(NamedTuple):
     second: str
     human: float
     metric: float
-    error: float
+    value: float
     low: float
     high: float
 
@@ -142,9 +142,10 @@ class Metric:
 
     `quality_of` names what `quality` holds: `youden` or `correlation`; `spread` is how far systems differ in it.
     `labels` counts further human labels that would settle the verdict. `width` is the corrected interval's width over
-    that of humans alone, `pairs` what is concluded with the metric corrected. `bias` are the errors of its own
-    differences, `bias_worst` the one whose bounds reach farthest; `bias_factor` brought its scores to the humans' scale
-    (None: they are on it).
+    that of humans alone, `pairs` what is concluded with the metric corrected. `bias_pairs` are the errors of its own
+    differences, `bias_worst` the one whose bounds reach farthest, `bias` each system's error about the mean of all (the
+    baseline, where all are compared with one); `bias_factor` brought its scores to the humans' scale (None: they are
+    on it).
     """
 
     name: str
@@ -157,7 +158,8 @@ class Metric:
     width: float
     estimates: Sequence[Estimated]
     pairs: Sequence[Pair]
-    bias: Sequence[MetricError] = ()
+    bias: Sequence[Rated] = ()
+    bias_pairs: Sequence[MetricError] = ()
     bias_worst: MetricError | None = None
     bias_factor: float | None = None
 

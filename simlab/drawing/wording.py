@@ -32,7 +32,7 @@ AXIS_LABELS = {
     "accuracy": "accuracy of the metric (rho = eta)",
     "system_sd": "spread of the metric's rates between systems (logits)",
     "human_ratings": "human judgements of each system",
-    "budget_cost": "price of each system's evaluation (per system, not in all)",
+    "per_system": "price of each system's evaluation (per system, not in all)",
     "correlation": "correlation of metric and human score (rho)",
     "gamma": "noise of a judgement over spread of outputs, as variances (gamma)",
 }

@@ -24,7 +24,7 @@ from simlab.engine.conclusions import foreign
 from simlab.engine.continuation import cell_key, declare
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.machine import check_jobs
-from simlab.engine.provenance import code_digest, installation, provenance, refuse_other_numbers, revised
+from simlab.engine.provenance import code_digest, installation, provenance, refuse_other_program
 from simlab.engine.run import carry_out, fitting_of
 from simlab.engine.workers import Task
 from simlab.types import Estimate, InputError, Place
@@ -157,11 +157,10 @@ def laboratory(
         held = book.declaration()
         if held is not None and held["base"] != declare(base)["base"]:
             raise InputError(f"{folder} holds campaigns of another plan; give another --out")
-        before, now = book.provenance(), revised(provenance(), [entry.config for entry in book.entries()])
-        refuse_other_numbers(before, now, str(folder), allowed=allow_version)
+        refuse_other_program(book.provenance(), book.codes(), provenance(), str(folder), allowed=allow_version)
         if torn := [row for row, _ in unusable(book, seen=book.seen(installation()))]:
             book.discard(torn)
-        book.note_provenance(now)
+        book.note_provenance(provenance())
         book.note_code(code_digest())
         fitting = fitting_of(None, book.entries())
         yield Laboratory(book, backend, fitting, compose, measure, base, seconds, quiet)

@@ -27,7 +27,7 @@ class Limits:
 
 
 def limits_of(engine: Mapping[str, Any]) -> Limits:
-    """Take the limits from the settings of an engine; a folder's declaration may be older than they are."""
+    """Take the limits from the settings of an engine; what it does not set has none."""
     return Limits(engine.get("block_seconds"), engine.get("worker_memory"), engine["retries"])
 
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import blake2b, sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
-from simlab.studies.questions import built_in
 from simlab.types import InputError
 
 PACKAGES = ("simlab", "numpy", "scipy")
 UNKNOWN = "unknown"
 CHANGED = "+changed"
 """Marks a commit from which files differ."""
-NUMBERS = 1
-"""Raised with every entry *Numbers* in the CHANGELOG: whether blocks of two versions of simlab belong together."""
-LOST = dict.fromkeys((*PACKAGES, "python", "commit", "lock", "numbers"), UNKNOWN)
+PROGRAM = (*PACKAGES, "python")
+"""Versions that numbers depend on, beside the code; a commit or a lock file is not known everywhere."""
+LOST = dict.fromkeys((*PROGRAM, "commit", "lock"), UNKNOWN)
 """Stands for the versions of blocks whose record is lost."""
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,7 +29,7 @@ def provenance() -> dict[str, str]:
     """Name the versions that a number depends on; the same for every run of one installation."""
     versions = {name: _version(name) for name in PACKAGES}
     about = {"python": platform.python_version(), "commit": _commit(), "lock": _lock()}
-    return {**versions, **about, "numbers": str(NUMBERS)}
+    return {**versions, **about}
 
 
 @cache
@@ -58,52 +56,33 @@ def code_digest() -> str:
     return sealed.hexdigest()
 
 
-def revised(versions: Mapping[str, str], configs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Add to versions the revision of the numbers of cells, where their kind of study has revised its own (`1.1`)."""
-    kinds = ((built_in(config), config) for config in configs)
-    later = max((kind.revision(config) for kind, config in kinds if kind), default=0)
-    return {**versions, "numbers": f"{versions['numbers']}.{later}"} if later else dict(versions)
+def refuse_other_program(
+    before: Sequence[Mapping[str, str]], codes: Sequence[str], now: Mapping[str, str], where: str, *, allowed: bool
+) -> list[str]:
+    """Raise InputError where blocks of a folder come from another program, whose numbers may be others.
 
-
-def refuse_other_numbers(
-    before: Sequence[Mapping[str, str]], now: Mapping[str, str], where: str, *, allowed: bool
-) -> None:
-    """Raise InputError where some blocks of a folder come from a simlab that gives other numbers.
-
-    `now` has the revision of the cells that the folder holds: one to which they were added holds others beside it.
+    `before` are the versions that filled it, `codes` the digests of their code. Where it is `allowed`, return a line,
+    or none, that says so.
     """
-    # Folders that were filled before revisions were noted hold the first.
-    own, held = now.get("numbers", "1"), {one.get("numbers", "1") for one in before}
-    without = own.partition(".")[0]
-    others = sorted(held - ({own, without} if own in held else {own}))
-    if UNKNOWN in others and not allowed:
-        raise InputError(
-            f"{where}: its ledger does not say any more which simlab filled it, so that its numbers may be others than "
-            f"those of simlab {now.get('simlab', UNKNOWN)}; give another --out, or --allow-version to go on with it"
-        )
-    if others and not allowed:
-        versions = [one for one in before if one.get("numbers", "1") == others[0]]
-        raise InputError(
-            f"{where} was filled by simlab {versions[-1].get('simlab', UNKNOWN)} (numbers revision {others[0]}), and "
-            f"simlab {now.get('simlab', UNKNOWN)} gives other numbers (revision {own}); give another --out, or "
-            "--allow-version to mix them"
-        )
-
-
-def mixture(before: Sequence[Mapping[str, str]], now: Mapping[str, str]) -> str | None:
-    """Say in a line that blocks of other versions are continued; None where all are of these versions."""
-    for one in reversed(before):
-        differing = [name for name, known in now.items() if name != "numbers" and one.get(name, UNKNOWN) != known]
-        differing += ["numbers"] if one.get("numbers", "1") != now.get("numbers", "1") else []
-        if differing:
-            there, here = (", ".join(f"{name} {_short(of, name)}" for name in differing) for of in (one, now))
-            return f"was filled by other versions ({there}) than go on with it ({here}); both are noted in its store"
-    return None
-
-
-def _short(versions: Mapping[str, str], name: str) -> str:
-    said = versions.get(name, "1" if name == "numbers" else UNKNOWN)
-    return f"{said[:8]}{CHANGED if said.endswith(CHANGED) else ''}" if name in ("commit", "lock") else said
+    known = {name: now.get(name, UNKNOWN) for name in PROGRAM} | {"code": code_digest()}
+    for one in [*({"code": code} for code in codes), *reversed(before)]:
+        held = {name: one.get(name, UNKNOWN) for name in PROGRAM if "code" not in one} or one
+        differing = [name for name in held if held[name] != known[name]]
+        if not differing:
+            continue
+        there, here = (", ".join(f"{name} {of[name][:15]}" for name in differing) for of in (held, known))
+        if UNKNOWN in held.values() and not allowed:
+            raise InputError(
+                f"{where}: its ledger does not say any more which simlab filled it, so that its numbers may be others "
+                f"than those of simlab {known['simlab']}; give another --out, or --allow-version to go on with it"
+            )
+        said = f"{where} was filled by another program ({there}) than this one ({here})"
+        if not allowed:
+            raise InputError(
+                f"{said}, which may give other numbers; give another --out, or --allow-version to mix the two"
+            )
+        return [f"{said}; both are noted in its store"]
+    return []
 
 
 def _version(package: str) -> str:

@@ -23,7 +23,7 @@ from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.progress import progress
-from simlab.engine.provenance import LOST, code_digest, installation, mixture, provenance, refuse_other_numbers, revised
+from simlab.engine.provenance import LOST, code_digest, installation, provenance, refuse_other_program
 from simlab.engine.remaining import Remaining
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.shards import Shard, Whole, noted
@@ -133,13 +133,10 @@ def sample_again(
 def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None) -> Taken:
     """Let a ledger take in what is asked, and give up what of it cannot be used; return what is then to be done.
 
-    Raises InputError, before anything is written, where the folder holds another sweep or other numbers.
+    Raises InputError, before anything is written, where the folder holds another sweep, or what another program filled.
     """
-    before, held = book.provenance(), {entry.cell: entry.config for entry in book.entries()}
-    now = revised(provenance(), held.values())
-    refuse_other_numbers(before, now, str(book.folder), allowed=allow_version)
-    if new := [cell.config for cell in job.cells if cell.cell not in held]:
-        now = revised(provenance(), [*held.values(), *new])
+    before, now, held = book.provenance(), provenance(), bool(book.entries())
+    mixed = refuse_other_program(before, book.codes(), now, str(book.folder), allowed=allow_version)
     grown, entries = fit_in(job, book)
     mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=book.seen(installation()))]
     if torn:
@@ -158,8 +155,7 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     elif before == [LOST]:
         book.note_provenance(LOST)
     notes = [_mended(mended)] if mended else []
-    mixed = mixture(before, now) if tasks else None
-    notes += [f"{book.folder} {mixed}"] if mixed else []
+    notes += mixed if tasks else []
     return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
 
 

@@ -48,7 +48,6 @@ KEYS: Mapping[str, str] = {
     "budget.human_ratings": "judgements",
     "budget.metric_ratings": "outputs",
     "budget.calibration_ratings": "outputs",
-    "budget.cost": "currency",
     **dict.fromkeys(("budget.total", "budget.per_system", "budget.price_per_rating"), "currency"),
     "systems.n_systems": "systems",
     **dict.fromkeys(("n_human", "n_metric", "n_calibration"), "outputs"),
@@ -79,7 +78,7 @@ SCOPES: Mapping[str, str] = {
     **dict.fromkeys(("item_ratings_used", "item_ratings_possible"), "in all"),
     **dict.fromkeys(("money", "planned", "received", "lost", "open"), "in all"),
     **dict.fromkeys(
-        ("budget_cost", "budget_per_system", "human_count", "human_ratings", "metric_ratings", "judged"), "per system"
+        ("per_system", "budget_per_system", "human_count", "human_ratings", "metric_ratings", "judged"), "per system"
     ),
     **dict.fromkeys(("used", "rounds"), "per pair"),
 }
@@ -139,8 +138,8 @@ def speaking(variables: Variables) -> Variables:
 def scopes(names: Collection[str]) -> str:
     """Say of numbers and prices whether they count all systems; nothing where there are none.
 
-    >>> scopes(["srp", "cost", "budget_cost"]), scopes(["srp"])
-    ('budget_cost per system; cost in all, all systems together', '')
+    >>> scopes(["srp", "cost", "per_system"]), scopes(["srp"])
+    ('per_system per system; cost in all, all systems together', '')
     """
     words = {"per system": "", "per pair": "", "in all": ", all systems together"}
     named = {scope: [name for name in dict.fromkeys(names) if SCOPES.get(name) == scope] for scope in words}

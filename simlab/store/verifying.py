@@ -22,7 +22,7 @@ from simlab.engine.ledger_file import DamagedLedger, EmptyLedger, damage
 from simlab.engine.provenance import LOST
 from simlab.engine.shards import listed
 from simlab.files import reason
-from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
+from simlab.store.coordinates import coordinates
 from simlab.store.folder import store_in, valid_store
 from simlab.store.hearing import heard, slab
 from simlab.store.kept import refuse_strange_declaration
@@ -202,9 +202,7 @@ def _summaries(
     arrays: dict[str, Any], size: Grid, measures: Measures, tally: Tally, kept: Sequence[str]
 ) -> Iterator[str]:
     """Hold coordinates and measures against what was heard of all cells."""
-    named = coordinates(size, tally.document_set)
-    # Stores that were laid before pairs had names lack these two.
-    known = {name: of for name, of in named.items() if name in arrays or name not in NAMES_OF_PAIRS}
+    known = {**coordinates(size, tally.document_set)}
     known |= summaries(size.names, size.shape, tally.columns(), {name: {} for name in measures})
     for name, (dims, array, _) in known.items():
         yield from _other_dimensions(arrays, name, dims)
@@ -277,18 +275,9 @@ def _attributes(stored: dict[str, Any], book: Ledger) -> Iterator[str]:
     if LOST in book.provenance():
         # The store may still say what the ledger does not know any more.
         wanted = wanted | {name: stored[name] for name in (*LOST, "dirty", "earlier_versions") if name in stored}
-    if "dirty" not in stored:
-        wanted = _as_laid_before(wanted)
-    # What can be told apart is read from outcomes, and a store that was laid before does not say.
+    # What can be told apart is read from outcomes.
     wanted = wanted | {name: stored[name] for name in (UNDIVIDED,) if name in stored}
-    if SEAL in stored:
-        wanted = wanted | {SEAL: seal_of_attributes(wanted)}
+    wanted = wanted | {SEAL: seal_of_attributes(wanted)}
     for name in sorted(stored.keys() | wanted.keys()):
         if stored.get(name) != wanted.get(name):
             yield f"{STORE}: the attribute {name} is not what the ledger says"
-
-
-def _as_laid_before(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a store that was laid before stores told of changed files and of names of pairs."""
-    coordinates = [name for name in wanted["coordinates"].split() if name not in NAMES_OF_PAIRS]
-    return {name: value for name, value in wanted.items() if name != "dirty"} | {"coordinates": " ".join(coordinates)}

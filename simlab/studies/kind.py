@@ -63,8 +63,7 @@ class Kind:
     money cuts that; `footprint(config)` forecasts, before anything is drawn, the memory that worlds and campaigns take;
     `same_layout(prepared)` writes down what a layout depends on beside the world, so that cells can share it; `batch`
     campaigns are carried out at a time (None: all of a block); `shares_noise` says that `draw` looks at nothing but the
-    world and the place (the seed is the world's), so that cells of the same worlds can share what it draws;
-    `revision(config)` is raised where only some studies of a kind come to give other numbers than they did.
+    world and the place (the seed is the world's), so that cells of the same worlds can share what it draws.
     """
 
     name: str
@@ -89,7 +88,6 @@ class Kind:
     shares_noise: bool = False
     covers: Callable[[Config, World], list[str]] = field(default=lambda config, world: [])
     footprint: Callable[[Config], Footprint] = field(default=lambda config: NOTHING)
-    revision: Callable[[Config], int] = field(default=lambda config: 0)
     sizes: Callable[[Config], Mapping[str, int]] = field(default=lambda config: {})
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     suits: Mapping[str, str] = field(default_factory=dict)

@@ -67,14 +67,14 @@ def prices_of(budget: Mapping[str, Any], question: str) -> Prices:
         answer=answer,
         hour=_first(budget, "price_per_hour"),
         rater=_first(budget, "price_per_rater"),
-        metric_call=_first(budget, "price_per_metric_call", "price_per_metric_rating"),
+        metric_call=_first(budget, "price_per_metric_call"),
         calibration=_first(budget, "price_per_calibration_rating", otherwise=answer),
         fee=_first(budget, "platform_fee"),
     )
 
 
 def _first(budget: Mapping[str, Any], *names: str, otherwise: float = 0.0) -> float:
-    """Return the first of these keys that has a value; studies written down before there was a key lack it."""
+    """Return the first of these keys that has a value."""
     return next((float(budget[name]) for name in names if budget.get(name) is not None), otherwise)
 
 
@@ -122,7 +122,7 @@ def payable(prices: Prices, money: float) -> float:
 
 def limit(budget: Mapping[str, Any], n_systems: int) -> float | None:
     """Return what all of a study may cost: `total`, or `per_system` for every system, the smaller; None: whatever."""
-    per_system, total = per_system_of(budget), budget.get("total")
+    per_system, total = budget.get("per_system"), budget.get("total")
     of_systems = None if per_system is None else per_system * n_systems
     amounts = [amount for amount in (total, of_systems) if amount is not None]
     return min(amounts, default=None)
@@ -144,20 +144,13 @@ class Binding(NamedTuple):
 
 def binding(budget: Mapping[str, Any], n_systems: int) -> Binding | None:
     """Return the limit of a study's money and which key sets it; None where nothing does."""
-    money, each = limit(budget, n_systems), per_system_of(budget)
+    money, each = limit(budget, n_systems), budget.get("per_system")
     if money is None:
         return None
     currency = f" {budget['currency']}" if budget.get("currency") else ""
     if money == budget.get("total"):
         return Binding(money, f"budget.total={money:.12g}{currency}", 1, currency)
-    key = "cost" if budget.get("per_system") is None else "per_system"
-    return Binding(money, f"budget.{key}={each:.12g}{currency}", n_systems, currency)
-
-
-def per_system_of(budget: Mapping[str, Any]) -> float | None:
-    """Return what the evaluation of one system may cost; `cost` is its old name."""
-    named = budget.get("per_system")
-    return budget.get("cost") if named is None else named
+    return Binding(money, f"budget.per_system={each:.12g}{currency}", n_systems, currency)
 
 
 def currency_of(configs: Iterable[Mapping[str, Any]]) -> str:
@@ -224,10 +217,7 @@ def on_a_clock(config: Mapping[str, Any]) -> bool:
 
 
 def accounted(config: Mapping[str, Any]) -> bool:
-    """Tell whether a study says what it planned, lost and left open: it has a clock, or money that can run out.
-
-    Judgements whose `cost` is limited under its old name are not: folders that hold them hold no account.
-    """
+    """Tell whether a study says what it planned, lost and left open: it has a clock, or money that can run out."""
     budget = config.get("budget", {})
     return on_a_clock(config) or budget.get("total") is not None or budget.get("per_system") is not None
 

@@ -26,12 +26,7 @@ def check_money(config: Mapping[str, Any], question: str) -> None:
 
 
 def _check_names(budget: Mapping[str, Any]) -> None:
-    cost, per_system, currency = budget.get("cost"), budget.get("per_system"), budget.get("currency")
-    if cost is not None and per_system is not None and cost != per_system:
-        raise InputError(
-            f"budget.cost={cost:.12g} is the old name of budget.per_system={per_system:.12g}, and they differ; set "
-            "budget.cost=null"
-        )
+    currency = budget.get("currency")
     if currency is not None and not (0 < len(currency) <= LONGEST and currency.isprintable() and currency.strip()):
         raise InputError(
             f"budget.currency={shown(currency, 30)} must be a name such as EUR, of {LONGEST} letters at most"

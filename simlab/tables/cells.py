@@ -15,7 +15,7 @@ from simlab.tables.control_items import Marks, marks_of
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.numbers import missing
 from simlab.tables.opening import Rows, TableFile, open_table
-from simlab.tables.row_choice import COPIES, LeftOut, Where, chosen_rows
+from simlab.tables.row_choice import COPIES, LeftOut, Where, chosen_rows, without_lines
 from simlab.types import InputError
 
 LARGEST = 1e50
@@ -71,7 +71,7 @@ def load(path: Path, forms: str, told: Told = NOTHING) -> Table:
     Raises InputError for a file without columns or rows, and, while rows are read, for lines that do not fit it.
     """
     table = opened(path, forms, told.columns)
-    rows = Rows(chosen_rows(table.rows, table.header, told.where, table.where))
+    rows = Rows(chosen_rows(without_lines(table.rows, told.skip), table.header, told.where, table.where))
     if not rows.first(1):
         raise InputError(f"{table.where}: holds no rows below its header; give a table of {forms}")
     return replace(table, rows=rows, chosen=told.where)

@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.messages import legible, natural, several
 from simlab.tables.held import Controls
-from simlab.tables.names import Numbers, places, ranked, refuse_alike, refuse_many
+from simlab.tables.names import Numbers, places, ranked, refuse_alike, refuse_lists, refuse_many, spelling
 from simlab.types import InputError, Ints
 
 
@@ -66,6 +66,7 @@ class Indexed(NamedTuple):
 
 def indexed(held: Gathered, where: str) -> Indexed:
     """Number names in natural order; raise InputError for names that are too many or too much alike."""
+    refuse_lists(list(held.systems), lambda k: f"{where}, line {held.line[held.system.index(k)]}")
     for numbers, what in ((held.systems, "systems"), (held.documents, "documents"), (held.raters, "raters")):
         refuse_many(numbers, what, where)
         refuse_alike(numbers, what, where)
@@ -96,7 +97,7 @@ def _flat(numbers: array[int]) -> Ints:
 def _refuse_alike_segments(held: Gathered, where: str) -> None:
     seen: dict[tuple[int, str], str] = {}
     for document, segment in held.items:
-        other = seen.setdefault((document, "".join(segment.split()).casefold()), segment)
+        other = seen.setdefault((document, spelling(segment)), segment)
         if other != segment:
             refuse_alike((other, segment), "segments", where)
 

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from simlab.tables.row_choice import LeftOut, Where
+from simlab.tables.slips import FarScores
 from simlab.tables.times import Times
 from simlab.types import Bools, Floats, Ints
 
@@ -20,7 +21,7 @@ class Told:
 
     `columns[ours]` is the table's own name of a column, `better` which scores are better, `scale` the least and the
     largest score that can be given, `people` a file that says which logins are one person; None: as the table has it.
-    `where` are columns with a value: only rows that have it are read.
+    `where` are columns with a value: only rows that have it are read, and none of the lines in `skip`.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -28,6 +29,7 @@ class Told:
     scale: tuple[float, float] | None = None
     people: Path | None = None
     where: Where = ()
+    skip: tuple[int, ...] = ()
 
 
 NOTHING = Told()
@@ -61,7 +63,8 @@ class Ratings:
     is looked at; None: it does not say. `where` are the values of columns by which its rows were chosen, `left_out`
     counts what does not count. `remarks` are sentences for the page on how cells were read, `unused` names the columns
     that say nothing here. `answers` counts what was averaged to these ratings, which are `averaged` over runs of a
-    system or over raters who are not known; 0: nothing was.
+    system or over raters who are not known; 0: nothing was. `far` are
+    scores far outside of the others, where no scale is told.
     """
 
     system: Ints
@@ -92,6 +95,7 @@ class Ratings:
     averaged: Literal["", "runs", "raters"] = ""
     where: Where = ()
     left_out: tuple[LeftOut, ...] = ()
+    far: FarScores | None = None
 
     @property
     def n_systems(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,12 @@ from simlab.tables.cells import (
 )  # fmt: skip
 from simlab.tables.columns import NAMES, NO_METRICS, aliases, folded
 from simlab.tables.held import NOTHING, Told
-from simlab.tables.names import Numbers, refuse_alike
+from simlab.tables.names import Numbers, refuse_alike, refuse_lists
 from simlab.tables.numbers import ANSWERS, missing
 from simlab.tables.preferences import people_of
 from simlab.tables.repeated_rows import RepeatedRows, copied_lines, group_rows, refuse_criteria, without_lines
 from simlab.tables.row_choice import LeftOut, Where
+from simlab.tables.slips import FarScores, find_far_scores
 from simlab.tables.understood import rows_read, where_record
 from simlab.types import Array, Floats, InputError, Ints
 
@@ -48,7 +49,8 @@ class Outputs:
     `gaps` of their cells of humans are empty. `notes` are sentences on what a reader may not expect, `scale` is that
     of human scores, as it was told. `document[output]` is the document's number in the order of the table (-1: the
     table does not say), `rater[output, repeat]` the place in `logins` of who gave the rating (-1: not said, or a gap).
-    `where` are the values of columns by which rows were chosen, `left_out` counts what does not count.
+    `where` are the values of columns by which rows were chosen, `left_out` counts what does not count,
+    `far` are scores far outside of the others, where no scale is told.
     """
 
     system: Ints
@@ -68,6 +70,7 @@ class Outputs:
     logins: tuple[str, ...] = ()
     where: Where = ()
     left_out: tuple[LeftOut, ...] = ()
+    far: FarScores | None = None
 
     @property
     def unit(self) -> Ints:
@@ -187,10 +190,14 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
         _refuse_criteria(table, without_lines(repeated, copied))
         copies = found.drop(copied)
     check_systems(len(found.systems), table)
+    systems = [system for system, _ in found.outputs]
+    refuse_lists(list(found.systems), lambda k: table.at(found.lines[systems.index(k)]))
     refuse_alike(found.systems, "systems", table.where)
     refuse_alike((f"{document}/{item}" if document else item for document, item in found.items), "items", table.where)
     refuse_alike(found.raters, "raters", table.where)
-    return _outputs(found, told, table.chosen, left_out_of(table, copies))
+    outputs = _outputs(found, told, table.chosen, left_out_of(table, copies))
+    far = None if told.scale else find_far_scores(np.array(found.rating), np.array(found.at))
+    return replace(outputs, far=far)
 
 
 def _repeated(table: Table) -> RepeatedRows:
@@ -396,6 +403,7 @@ def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
         "range": [float(rated.min()), float(rated.max())] if len(rated) else None,
         "metrics": list(held.metrics),
         **where_record(held.where, held.left_out),
+        **({} if held.far is None else held.far.record()),
     }
 
 

@@ -14,7 +14,7 @@ from simlab.tables import judges, pairs
 from simlab.tables.cells import Table, check_systems, left_out_of, load_answers, opened, renamed
 from simlab.tables.columns import VERDICTS, aliases, folded
 from simlab.tables.held import NOTHING, Told
-from simlab.tables.names import Numbers, refuse_alike
+from simlab.tables.names import Numbers, refuse_alike, refuse_lists
 from simlab.tables.people import people
 from simlab.tables.repeated_votes import drop_copies
 from simlab.tables.row_choice import LeftOut, Where, without_chosen
@@ -188,6 +188,10 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     found = pairs.gathered(table, metrics)
     copies = drop_copies(found, table)
     check_systems(len(found.systems), table)
+    first, second, _, _, line = found.votes["human"].columns()[:5]
+    # A system without any answer has no line.
+    at = {int(k): int(n) for k, n in zip(np.append(first, second)[::-1], np.append(line, line)[::-1], strict=True)}
+    refuse_lists(list(found.systems), lambda k: table.at(at[k]) if k in at else table.where)
     refuse_alike(found.systems, "systems", table.where)
     refuse_alike(found.documents, "documents", table.where)
     refuse_alike(found.items, "items", table.where)

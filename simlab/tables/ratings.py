@@ -33,6 +33,7 @@ from simlab.tables.opening import TableFile, differing_rows, open_table
 from simlab.tables.people import with_people
 from simlab.tables.repeated_rows import copied_lines, read_again, refuse_criteria, without_lines
 from simlab.tables.row_choice import COPIES, LeftOut
+from simlab.tables.slips import find_far_scores
 from simlab.tables.times import Times, times_of
 from simlab.types import Floats, InputError, Ints
 
@@ -233,6 +234,7 @@ def _ratings(read: _Read, header: Header, told: Told, as_before: bool, averaged:
         rows=read.rows,
         gaps=read.rows - len(read.score),
         times=_times(read, who) if "rater" in header.columns else None,
+        far=None if told.scale or as_before else find_far_scores(score, lines),
         left_out=(LeftOut(copies, COPIES),) if copies else (),
         remarks=(*read.scores.remarks(), *_without_score(read)),
         unused=header.unused("category", "metadata", *read.no_times, *(() if with_runs else ("run",))),

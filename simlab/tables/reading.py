@@ -15,7 +15,7 @@ from simlab.tables.dialect import Dialect, rows
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.opening import TableFile, open_table
 from simlab.tables.ratings import Header
-from simlab.tables.row_choice import Rows, chosen_rows, phrase, without_chosen
+from simlab.tables.row_choice import Rows, chosen_rows, phrase, without_chosen, without_lines
 from simlab.types import InputError
 
 BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg_id", "segment", "docSegId", "doc_id")
@@ -74,7 +74,7 @@ def _with_header(file: TableFile, told: Told, *, as_before: bool, averaged: bool
         names.pop()
     chosen = found(names, told.columns, file.header_at, file.rows.first())
     header = Header(file.where, names, chosen, range(len(names), wide + 1), _before(names, file.dialect), file)
-    content = chosen_rows(file.rows, names, told.where, file.where)
+    content = chosen_rows(without_lines(file.rows, told.skip), names, told.where, file.where)
     if "severity" in chosen or ("category" in chosen and "score" not in chosen):
         return _chosen_by(mqm.read(content, header, told), told)
     if "score" not in chosen:

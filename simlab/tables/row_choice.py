@@ -61,6 +61,12 @@ def phrase(where: Where) -> str:
     return ", ".join(f"{legible(column, 40)}={legible(' or '.join(values), 80)}" for column, values in grouped)
 
 
+def without_lines(rows: Rows, skip: Sequence[int]) -> Rows:
+    """Leave the rows of some lines out."""
+    gone = frozenset(skip)
+    return ((line, row) for line, row in rows if line not in gone) if gone else rows
+
+
 def without_chosen(columns: Sequence[str], where: Where) -> tuple[str, ...]:
     """Leave out the columns by which rows were chosen."""
     chosen = {column.casefold() for column, _ in where}

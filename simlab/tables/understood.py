@@ -53,6 +53,7 @@ def record(ratings: Ratings) -> dict[str, Any]:
         "remarks": list(ratings.remarks),
         "unused": list(ratings.unused),
         **where_record(ratings.where, ratings.left_out),
+        **({} if ratings.far is None else ratings.far.record()),
     }
 
 

@@ -78,7 +78,10 @@ def table(path: Path | None, told: Told = NOTHING) -> Ratings:
     Raises InputError for a file that is not a table of ratings, and for what is told of none.
     """
     if path is not None:
-        return read(path, told)
+        ratings = read(path, told)
+        if ratings.far is not None:
+            raise ratings.far.refusal(legible(path))
+        return ratings
     if told != NOTHING:
         raise InputError(
             "--columns, --better, --scale, --people and --where are of a table; name it, or leave them out"

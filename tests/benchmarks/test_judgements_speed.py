@@ -25,7 +25,10 @@ STUDIES = 50
 ROUNDS = 5
 CELLS = {
     "data_efficiency": (["raters.gamma=0.1,0.3,1.0", "metric.correlation=0,0.5,0.9", "design.replacement=true"], 0.35),
-    "metric_assisted_ranking": (["analysis.estimator=sample_mean,control_variates,ppi", "budget.cost=100,400"], 0.5),
+    "metric_assisted_ranking": (
+        ["analysis.estimator=sample_mean,control_variates,ppi", "budget.per_system=100,400"],
+        0.5,
+    ),
 }
 """Cells, and the most that their blocks may take of what studies one by one take."""
 

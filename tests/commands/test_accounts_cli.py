@@ -113,29 +113,3 @@ def test_work_in_a_figure_is_the_work_of_the_store(ran: Path) -> None:
         here = (held["world"] == 2) & (held["study"] == 1)
         assert float((line.end - line.begin).sum()) == pytest.approx(float(held["work_hours"].values[here.values][0]))
     assert np.all(line.end <= line.stop + 1e-9)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--timeline", "--world", "9"], "holds no world 9, study 0"),
-        (["--timeline", "--measure", "srp"], "has no use for --measure"),
-        (["--timeline", "--convergence"], "has no use for --convergence"),
-    ],
-)
-def test_what_cannot_be_drawn_is_one_line(
-    ran: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert answer(["plot", str(ran), *words]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert said in line
-
-
-def test_a_store_without_a_clock_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "static"
-    assert answer(["run", *SMALL, "--jobs", "1", "--out", str(folder)]) == 0
-    capsys.readouterr()
-    assert answer(["plot", str(folder), "--timeline"]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "this study has no clock" in line
-    assert not (folder / "timeline.png").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -23,7 +22,6 @@ TINY = [
     "design.documents=8,12",
 ]
 KEPT = ["estimate", "direction", "significant", "p_value", "ratings_used", "document_set"]
-GROUPS = "design.grouping=pseudo_side_by_side,ungrouped"
 
 
 @pytest.fixture(autouse=True)
@@ -51,34 +49,6 @@ def test_the_advised_quoting_of_a_path_works(capsys: pytest.CaptureFixture[str])
     error = said(capsys, "sweep", "item_grouping", "systems=recorded", f"systems.path={name}", code=2)
     advised = error[error.index("'") + 1 : error.rindex("'")]
     assert "cannot be opened" in said(capsys, "sweep", "item_grouping", "systems=recorded", advised, code=2)
-
-
-def test_a_sweep_from_launch_to_figure(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    table = said(capsys, "sweep", "item_grouping", *TINY, GROUPS, "--out", "store", "--jobs", "1")
-    assert "pseudo_side_by_side" in table
-    again = said(capsys, "sweep", "item_grouping", *TINY, GROUPS, "--out", "store", "--jobs", "1")
-    assert again == table
-    records = json.loads(said(capsys, "query", "store", "grouping=ungrouped", "--measure", "srp", "--format", "json"))
-    assert [(r["grouping"], r["documents"], r["srp_n"]) for r in records] == [
-        ("ungrouped", 8, 12),
-        ("ungrouped", 12, 12),
-    ]
-    assert {"srp", "srp_mcse"} <= records[0].keys()
-    assert json.loads(said(capsys, "query", "grouping=ungrouped", "--format", "json"))  # the last store
-    unknown = json.loads(said(capsys, "query", "store", "--measure", "srp_disjoint", "--format", "json"))
-    assert unknown[0]["srp_disjoint"] is None
-    assert "  best" in said(capsys, "compare", "store", "--by", "grouping", "--measure", "kendall")
-    # So small studies find hardly anything: their SRP is that of emptiness.
-    assert "confirmed by emptiness" in said(capsys, "compare", "store", "--by", "grouping", "--measure", "srp", code=3)
-    assert said(capsys, "plot", "store").strip() == "store/figure.png"
-    assert (folder / "store/figure.png").stat().st_size > 10_000
-    assert "checksums hold" in said(capsys, "verify", "store")
-    other = said(capsys, "sweep", "item_grouping", *TINY, GROUPS, "seed=2", "--out", "store", code=2)
-    assert "seed" in other
-    assert "1" in other
-    assert "2" in other
-    axes = said(capsys, "sweep", "normalization", *TINY, "--out", "store", "--jobs", "1", code=2)
-    assert "its axes are design.grouping, design.documents" in axes
 
 
 @pytest.mark.slow
@@ -127,11 +97,6 @@ def test_the_default_folder_tells_what_was_changed() -> None:
     assert re.fullmatch(r"outputs/item_grouping-[0-9a-f]{8}", named("seed=1", "studies=2"))
     assert named("seed=1", "studies=2") == named("studies=2", "seed=1")
     assert len({named(), named("seed=1"), named("seed=2"), named(quick=True)}) == 4
-
-
-@pytest.mark.parametrize("words", [["list"], ["show", "item_grouping"], ["show", "raters"], ["--version"], ["--help"]])
-def test_answers_that_need_no_store(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, *words)
 
 
 def test_help_imports_nothing_heavy() -> None:

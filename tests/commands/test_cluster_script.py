@@ -200,13 +200,6 @@ def test_what_no_script_can_hold_is_refused(said: str, here: Path, capsys: pytes
     assert list(here.iterdir()) == []
 
 
-def test_a_calculation_and_an_unknown_system_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "is calculated, in one go" in printed(
-        capsys, "pbs", "measurable_difference", "--shards", "2", "--out", "out", code=2
-    )
-    assert "lsf" in printed(capsys, "lsf", "item_grouping", "--shards", "2", "--out", "out", code=2)
-
-
 RECORDING = """
 import json, os
 class Cluster:

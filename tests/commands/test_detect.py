@@ -49,13 +49,6 @@ def test_a_table_over_all_combinations(capsys: pytest.CaptureFixture[str]) -> No
     assert [float(row["epsilon"]) for row in rows] == [row["epsilon"] for row in found]
 
 
-def test_a_shared_calibration_is_beside_the_published_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    known, some = records(capsys, "n_metric=1e4", "n_calibration=none,100", *PLAN)
-    assert known["epsilon"] == pytest.approx(known["epsilon_joint"], abs=1e-5)
-    assert round(some["epsilon"], 3) == 0.393
-    assert round(some["epsilon_joint"], 3) == 0.072
-
-
 def test_a_score_is_cut_at_its_best_threshold(capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = records(capsys, "n_metric=1000", "correlation=.7", "alpha=.6")
     assert [round(row[name], 3) for name in ("threshold", "rho", "eta")] == [-0.103, 0.74, 0.757]
@@ -72,13 +65,6 @@ def test_the_power_for_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
     (found,) = records(capsys, "n_metric=10000", *PLAN, "--difference", str(row["detectable_joint"]))
     assert found["power_joint"] == pytest.approx(0.8, abs=1e-3)
     assert "power_published" in said(capsys, "detect", "n_metric=10000", *PLAN, "--difference", ".02")
-
-
-def test_level_and_power_vary_too(capsys: pytest.CaptureFixture[str]) -> None:
-    found = records(capsys, "n_human=1000", "alpha=.6", "level=.05,.01", "power=.5,.9")
-    assert [row["epsilon"] for row in found[:2]] == pytest.approx([0.0429] * 2, abs=1e-3)
-    assert found[2]["epsilon"] > found[0]["epsilon"]
-    assert found[1]["detectable"] > found[0]["detectable"]
 
 
 @pytest.mark.slow
@@ -121,14 +107,6 @@ def test_the_power_of_a_mix_and_what_no_number_finds(capsys: pytest.CaptureFixtu
     assert "no difference is found with power 0.8" in said(capsys, "detect", *far, code=2)
     assert "is found with power 0.8 with these settings is" in said(capsys, "detect", "n_human=99", *far, code=2)
     assert "is measurable with these settings is" in said(capsys, "detect", *far, HALF, code=2)
-
-
-def test_the_least_accuracy(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["n_human=0,1000", "n_metric=1000", "alpha=.6", HALF, "--solve", "accuracy", "--difference", ".05"]
-    poor, idle = records(capsys, *words)
-    assert poor["rho"] == poor["eta"] == pytest.approx(0.9311, abs=1e-4)
-    assert idle["rho"] == 0.5
-    assert idle["epsilon"] < 0.05
 
 
 @pytest.mark.slow

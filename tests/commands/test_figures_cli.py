@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import looked_at
@@ -11,12 +10,9 @@ import pytest
 from simlab.cli import answer
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    out = tmp_path_factory.mktemp("figures") / "store"
-    words = ["sweep", "item_grouping", "--quick", "worlds=2", "studies=4", "--jobs", "1", "--out", str(out)]
-    assert answer(words) == 0
-    return str(out)
+@pytest.fixture
+def folder(item_grouping_store: Path) -> str:
+    return str(item_grouping_store)
 
 
 def test_a_figure_for_a_paper_leaves_its_title_to_the_caption_that_is_printed(
@@ -32,24 +28,6 @@ def test_a_figure_for_a_paper_leaves_its_title_to_the_caption_that_is_printed(
     assert "95 % intervals over worlds" in said
     assert max(map(len, caption)) <= 100
     assert looked_at.inches_of(file) == pytest.approx(84 / 25.4, abs=0.002)
-
-
-def test_on_a_screen_only_the_file_is_named(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(["plot", folder, "--out", str(tmp_path / "a.png")]) == 0
-    assert capsys.readouterr().out.splitlines() == [str(tmp_path / "a.png")]
-
-
-def test_an_order_is_drawn_beside_its_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store, file = str(tmp_path / "naive"), tmp_path / "order.svg"
-    words = ["systems.n_systems=4", "worlds=1", "studies=2", "metric=ideal", "--jobs", "1", "--out", store]
-    assert answer(["sweep", "preference_naive", "--quick", *words]) == 0
-    capsys.readouterr()
-    assert answer(["order", store, "--format", "json", "--figure", str(file)]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    assert sum(map(len, found["ranks"])) == 4
-    assert file.stat().st_size > 1000
-    assert answer(["order", store, "--figure", "order.txt"]) == 2
-    assert "written as .png, .svg, .pdf" in capsys.readouterr().err
 
 
 RATINGS = str(Path(__file__).parents[2] / "examples/ratings.csv")

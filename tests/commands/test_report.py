@@ -73,18 +73,6 @@ def test_a_store_becomes_a_page_with_the_rows_of_query(store: Path, capsys: pyte
 
 
 @pytest.mark.slow
-def test_numbers_of_a_page_are_those_of_the_store(store: Path) -> None:
-    assert answer(["report", str(store)]) == DONE
-    page = (store / "report.html").read_text("utf-8")
-    rows = json.loads(query.answer(store, [], ["srp"], "json").text)
-    shown = {
-        (float(value), float(error)) for value, error in re.findall(r'data-value="([^"]+)" data-mcse="([^"]+)"', page)
-    }
-    assert {(row["srp"], row["srp_mcse"]) for row in rows if row["srp_mcse"]} <= shown
-    assert (rows[0]["srp"] + 0.001, rows[0]["srp_mcse"]) not in shown
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["md", "tex"])
 def test_tables_and_a_paragraph_are_for_a_paper(store: Path, form: str) -> None:
     assert answer(["report", str(store), "--format", form]) == DONE

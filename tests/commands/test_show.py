@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from simlab.cli import answer
@@ -38,30 +36,3 @@ def test_a_name_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> N
     said = " ".join(capsys.readouterr().out.split())
     for words in ANSWERS[name]:
         assert " ".join(words.split()) in said
-
-
-@pytest.mark.parametrize(
-    ("name", "record"),
-    [
-        ("design.documents", {"option": "design=default", "default": 40, "unit": "documents"}),
-        ("srp", {"measure": "srp", "range": "0 to 1", "better": "more"}),
-        ("expert_pool", {"option": "raters=expert_pool"}),
-        ("item_grouping", {"name": "item_grouping", "calculation": ""}),
-    ],
-)
-def test_a_name_is_explained_as_data(name: str, record: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(["show", name, "--format", "json"]) == 0
-    (said,) = json.loads(capsys.readouterr().out)
-    assert said == {**said, **record}
-    assert answer(["show", name, "--format", "csv"]) == 0
-    header, first, *_ = capsys.readouterr().out.splitlines()
-    assert header.split(",") == list(said)
-    assert first
-
-
-@pytest.mark.slow
-def test_a_name_that_nothing_has_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(["show", "raters.lenency_sd"]) == 2
-    assert "did you mean raters.leniency_sd?" in capsys.readouterr().err
-    assert answer(["show", "zzzzzz"]) == 2
-    assert "`simlab list` names" in capsys.readouterr().err

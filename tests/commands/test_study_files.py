@@ -58,13 +58,6 @@ def test_a_cell_of_a_sweep_is_a_study_file(capsys: pytest.CaptureFixture[str]) -
     assert cell_keys("outputs/mine") == cell_keys("swept")
 
 
-def test_a_sweep_whose_axes_are_open_is_no_study_file(capsys: pytest.CaptureFixture[str]) -> None:
-    line = said(capsys, "show", "--config", "item_grouping", "design.documents=20", code=2)
-    assert "varies design.grouping" in line
-    assert "add for example design.grouping=pseudo_side_by_side" in line
-    assert "calculation" in said(capsys, "show", "--config", "published_grid", code=2)
-
-
 @pytest.mark.slow
 def test_a_study_file_of_a_plug_in_runs_with_it_only(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -264,7 +264,16 @@ def test_an_estimator_with_wrong_intervals_is_marked_and_the_exit_code_says_what
 ) -> None:
     """SRP .9 and coverage .5: what trusts a metric's nominal error rates is stable and wrong."""
     monkeypatch.chdir(tmp_path)
-    words = ["worlds=6", "studies=8", "budget.cost=200", "analysis.estimator.level=.1", "--out", "s", "--jobs", "1"]
+    words = [
+        "worlds=6",
+        "studies=8",
+        "budget.per_system=200",
+        "analysis.estimator.level=.1",
+        "--out",
+        "s",
+        "--jobs",
+        "1",
+    ]
     assert answer(["sweep", "metric_assisted_ranking", "analysis.estimator=binary,sample_mean", *SMALL, *words]) == 0
     capsys.readouterr()
     assert answer(["compare", "s", "--by", "estimator", "--format", "json"]) == 0
@@ -278,4 +287,4 @@ def test_an_estimator_with_wrong_intervals_is_marked_and_the_exit_code_says_what
         copied = dataset.load()
     copied.encoding.clear()
     # Without the ledger nobody knows the level of an option on an axis, and nothing is held against it.
-    assert doubts(copied, "srp", ["estimator", "budget_cost"]).marks[0, 0] == ()
+    assert doubts(copied, "srp", ["estimator", "per_system"]).marks[0, 0] == ()

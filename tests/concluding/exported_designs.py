@@ -157,7 +157,7 @@ def judgements(folder: Path) -> st.SearchStrategy[Config]:
         design__calibration=st.sampled_from(["own", "shared"]),
         budget__human_ratings=st.integers(10, 30),
         budget__calibration_ratings=st.sampled_from([0, 20]),
-        budget__price_per_metric_rating=st.sampled_from([0.0, 0.01]),
+        budget__price_per_metric_call=st.sampled_from([0.0, 0.01]),
         decision__multiplicity=st.sampled_from(["none", "holm", "bh"]),
         seed=st.integers(0, 10**6),
     )

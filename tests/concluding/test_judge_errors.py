@@ -108,19 +108,24 @@ def reversing(seed: int, *, items: int = 24) -> Rows:
 
 def check_reversed(found: Conclusion, first: str, second: str) -> None:
     (metric,) = found.metrics
-    (error,) = [one for one in metric.bias if {one.first, one.second} == {first, second}]
+    (error,) = [one for one in metric.bias_pairs if {one.first, one.second} == {first, second}]
     sign = 1 if error.first == first else -1
     assert sign * error.human > 0 > sign * error.metric
-    assert error.low <= error.error <= error.high
+    assert error.low <= error.value <= error.high
     assert max(sign * error.low, sign * error.high) < 0
-    assert error.error == pytest.approx(error.metric - error.human)
-    assert metric.bias_worst in metric.bias
+    assert error.value == pytest.approx(error.metric - error.human)
+    assert metric.bias_worst in metric.bias_pairs
+    by_system = {one.system: one for one in metric.bias}
+    assert sum(one.value for one in metric.bias) == pytest.approx(0, abs=1e-9)
+    assert by_system[error.first].value - by_system[error.second].value == pytest.approx(error.value)
+    assert all(one.low <= one.value <= one.high for one in metric.bias)
+    assert by_system[second].low > 0
     assert "follows humans" not in metric.reason
     assert f"it turns round {error.first} - {error.second}" in metric.reason
     assert "errors of its own differences, all pairs at once" in " ".join(page(found).split())
     told = json.loads(to_json(found))
-    assert len(told["metric"]["bias"]) == 3
-    assert told["metric"]["bias_worst"] in told["metric"]["bias"]
+    assert [set(row) for row in told["metric"]["bias"]] == 3 * [{"system", "value", "low", "high"}]
+    assert told["metric"]["bias_worst"] in told["metric"]["bias_pairs"]
     assert conclusion(told).metrics[0].bias_worst == metric.bias_worst
 
 

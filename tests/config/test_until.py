@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from simlab.cli import answer
 from simlab.config import compose_sweep
 from simlab.config.sweepfile import load, with_until
 from simlab.config.until import Target, asked, written
@@ -29,11 +28,6 @@ def test_what_is_typed_takes_the_place_of_what_a_file_says(tmp_path: Path) -> No
     assert sweep.until is not None
     assert sweep.until.seconds == 90
     assert {"srp"} <= set(sweep.measures)
-
-
-def test_a_calculation_has_no_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(["sweep", "measurable_difference", "--precision", "srp=.1"]) == 2
-    assert "is calculated, without error" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from logs_of_work import CONFIGS, collected
+from slowness import slow_except
 
 from simlab.commands.plot import drawing
 from simlab.drawing.figures import (
@@ -157,7 +158,7 @@ def test_a_figure_is_right_as_its_reader_sees_it(name: str) -> None:
     assert faults(figure, name) == []
 
 
-@pytest.mark.parametrize("name", [*KINDS, *ANSWERS])
+@pytest.mark.parametrize("name", slow_except(["lines", "order", "conclusion"], [*KINDS, *ANSWERS]))
 def test_a_figure_of_a_column_is_right_but_for_the_title_that_its_caption_has(name: str, tmp_path: Path) -> None:
     for file in (tmp_path / "figure.pdf", tmp_path / "figure.png", tmp_path / "figure.svg"):
         with look.worn(PAPER):

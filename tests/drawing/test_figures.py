@@ -139,12 +139,6 @@ def test_same_store_gives_the_same_file(tmp_path: Path, suffix: str) -> None:
     assert first.stat().st_size > 1000
 
 
-def test_unknown_suffix_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"written as \.png, \.svg, \.pdf"):
-        plot(store(TWO), tmp_path / "figure.gif")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_measure_can_be_chosen_and_a_misspelt_one_is_named() -> None:
     data = store(TWO)
     assert view.view(data, "power").measure == "power"

@@ -275,36 +275,10 @@ def test_every_kind_of_figure_has_a_table_and_a_next_command(
     assert "standing" in compare.answer(where, [], axis, measure, None, "table").text
 
 
-MISTAKES = {
-    "{kind: tradeof, measure: kld}": "figure.kind=tradeof is unknown; did you mean tradeoff?",
-    "{scale: ln}": "figure.scale=ln is unknown; ",
-    "{kind: tradeoff, measure: kld}": "against: NAME",
-    "{measure: kld, against: correct}": "figure.against is for kind: tradeoff",
-    "{kind: pairs, scale: log}": "figure.scale is for lines and tradeoff",
-    "{kind: tradeoff, measure: kld, against: annotation_fractoin}": "did you mean annotation_fraction?",
-    "{kind: tradeoff, measure: kld, against: kld, x: rule}": "figure.x=rule is no axis",
-    "{agains: kld}": "did you mean against?",
-    "{measure: srp}": "figure.measure=srp is not measured by mine",
-}
-
-
 def written(folder: Path, figure: str, more: str = "", decision: str = "decision: [human_only, fixed]") -> str:
     file = folder / "mine.yaml"
     file.write_text(f"aim: mine\naxes: {{{decision}}}\n{more}\nfigure: {figure}\n")
     return str(file)
-
-
-@pytest.mark.parametrize("figure", MISTAKES)
-def test_a_mistake_about_a_figure_is_one_line(figure: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as raised:
-        compose_sweep(written(tmp_path, figure))
-    assert MISTAKES[figure] in str(raised.value)
-    assert "\n" not in str(raised.value)
-
-
-def test_pairs_of_a_study_of_ratings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="mine is no study of preferences"):
-        compose_sweep(written(tmp_path, "{kind: pairs}", decision="design.documents: [10, 20]"))
 
 
 def test_the_measure_against_is_measured(tmp_path: Path) -> None:

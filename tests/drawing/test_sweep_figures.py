@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from inspect import signature
-from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from simlab.config import load_sweep
 from simlab.config.sweepfile import FIGURES
 from simlab.drawing.figures import contours, panels, sweep
 from simlab.types import InputError
@@ -153,31 +151,3 @@ def test_a_store_of_nothing_else_shows_the_line_to_compare_with() -> None:
     assert [" ".join(axes.get_title().split()).partition(",")[0] for axes in figure.axes] == [
         "grouping = pseudo side by side"
     ] * 2
-
-
-REFERENCED = """axes:
-  analysis.normalization: [none, zscore]
-  design.load_entropy: [null, 0.6]
-  design.documents: [20, 60]
-figure: {FIGURE}
-"""
-
-
-@pytest.mark.parametrize(
-    ("figure", "said"),
-    [
-        ("x: documents, line: normalization, reference: {lod_entropy: null}", "no axis beside x; did you mean load_"),
-        ("x: documents, line: normalization, reference: {documents: 20}", "documents is no axis beside x"),
-        ("x: documents, line: normalization, reference: {load_entropy: 0.8}", "is not on its axis"),
-        ("x: documents, line: normalization, reference: {load_entropy: null}", "name the value of figure.line"),
-        ("x: documents, line: normalization, reference: none", "must hold lines"),
-        ("kind: repetitions, x: documents, measure: srp, reference: {normalization: none}", "is for kind: lines"),
-    ],
-)
-def test_a_line_to_compare_with_that_is_none_is_refused(tmp_path: Path, figure: str, said: str) -> None:
-    file = tmp_path / "sweep.yaml"
-    file.write_text(REFERENCED.replace("{FIGURE}", "{" + figure + "}"))
-    with pytest.raises(InputError, match=said):
-        load_sweep(str(file))
-    file.write_text(REFERENCED.replace("{FIGURE}", "{x: documents, line: normalization}"))
-    assert load_sweep(str(file)).figure == {"x": "documents", "line": "normalization"}

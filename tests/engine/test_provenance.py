@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from simlab.engine import provenance as module
-from simlab.engine.provenance import CHANGED, UNKNOWN, code_digest, provenance, refuse_other_numbers, revised
-from simlab.types import InputError
+from simlab.engine.provenance import CHANGED, UNKNOWN, code_digest, provenance
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +44,7 @@ def test_versions_are_those_that_run() -> None:
     said = provenance()
     assert said["python"] == platform.python_version()
     assert {name: said[name] for name in ("numpy", "scipy")} == {name: version(name) for name in ("numpy", "scipy")}
-    assert set(said) == {"simlab", "numpy", "scipy", "python", "commit", "lock", "numbers"}
+    assert set(said) == {"simlab", "numpy", "scipy", "python", "commit", "lock"}
 
 
 def test_a_package_that_is_not_installed_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,34 +88,6 @@ def test_a_repository_without_a_commit_or_without_git_is_unknown(
     monkeypatch.setattr(module, "_ROOT", empty)
     provenance.cache_clear()
     assert provenance()["commit"] == UNKNOWN
-
-
-def test_only_studies_whose_numbers_were_revised_are_of_another_revision() -> None:
-    from simlab.config import compose_sweep
-    from simlab.config.sweepfile import RUN
-
-    def numbers(*words: str) -> str:
-        config = next(iter(compose_sweep(RUN, list(words)).cells())).config
-        return revised({"numbers": "1"}, [config])["numbers"]
-
-    assert numbers("systems=preference", "decision=bayes", "metric=scalar") == "1.1"
-    assert numbers("systems=preference", "decision=bayes", "metric=none") == "1"
-    assert numbers("systems=preference", "decision=group_sequential", "metric=scalar") == "1"
-    assert numbers("systems=mqm") == "1"
-
-
-@pytest.mark.parametrize("filled", [["1"], ["2"], ["1", "2"]])
-def test_a_folder_of_revised_studies_is_refused(filled: list[str]) -> None:
-    before = [{"numbers": revision} for revision in filled]
-    with pytest.raises(InputError, match="gives other numbers"):
-        refuse_other_numbers(before, {"numbers": "1.1"}, "out", allowed=False)
-    refuse_other_numbers(before, {"numbers": "1.1"}, "out", allowed=True)
-
-
-def test_a_folder_to_which_revised_studies_were_added_goes_on() -> None:
-    refuse_other_numbers([{"numbers": "1"}, {"numbers": "1.1"}], {"numbers": "1.1"}, "out", allowed=False)
-    refuse_other_numbers([{"numbers": "1.1"}], {"numbers": "1.1"}, "out", allowed=False)
-    refuse_other_numbers([], {"numbers": "1.1"}, "out", allowed=False)
 
 
 def test_the_digest_of_the_code_is_that_of_its_contents_wherever_they_lie(

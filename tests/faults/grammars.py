@@ -19,7 +19,8 @@ KEYS = st.sampled_from([
     *("systems.n_systems", "systems.n_items", "systems.n_documents", "systems.n_segments", "systems.max_segments"),
     *("systems.mean_score", "systems.system_sd", "systems.path", "systems.alphas", "systems.quality", "systems.p"),
     *("raters.pool_size", "raters.noise", "raters.leniency_sd", "raters.n_raters", "raters.confusion", "metric.rho"),
-    *("metric.mu", "metric.path", "design.documents", "design.load_entropy", "budget.cost", "budget.human_ratings"),
+    *("metric.mu", "metric.path", "design.documents", "design.load_entropy", "budget.per_system"),
+    "budget.human_ratings",
     *("budget.annotations_per_pair", "budget.batch_size", "decision.level", "worlds", "studies", "seed", "measure"),
     *("engine.block", "engine.jobs", "engine.retries", "engine.outcomes", "plugins", "question", "systems", "_target_"),
 ])  # fmt: skip

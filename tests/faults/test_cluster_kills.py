@@ -238,6 +238,7 @@ def test_two_drivers_share_a_scheduler(tmp_path: Path, undisturbed: Undisturbed)
     undisturbed.refuse_other(tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_another_scheduler_continues_the_folder_of_one_that_was_killed(
     tmp_path: Path, undisturbed: Undisturbed
 ) -> None:

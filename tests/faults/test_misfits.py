@@ -12,6 +12,7 @@ from typing import Any
 import fake_studies
 import numpy as np
 import pytest
+from slowness import slow_except
 
 from simlab.config.sweep import Axis
 from simlab.engine import ledger
@@ -33,6 +34,7 @@ def changed(**arrays: Callable[[Array], Array] | None) -> Callable[[Arrays], Arr
     return change
 
 
+QUICK = ["no status", "no document set"]
 MISFITS: dict[str, tuple[Callable[[Arrays], Arrays], str]] = {
     "no status": (changed(status=None), "has no status"),
     "no world": (changed(world=None), "has no world"),
@@ -78,7 +80,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return fake_studies.digest(folder)
 
 
-@pytest.mark.parametrize("name", MISFITS)
+@pytest.mark.parametrize("name", slow_except(QUICK, MISFITS))
 def test_a_block_that_does_not_fit_fails_and_runs_again(tmp_path: Path, undisturbed: dict[str, str], name: str) -> None:
     change, why = MISFITS[name]
     summary = lay(tmp_path, wrong_at(change))
@@ -103,7 +105,7 @@ def commit(folder: Path, change: Callable[[Arrays], Arrays]) -> Address:
     return at
 
 
-@pytest.mark.parametrize("name", [name for name in MISFITS if name != "objects"])
+@pytest.mark.parametrize("name", slow_except(QUICK, [name for name in MISFITS if name != "objects"]))
 def test_what_does_not_fit_in_an_old_folder_is_mended_by_the_same_command(
     tmp_path: Path, undisturbed: dict[str, str], name: str
 ) -> None:

@@ -212,7 +212,7 @@ def test_versions_that_are_lost_are_not_taken_for_these(
         assert book.provenance() == [LOST]
     change(folder, INTERRUPTED)
     summary = engine.run(sound.sweep, folder, 1, quiet=True, allow_version=True)
-    assert any("was filled by other versions (simlab unknown" in line for line in summary.notes), summary.notes
+    assert any("was filled by another program (simlab unknown" in line for line in summary.notes), summary.notes
     with ledger.reading(folder) as book:
         assert book.provenance() == [LOST, provenance()]
 

@@ -47,7 +47,10 @@ READERS = [
 
 
 @pytest.mark.parametrize("line", READERS)
-@pytest.mark.parametrize("what", ["pipe", "/dev/zero", "/dev/random"])
+@pytest.mark.parametrize(
+    "what",
+    ["pipe", pytest.param("/dev/zero", marks=pytest.mark.slow), pytest.param("/dev/random", marks=pytest.mark.slow)],
+)
 def test_what_never_ends_is_refused_at_once(line: str, what: str, here: Path) -> None:
     for name in ("FILE.yaml", "FILE.tsv", "FILE.csv", "FILE.jsonl", "DIR/raters/x.yaml", "TRIALS/x_a.json"):
         file = here / name

@@ -25,31 +25,11 @@ from simlab.world.fitted import fitted
 from simlab.world.laws.error_counts import ErrorCounts
 from simlab.world.laws.fitted import Effects, mean_scores, world_on
 from simlab.world.laws.fixed import fixed_ratings
+from tests.fitting.test_fit import crossed, table
 
 QUICK = (40, 60)
 THETA = np.array([0.4, 0.5, 0.3, 0.1, 0.3, 0.2, 0.4, 0.5, 0.2, 0.4, 0.3, 0.5, 0.3, 0.6])
 """Parameters in the order of `synthetic.NAMES`."""
-
-
-def table(
-    path: Path, rows: list[tuple[object, ...]], header: str = "system document segment rater score errors"
-) -> Path:
-    lines = ["\t".join(header.split()), *("\t".join(map(str, row)) for row in rows)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-def crossed(n_systems: int = 3, n_documents: int = 8, raters: int = 3, seed: int = 1) -> list[tuple[object, ...]]:
-    """List ratings in which every rater rated every output."""
-    rng = stream(seed, "table")
-    rows: list[tuple[object, ...]] = []
-    for s in range(n_systems):
-        for d in range(n_documents):
-            for i in range(2):
-                for r in range(raters):
-                    minor, major = rng.poisson(1 + s), rng.poisson(0.3)
-                    rows.append((f"s{s}", f"d{d}", i, f"r{r}", minor + 5 * major, minor + major))
-    return rows
 
 
 def effects(**changed: object) -> Effects:

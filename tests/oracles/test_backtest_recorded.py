@@ -65,6 +65,7 @@ def errors(records: list[Record], target: str, method: str) -> np.ndarray:
     return np.array([record.predicted - record.observed for record in chosen])
 
 
+@pytest.mark.slow
 def test_predictions_from_half_of_the_documents_come_true(world: World) -> None:
     """A quick version: one split, whose error varies by .010 (.027 on average of six seeds): .04 and two of these."""
     size = replace(QUICK, worlds=12)

@@ -149,7 +149,7 @@ def worst_published(n: int, seed: int, constrain: bool, n_nodes: int = 72) -> No
     assert max(low, high) < 3e-4
 
 
-@pytest.mark.parametrize("constrain", [False, True])
+@pytest.mark.parametrize("constrain", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_quadrature_is_what_brute_force_says(constrain: bool) -> None:
     worst_published(8, 1, constrain)
 
@@ -261,6 +261,7 @@ def agrees_with_nuts(counts: Sequence[float], quality: Sequence[float], **size: 
     assert abs(1.44 * found.sd**2 - variance) > 5 * by_batches((alpha - mean) ** 2)[1]
 
 
+@pytest.mark.slow
 def test_nuts_agrees() -> None:
     agrees_with_nuts((60, 100, 5400, 10_000), (42, 60, 28, 40), chains=2, warmup=500, draws=4000)
 

@@ -54,6 +54,7 @@ def first_verdict(said: Verdicts) -> np.ndarray:
     return said.verdict[np.arange(len(at)), at]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", PUBLISHED)
 def test_looking_often_finds_differences_that_are_not_there(batch: int) -> None:
     exact = claims(human_only, EQUAL, looks(500, batch, 500))
@@ -64,6 +65,7 @@ def test_looking_often_finds_differences_that_are_not_there(batch: int) -> None:
     assert found > 0.05 + 10 * np.sqrt(0.05 * 0.95 / 4000)  # the negative control of the next test
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 5, 10, 50, 500])
 @pytest.mark.parametrize("rule", [anytime, group_sequential, pocock], ids=["anytime", "obrien_fleming", "pocock"])
 def test_rules_made_for_looking_keep_their_level(rule: Any, batch: int) -> None:
@@ -72,7 +74,7 @@ def test_rules_made_for_looking_keep_their_level(rule: Any, batch: int) -> None:
     assert found <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n)
 
 
-@pytest.mark.parametrize("batch", [1, 5, 10, 25, 50, 500])
+@pytest.mark.parametrize("batch", [500, 50, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 5, 10, 25))])
 def test_the_e_process_keeps_its_level_exactly(batch: int) -> None:
     exact = claims(anytime, EQUAL, looks(500, batch, 500))
     assert 0.001 < exact.better + exact.worse < 0.05

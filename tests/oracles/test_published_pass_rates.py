@@ -51,6 +51,7 @@ def measured(pairs: Sequence[ScorePairs]) -> dict[tuple[str, str, int], dict[str
     return {(row["corruption"], row["metric"], row["references"]): row for row in records}
 
 
+@pytest.mark.slow
 def test_published_cells_come_out_to_the_printed_digit(rates: dict[tuple[str, str, int], dict[str, Any]]) -> None:
     cells = published()
     assert len(cells) == 120
@@ -106,11 +107,13 @@ def test_rules_make_published_corruptions_word_for_word() -> None:
     assert det_sub == pytest.approx(34, abs=5 * 4)  # which determiner it is, chance says
 
 
+@pytest.mark.slow
 def test_every_trial_is_scored(rates: dict[tuple[str, str, int], dict[str, Any]]) -> None:
     assert {(cell[0], row["n"]) for cell, row in rates.items()} == set(TRIALS.items())
     assert not any(row["unscored"] for row in rates.values())
 
 
+@pytest.mark.slow
 def test_words_in_another_order_are_the_same_words(rates: dict[tuple[str, str, int], dict[str, Any]]) -> None:
     """BLEU-1 was not published for these, for it cannot tell: a control that must fail."""
     assert all(rates[name, "bleu_1", n]["passed"] == 0 for name in ("shuffled", "swap_chunks") for n in (5, 10, 20))

@@ -20,6 +20,7 @@ def outcomes(*overrides: str) -> dict[str, Any]:
     return run_block(config, places(0, STUDIES)).arrays
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grouping", "normalization", "stability", "share"),
     [

@@ -157,6 +157,7 @@ def test_large_counts_and_singular_matrices_can_be_integrated() -> None:
     assert many.theta == pytest.approx(stats.beta.sf(0.5, 400_501, 399_501), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_importance_sampling_and_tempering_agree() -> None:
     counts = typical(2, seed=3)
     human, confusion, metric = counts
@@ -198,6 +199,7 @@ def test_what_cannot_be_is_one_clear_line(arguments: Any, more: dict[str, Any], 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_published_model_is_at_hand() -> None:
     pytest.importorskip("numpyro")
     from simlab.analysis.preferences.nuts import nuts

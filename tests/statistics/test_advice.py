@@ -38,6 +38,7 @@ def _chosen(one: Judged, rule: str):  # type: ignore[no-untyped-def]
     return chosen
 
 
+@pytest.mark.slow
 def test_what_a_pilot_names_is_nearly_the_best_where_the_posterior_is_exact() -> None:
     """A quick version: eight pilots, all variances known; the control has no groups, and takes scores as they are."""
     pilots = drawn(QUICK, 3)

@@ -76,6 +76,7 @@ def campaigns(plan: dict[str, Any], alphas: list[float], n: int, more: dict[str,
     return run_block(config, places(1, n)).arrays
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_detect_and_campaigns_agree(setting: str) -> None:
     power, mcse = found(setting, 200)

@@ -67,6 +67,7 @@ def test_grouping_cannot_matter_where_raters_answer_alike() -> None:
     np.testing.assert_allclose(estimates[2], estimates[0], rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_even_loads_help_where_raters_agree_on_documents_and_hurt_where_they_agree_overall(
     size: tuple[int, int],
@@ -78,6 +79,7 @@ def test_even_loads_help_where_raters_agree_on_documents_and_hurt_where_they_agr
     assert surely_more(uneven, even)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_zscores_help_most_where_outputs_are_not_grouped(size: tuple[int, int]) -> None:
     def gain(grouping: str) -> tuple[float, Estimate, Estimate]:

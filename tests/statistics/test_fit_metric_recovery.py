@@ -111,6 +111,7 @@ def test_labels_give_alphas_errors_of_raters_and_unbiased_rates(repeats: int, ri
         assert np.mean(naive) < 1.45
 
 
+@pytest.mark.slow
 def test_scores_with_a_bound_give_what_is_true_of_the_scores_behind_them() -> None:
     rng, fits, repeats, noise = stream(8, "bound"), 100, 2, 0.7
     large = scored(stream(8, "large"), 3, 100_000, 1, 0.0, 0.6)
@@ -137,6 +138,7 @@ def test_scores_with_a_bound_give_what_is_true_of_the_scores_behind_them() -> No
     assert np.mean(labels) > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_systems", "n_items", "repeats", "noise", "correlation"), [(4, 100, 2, 0.7, 0.5), (15, 25, 3, 1.0, 0.3)]
 )

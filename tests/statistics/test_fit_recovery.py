@@ -103,6 +103,7 @@ def error(fits: list[Found], name: str) -> float:
     return float(np.sqrt(np.mean((of(fits, name)[1] - known()[name]) ** 2)))
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_they_should_in_a_few_fits() -> None:
     """Four short fits: fewer than three quarters of the intervals held would be a broken fit (.91 of 40 such fits)."""
     fits = Parallel(n_jobs=2)(delayed(found)(index, (60, 90), 200) for index in range(4))

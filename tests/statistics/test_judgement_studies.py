@@ -39,6 +39,7 @@ def off(found: Estimate, wanted: float) -> float:
     return abs(found.value - wanted) / found.mcse
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("human", [0, 30])
 @pytest.mark.parametrize(
     "keys",

@@ -22,6 +22,7 @@ def pooled(parts: list[dict[str, Held]]) -> dict[str, float]:
     return {name: float(np.mean(np.concatenate([part[name].held for part in parts]))) for name in MEASURES}
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_where_the_posterior_is_exact() -> None:
     """A quick version: 40 pilots, two designs each, all variances known; the control claims a third of the width."""
     pilots = drawn(QUICK, 3)

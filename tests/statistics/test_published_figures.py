@@ -83,6 +83,7 @@ def ordered(size: tuple[int, int], shape: tuple[Any, ...], *more: str) -> bool:
     return bool(found > reach)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape[-1]], ids=named)
 def test_a_figure_has_its_shape(shape: tuple[Any, ...]) -> None:
     assert ordered(QUICK, shape)

@@ -253,7 +253,6 @@ def test_parts_of_a_grid_grow_together_as_a_folder_does(tmp_path: Path) -> None:
 
 CODE: dict[str, Callable[[Any], None]] = {
     "the code of simlab": lambda book: book._put("code", ["0" * 32]),
-    "numbers revision": lambda book: book._put("provenance", [book.provenance()[0] | {"numbers": "9"}]),
     "numpy": lambda book: book._put("provenance", [book.provenance()[0] | {"numpy": "1.0"}]),
     "python": lambda book: book._put("provenance", [book.provenance()[0] | {"python": "2.7"}]),
 }

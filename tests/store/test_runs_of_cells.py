@@ -47,7 +47,9 @@ def lay(folder: Path, block: Any = fake_studies.block, jobs: int = 1) -> Path:
 
 
 @pytest.mark.parametrize("block", [fake_studies.block, fake_studies.raising, late])
-@pytest.mark.parametrize("most", [40, 4_000, 16_000])
+@pytest.mark.parametrize(
+    "most", [4_000, pytest.param(40, marks=pytest.mark.slow), pytest.param(16_000, marks=pytest.mark.slow)]
+)
 def test_a_store_that_is_cut_holds_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: Any, most: int
 ) -> None:
@@ -75,6 +77,7 @@ def test_what_might_have_been_large_and_is_not_lies_in_one_chunk(
     assert fake_studies.digest(tmp_path / "cut") == fake_studies.digest(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [fake_studies.block, late])
 def test_processes_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: Any) -> None:
     lay(tmp_path / "alone", block)
@@ -100,6 +103,7 @@ def deadly(outcomes: Outcomes) -> Estimate:
     return fake_studies.mean(outcomes)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hearing, "MANY", 1)
     monkeypatch.setattr(hearing, "BATCH", 2)

@@ -12,7 +12,6 @@ import fake_studies
 import numpy as np
 import pytest
 import zarr
-from zarr.errors import ZarrUserWarning
 
 import simlab
 from simlab.config import compose_calculation, load_sweep
@@ -22,8 +21,6 @@ from simlab.store import calculations, filling, units
 from simlab.store.verifying import verify
 from simlab.studies.kinds import outcomes as declared
 from simlab.types import Array
-
-OLD_COORDINATES = "world study document_set pair_first pair_second"
 
 
 def lay(sweep: Sweep, folder: Path, jobs: int = 1) -> Path:
@@ -91,37 +88,12 @@ def test_pairs_of_cells_with_other_systems_have_no_names(tmp_path: Path) -> None
 def test_numbers_from_files_that_no_commit_holds_are_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: str, dirty: bool
 ) -> None:
-    monkeypatch.setattr(engine, "provenance", lambda: {"simlab": "0", "commit": commit, "numbers": "1"})
+    monkeypatch.setattr(engine, "provenance", lambda: {"simlab": "0", "commit": commit})
     lay(fake_studies.sweep((10,)), tmp_path)
-    monkeypatch.setattr(engine, "provenance", lambda: {"simlab": "0", "commit": "later", "numbers": "1"})
+    monkeypatch.setattr(engine, "provenance", lambda: {"simlab": "0", "commit": "later"})
     lay(fake_studies.sweep(), tmp_path)
     with simlab.open_results(tmp_path) as dataset:
         assert dataset.attrs["dirty"] is dirty
-
-
-def laid_before(folder: Path) -> None:
-    """Make a store what it was before stores named pairs, units and changed files."""
-    root = zarr.open_group(folder / "results.zarr", mode="r+", use_consolidated=False)
-    for name in ("pair_first_name", "pair_second_name"):
-        del root[name]
-    for _, array in root.arrays():
-        kept = {key: value for key, value in array.attrs.asdict().items() if key not in ("long_name", "units")}
-        array.attrs.put(kept)
-    about = {key: value for key, value in root.attrs.asdict().items() if key not in ("dirty", "seal")}
-    root.attrs.put(about | {"coordinates": OLD_COORDINATES})
-    with pytest.warns(ZarrUserWarning):
-        zarr.consolidate_metadata(folder / "results.zarr", zarr_format=3)
-
-
-def test_a_store_laid_before_is_sound_and_continued(folder: Path) -> None:
-    new = fake_studies.digest(folder)
-    laid_before(folder)
-    assert fake_studies.digest(folder) != new
-    assert verify(folder, fake_studies.MEASURES).problems == ()
-    assert float(simlab.query(folder, documents=10, measure="cost")["cost"].item()) == 3.0
-    assert simlab.compare(folder, by="documents", measure="share")["standing"].shape == (2,)
-    lay(fake_studies.sweep(), folder)
-    assert fake_studies.digest(folder) == new
 
 
 def test_names_and_marks_that_are_wrong_are_noticed(folder: Path) -> None:

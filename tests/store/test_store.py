@@ -94,7 +94,12 @@ def test_the_number_of_jobs_changes_no_byte(tmp_path: Path, folder: Path, jobs: 
 
 
 @pytest.mark.parametrize(
-    "smaller", [{"documents": (10,)}, {"worlds": 1}, {"studies": 6}, {"block": 9}, {"worlds": 1, "documents": (10,)}]
+    "smaller",
+    [
+        {"worlds": 1, "documents": (10,)},
+        {"studies": 6},
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ({"documents": (10,)}, {"worlds": 1}, {"block": 9})),
+    ],
 )
 def test_growing_into_a_sweep_changes_no_byte(tmp_path: Path, folder: Path, smaller: dict[str, Any]) -> None:
     lay(fake_studies.sweep(**smaller), tmp_path)

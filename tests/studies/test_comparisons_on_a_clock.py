@@ -52,7 +52,7 @@ def same(timed: Block, plain: Block) -> None:
         np.testing.assert_array_equal(timed.arrays[name], array, err_msg=name)
 
 
-@pytest.mark.parametrize("wait", ["round", "pair"])
+@pytest.mark.parametrize("wait", ["round", pytest.param("pair", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rule", RULES)
 def test_an_ideal_clock_gives_the_bits_of_no_clock(rule: str, wait: str) -> None:
     config = study(f"decision={rule}")

@@ -14,7 +14,7 @@ from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, InputError, Place
 from simlab.world.laws.judgements import Needs
 
-PRICES = {"price_per_rating": 2.0, "price_per_metric_rating": 0.01}
+PRICES = {"price_per_rating": 2.0, "price_per_metric_call": 0.01}
 
 
 def option(name: str, **keys: Any) -> dict[str, Any]:
@@ -48,22 +48,27 @@ def test_numbers_that_are_given_are_taken() -> None:
 @pytest.mark.parametrize(
     ("budget", "design", "keys", "human"),
     [
-        ({"cost": 60.0, "metric_ratings": 1000}, {}, {}, 25),  # (60 - 1000 * .01) / 2
-        ({"cost": 61.9, "metric_ratings": 1000}, {}, {}, 25),  # what is left buys no whole judgement
-        ({"cost": 62.0, "metric_ratings": 1000}, {}, {}, 26),
-        ({"cost": 60.0, "metric_ratings": 0}, {}, {}, 30),
-        ({"cost": 60.0, "metric_ratings": 1000}, {}, {"analysis": option("sample_mean")}, 30),  # no metric is looked at
-        ({"cost": 60.0, "metric_ratings": 1000}, {}, {"metric": {}}, 30),  # there is none
-        # Of 40 outputs that both rate a system pays its own 40, or a quarter: (100 - 10 - 2 * 10) / 2.
-        ({"cost": 100.0, "metric_ratings": 1000, "calibration_ratings": 40}, {}, {"analysis": CALIBRATED}, 35),
+        ({"per_system": 60.0, "metric_ratings": 1000}, {}, {}, 25),  # (60 - 1000 * .01) / 2
+        ({"per_system": 61.9, "metric_ratings": 1000}, {}, {}, 25),  # what is left buys no whole judgement
+        ({"per_system": 62.0, "metric_ratings": 1000}, {}, {}, 26),
+        ({"per_system": 60.0, "metric_ratings": 0}, {}, {}, 30),
         (
-            {"cost": 100.0, "metric_ratings": 1000, "calibration_ratings": 40},
+            {"per_system": 60.0, "metric_ratings": 1000},
+            {},
+            {"analysis": option("sample_mean")},
+            30,
+        ),  # no metric is looked at
+        ({"per_system": 60.0, "metric_ratings": 1000}, {}, {"metric": {}}, 30),  # there is none
+        # Of 40 outputs that both rate a system pays its own 40, or a quarter: (100 - 10 - 2 * 10) / 2.
+        ({"per_system": 100.0, "metric_ratings": 1000, "calibration_ratings": 40}, {}, {"analysis": CALIBRATED}, 35),
+        (
+            {"per_system": 100.0, "metric_ratings": 1000, "calibration_ratings": 40},
             {"calibration": "own"},
             {"analysis": CALIBRATED},
             5,
         ),
         # Amounts that binary fractions miss by a hair: .3 / .1 is 2.9999999999999996.
-        ({"cost": 0.3, "price_per_rating": 0.1, "metric_ratings": 0}, {}, {}, 3),
+        ({"per_system": 0.3, "price_per_rating": 0.1, "metric_ratings": 0}, {}, {}, 3),
     ],
 )
 def test_a_budget_pays_the_metric_first_and_humans_from_what_is_left(
@@ -73,7 +78,7 @@ def test_a_budget_pays_the_metric_first_and_humans_from_what_is_left(
 
 
 def test_what_a_campaign_is_billed_fits_what_its_systems_may_cost() -> None:
-    whole = config({"cost": 61.9, "metric_ratings": 1000, "calibration_ratings": 40}, analysis=CALIBRATED)
+    whole = config({"per_system": 61.9, "metric_ratings": 1000, "calibration_ratings": 40}, analysis=CALIBRATED)
     prepared, world, place = KIND.prepare(whole), draw_world(whole, 0), Place(0)
     laid = KIND.lay(prepared, world, place)
     (campaign,) = KIND.collect(prepared, world, laid, iter([KIND.draw(prepared, world, laid, place)]), [place])
@@ -106,13 +111,23 @@ def test_a_finite_test_set_is_rated_by_the_metric_as_a_whole() -> None:
             {"systems": FIXED},
             "budget.human_ratings=31 exceeds the 30 outputs of the test set",
         ),
-        ({"cost": 11.9, "metric_ratings": 1000}, {}, {}, "budget.cost=11.9 does not pay one judgement of each system"),
-        ({"cost": 5.0, "metric_ratings": 1000}, {}, {}, "budget.cost=5 does not pay one judgement of each system"),
         (
-            {"cost": 5.0, "metric_ratings": 0, "price_per_rating": 0.0},
+            {"per_system": 11.9, "metric_ratings": 1000},
             {},
             {},
-            "budget.cost=5: judgements that cost nothing use up no money",
+            "budget.per_system=11.9 does not pay one judgement of each system",
+        ),
+        (
+            {"per_system": 5.0, "metric_ratings": 1000},
+            {},
+            {},
+            "budget.per_system=5 does not pay one judgement of each system",
+        ),
+        (
+            {"per_system": 5.0, "metric_ratings": 0, "price_per_rating": 0.0},
+            {},
+            {},
+            "budget.per_system=5: judgements that cost nothing use up no money",
         ),
     ],
 )
@@ -130,4 +145,4 @@ def test_what_would_be_refused_is_allowed_where_it_does_no_harm() -> None:
     # Whoever does not look at a metric may say anything of it.
     assert planned({"metric_ratings": 10}, systems=FIXED, analysis=option("sample_mean")).metric == 0
     assert planned({"metric_ratings": None}, analysis=option("sample_mean")).metric == 0
-    assert planned({"cost": 12.0, "metric_ratings": 1000}).human == 1
+    assert planned({"per_system": 12.0, "metric_ratings": 1000}).human == 1

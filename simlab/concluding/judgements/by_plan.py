@@ -57,6 +57,8 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
         wanted.metrics,
         wanted.told,
     )
+    if outputs.far is not None:
+        raise outputs.far.refusal(where)
     if metric and len(outputs.metrics) != 1:
         found = several(len(outputs.metrics), "metric")
         raise InputError(f"{where}: the plan uses one metric and the table has {found}; name one with --metric COLUMN")

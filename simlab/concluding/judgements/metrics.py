@@ -37,16 +37,37 @@ def metric_of(
     return metric, way, notes
 
 
-def _errors(asked: Asked, bias: Bias | None) -> tuple[Sequence[MetricError], MetricError | None, float | None]:
-    """Return the errors of a metric's own differences, the worst of them, and what brought it to the humans' scale."""
+def _errors(
+    asked: Asked, bias: Bias | None
+) -> tuple[Sequence[Rated], Sequence[MetricError], MetricError | None, float | None]:
+    """Return the errors of systems and of pairs, the worst of these, and the factor to the humans' scale."""
     if bias is None or not np.isfinite(bias.value).all():
-        return (), None, None
+        return (), (), None, None
     columns = (bias.human, bias.metric, bias.value, bias.low, bias.high)
     errors = [
         MetricError(asked.names[i], asked.names[j], *(float(one[k]) for one in columns))
         for k, (i, j) in enumerate(zip(*(place.tolist() for place in asked.places), strict=True))
     ]
-    return errors, errors[bias.worst_pair], None if bias.factor == 1 else bias.factor
+    return _of_systems(asked, bias), errors, errors[bias.worst_pair], None if bias.factor == 1 else bias.factor
+
+
+def _of_systems(asked: Asked, bias: Bias) -> list[Rated]:
+    """Average each system's errors over its pairs: bounds of all pairs at once stay bounds of all means at once.
+
+    Where all are compared with a baseline, its error is taken for 0.
+    """
+    n, (first, second) = len(asked.names), asked.places
+    every = len(first) == n * (n - 1) // 2
+    rows = []
+    for k, name in enumerate(asked.names):
+        sides = np.where(first == k, 1.0, np.where(second == k, -1.0, 0.0))
+        if not every and abs(sides).sum() > 1:
+            continue
+        over = n if every else 1
+        turned = sides < 0
+        low, high = np.where(turned, bias.high, bias.low), np.where(turned, bias.low, bias.high)
+        rows.append(Rated(name, *(float((sides * one)[sides != 0].sum() / over) for one in (bias.value, low, high))))
+    return rows
 
 
 def _quality(

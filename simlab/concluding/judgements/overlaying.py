@@ -60,6 +60,8 @@ def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, said: Floa
         rater=judged.padded_places(at, people.rater, len(keys)),
         logins=raters,
         where=people.where,
+        left_out=people.left_out,
+        far=people.far,
     )
 
 

@@ -41,8 +41,11 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     if wanted.second is None:
         return found
     # Who is left out of one table need not be in the other.
-    other = replace(wanted, exclude=(), again=False)
-    return with_second(found, _of(study_of(wanted.second, other), other, say), wanted.second)
+    other = replace(wanted, exclude=(), again=False, told=replace(wanted.told, skip=()))
+    second = study_of(wanted.second, other)
+    if second.ratings.far is not None:
+        raise second.ratings.far.refusal(legible(wanted.second))
+    return with_second(found, _of(second, other, say), wanted.second)
 
 
 def study_of(table: Path, wanted: Wanted) -> Study:

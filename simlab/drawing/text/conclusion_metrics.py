@@ -41,12 +41,12 @@ def table(metrics: Sequence[Metric]) -> Iterator[str]:
 
 def _errors(one: Metric) -> Iterator[str]:
     """Write what a metric's own differences miss of the humans', pair by pair, the largest first."""
-    if not one.bias:
+    if not one.bias_pairs:
         return
-    digits = numbers.decimals_of([(error.high - error.low) / 2 for error in one.bias])
-    errors = sorted(one.bias, key=lambda error: -abs(error.error))
+    digits = numbers.decimals_of([(error.high - error.low) / 2 for error in one.bias_pairs])
+    errors = sorted(one.bias_pairs, key=lambda error: -abs(error.value))
     said = [
-        f"{error.first} - {error.second} {numbers.measured(error.error, error.low, error.high, digits)}"
+        f"{error.first} - {error.second} {numbers.measured(error.value, error.low, error.high, digits)}"
         for error in errors[:MOST_ERRORS]
     ]
     said += [f"{several(len(errors) - MOST_ERRORS, 'pair')} more"] if len(errors) > MOST_ERRORS else []

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 
 from simlab.engine.ledger import Ledger
 from simlab.engine.merging.sources import Source
-from simlab.engine.provenance import UNKNOWN, installation
+from simlab.engine.provenance import PROGRAM, UNKNOWN, installation
 from simlab.messages import legible
 from simlab.types import InputError
-
-COMPARED = ("numbers", "simlab", "python", "numpy", "scipy")
-"""What has to be the same; a commit or a lock file is not known everywhere, and the digest of the code says more."""
 
 
 def refuse_other_code(sources: Sequence[Source], *, allowed: bool) -> None:
@@ -34,13 +31,12 @@ def refuse_other_code(sources: Sequence[Source], *, allowed: bool) -> None:
 
 def _versions(book: Ledger) -> dict[str, set[str]]:
     kept = book.provenance()
-    versions = {name: {one.get(name, "1" if name == "numbers" else UNKNOWN) for one in kept} for name in COMPARED}
-    # Folders of before there were digests are told apart by their commits.
-    return versions | {"code": set(book.codes()) or {f"commit {one.get('commit', UNKNOWN)}" for one in kept}}
+    versions = {name: {one.get(name, UNKNOWN) for one in kept} for name in PROGRAM}
+    return versions | {"code": set(book.codes()) or {UNKNOWN}}
 
 
 def _said(name: str, first: Source, there: set[str], source: Source, here: set[str]) -> str:
-    what = {"numbers": "numbers revision", "code": "the code of simlab"}.get(name, name)
+    what = "the code of simlab" if name == "code" else name
     a, b = (" and ".join(sorted(one[:15] for one in values)) for values in (there, here))
     return (
         f"{legible(first.folder)} and {legible(source.folder)} were filled by different code ({what}: {a}, and {b}), "

@@ -16,7 +16,7 @@ from simlab.studies.judgements.footprint import footprint
 from simlab.studies.judgements.outcomes import OUTCOMES
 from simlab.studies.judgements.preparing import prepare, same_layout
 from simlab.studies.kind import Kind
-from simlab.studies.money import Amount, Money
+from simlab.studies.money import Money
 from simlab.types import JUDGE, Contest, JudgedWorld, RatedWorld, Stops
 from simlab.types.bounds import Price
 
@@ -35,11 +35,9 @@ class Budget(Money):
     human_ratings: Annotated[int, Ge(0), Le(10**7)]
     metric_ratings: Annotated[int, Ge(0), Le(10**7)] | None
     calibration_ratings: Annotated[int, Ge(0), Le(10**7)]
-    cost: Amount | None
     price_per_judgement: Price | None
     price_per_calibration_rating: Price | None
     price_per_metric_call: Price | None
-    price_per_metric_rating: Price
 
 
 class Decision(TypedDict):

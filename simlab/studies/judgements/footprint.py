@@ -7,7 +7,7 @@ from typing import Any
 
 from simlab.studies.extent import Size, extent_of
 from simlab.studies.footprint import Footprint, need
-from simlab.studies.money import on_a_clock, payable, per_system_of, prices_of
+from simlab.studies.money import on_a_clock, payable, prices_of
 from simlab.types import JUDGE
 
 _LOG_BYTES = 160
@@ -50,12 +50,10 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
 
 def _human(budget: Mapping[str, Any]) -> float:
     """Count the judgements of a system at most; what pays all systems pays one of them."""
-    each = per_system_of(budget)
+    each = budget["per_system"]
     prices = prices_of(budget, JUDGE)
     return float(budget["human_ratings"]) if each is None or not prices.answer else float(payable(prices, each))
 
 
 def _human_key(budget: Mapping[str, Any]) -> str:
-    if per_system_of(budget) is None:
-        return "budget.human_ratings"
-    return "budget.cost" if budget.get("per_system") is None else "budget.per_system"
+    return "budget.human_ratings" if budget["per_system"] is None else "budget.per_system"

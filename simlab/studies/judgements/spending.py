@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from simlab.studies.judgements.preparing import Prepared
-from simlab.studies.money import bill, binding, payable, per_system_of, settled
+from simlab.studies.money import bill, binding, payable, settled
 from simlab.types import InputError
 from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
@@ -35,7 +35,7 @@ def planned_human(prepared: Prepared, beside: Beside) -> int:
     per answer alone would let it pay, and money ends them. Where only hours are paid, `human_ratings` are planned.
     Raises InputError where that pays none, or would pay any number of them.
     """
-    each, timed = per_system_of(prepared.budget), prepared.clock is not None
+    each, timed = prepared.budget["per_system"], prepared.clock is not None
     if timed:
         _refuse_metric(prepared, beside)
     if each is None or (timed and prepared.prices.answer == 0):
@@ -114,6 +114,6 @@ def cut_said(prepared: Prepared, beside: Beside) -> list[str]:
         return []
     if paid < planned:
         return [f"{money.said} pays {paid:,} of {planned:,} judgements of each system"]
-    if per_system_of(prepared.budget) is not None:
+    if prepared.budget["per_system"] is not None:
         return [f"{money.said} pays {paid:,} judgements of each system, whatever budget.human_ratings says"]
     return []

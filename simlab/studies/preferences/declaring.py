@@ -43,13 +43,6 @@ def sizes(config: Mapping[str, Any]) -> dict[str, int]:
     return {"preference": 3, "round": n_rounds(config)}
 
 
-def revision(config: Mapping[str, Any]) -> int:
-    """Tell posteriors that learn a metric's errors, or raters': how they are integrated has been revised once."""
-    decision = config.get("decision", {})
-    learns = "_target_" in config.get("metric", {}) or decision.get("rater") is not None
-    return int(learns and str(decision.get("_target_", "")).endswith("decisions.bayes"))
-
-
 KIND = Kind(
     name="preferences",
     question=COMPARE,
@@ -76,7 +69,6 @@ KIND = Kind(
     same_layout=same_layout,
     covers=covers,
     footprint=footprint,
-    revision=revision,
     sizes=sizes,
     names={"preference": (">", "=", "<")},
 )

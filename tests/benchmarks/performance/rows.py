@@ -57,7 +57,7 @@ ROWS = (
         sweeps.equal_error("data_efficiency", "data_efficiency", 10,
                            ("raters.gamma=0.3,1.0", "metric.correlation=0.0,0.9"))),
     Row("ranking", "`metric_assisted_ranking`", ERROR, Limit(0.4),
-        sweeps.equal_error("metric_assisted_ranking", "srp", 12, ("budget.cost=100,400",))),
+        sweeps.equal_error("metric_assisted_ranking", "srp", 12, ("budget.per_system=100,400",))),
     Row("first_posterior", "first `win_posterior` of a process", BEFORE, Limit(3 / 16), parts.first_posterior),
     *(
         Row(f"decisions_{regime.replace(' ', '_')}", f"warm `win_decisions`: {regime}", SAMPLER,

@@ -85,28 +85,6 @@ def changed(saved: dict[str, Any], where: tuple[Any, ...], to: Any) -> dict[str,
     return copied
 
 
-def test_every_form_of_answer_is_here() -> None:
-    """A negative control of what follows: there are answers, of all commands and of their forms."""
-    commands = [kept(name)["command"] for name in NAMES]
-    assert len(NAMES) >= 11
-    for words in (
-        "fit",
-        "agreement",
-        "--speeds",
-        "backtest",
-        "--advice",
-        "mutt",
-        "--agreement",
-        "detect",
-        "--solve mix",
-        "--points",
-        "--joint",
-        "conclude",
-        "plan",
-    ):
-        assert any(words in command for command in commands), words
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_report_is_complete(name: str) -> None:
     saved = kept(name)
@@ -121,44 +99,6 @@ def test_a_report_is_complete(name: str) -> None:
     assert len(report.paragraph) > 100
     assert "nan" not in report.paragraph.split()
     assert "None" not in report.paragraph
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_numbers_of_a_report_are_those_of_the_answer(name: str) -> None:
-    """Every number was kept, but for the count of checks that were passed."""
-    saved = kept(name)
-    known = {float(one) for one in leaves(saved) if isinstance(one, int | float) and not isinstance(one, bool)}
-    shown = {one.value for one in values(of(saved)) if one.value is not None}
-    assert shown
-    checks = saved["answer"]["checks"]["all"] if name.startswith("fit") else []
-    counted = {float(sum(one["inside"] for one in checks))}
-    # A pair is shown with the better system first, and so are its bounds.
-    turned = {-one for one in known} if name.startswith("conclude") else set()
-    claimed = {float(sum(one["verdict"] != 0 for one in saved["answer"]["pairs"]))} if turned else set()
-    # How much more a design costs is kept as a share, and shown in percent.
-    percent = {round(100 * one, 1) for one in known} if name == "plan" else set()
-    assert shown - known - turned - claimed - percent <= counted
-
-
-def test_numbers_that_are_changed_change_the_report() -> None:
-    saved = kept("detect_rows")
-    saved["answer"][1]["detectable"] = 0.0123
-    assert 0.0123 in {one.value for one in values(of(saved))}
-    assert any(".012" in sentence for sentence in of(saved).answer)
-
-
-def test_errors_of_a_backtest_are_those_of_its_page() -> None:
-    saved = kept("backtest")
-    rows = [row for row in saved["answer"]["records"] if row["method"] == "fit" and row["measure"] == "srp"]
-    own = [row for row in rows if row["target"] == "held_out" and row["observed"] is not None]
-    error = sum(abs(row["predicted"] - row["observed"]) for row in own) / len(own)
-    held = sum(row["judged_low"] <= row["observed"] <= row["judged_high"] for row in own) / len(own)
-    table = next(block for section in of(saved).sections for block in section.blocks if isinstance(block, Table))
-    row = next(row for row in table.rows if row[:2] == ("SRP", "documents held out"))
-    shown = dict(zip(table.columns, row, strict=True))
-    assert shown["n"] == len(own)
-    found = [one.value for one in (shown["mean abs. error"], shown["90 % cover"]) if isinstance(one, Value)]
-    assert found == [pytest.approx(error), pytest.approx(held)]
 
 
 def test_narrow_intervals_are_reservations() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +20,7 @@ from simlab.drawing.text import plan_records
 from simlab.planning.answered import Answer
 from simlab.planning.terms import SIZE, Target
 from simlab.types import InputError
+from tests.drawing.reports.test_kept_answers import changed, places
 
 HOSTILE = '<script>alert("x")</script>](javascript:1) $\\input{a}$ | `{0.__class__}\n\\input{b}'
 COMMAND = "simlab plan pilot.csv budget.total=2000 --save plan.json"
@@ -125,16 +125,6 @@ def test_a_report_of_a_plan_is_complete(name: str) -> None:
         assert "None" not in text
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_numbers_of_a_report_of_a_plan_are_those_of_the_answer(name: str) -> None:
-    """Every number was kept, but for cost in percent; money is rounded to hundredths."""
-    known = {float(one) for one in leaves(kept(name)["answer"]) if isinstance(one, int | float) and one is not True}
-    allowed = known | {round(one, 2) for one in known} | {round(100 * one, 1) for one in known}
-    shown = {one.value for one in values(plan.report(kept(name))) if one.value is not None}
-    assert len(shown) > 5
-    assert shown <= allowed
-
-
 def test_the_advice_stands_first_with_its_errors() -> None:
     held = kept("plain")["answer"][0]
     report = plan.report(kept("plain"))
@@ -208,18 +198,6 @@ def test_what_changes_the_advice_within_what_is_plausible_is_a_reservation() -> 
                for cell in row)  # fmt: skip
 
 
-def test_an_answer_of_an_earlier_version_is_read() -> None:
-    saved = kept("plain")
-    record = saved["answer"][0]
-    for name in ("settings", "systems", "raters"):
-        del record[name]
-    for one in record["flips"]:
-        del one["said"], one["source"]
-    report = plan.report(saved)
-    assert "all 0 outputs" not in " ".join(report.answer)
-    assert any("6 raters" in one for one in report.held_fixed)
-
-
 @pytest.mark.parametrize("name", ["plain", "nothing", "these raters"])
 def test_names_of_a_plan_stay_text(name: str) -> None:
     saved = kept(name)
@@ -237,25 +215,6 @@ def test_names_of_a_plan_stay_text(name: str) -> None:
     typeset = [line for line in latex.page(report).splitlines() if not line.startswith("%")]
     assert "\\input{" not in "\n".join(typeset)
     assert any(HOSTILE in one for one in report.held_fixed)
-
-
-def places(held: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Go through the paths to everything in a record, first and last entries of lists only."""
-    yield where
-    if isinstance(held, dict):
-        for name, one in held.items():
-            yield from places(one, (*where, name))
-    elif isinstance(held, list) and held:
-        yield from places(held[0], (*where, 0))
-
-
-def changed(saved: dict[str, Any], where: tuple[Any, ...], to: Any) -> dict[str, Any]:
-    copied = copy.deepcopy(saved)
-    held: Any = copied
-    for step in ("answer", *where)[:-1]:
-        held = held[step]
-    held[("answer", *where)[-1]] = to
-    return copied
 
 
 def refusal(saved: Mapping[str, Any]) -> str:

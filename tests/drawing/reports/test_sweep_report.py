@@ -35,16 +35,8 @@ Part = TypeVar("Part")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a small store of three groupings and two numbers of documents."""
-    out = tmp_path_factory.mktemp("reported") / "g"
-    words = [*TINY, "worlds=2", "design.documents=8,12"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(out.parent)
-        sweep.answer(
-            "item_grouping", load_sweep("item_grouping"), words, out=out, jobs=1, quick=False, dry=False, plugins=[]
-        )
-    return out
+def folder(item_grouping_store: Path) -> Path:
+    return item_grouping_store
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +138,7 @@ def test_config_provenance_methods_and_references_are_there(made: Report, folder
     (code,) = [block for block in section(made, "Full config").blocks if isinstance(block, Code)]
     assert "n_systems: 3" in code.text
     with open_results(folder) as dataset:
-        for name in ("seal", "seed", "commit", "schema", "numbers", "simlab"):
+        for name in ("seal", "seed", "commit", "schema", "simlab"):
             assert made.provenance[name] == str(dataset.attrs[name])
     measures, parts = (block for block in section(made, "Methods").blocks if isinstance(block, Table))
     assert "srp" in {row[0] for row in measures.rows}

@@ -6,6 +6,7 @@ import clock_promises as promises
 import pytest
 
 
+@pytest.mark.slow
 def test_rules_keep_their_error_where_campaigns_end_before_their_time() -> None:
     for row in promises.errors_on_a_clock(60):
         assert row.holds(5 if not row.control else 1), row

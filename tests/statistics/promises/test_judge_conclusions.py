@@ -38,6 +38,7 @@ def test_wrong_claims_are_rare_at_length(name: str, equal: bool, labels: bool) -
     _check(name, equal, labels, LONG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", [20, pytest.param(400, marks=pytest.mark.long)])
 def test_posteriors_hold_shares_where_rates_are_shared(tables: int) -> None:
     """The metric's rates are those of one law only where alphas are alike; then all ways hold."""

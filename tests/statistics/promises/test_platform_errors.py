@@ -6,6 +6,7 @@ import pytest
 from platform_promises import QUICK, platforms
 
 
+@pytest.mark.slow
 def test_hardly_any_claim_is_wrong_under_a_deadline_and_by_rank() -> None:
     for row in platforms(40, QUICK):
         assert row.holds(1 if row.control else 5), row

@@ -18,6 +18,7 @@ def check(rows: Iterable[Row], *, errors: float, sharp: bool = False) -> None:
         assert not sharp or row.mcse <= max(abs(row.value - row.bound) / 5, row.bound / 10), row
 
 
+@pytest.mark.slow
 def test_equal_systems_are_seldom_called_different_by_new_raters() -> None:
     check(false_positives(30, pools=(3, 7), groupings=("pseudo_side_by_side", "ungrouped")), errors=5)
 

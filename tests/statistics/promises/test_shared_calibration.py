@@ -41,7 +41,13 @@ def broken(rows: list[Row], errors: float) -> list[Row]:
     return [one for one in rows if not one.holds(2 * errors if one.side.startswith("control") else errors)]
 
 
-@pytest.mark.parametrize(("promise", "n"), [(promise, quick) for promise, quick, _ in PROMISES])
+@pytest.mark.parametrize(
+    ("promise", "n"),
+    [
+        pytest.param(promise, quick, marks=[pytest.mark.slow] * (promise not in (joint_level, own_coverage)))
+        for promise, quick, _ in PROMISES
+    ],
+)
 def test_promises_are_kept_and_controls_fail(promise: Promise, n: int) -> None:
     assert broken(promise(n), QUICK) == []
 

@@ -273,8 +273,17 @@ def _metric(found: Conclusion, one: Metric) -> Section:
         (each.system, METHODS.get(each.method, each.method), _known(each.value, each.low, each.high))
         for each in one.estimates
     )
-    table = Table("Estimates with the metric beside those of people alone", ("system", "from", _axis(found)), rows)
-    return Section(f"Metric {one.name}", (said, table) if rows else (said,))
+    parts: list[Prose | Table] = [said]
+    if rows:
+        header = ("system", "from", _axis(found))
+        parts.append(Table("Estimates with the metric beside those of people alone", header, rows))
+    if one.bias_pairs:
+        errors = tuple(
+            (f"{each.first} - {each.second}", _known(each.value, each.low, each.high)) for each in one.bias_pairs
+        )
+        title = "Errors of the metric's own differences (metric less people), bounds for all pairs at once"
+        parts.append(Table(title, ("pair", "error"), errors))
+    return Section(f"Metric {one.name}", tuple(parts))
 
 
 def _simulated(found: Conclusion) -> Iterator[Section]:

@@ -82,8 +82,8 @@ METRIC = {
     "width": MAYBE,
     **dict.fromkeys(("estimates", "pairs"), LIST),
 }
-ERROR = {"first": TEXT, "second": TEXT, **dict.fromkeys(("human", "metric", "error", "low", "high"), MAYBE)}
-BIAS = {"bias": LIST, "bias_worst": MAYBE_OBJECT, "bias_factor": MAYBE}
+ERROR = {"first": TEXT, "second": TEXT, **dict.fromkeys(("human", "metric", "value", "low", "high"), MAYBE)}
+BIAS = {"bias": LIST, "bias_pairs": LIST, "bias_worst": MAYBE_OBJECT, "bias_factor": MAYBE}
 RATED = {"system": TEXT, **INTERVAL}
 ABOUT = {"estimate": TEXT, "difference": TEXT, "test": TEXT, "methods": TEXTS, "margin": NUMBER, "raters": TEXT}
 """What words are made of; the rest of `about` is for programs."""
@@ -165,7 +165,7 @@ def _more(held: Any, where: str) -> More:
 def _metric(held: Any, where: str, names: set[str]) -> Metric:
     row = reading.record(held, where, METRIC, BIAS)
     quality = next((name for name in held if name not in {*METRIC, *BIAS, "youden"}), "youden")
-    errors = _all(row.get("bias", []), f"{where}.bias", ERROR, MetricError)
+    errors = _all(row.get("bias_pairs", []), f"{where}.bias_pairs", ERROR, MetricError)
     worst = row.get("bias_worst")
     estimates = reading.records(row["estimates"], f"{where}.estimates", {"method": TEXT, **RATED})
     return Metric(
@@ -179,6 +179,7 @@ def _metric(held: Any, where: str, names: set[str]) -> Metric:
         math.nan if row["width"] is None else row["width"],
         [Estimated(**reading.known(one)) for one in estimates],
         _pairs(row["pairs"], f"{where}.pairs", names),
+        _all(row.get("bias", []), f"{where}.bias", RATED, Rated),
         errors,
         None if worst is None else _all([worst], f"{where}.bias_worst", ERROR, MetricError)[0],
         row.get("bias_factor"),

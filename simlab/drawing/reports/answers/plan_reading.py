@@ -36,19 +36,17 @@ SCALAR = Kind("a number, a text, true or false", lambda value: NUMBER.allows(val
 
 TOP = {
     **dict.fromkeys(("reached", "these_raters"), FLAG),
-    **dict.fromkeys(("design", "measures", "limits", "smallest", "largest", "all_new"), OBJECT),
+    **dict.fromkeys(("design", "measures", "limits", "smallest", "largest", "all_new", "settings"), OBJECT),
     **dict.fromkeys(("currency", "digest", "pilot"), MAYBE_TEXT),
     **dict.fromkeys(("confidence", "margin"), NUMBER),
     "probability": MAYBE,
-    **dict.fromkeys(("seed", "designs", "campaigns", "worlds"), WHOLE),
+    **dict.fromkeys(("seed", "designs", "campaigns", "worlds", "systems", "raters"), WHOLE),
     **dict.fromkeys(("ended", "world"), TEXT),
     **dict.fromkeys(("targets", "runners", "other_money", "missed", "would_reach", "flips", "front"), LIST),
     **dict.fromkeys(("robust", "scenarios", "loads", "pool"), MAYBE_OBJECT),
     "binding": reading.one_of(BINDING),
     "assumed": TEXTS,
 }
-LATER = {"settings": OBJECT, **dict.fromkeys(("systems", "raters"), WHOLE)}
-"""What records of earlier versions do not have."""
 FIGURE = {**dict.fromkeys(("value", "mcse", "low", "high"), MAYBE), **dict.fromkeys(("worlds", "studies"), WHOLE)}
 TARGET = {"measure": TEXT, "least": NUMBER, "floor": FLAG}
 LIMITS = {"money": MAYBE, **dict.fromkeys(("currency", "deadline"), MAYBE_TEXT)}
@@ -73,13 +71,12 @@ ROBUST = {
     **dict.fromkeys(("source", "more"), TEXT),
 }
 FLIP = {
-    **dict.fromkeys(("assumption", "unit", "why"), TEXT),
+    **dict.fromkeys(("assumption", "unit", "why", "said", "source"), TEXT),
     **dict.fromkeys(("now", "at"), NUMBER),
     **dict.fromkeys(("low", "high"), MAYBE),
     "then": MAYBE_OBJECT,
     "plausible": LIST,
 }
-SAID = dict.fromkeys(("said", "source"), TEXT)
 LOADS = {
     "covers": TEXT,
     **dict.fromkeys(("outputs", "ratings", "per_rater", "most", "per_rater_documents"), NUMBER),
@@ -128,7 +125,7 @@ def plan(held: Any, where: str = "answer", config: Mapping[str, Any] | None = No
         if len(held) != 1:
             raise reading.wrong(where, f"a plan is one record, and here are {len(held):,}")
         held = held[0]
-    row = reading.record(held, where, TOP, LATER)
+    row = reading.record(held, where, TOP)
     answer = _answer(row, where, config)
     changes = [_changed(one, f"{where}.flips[{k}]") for k, one in enumerate(row["flips"])]
     return Kept(answer, changes, row["digest"])
@@ -137,7 +134,7 @@ def plan(held: Any, where: str = "answer", config: Mapping[str, Any] | None = No
 def _answer(row: Row, where: str, config: Mapping[str, Any] | None) -> Answer:
     loads = _maybe(row["loads"], f"{where}.loads", _loads)
     return Answer(
-        ground=_ground(row, loads),
+        ground=_ground(row),
         wanted=_wanted(row, where),
         reached=row["reached"],
         rows=_rows(row, where),
@@ -156,15 +153,13 @@ def _answer(row: Row, where: str, config: Mapping[str, Any] | None) -> Answer:
         loads=loads,
         all_new=_figures(row["all_new"], f"{where}.all_new"),
         pool=_maybe(row["pool"], f"{where}.pool", _pool),
-        config=_config(row.get("settings", {}), f"{where}.settings") if config is None else config,
+        config=_config(row["settings"], f"{where}.settings") if config is None else config,
     )
 
 
-def _ground(row: Row, loads: Loads | None) -> Ground:
-    """Return what is known of the ground; the numbers of systems and raters are 0 where a record has none."""
-    systems = row.get("systems", 0)
-    raters = row.get("raters", loads.raters if loads else 0)
-    said = (row["pilot"], row["world"], tuple(row["assumed"]), systems, raters, row["these_raters"])
+def _ground(row: Row) -> Ground:
+    """Return what is known of the ground."""
+    said = (row["pilot"], row["world"], tuple(row["assumed"]), row["systems"], row["raters"], row["these_raters"])
     return Ground((), *said, unit="", system_sd=math.nan, draws=0, levers=(), assumptions=(), record={})
 
 
@@ -254,9 +249,8 @@ def _robust(held: Any, where: str) -> Robust:
 
 
 def _changed(held: Any, where: str) -> Changed:
-    row = reading.record(held, where, FLIP, SAID)
+    row = reading.record(held, where, FLIP)
     low, high = _ends(row["plausible"], f"{where}.plausible")
-    said = row.get("said", f"{row['assumption']} is {row['at']:.3g} {row['unit']}".rstrip())
     return Changed(
         row["assumption"],
         row["unit"],
@@ -265,8 +259,8 @@ def _changed(held: Any, where: str) -> Changed:
         _number(row["low"]),
         _number(row["high"]),
         (low, high),
-        row.get("source", ""),
-        said,
+        row["source"],
+        row["said"],
         _maybe_design(row["then"], f"{where}.then"),
         row["why"],
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SIZES = ("worlds", "pools", "document_draws", "studies")
 VERSIONS = ("simlab", "numpy", "scipy", "python", "commit", "lock")
-STORED = ("seed", "schema", "numbers", "seal")
+STORED = ("seed", "schema", "seal")
 
 
 def provenance(seen: Seen) -> Mapping[str, str]:
