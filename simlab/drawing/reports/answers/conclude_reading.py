@@ -85,7 +85,15 @@ METRIC = {
 ERROR = {"first": TEXT, "second": TEXT, **dict.fromkeys(("human", "metric", "value", "low", "high"), MAYBE)}
 BIAS = {"bias": LIST, "bias_pairs": LIST, "bias_worst": MAYBE_OBJECT, "bias_factor": MAYBE}
 RATED = {"system": TEXT, **INTERVAL}
-ABOUT = {"estimate": TEXT, "difference": TEXT, "test": TEXT, "methods": TEXTS, "margin": NUMBER, "raters": TEXT}
+ABOUT = {
+    "estimate": TEXT,
+    "difference": TEXT,
+    "test": TEXT,
+    "methods": TEXTS,
+    "margin": NUMBER,
+    "raters": TEXT,
+    "normalization": TEXT,
+}
 """What words are made of; the rest of `about` is for programs."""
 
 Made = TypeVar("Made")
