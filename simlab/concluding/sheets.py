@@ -14,6 +14,7 @@ from simlab.files import decimal
 from simlab.messages import legible, or_nearest
 from simlab.tables.cells import opened, renamed
 from simlab.tables.lines import numbered_lines
+from simlab.tables.opening import difference
 from simlab.tables.records import first_record
 from simlab.types import Collected, InputError
 
@@ -63,6 +64,11 @@ class Rows:
     def __len__(self) -> int:
         """Count the rows."""
         return len(self.lines)
+
+    def differing(self, first: int, second: int) -> str:
+        """Say where the first of two rows stands, and in which columns they differ."""
+        one, other = ([cells[k] for cells in self.cells.values()] for k in (first, second))
+        return f"line {self.lines[first]}; {difference(list(self.cells), one, other)}"
 
 
 def text(sheet: Sheet, form: As) -> str:

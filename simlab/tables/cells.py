@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -30,8 +30,9 @@ class Table:
     """Hold the cells of a table: `rows` are (number of the line, its cells), as many as the `header` has.
 
     Rows are read while one goes through them, once; `path` is where they can be read again. `chosen` are the values of
-    columns by which they were chosen, `notes` sentences on what stands above the header,
-    `marks` the column that marks control items.
+    columns by which they were chosen, `notes` sentences on what stands above the header, `marks` the column that marks
+    control items. `commas`: no comma sets cells apart, so that one may be a decimal comma; `told` are the names of
+    columns by which the header was found.
     """
 
     where: str
@@ -41,6 +42,8 @@ class Table:
     notes: tuple[str, ...] = ()
     chosen: Where = ()
     marks: Marks | None = None
+    commas: bool = False
+    told: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, line: int) -> str:
         """Name a line in a message."""
@@ -50,7 +53,7 @@ class Table:
         """Go through the rows once more."""
         if self.path is None:
             return iter(())
-        table = opened(self.path, "")
+        table = opened(self.path, "", self.told)
         rows = chosen_rows(table.rows, table.header, self.chosen, self.where)
         return rows if self.marks is None else self.marks.keep(rows)
 
@@ -101,7 +104,8 @@ def opened(path: Path, forms: str, told: Mapping[str, str] = MappingProxyType({}
         raise InputError(f"{error}; a line must name the columns of a table of {forms}") from error
     if twice := next((name for name in file.header if name and file.header.count(name) > 1), None):
         raise InputError(f"{file.header_at}: the column {legible(twice, 40)!r} is there twice; name each once")
-    return Table(file.where, file.header, Rows(_rows(file)), path, file.notes)
+    commas = file.dialect is None or file.dialect.mark != ","
+    return Table(file.where, file.header, Rows(_rows(file)), path, file.notes, commas=commas, told=told)
 
 
 def _rows(file: TableFile) -> Iterator[tuple[int, list[str]]]:
@@ -155,14 +159,14 @@ def left_out_of(table: Table, copies: int) -> tuple[LeftOut, ...]:
     return (*((LeftOut(copies, COPIES),) if copies else ()), *controls)
 
 
-def number(text: str, where: str, column: str) -> float:
-    """Read a number; NaN for what is missing.
+def number(text: str, where: str, column: str, *, commas: bool = False) -> float:
+    """Read a number, with a decimal comma where there may be one (`commas`); NaN for what is missing.
 
     Raises InputError for what is no number, and for numbers whose squares would not be.
     """
     if missing(text):
         return math.nan
-    value = decimal(text)
+    value = decimal(text.replace(",", ".", 1) if commas else text)
     if value is None:
         raise InputError(
             f"{where}: {column}={legible(ascii(text), 40)} is no number; mend it, leave it empty, or name the metrics "

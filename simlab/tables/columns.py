@@ -126,7 +126,7 @@ def naming_people(names: Sequence[str], rows: Sequence[Sequence[str]]) -> set[st
     people = set()
     for k, name in enumerate(names):
         cells = [(row[k], row) for row in rows if k < len(row) and not missing(row[k])]
-        numbers = all(decimal(cell) is not None or cell.lower() in ANSWERS for cell, _ in cells)
+        numbers = all(decimal(cell.replace(",", ".", 1)) is not None or cell.lower() in ANSWERS for cell, _ in cells)
         verdicts = all(place_of(cell) >= 0 or row.count(cell) > 1 for cell, row in cells)
         constant = len({cell for cell, _ in cells}) == 1 and not any(place_of(cell) >= 0 for cell, _ in cells)
         if cells and not numbers and (constant or not verdicts):

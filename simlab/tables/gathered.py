@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -64,14 +65,17 @@ class Indexed(NamedTuple):
     rater_names: tuple[str, ...]
 
 
-def indexed(held: Gathered, where: str) -> Indexed:
-    """Number names in natural order; raise InputError for names that are too many or too much alike."""
+def indexed(held: Gathered, where: str, path: Path | None = None) -> Indexed:
+    """Number names in natural order; raise InputError for names that are too many or too much alike.
+
+    `path` is a table with a header, in which rows are looked up for that.
+    """
     refuse_lists(list(held.systems), lambda k: f"{where}, line {held.line[held.system.index(k)]}")
     for numbers, what in ((held.systems, "systems"), (held.documents, "documents"), (held.raters, "raters")):
         refuse_many(numbers, what, where)
-        refuse_alike(numbers, what, where)
+        refuse_alike(numbers, what, where, path)
     refuse_many(held.items, "segments", where)
-    _refuse_alike_segments(held, where)
+    _refuse_alike_segments(held, where, path)
     systems, system = ranked(held.systems)
     documents, document = ranked(held.documents)
     raters, rater = ranked(held.raters)
@@ -94,12 +98,12 @@ def _flat(numbers: array[int]) -> Ints:
     return np.frombuffer(numbers, np.int64)
 
 
-def _refuse_alike_segments(held: Gathered, where: str) -> None:
+def _refuse_alike_segments(held: Gathered, where: str, path: Path | None) -> None:
     seen: dict[tuple[int, str], str] = {}
     for document, segment in held.items:
         other = seen.setdefault((document, spelling(segment)), segment)
         if other != segment:
-            refuse_alike((other, segment), "segments", where)
+            refuse_alike((other, segment), "segments", where, path)
 
 
 def repeats(found: Indexed) -> Ints:

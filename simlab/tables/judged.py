@@ -70,6 +70,7 @@ class Outputs:
     logins: tuple[str, ...] = ()
     where: Where = ()
     left_out: tuple[LeftOut, ...] = ()
+    unused: tuple[str, ...] = ()
     far: FarScores | None = None
 
     @property
@@ -103,11 +104,13 @@ class _Gathered:
     notes: list[str] = field(default_factory=list)
     words: dict[str, tuple[str, str]] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
+    commas: bool = False
+    unused: tuple[str, ...] = ()
 
     def read(self, text: str, where: str, column: str) -> float:
         """Read a score, or an answer of yes or no; raise InputError for what is none, or is written in two ways."""
         answer = ANSWERS.get(text.lower())
-        value, words = (number(text, where, column), None) if answer is None else answer
+        value, words = (number(text, where, column, commas=self.commas), None) if answer is None else answer
         if math.isnan(value):
             return value
         before = self.words.get(column)
@@ -192,9 +195,10 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
     check_systems(len(found.systems), table)
     systems = [system for system, _ in found.outputs]
     refuse_lists(list(found.systems), lambda k: table.at(found.lines[systems.index(k)]))
-    refuse_alike(found.systems, "systems", table.where)
-    refuse_alike((f"{document}/{item}" if document else item for document, item in found.items), "items", table.where)
-    refuse_alike(found.raters, "raters", table.where)
+    refuse_alike(found.systems, "systems", table.where, table.path)
+    items = (f"{document}/{item}" if document else item for document, item in found.items)
+    refuse_alike(items, "items", table.where, table.path)
+    refuse_alike(found.raters, "raters", table.where, table.path)
     outputs = _outputs(found, told, table.chosen, left_out_of(table, copies))
     far = None if told.scale else find_far_scores(np.array(found.rating), np.array(found.at))
     return replace(outputs, far=far)
@@ -223,11 +227,13 @@ def _gathered(table: Table, wanted: Sequence[str], told: Told) -> _Gathered:
     columns = {name: k for name, k in columns.items() if name.casefold() not in chosen or name in wanted}
     texts = [] if wanted else list(_no_scores(table, columns))
     columns = {name: k for name, k in columns.items() if name not in dict(texts)}
-    found = _Gathered(scores={name: array("d") for name in columns})
+    found = _Gathered(scores={name: array("d") for name in columns}, commas=table.commas)
     found.notes += [
         f"left out: the column {legible(name, 40)}, whose {legible(shown, 40)!r} is no score" for name, shown in texts
     ]
     human = human_columns(table.header)
+    used = {*USUAL, *columns, *(table.header[k] for k in human)}
+    found.unused = tuple(name for name in table.header if name and name not in used and name.casefold() not in chosen)
     runs = next((name for name in table.header if folded(name) in NAMES["run"].usual), "")
     for line, cells, output, rater in _rows(found, table):
         for k in human:
@@ -252,7 +258,8 @@ def _no_scores(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str, 
     rows = [cells for cells in table.first_rows() if len(cells) == len(table.header)]
     for name, k in columns.items():
         filled = [cells[k] for cells in rows if not missing(cells[k])]
-        if filled and all(decimal(cell) is None and cell.lower() not in ANSWERS for cell in filled):
+        written = [cell.replace(",", ".", 1) if table.commas else cell for cell in filled]
+        if filled and all(decimal(cell) is None and cell.lower() not in ANSWERS for cell in written):
             yield name, filled[0]
 
 
@@ -319,6 +326,7 @@ def _outputs(found: _Gathered, told: Told, chosen: Where, left_out: tuple[LeftOu
         tuple(found.raters),
         chosen,
         (*left_out, *failed),
+        found.unused,
     )
 
 
@@ -402,6 +410,7 @@ def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
         "scale": list(held.scale) if held.scale else [0, 1] if len(rated) and labels(rated) else None,
         "range": [float(rated.min()), float(rated.max())] if len(rated) else None,
         "metrics": list(held.metrics),
+        "unused": list(held.unused),
         **where_record(held.where, held.left_out),
         **({} if held.far is None else held.far.record()),
     }

@@ -104,7 +104,7 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) ->
 
 def _ratings(read: _Read, header: Header, told: Told, source: direction.Source) -> Ratings:
     held, who, notes = with_people(read.held, told.people)
-    found, kept = without_repeats(indexed(held, header.where))
+    found, kept = without_repeats(indexed(held, header.where, header.file.path))
     unit, n = np.array(read.unit, np.int64), len(read.units)
     score = np.bincount(unit, weights=np.array(read.tenths), minlength=n)[kept] / 10
     errors = np.bincount(unit, weights=np.array(read.error), minlength=n)[kept].astype(np.int64)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simlab.messages import legible, natural
+from simlab.tables.opening import rows_with
 from simlab.types import InputError, Ints
 
 MOST_NAMES = 1_000_000
@@ -67,14 +69,18 @@ def refuse_lists(names: Sequence[str], where: Callable[[int], str]) -> None:
                 )
 
 
-def refuse_alike(names: Iterable[str], what: str, where: str) -> None:
-    """Raise InputError for names that differ in case or blanks only: they are meant to be one."""
+def refuse_alike(names: Iterable[str], what: str, where: str, path: Path | None = None) -> None:
+    """Raise InputError for names that differ in case or blanks only: they are meant to be one.
+
+    `path` is where the first rows that have them are looked up, to say in what else these differ.
+    """
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(spelling(name), name)
         if other != name:
             both = f"{legible(repr(other), 60)} and {legible(repr(name), 60)}"
-            raise InputError(f"{where}: the {what} {both} differ in case or blanks only; write them alike")
+            rows = "" if path is None else rows_with(path, other, name)
+            raise InputError(f"{where}: the {what} {both} differ in case or blanks only{rows}; write them alike")
 
 
 def refuse_many(numbers: Numbers, what: str, where: str) -> None:

@@ -124,3 +124,17 @@ def difference(names: Sequence[str], first: Sequence[str], second: Sequence[str]
     if not apart:
         return "the two rows are alike in every column"
     return f"the two rows differ in {legible(', '.join(apart), 160)}"
+
+
+def rows_with(path: Path, one: str, other: str) -> str:
+    """Say where two names stand first, and in which columns these rows differ; empty where no cell is such a name."""
+    file, met = open_table(path, {}), dict[str, tuple[int, list[str]]]()
+    for line, row in file.rows:
+        cells_there = {cell.strip() for cell in row}
+        for name in (one, other):
+            if name in cells_there:
+                met.setdefault(name, (line, row))
+        if len(met) == 2:
+            (first, row_of_one), (second, row_of_other) = met[one], met[other]
+            return f" (lines {first} and {second}: {difference(file.header, row_of_one, row_of_other)})"
+    return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from simlab.messages import legible
@@ -11,7 +12,7 @@ from simlab.tables.cells import Table, check_wanted, named
 from simlab.tables.columns import NO_METRICS, folded
 from simlab.tables.names import Numbers
 from simlab.tables.numbers import missing
-from simlab.tables.verdicts import FIRST, SECOND, TIE
+from simlab.tables.verdicts import EMPHATIC, FIRST, SECOND, TIE, is_emphatic
 from simlab.tables.winners import Comparisons, Said, Votes, no_outcome, refuse_contradictions, resolved, said
 from simlab.types import InputError
 
@@ -108,6 +109,7 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
                 found.gaps += 1
             else:
                 found.votes["human"].add(at, answer)
+                found.remarks += [EMPHATIC] if is_emphatic(cells[k]) and EMPHATIC not in found.remarks else []
         for name, k in list(others.items()):
             if missing(cells[k]):
                 continue
@@ -126,7 +128,10 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
 def _no_verdicts(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     """Go through the columns whose first cells are mostly no preferences, each with such a cell."""
     two = _pair_reader(table)
-    rows = [(cells, *two(cells, 0)) for cells in table.first_rows() if len(cells) == len(table.header)]
+    rows = []
+    for cells in table.first_rows():
+        with suppress(InputError):  # a row that names no two systems is refused where rows are read, with its line
+            rows.append((cells, *two(cells, 0)))
     for name, k in columns.items():
         filled = [(cells[k], first, second) for cells, first, second in rows if not missing(cells[k])]
         wrong = [cell for cell, first, second in filled if said(cell, first, second) is None]

@@ -307,7 +307,7 @@ def _numbered(
     What a person said under a second login does not count.
     """
     held, known, with_runs = read.held, "rater" in header.columns, averaged and bool(read.runs)
-    found = indexed(held, header.where)
+    found = indexed(held, header.where, header.file.path)
     own = _without_copies(held, _by_run(held, found, read.runs) if with_runs else found, header, told)
     copies, runs = len(held.line) - len(own), read.runs
     if copies:
@@ -321,7 +321,7 @@ def _numbered(
     if told.people is None:
         return found, own, {}, (), copies
     people, who, notes = with_people(held, told.people, rater_known=known)
-    found, kept = without_repeats(indexed(people, header.where))
+    found, kept = without_repeats(indexed(people, header.where, header.file.path))
     return found, own[kept], who, (*notes, *left_out(len(own) - len(kept))), copies
 
 

@@ -19,6 +19,13 @@ SHARES = {"1": FIRST, "1.0": FIRST, ".5": TIE, "0.5": TIE, "0": SECOND, "0.0": S
 BRACKETED = {**WORDS, "c": TIE}
 """Within double brackets, as judges of FastChat end their verdicts, C is a tie."""
 
+EMPHATIC = "A>>B counts as a win, as A>B does"
+
+
+def is_emphatic(text: str) -> bool:
+    """True for a verdict that says that one is much better."""
+    return ">>" in text or "<<" in text
+
 
 def place_of(text: str) -> int:
     """Return which place of the row a word means; -1 where it means none.

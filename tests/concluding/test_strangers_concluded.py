@@ -170,6 +170,7 @@ def test_votes_in_the_words_of_the_field_conclude_alike(tmp_path: Path, kind: st
         assert not isinstance(found, str), (one.changes, found)
         assert _claims(found, one) == expected, one.changes
         assert found.read["raters"] == 3
+        assert ("A>>B counts as a win" in _remarks(found)) == (kind == "arena-hard")
 
 
 def test_two_games_of_a_pair_win_where_both_agree(tmp_path: Path) -> None:
@@ -252,6 +253,27 @@ def test_times_in_a_form_of_their_own_are_not_needed(tmp_path: Path) -> None:
     assert _claims(found) == {("A", "B")}
     assert found.read["unused"] == ["end"]
     assert [note for note in found.notes if "line 2: end '3/1/2026 12:00' is no time" in note]
+
+
+def test_refusals_say_in_which_columns_rows_differ(tmp_path: Path) -> None:
+    head, rows = ("system", "document", "rater", "score"), [(s, d, "r", "3") for s in "AB" for d in ("d1", "d2")]
+    alike = _csv(tmp_path, [head, *rows, ("a", "d3", "r", "4")])
+    with pytest.raises(
+        InputError, match=r"differ in case or blanks only \(lines 2 and 6: the two rows differ in system "
+    ):
+        _concluded(alike)
+    twice = _csv(tmp_path, [head, *rows, ("A", "d1", "r", "4")])
+    with pytest.raises(InputError, match=r"on line 2; the two rows differ in score \(3, 4\); keep one of the two"):
+        _concluded(twice)
+
+
+def test_a_judged_table_reads_decimal_commas_and_names_what_it_does_not_use(tmp_path: Path) -> None:
+    path = tmp_path / "judged.csv"
+    rows = [f"{s};q{k};{(k + v) % 5},5;{v + k % 3},25;3/1/2026" for k in range(12) for s, v in (("A", 3), ("B", 1))]
+    path.write_text("\n".join(["system;item;human;judge;timestamp", *rows]))
+    found = _concluded(path)
+    assert found.question == "judge"
+    assert (found.read["metrics"], found.read["unused"]) == (["judge"], ["timestamp"])
 
 
 OTHER_JSON: Mapping[str, Any] = {

@@ -6,6 +6,7 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simlab.cli import answer as simlab
@@ -14,6 +15,8 @@ from simlab.tables.held import Told
 from simlab.tables.reading import read
 from simlab.tables.row_choice import parse_where
 from simlab.types import InputError
+from simlab.world.laws.fixed import fixed_ratings
+from simlab.world.recorded import recorded
 from tests.strangers import Rows, answer_or_line, mutations, ratings_of
 
 
@@ -115,3 +118,14 @@ def test_verbs_say_which_rows_they_read(tmp_path: Path, verb: str, capsys: pytes
     assert "--where aspect=fluency" in " ".join(page.out.split())  # the next command reads the same rows
     if more:
         assert "rows with aspect=fluency" in " ".join((tmp_path / "p.md").read_text().split())
+
+
+def test_a_world_of_real_ratings_reads_the_same_rows(tmp_path: Path) -> None:
+    path = str(_written(_by_criterion(1), tmp_path / "t.csv"))
+    told = {"sha256": None, "names": None, "better": None, "columns": None, "people": None}
+    ratings = fixed_ratings(recorded(np.random.default_rng(0), path=path, where="aspect=fluency", **told))
+    assert ratings is not None
+    expected = sum(float(row[4]) for row in _by_criterion(1)[1:] if row[3] == "fluency")
+    assert float(np.nansum(ratings.value)) == expected
+    with pytest.raises(InputError, match="differ in aspect"):
+        recorded(np.random.default_rng(0), path=path, where=None, **told)

@@ -128,7 +128,7 @@ def _again(
     held: Held, found: Claims, stands: standing.Standing, wanted: Wanted, say: Callable[[str], None]
 ) -> tuple[Again | None, list[str]]:
     """Carry the study out again, where a table is not too large for that; else say so."""
-    if not wanted.again or stands.fitted is None or stands.scale is None:
+    if not wanted.again or stands.fitted is None or stands.scale is None or not len(found.votes.pair):
         return None, []
     n = len(held.votes.pair)
     if n > MOST:

@@ -219,10 +219,14 @@ def _refuse_more(
     for k in np.flatnonzero(outside)[:1]:
         raise InputError(f"{rows.at(came[k])}: the plan has no such comparison (order {order[k]}); mend the line")
     for what, number_of, size in (("these outputs", item[came], n_items), ("this order", order, most)):
-        both, start = np.unique(pair[came] * max(size, 1) + number_of, return_index=True)
+        key = pair[came] * max(size, 1) + number_of
+        both, start = np.unique(key, return_index=True)
         if len(both) < len(came):
             k = int(np.setdiff1d(np.arange(len(came)), start)[0])
-            raise InputError(f"{rows.at(came[k])}: the pair has a comparison with {what} already; keep one of the two")
+            before = rows.differing(came[int(np.argmax(key == key[k]))], came[k])
+            raise InputError(
+                f"{rows.at(came[k])}: the pair has a comparison with {what} already, on {before}; keep one of the two"
+            )
 
 
 def _metric(rows: Rows, told: Told, pair: Ints, item: Ints, codes: Ints) -> Array | None:

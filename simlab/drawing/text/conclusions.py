@@ -51,9 +51,9 @@ def _next(following: str) -> list[str]:
 def _head(found: Conclusion) -> Iterator[str]:
     """Say what was read, by which plan, and what is promised; then what limits it."""
     yield line("Read", found.line)
-    for one in found.read.get("remarks", ()):
+    for one in numbers.texts_of(found.read, "remarks"):
         yield line("", one)
-    if unused := found.read.get("unused"):
+    if unused := numbers.texts_of(found.read, "unused"):
         yield line("", f"not used: {numbers.listed(list(map(legible, unused)), MOST_COLUMNS)}")
     if found.plan is not None:
         yield line("Plan", followed(found.plan))

@@ -15,7 +15,7 @@ from simlab.drawing.text import conclusion_pairs as pairs
 from simlab.drawing.text import conclusions, paragraphs
 from simlab.drawing.text.conclusion_systems import METHODS, confidence
 from simlab.drawing.text.references import METHODS as CITING
-from simlab.messages import several
+from simlab.messages import legible, several
 
 QUESTIONS = {
     "rate": "Which systems do people rate better?",
@@ -320,6 +320,9 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
 
 def _read(found: Conclusion) -> Iterator[Section]:
     told = [f"Read: {numbers.read(found)}."]
+    told += [f"{one[0].upper()}{one[1:]}." for one in numbers.texts_of(found.read, "remarks")]
+    if unused := numbers.texts_of(found.read, "unused"):
+        told.append(f"Not used: {legible(', '.join(unused), 200)}.")
     told += [f"Plan: {conclusions.followed(found.plan)}."] if found.plan else []
     told += [f"Without {names}: {sum(p.verdict != 0 for p in one.pairs)} pairs are claimed."
              for names, one in found.without.items()]  # fmt: skip
