@@ -39,7 +39,10 @@ class Promise(NamedTuple):
 
 
 class System(NamedTuple):
-    """Hold what is concluded about a system: `n` answers, its estimate, the ranks it may have (1 = best)."""
+    """Hold what is concluded about a system: `n` answers, its estimate, the ranks it may have (1 = best).
+
+    `plain` is the mean of its ratings where the estimate is weighted by who rated what, else the same; None: no mean.
+    """
 
     system: str
     n: int
@@ -48,6 +51,7 @@ class System(NamedTuple):
     high: float
     rank_low: int
     rank_high: int
+    plain: float | None = None
 
 
 class More(NamedTuple):
@@ -70,7 +74,8 @@ class Pair(NamedTuple):
 
     `difference` is first less second on the table's own scale, bounds are simultaneous with the claims; `direction` is
     +1 where the first came out better, whichever way the scale goes, `verdict` the same where it is claimed, else 0.
-    NaN is not known (a pair that was never compared). `within` is the answer to `--margin`.
+    NaN is not known (a pair that was never compared). `within` is the answer to `--margin`. The difference is what is
+    tested; `plain` is that of plain means, which raters who met one system more may draw away (None: of no means).
     """
 
     first: str
@@ -84,6 +89,7 @@ class Pair(NamedTuple):
     verdict: int
     within: WithinMargin | None = None
     more: More | None = None
+    plain: float | None = None
 
 
 class Rater(NamedTuple):

@@ -14,6 +14,7 @@ from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, 
 from simlab.concluding.ratings.limits import warnings_of
 from simlab.concluding.ratings.pairs import pairs_of
 from simlab.concluding.ratings.people import raters_of
+from simlab.concluding.ratings.plain import misleading_means
 from simlab.concluding.ratings.promising import Basis, promise
 from simlab.concluding.ratings.systems import systems_of
 from simlab.concluding.standing import groups_of
@@ -52,10 +53,21 @@ def concluded(
     family = family_of(frame.system_names, wanted.against)
     rated = _rated(prepared, collected)
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
-    found = verdicts(prepared, collected, outcome, rated, family)
     told, drawn = uncertainty_of(config, prepared, collected, rated, family), drawn_by(test)
+    found = verdicts(prepared, collected, outcome, rated, family, told.of.centre)
+    weighted = name_of(test) == "weighted_flips"
     scale = _scale(config, table)
-    systems = systems_of(collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level, scale)
+    systems = systems_of(
+        collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level, scale, weighted=weighted
+    )
+    pairs = pairs_of(
+        frame.system_names,
+        found,
+        told,
+        wanted,
+        lower_is_better=frame.lower_is_better,
+        widest=scale[1] - scale[0],
+    )
     return Conclusion(
         question="rate",
         read=table.read,
@@ -64,19 +76,16 @@ def concluded(
         lower_is_better=frame.lower_is_better,
         promise=_promised(prepared, wanted, table, drawn, int(family.sum()), frame.n_raters),
         systems=systems,
-        pairs=pairs_of(
-            frame.system_names,
-            found,
-            told,
-            wanted,
-            lower_is_better=frame.lower_is_better,
-            widest=scale[1] - scale[0],
-        ),
+        pairs=pairs,
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
         detectable=_detectable(told, family),
         about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
-        warnings=(*_alone(table), *warnings_of(collected, told, prepared, drawn, found)),
+        warnings=(
+            *misleading_means(pairs, rated, frame.system_names, frame.rater_names),
+            *_alone(table),
+            *warnings_of(collected, told, prepared, drawn, found),
+        ),
     )
 
 
@@ -145,6 +154,7 @@ def _about(
         "drawn": sorted(drawn),
         "raters": "drawn" if "raters" in drawn else "given",
         "groups": [[names[k] for k in group] for group in groups_of(verdict, order)],
+        **({"estimate": "weighted mean"} if name_of(test) == "weighted_flips" else {}),
         "intervals": "of systems each by itself; of differences all at once",
         **({"margin": wanted.margin} if wanted.margin is not None else {}),
         **({"against": wanted.against} if wanted.against is not None else {}),

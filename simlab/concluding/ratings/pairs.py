@@ -40,9 +40,10 @@ def pairs_of(
     What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
     """
     first, second = np.triu_indices(len(names), 1)
-    means = told.of.means
+    means = told.of.centre
     low, high = consistent(means, *told.bounds(), found.verdict != 0)
-    unknown = np.isnan(means)
+    unknown = np.isnan(told.of.means)
+    means = np.where(unknown, np.nan, means)
     low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
     # Infinite bounds say that nothing is known of a spread; finite ones end where the scale does.
     low, high = (np.where(np.isfinite(of), np.clip(of, -widest, widest), of) for of in (low, high))
@@ -59,6 +60,7 @@ def pairs_of(
             verdict=int(found.verdict[k]),
             within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
             more=None if found.verdict[k] or not told.within_reach[k] else _more(told, int(k)),
+            plain=float(told.of.means[k]),
         )
         for k in np.flatnonzero(found.family)
     )

@@ -48,6 +48,7 @@ TOP = {
 }
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
+PLAIN = {"plain": MAYBE}
 RANKS = dict.fromkeys(("rank_low", "rank_high"), WHOLE)
 PAIR = {
     **dict.fromkeys(("first", "second"), TEXT),
@@ -84,7 +85,15 @@ METRIC = {
 ERROR = {"first": TEXT, "second": TEXT, **dict.fromkeys(("human", "metric", "value", "low", "high"), MAYBE)}
 BIAS = {"bias": LIST, "bias_pairs": LIST, "bias_worst": MAYBE_OBJECT, "bias_factor": MAYBE}
 RATED = {"system": TEXT, **INTERVAL}
-ABOUT = {"estimate": TEXT, "difference": TEXT, "test": TEXT, "methods": TEXTS, "margin": NUMBER, "raters": TEXT}
+ABOUT = {
+    "estimate": TEXT,
+    "difference": TEXT,
+    "test": TEXT,
+    "methods": TEXTS,
+    "margin": NUMBER,
+    "raters": TEXT,
+    "normalization": TEXT,
+}
 """What words are made of; the rest of `about` is for programs."""
 
 Made = TypeVar("Made")
@@ -138,7 +147,7 @@ def line(read: Mapping[str, Any], where: str) -> str:
 
 
 def _systems(held: Any, where: str) -> list[Row]:
-    rows = reading.filled(held, where, {**SYSTEM, **RANKS})
+    rows = reading.filled(held, where, {**SYSTEM, **RANKS}, PLAIN)
     if len({row["system"] for row in rows}) < len(rows):
         raise reading.wrong(where, "two systems have the same name")
     return rows
@@ -146,7 +155,7 @@ def _systems(held: Any, where: str) -> list[Row]:
 
 def _pairs(held: Any, where: str, names: set[str]) -> list[Pair]:
     made = []
-    for k, row in enumerate(reading.records(held, where, PAIR)):
+    for k, row in enumerate(reading.records(held, where, PAIR, PLAIN)):
         if not {row["first"], row["second"]} <= names:
             raise reading.wrong(f"{where}[{k}]", "a pair is of systems that are not listed")
         more = _maybe(row.pop("more"), f"{where}[{k}].more", _more)
