@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -1195,6 +1195,7 @@ def _invoke(words: list[str]) -> int:
         hydra_habits.refuse(words[1:])
     with reservations() as said:
         try:
+            _refuse_repeated(command, words)
             with command.make_context("simlab", words) as context:
                 command.invoke(context)
             code = DONE
@@ -1264,6 +1265,27 @@ def _with_csv(write: Callable[[Literal["table", "json"]], str]) -> Callable[[For
     from simlab.commands import saving
 
     return lambda form: saving.to_csv(write("json")) if form == "csv" else write(form)
+
+
+def _refuse_repeated(command: Any, words: list[str]) -> None:
+    """Refuse an option given twice, of which the last would count in silence, and a file or folder without a name."""
+    from simlab.types import InputError
+
+    own = getattr(command, "commands", {}).get(words[0])
+    before = words[: words.index("--")] if "--" in words else words
+    for option in own.params if own else ():
+        names = {name for name in getattr(option, "opts", ()) if name.startswith("--")}
+        given = [(name, k) for k, word in enumerate(before) for name in names if word.split("=")[0] == name]
+        if not given or getattr(option, "is_flag", False) or option.multiple:
+            continue
+        if len(given) > 1:
+            raise InputError(f"{given[0][0]} is given twice; give it once")
+        (name, k) = given[0]
+        value = before[k].partition("=")[2] if "=" in before[k] else next(iter(before[k + 1 : k + 2]), None)
+        if value == "" and option.metavar in ("DIR", "FILE"):
+            raise InputError(
+                f"{name} names nothing (an unset variable?); name a {'folder' if option.metavar == 'DIR' else 'file'}"
+            )
 
 
 def _stores(words: list[str] | None) -> tuple[list[Path], list[str]]:
