@@ -36,8 +36,8 @@ def blind_pairs(found: Verdicts, prepared: Prepared) -> Iterator[str]:
         k = hidden[np.argmin(found.p_value[hidden])]
         yield (
             f"the test of all pairs at once is blind here: {several(len(hidden), 'pair')} would be claimed by own "
-            f"p-values times {m} ({alone[k]:.2g}; adjusted {found.adjusted[k]:.2g}), since pairs that rest on few raters' "
-            "loads rule the largest statistic; open says little, and no size of difference that is found is known"
+            f"p-values times {m} ({alone[k]:.2g}; adjusted {found.adjusted[k]:.2g}), since pairs that rest on "
+            "few raters rule the largest statistic; open says little, and no size of difference that is found is known"
         )
 
 
