@@ -40,7 +40,7 @@ and without simlab (xarray and zarr are enough):
 
 Dimensions are the axes below, then those of the outcomes; a measure m stands beside m_mcse (its Monte-Carlo
 standard error), m_n (the campaigns behind it) and m_influence. Every variable has a long_name, and units where it
-has one."""
+has one. What was not simulated (status other than 0), or is of no pair of a cell (pair_exists), is NaN."""
 
 LEDGER = """The ledger without simlab (numpy is enough). A row is a block of studies of one world of a cell:
 
