@@ -182,3 +182,14 @@ def test_no_page_of_an_odd_table_contradicts_itself(shape: str, tmp_path: Path) 
             assert page(answer)
             pages += 1
     assert pages >= 20
+
+
+@pytest.mark.needs_shared("strangers")
+def test_a_test_that_is_blind_says_so_and_names_no_size_that_it_finds() -> None:
+    answer = found(FOLDER / "20-uneven-raters-many-systems.csv")
+    hidden = [one for one in answer.pairs if not one.verdict and len(answer.pairs) * one.p_value <= 0.05]
+    assert len(hidden) == 8
+    assert any(f"blind here: {len(hidden)} pairs" in one for one in answer.warnings)
+    assert answer.detectable is None
+    # Where nothing is hidden nothing is said.
+    assert not any("blind" in one for one in found(FOLDER / "13-tested-one-way-printed-the-other.csv").warnings)

@@ -11,7 +11,7 @@ from simlab.analysis.settling import detectable
 from simlab.concluding.conclusion import Conclusion, Promise, System
 from simlab.concluding.ratings.intervals import DOCUMENTS, Spans, drawn_by
 from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
-from simlab.concluding.ratings.limits import warnings_of
+from simlab.concluding.ratings.limits import blind_pairs, warnings_of
 from simlab.concluding.ratings.pairs import pairs_of
 from simlab.concluding.ratings.people import raters_of
 from simlab.concluding.ratings.plain import misleading_means
@@ -78,7 +78,7 @@ def concluded(
         systems=systems,
         pairs=pairs,
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
-        detectable=_detectable(told, family),
+        detectable=None if any(blind_pairs(found, prepared)) else _detectable(told, family),
         about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
         warnings=(

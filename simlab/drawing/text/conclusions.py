@@ -98,7 +98,8 @@ def _cycles(cycles: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _raters(raters: Sequence[Rater], digits: int) -> Iterator[str]:
     """Name the raters who score the same outputs highest and lowest."""
-    known = sorted((one for one in raters if math.isfinite(one.leniency)), key=lambda one: one.leniency)
+    # Of whom an output or two is known, nothing is: such a rater is not named as the most lenient.
+    known = sorted((one for one in raters if math.isfinite(one.high - one.low)), key=lambda one: one.leniency)
     if len(known) < LEAST_RATERS:
         return
     ends = " to ".join(f"{one.rater} {_lenient(one, digits)}" for one in (known[0], known[-1]))
