@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -47,6 +47,7 @@ from simlab.commands.flags import (
     Precision,
     Preset,
     Quick,
+    RowsWhere,
     Save,
     Scale,
     Shard,
@@ -452,6 +453,7 @@ def plan(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    where: RowsWhere = None,
     force: Force = False,
     form: Format = "table",
     save: Save = None,
@@ -463,7 +465,7 @@ def plan(
     """
     from simlab.commands import plan as plans
 
-    told, keep = _told(columns, better, scale, people), _keeping(save)
+    told, keep = _told(columns, better, scale, people, where), _keeping(save)
     asked = plans.Asked(
         words=tuple(words or ()),
         target=target,
@@ -541,6 +543,7 @@ def conclude(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    where: RowsWhere = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -556,7 +559,7 @@ def conclude(
     from simlab.commands.launch import Launched
 
     keep = _keeping(save)
-    told = _told(columns, better, scale, people)
+    told = _told(columns, better, scale, people, where)
     place = {"world": world, "pool": pool, "draw": draw, "study": study}
     folder, conditions = campaigns.apart(words or [], place, plan)
     asked = conclusions.asked(
@@ -638,6 +641,7 @@ def agreement(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    where: RowsWhere = None,
     cut: Cut = 300.0,
     speeds: Annotated[
         Path | None, typer.Option(metavar="TABLE", help="Predict the hours from the speeds of another table.")
@@ -654,7 +658,7 @@ def agreement(
     """
     from simlab.commands import agreement as raters
 
-    told = _told(columns, better, scale, people)
+    told = _told(columns, better, scale, people, where)
     with _drawn(plot, "--plot", style, width):
         _say(lambda form: raters.answer(file, form, plot, told, cut, speeds), form, save)
 
@@ -677,6 +681,7 @@ def fit(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    where: RowsWhere = None,
     cut: Cut = 300.0,
     form: Format = "table",
     save: Save = None,
@@ -691,7 +696,7 @@ def fit(
     from simlab.commands.launch import Launched
 
     keep = _keeping(save)
-    told = _told(columns, better, scale, people)
+    told = _told(columns, better, scale, people, where)
     with _drawn(report, "--report", style, width):
         answered = fits.answer(file, told, law, out, report, seed, form, cut)
     unkept = saving.kept(keep, answered.json) if keep else []
@@ -721,6 +726,7 @@ def backtest(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    where: RowsWhere = None,
     save: Save = None,
 ) -> None:
     """Hold predictions from a pilot against real studies.
@@ -731,7 +737,7 @@ def backtest(
     from simlab.commands import advice as advices
     from simlab.commands import backtest as backtests
 
-    told = _told(columns, better, scale, people)
+    told = _told(columns, better, scale, people, where)
     keep, asked = _keeping(save), backtests.Asked(pilot_share, splits, quick, seed, jobs, law, told)
     answering = advices.answer if advice else backtests.answer
     with _drawn(plot, "--plot", style, width):
@@ -888,6 +894,7 @@ def fit_metric(
     better: Better = None,
     scale: Scale = None,
     people: People = None,
+    where: RowsWhere = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -909,7 +916,7 @@ def fit_metric(
         human_lower_is_better=human_lower_is_better,
         keep_order=keep_order,
     )
-    beside = _told(columns, better, scale, people)
+    beside = _told(columns, better, scale, people, where)
     print(fitted.answer(file, metrics, references, options, out, form, _keeping(save), beside=beside))
 
 
@@ -1113,14 +1120,19 @@ def show(
 
 
 def _told(
-    columns: str | None, better: Literal["higher", "lower"] | None, scale: str | None, people: Path | None
+    columns: str | None,
+    better: Literal["higher", "lower"] | None,
+    scale: str | None,
+    people: Path | None,
+    where: Sequence[str] | None,
 ) -> Told:
     """Read what is told of a table beside what it holds."""
     from simlab.tables import columns as names
     from simlab.tables import direction
     from simlab.tables.held import Told
+    from simlab.tables.row_choice import parse_where
 
-    return Told(names.told(columns), better, direction.scale(scale), people)
+    return Told(names.told(columns), better, direction.scale(scale), people, parse_where(where))
 
 
 def answer(words: Sequence[str]) -> int:
@@ -1183,6 +1195,7 @@ def _invoke(words: list[str]) -> int:
         hydra_habits.refuse(words[1:])
     with reservations() as said:
         try:
+            _refuse_repeated(command, words)
             with command.make_context("simlab", words) as context:
                 command.invoke(context)
             code = DONE
@@ -1252,6 +1265,27 @@ def _with_csv(write: Callable[[Literal["table", "json"]], str]) -> Callable[[For
     from simlab.commands import saving
 
     return lambda form: saving.to_csv(write("json")) if form == "csv" else write(form)
+
+
+def _refuse_repeated(command: Any, words: list[str]) -> None:
+    """Refuse an option given twice, of which the last would count in silence, and a file or folder without a name."""
+    from simlab.types import InputError
+
+    own = getattr(command, "commands", {}).get(words[0])
+    before = words[: words.index("--")] if "--" in words else words
+    for option in own.params if own else ():
+        names = {name for name in getattr(option, "opts", ()) if name.startswith("--")}
+        given = [(name, k) for k, word in enumerate(before) for name in names if word.split("=")[0] == name]
+        if not given or getattr(option, "is_flag", False) or option.multiple:
+            continue
+        if len(given) > 1:
+            raise InputError(f"{given[0][0]} is given twice; give it once")
+        (name, k) = given[0]
+        value = before[k].partition("=")[2] if "=" in before[k] else next(iter(before[k + 1 : k + 2]), None)
+        if value == "" and option.metavar in ("DIR", "FILE"):
+            raise InputError(
+                f"{name} names nothing (an unset variable?); name a {'folder' if option.metavar == 'DIR' else 'file'}"
+            )
 
 
 def _stores(words: list[str] | None) -> tuple[list[Path], list[str]]:

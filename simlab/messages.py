@@ -64,6 +64,9 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
     ('design.documents', 'systems')
     """
     listed = list(choices)
+    # What a number was meant to be no likeness of digits tells.
+    if re.fullmatch(r"[+-]?[0-9.]+", word):
+        return None
     same_end = [choice for choice in listed if choice.rpartition(".")[2] == word.rpartition(".")[2]]
     folded = {choice.lower(): choice for choice in same_end or listed}
     close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.0 if same_end else 0.6)

@@ -19,7 +19,14 @@ PLAIN = "system\tdocument\tsegment\trater\tscore"
 
 def read(path: Path | str) -> World:
     return recorded(
-        np.random.default_rng(0), path=str(path), sha256=None, names=None, better=None, columns=None, people=None
+        np.random.default_rng(0),
+        path=str(path),
+        sha256=None,
+        names=None,
+        better=None,
+        columns=None,
+        people=None,
+        where=None,
     )
 
 

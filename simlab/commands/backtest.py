@@ -130,7 +130,8 @@ def _on_preferences(table: Path, asked: Asked, *, quiet: bool) -> Backtested:
     if asked.law not in (AUTO, PREFERENCE):
         raise InputError(f"--law {asked.law} is of tables of ratings; this is one of preferences: leave the law out")
     compared = preferences.read(table, asked.told)
-    whole, size = pilot_of(compared), backtest.QUICK if asked.quick else backtest.FULL
+    preferences.refuse_two_sorts(compared, where(table))
+    whole, size = pilot_of(preferences.by_documents(compared)), backtest.QUICK if asked.quick else backtest.FULL
     if not quiet:
         note(f"{where(table)}: {preferences.understood(compared)}")
     parts = [backtest.split(whole, asked.pilot_share, number, asked.seed) for number in range(asked.splits)]

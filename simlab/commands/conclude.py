@@ -156,7 +156,7 @@ def _in_vain(wanted: Wanted, form: Form) -> list[tuple[str, bool]]:
         ("--exclude", bool(wanted.exclude)),
         ("--adequate-from", wanted.adequate_from is not None),
         ("--threshold", wanted.threshold is not None),
-        ("--columns, --better, --scale and --people", wanted.told != NOTHING),
+        ("--columns, --better, --scale, --people and --where", wanted.told != NOTHING),
         ("--format csv", form == "csv"),
     ]
 

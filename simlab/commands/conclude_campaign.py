@@ -86,6 +86,7 @@ def _of_tables(wanted: Wanted) -> list[tuple[str, bool]]:
         ("--better", told.better is not None),
         ("--scale", told.scale is not None),
         ("--people", told.people is not None),
+        ("--where", bool(told.where)),
     ]
 
 

@@ -22,6 +22,8 @@ from simlab.messages import legible
 from simlab.tables import evidence
 from simlab.tables.held import NOTHING
 from simlab.tables.held import Told as TableTold
+from simlab.tables.judged import Outputs
+from simlab.tables.understood import where_record
 from simlab.types import InputError
 
 
@@ -93,10 +95,12 @@ def learned_from(
     data = evidence.read(
         file, beside, [name.strip() for name in (metrics or "").split(",") if name.strip()], references
     )
+    if isinstance(data, Outputs) and data.far is not None:
+        raise data.far.refusal(legible(file))
     told = options.human_lower_is_better or beside.better is not None
     line = evidence.understood(data, lower_is_better=options.human_lower_is_better if told else None)
     fit = fitting.fit(data, options)
-    read = evidence.record(data, lower_is_better=options.human_lower_is_better)
+    read = evidence.record(data, lower_is_better=options.human_lower_is_better) | where_record(beside.where)
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
     return Told(line, read, report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths))

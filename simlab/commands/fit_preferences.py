@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from simlab.commands.fitting_answers import Found
 from simlab.drawing.text import fitted_preferences as text
 from simlab.drawing.text import tables
+from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.tables.held import Told
 from simlab.types import InputError
@@ -26,7 +27,8 @@ def found_in(table: Path, told: Told, seed: int, say: Say) -> Found:
     from simlab.fitting.preferences.pilot import pilot_of
 
     compared = preferences.read(table, told)
-    pilot = pilot_of(compared)
+    preferences.refuse_two_sorts(compared, legible(table))
+    pilot = pilot_of(units := preferences.by_documents(compared))
     say("fitting preference")
     fitted = fitted_to(pilot, seed)
     say("checking preference against the pilot")
@@ -42,7 +44,7 @@ def found_in(table: Path, told: Told, seed: int, say: Say) -> Found:
         not_identified=tuple(fitted.not_identified),
         diagnosis=dict(fitted.diagnosis),
         world=document.content(fitted, held, table),
-        notes=tuple(compared.notes),
+        notes=tuple(units.notes),
         page=lambda out, following: text.page(line, components, held, fitted.not_identified, out, following),
         draw=_no_figure,
     )

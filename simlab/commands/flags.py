@@ -62,3 +62,7 @@ Scale = Annotated[
 People = Annotated[
     Path | None, typer.Option("--people", metavar="FILE", help="Say which raters are one person: login,person.")
 ]
+RowsWhere = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="COLUMN=VALUE", help="Read only such rows of a table: aspect=fluency."),
+]

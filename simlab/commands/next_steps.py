@@ -48,6 +48,8 @@ def told_words(told: Told) -> Iterator[str]:
     yield from option("better", told.better)
     yield from option("scale", None if told.scale is None else f"{told.scale[0]:g}..{told.scale[1]:g}")
     yield from option("people", told.people)
+    for column, value in told.where:
+        yield from option("where", f"{column}={value}")
 
 
 def option(name: str, value: object) -> list[str]:

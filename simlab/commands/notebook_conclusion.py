@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from simlab.commands.notebook import mendable
 from simlab.commands.notebook_answers import listed
-from simlab.commands.notebook_tables import File, path_of, told_of
+from simlab.commands.notebook_tables import File, Rows, path_of, told_of
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -70,14 +70,15 @@ def conclude(
     better: Literal["higher", "lower"] | None = None,
     scale: tuple[float, float] | None = None,
     people: File | None = None,
+    where: Rows | None = None,
     seed: int = 0,
     progress: bool = False,
 ) -> Concluded:
     """Conclude from a table of ratings, preferences, or outputs that humans and metrics scored, under a promise.
 
     `words` are a second table, and KEY=VALUE for keys of the analysis. Options are those of `simlab conclude`;
-    `columns`, `better`, `scale` and `people` those of `fit`. Raises InputError, before anything is estimated, for a
-    table that cannot be read and for what is asked wrongly.
+    `columns`, `better`, `scale`, `people` and `where` those of `fit`. Raises InputError, before anything is
+    estimated, for a table that cannot be read and for what is asked wrongly.
 
     >>> found = simlab.conclude("ratings.csv", against="baseline")  # doctest: +SKIP
     >>> found.pairs.to_dataframe()[["first", "second", "difference", "verdict"]]  # doctest: +SKIP
@@ -103,7 +104,7 @@ def conclude(
             adequate_from,
             threshold,
             seed,
-            told_of(columns, better, scale, people),
+            told_of(columns, better, scale, people, where),
         )
         if first is None:
             raise InputError("no table is named; conclude takes one, or two")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from simlab.commands.notebook import Setting, mendable
 from simlab.commands.notebook_answers import listed
-from simlab.commands.notebook_tables import File, path_of, told_of
+from simlab.commands.notebook_tables import File, Rows, path_of, told_of
 from simlab.commands.words import words
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def plan(
     better: Literal["higher", "lower"] | None = None,
     scale: tuple[float, float] | None = None,
     people: File | None = None,
+    where: Rows | None = None,
     out: File | None = None,
     jobs: int | None = None,
     seed: int = 1,
@@ -114,7 +115,7 @@ def plan(
         out=path_of(out),
         jobs=jobs,
         seed=seed,
-        told=told_of(columns, better, scale, people),
+        told=told_of(columns, better, scale, people, where),
         force=force,
     )
     with mendable():

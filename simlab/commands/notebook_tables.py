@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from simlab.fitting.agreement import Agreement
 
 File: TypeAlias = str | os.PathLike[str]
+Rows: TypeAlias = Mapping[str, str | float | Sequence[str | float]]
+"""Columns of a table with the values, one or several, of the rows that are read."""
 Solve: TypeAlias = Literal["n_human", "n_metric", "n_calibration", "accuracy", "mix"]
 SOLVE: tuple[Solve, ...] = ("n_human", "n_metric", "n_calibration", "accuracy", "mix")
 
@@ -33,6 +35,7 @@ def fit(
     better: Literal["higher", "lower"] | None = None,
     scale: tuple[float, float] | None = None,
     people: File | None = None,
+    where: Rows | None = None,
     cut: float = 300.0,
     seed: int = 0,
     out: File | None = None,
@@ -41,11 +44,12 @@ def fit(
 ) -> FittedWorld:
     """Make a world from the ratings, or preferences, of a pilot (None: the built-in ratings), and check it.
 
-    `law` is fitted, by default the one that predicts documents held out best. `columns`, `better`, `scale` and `people`
-    tell of the table what it does not say. Where it has times, speeds are learnt from them, gaps between two answers
-    cut at `cut` seconds. `out` names the file of the world, `report` that of a figure; without them
-    nothing is written. Warns of a world that fails its checks. Raises InputError, before anything is fitted, for a
-    table that cannot be read, a law that it does not allow, and for names that end in something else.
+    `law` is fitted, by default the one that predicts documents held out best. `columns`, `better`, `scale`, `people`
+    tell of the table what it does not say, `where` which of its rows are read (`{"aspect": "fluency"}`). Where it has
+    times, speeds are learnt from them, gaps between two answers cut at `cut` seconds. `out` names the file of the
+    world, `report` that of a figure; without them nothing is written. Warns of a world that fails its checks. Raises
+    InputError, before anything is fitted, for a table that cannot be read, a law that it does not allow, and for names
+    that end in something else.
 
     >>> world = simlab.fit("pilot.csv", out="pilot.yaml")  # doctest: +SKIP
     >>> world.components.to_dataframe()  # doctest: +SKIP
@@ -56,7 +60,7 @@ def fit(
     from simlab.tables.times import check_cut
 
     _from_zero("seed", seed)
-    told = told_of(columns, better, scale, people)
+    told = told_of(columns, better, scale, people, where)
     with mendable():
         check_cut(cut)
         fits.check_names(path_of(out), path_of(report))
@@ -90,12 +94,13 @@ def fit_metric(
     better: Literal["higher", "lower"] | None = None,
     scale: tuple[float, float] | None = None,
     people: File | None = None,
+    where: Rows | None = None,
     out: File | None = None,
 ) -> FittedMetrics:
     """Tell what metrics are worth from a table of outputs, of preferences, or of unit tests.
 
-    Options are those of `simlab fit-metric`; margins are in the units of the scores, `columns`, `better`, `scale` and
-    `people` those of `fit`. Files for `metric=fitted_...` are
+    Options are those of `simlab fit-metric`; margins are in the units of the scores, `columns`, `better`, `scale`,
+    `people` and `where` those of `fit`. Files for `metric=fitted_...` are
     written only where `out` names a file or a folder. Raises InputError for a table or options that do not fit
     together, and where nothing can be learned.
 
@@ -116,7 +121,7 @@ def fit_metric(
     names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
     with mendable():
         said = learned_from(
-            Path(table), names, references, options, path_of(out), told_of(columns, better, scale, people)
+            Path(table), names, references, options, path_of(out), told_of(columns, better, scale, people, where)
         )
         if out is not None:
             said.write()
@@ -137,6 +142,7 @@ def backtest(
     better: Literal["higher", "lower"] | None = None,
     scale: tuple[float, float] | None = None,
     people: File | None = None,
+    where: Rows | None = None,
     seed: int = 0,
     jobs: int | None = None,
     plot: File | None = None,
@@ -146,7 +152,7 @@ def backtest(
 
     Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: of SRP, the
     share confirmed, the significant share, power (never observed: NaN) and Kendall's tau. Coordinates say of which
-    measure, split, target, method and design. `columns`, `better`, `scale` and `people` are those of `fit`.
+    measure, split, target, method and design. `columns` to `where` are those of `fit`.
 
     With `advice` a design is named instead among those of equal cost, from each split's pilot: over `candidate`, what
     was predicted and observed of its significant share and the share confirmed; `rules` says which rules name it
@@ -161,7 +167,7 @@ def backtest(
     _from_zero("seed", seed)
     if splits < 1:
         raise InputError(f"splits={shown(splits)} must be a whole number >= 1")
-    told = told_of(columns, better, scale, people)
+    told = told_of(columns, better, scale, people, where)
     with mendable():
         files.check_suffix(path_of(plot))
         asked = backtests.Asked(pilot_share, splits, quick, seed, checked_jobs(jobs), law, told)
@@ -223,6 +229,7 @@ def agreement(
     better: Literal["higher", "lower"] | None = None,
     scale: tuple[float, float] | None = None,
     people: File | None = None,
+    where: Rows | None = None,
     cut: float = 300.0,
     speeds: File | None = None,
     plot: File | None = None,
@@ -231,16 +238,18 @@ def agreement(
 
     Returns mean Kendall tau-b over single documents and over all shared ones (`single`, `shared`), over `pairs` of
     raters, and profiles of `raters`, scores in points; `.tables()` gives records for data frames, `.notes()` what the
-    numbers leave out. `columns`, `better`, `scale`, `people` and `cut` are those of `fit`. `plot` names the file of a
-    figure; from `speeds`, another table with times, hours are predicted. Raises InputError for a table that cannot be
-    read.
+    numbers leave out. `columns`, `better`, `scale`, `people`, `where` and `cut` are those of `fit`. `plot` names the
+    file of a figure; from `speeds`, another table with times, hours are predicted. Raises InputError for a table that
+    cannot be read.
 
     >>> simlab.agreement("ratings.tsv").single.kendall  # doctest: +SKIP
     """
     from simlab.commands.agreement import measured_on
 
     with mendable():
-        return measured_on(path_of(table), path_of(plot), told_of(columns, better, scale, people), cut, path_of(speeds))
+        return measured_on(
+            path_of(table), path_of(plot), told_of(columns, better, scale, people, where), cut, path_of(speeds)
+        )
 
 
 def _detect_words(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
@@ -261,9 +270,17 @@ def told_of(
     better: Literal["higher", "lower"] | None,
     scale: tuple[float, float] | None,
     people: File | None,
+    where: Rows | None,
 ) -> Told:
     """Put together what is told of a table beside what it holds."""
-    return Told(columns or {}, better, scale, path_of(people))
+    return Told(columns or {}, better, scale, path_of(people), tuple(_values(where or {})))
+
+
+def _values(where: Rows) -> Iterator[tuple[str, str]]:
+    """Go through the columns by whose values rows are chosen, each with one of its values as a table has it."""
+    for column, values in where.items():
+        for value in [values] if isinstance(values, str | int | float) else values:
+            yield column, str(value)
 
 
 def path_of(file: File | None) -> Path | None:

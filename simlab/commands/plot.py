@@ -57,6 +57,8 @@ def answer(
     where = named(folder)
     file = out or where / ("convergence.png" if settled else "figure.png")
     check_writable(file, "--out")
+    if out is None and file.exists() and files.MAKER.encode() not in file.read_bytes()[:500]:
+        raise InputError(f"{legible(file)} is no figure of simlab, and stays as it is; name a file with --out")
     with viewed(where, conditions) as dataset:
         figure = files.write(drawing(dataset, measure, settled=settled, x=x, target=target), file)
         return Drawn(str(file), launch.soundness(dataset), step(*reported(where)), caption(figure))

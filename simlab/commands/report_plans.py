@@ -18,6 +18,7 @@ from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
 from simlab.messages import in_natural_order, legible
 from simlab.tables.held import Told
+from simlab.tables.row_choice import Where
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ MOST_BYTES, MOST_TEXT = 50_000_000, 1_000_000
 AGAIN = "name a folder that `simlab plan ... --out` wrote, or plan anew"
 CONCLUDE = "conclude anew: `simlab conclude TABLE --plan`"
 RENAMED = {"smallest": "smallest-difference"}
-ELSEWHERE = ("words", "settings", "force", "columns", "better", "scale", "people")
+ELSEWHERE = ("words", "settings", "force", "columns", "better", "scale", "people", "where")
 """What was asked that is no option of its own name."""
 
 
@@ -170,12 +171,13 @@ def _typed(asked: Mapping[str, Any]) -> Iterator[str]:
 
 def _told(asked: Mapping[str, Any]) -> Told:
     """Read back what was told of a pilot's table; what cannot be read is left out."""
-    columns, scale = (_literal(asked.get(name)) for name in ("columns", "scale"))
+    columns, scale, where = (_literal(asked.get(name)) for name in ("columns", "scale", "where"))
     return Told(
         columns={str(ours): str(theirs) for ours, theirs in columns.items()} if isinstance(columns, dict) else {},
         better=asked["better"] if asked.get("better") in ("higher", "lower") else None,
         scale=_ends(scale),
         people=Path(asked["people"]) if isinstance(asked.get("people"), str) else None,
+        where=_rows(where),
     )
 
 
@@ -183,6 +185,12 @@ def _ends(scale: Any) -> tuple[float, float] | None:
     if not isinstance(scale, tuple) or len(scale) != 2 or not all(isinstance(one, int | float) for one in scale):
         return None
     return float(scale[0]), float(scale[1])
+
+
+def _rows(where: Any) -> Where:
+    if not isinstance(where, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in where):
+        return ()
+    return tuple((str(column), str(value)) for column, value in where)
 
 
 def _literal(text: Any) -> Any:

@@ -212,7 +212,14 @@ def _listed(value: Any) -> list[object]:
 
 def narrowed(dataset: xr.Dataset, conditions: Sequence[Condition]) -> xr.Dataset:
     """Keep the cells that meet conditions; raises InputError for an axis or a value that the store does not hold."""
+    named: set[str] = set()
     for condition in conditions:
+        name = _axis_of(condition)
+        # What is no condition at all is refused below.
+        if not isinstance(condition, str) or "=" in condition:
+            if (axis := view.axis(dataset, name)) in named:
+                raise InputError(f"{name} is given twice; write its values with commas, as {name}=1,2")
+            named.add(axis)
         if isinstance(condition, str):
             dataset = view.narrowed(dataset, [condition])
         else:

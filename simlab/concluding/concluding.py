@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.consistency import check_consistent
+from simlab.concluding.far_scores import check_far_scores
 from simlab.concluding.sheets import refuse_events
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible
 from simlab.tables import judged, preferences
-from simlab.tables.cells import opened, renamed
+from simlab.tables.cells import opened
 from simlab.types import COMPARE, JUDGE, RATE, InputError
 
 Say = Callable[[str], None]
@@ -20,12 +22,17 @@ Say = Callable[[str], None]
 def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     """Conclude from a table what the kind of study allows; `say` is told what takes a while.
 
-    Raises InputError for what cannot be read or is asked wrongly, before anything is estimated.
+    Raises InputError for what cannot be read or is asked wrongly, before anything is estimated, and Inconsistent for a
+    conclusion whose numbers contradict each other: nobody is shown one.
     """
-    if not wanted.exclude:
-        return _of_kind(table, wanted, say)
-    without = _of_kind(table, replace(wanted, again=False), say)
-    return replace(_of_kind(table, replace(wanted, exclude=()), say), without={", ".join(wanted.exclude): without})
+
+    def without_lines(lines: tuple[int, ...]) -> Conclusion:
+        told = replace(wanted.told, skip=lines)
+        return _of_kind(table, replace(wanted, told=told, exclude=(), again=False), lambda words: None)
+
+    without = {", ".join(wanted.exclude): _of_kind(table, replace(wanted, again=False), say)} if wanted.exclude else {}
+    found = check_far_scores(table, _of_kind(table, replace(wanted, exclude=()), say), without_lines)
+    return check_consistent(replace(found, without=without) if without else found)
 
 
 def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
@@ -79,7 +86,7 @@ def question_of(table: Path, wanted: Wanted) -> str:
 def _with_metrics(table: Path, wanted: Wanted) -> bool:
     """Tell whether humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
-        header = renamed(opened(table, judged.FORM), judged.USUAL, wanted.told.columns).header
+        header = judged.with_runs(opened(table, judged.FORM, wanted.told.columns), wanted.told.columns).header
     except InputError:
         return False
     return judged.holds(header) and bool(judged.metric_columns(header, (), legible(table)))

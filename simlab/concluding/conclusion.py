@@ -39,7 +39,10 @@ class Promise(NamedTuple):
 
 
 class System(NamedTuple):
-    """Hold what is concluded about a system: `n` answers, its estimate, the ranks it may have (1 = best)."""
+    """Hold what is concluded about a system: `n` answers, its estimate, the ranks it may have (1 = best).
+
+    `plain` is the mean of its ratings where the estimate is weighted by who rated what, else the same; None: no mean.
+    """
 
     system: str
     n: int
@@ -48,6 +51,7 @@ class System(NamedTuple):
     high: float
     rank_low: int
     rank_high: int
+    plain: float | None = None
 
 
 class More(NamedTuple):
@@ -70,7 +74,8 @@ class Pair(NamedTuple):
 
     `difference` is first less second on the table's own scale, bounds are simultaneous with the claims; `direction` is
     +1 where the first came out better, whichever way the scale goes, `verdict` the same where it is claimed, else 0.
-    NaN is not known (a pair that was never compared). `within` is the answer to `--margin`.
+    NaN is not known (a pair that was never compared). `within` is the answer to `--margin`. The difference is what is
+    tested; `plain` is that of plain means, which raters who met one system more may draw away (None: of no means).
     """
 
     first: str
@@ -84,6 +89,7 @@ class Pair(NamedTuple):
     verdict: int
     within: WithinMargin | None = None
     more: More | None = None
+    plain: float | None = None
 
 
 class Rater(NamedTuple):
@@ -115,13 +121,31 @@ class Rated(NamedTuple):
     high: float
 
 
+class MetricError(NamedTuple):
+    """Hold the error of a metric's own difference of two systems: what it says less what humans say.
+
+    All are first less second on the humans' scale, over outputs that both scored; bounds hold for all pairs at once.
+    """
+
+    first: str
+    second: str
+    human: float
+    metric: float
+    value: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """Hold what a table says of a metric: a verdict with its reason, and what it rests on.
 
     `quality_of` names what `quality` holds: `youden` or `correlation`; `spread` is how far systems differ in it.
     `labels` counts further human labels that would settle the verdict. `width` is the corrected interval's width over
-    that of humans alone, `pairs` what is concluded with the metric corrected.
+    that of humans alone, `pairs` what is concluded with the metric corrected. `bias_pairs` are the errors of its own
+    differences, `bias_worst` the one whose bounds reach farthest, `bias` each system's error about the mean of all (the
+    baseline, where all are compared with one); `bias_factor` brought its scores to the humans' scale (None: they are
+    on it).
     """
 
     name: str
@@ -134,6 +158,10 @@ class Metric:
     width: float
     estimates: Sequence[Estimated]
     pairs: Sequence[Pair]
+    bias: Sequence[Rated] = ()
+    bias_pairs: Sequence[MetricError] = ()
+    bias_worst: MetricError | None = None
+    bias_factor: float | None = None
 
 
 class Repetition(NamedTuple):

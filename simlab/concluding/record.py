@@ -71,6 +71,10 @@ def _metric(metric: Metric) -> dict[str, Any]:
         "width": metric.width,
         "estimates": _records(metric.estimates),
         "pairs": [_pair(one) for one in metric.pairs],
+        "bias": _records(metric.bias),
+        "bias_pairs": _records(metric.bias_pairs),
+        "bias_worst": None if metric.bias_worst is None else metric.bias_worst._asdict(),
+        "bias_factor": metric.bias_factor,
     }
 
 

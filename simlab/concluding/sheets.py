@@ -14,6 +14,8 @@ from simlab.files import decimal
 from simlab.messages import legible, or_nearest
 from simlab.tables.cells import opened, renamed
 from simlab.tables.lines import numbered_lines
+from simlab.tables.opening import difference
+from simlab.tables.records import first_record
 from simlab.types import Collected, InputError
 
 As: TypeAlias = Literal["table", "events"]
@@ -63,6 +65,11 @@ class Rows:
         """Count the rows."""
         return len(self.lines)
 
+    def differing(self, first: int, second: int) -> str:
+        """Say where the first of two rows stands, and in which columns they differ."""
+        one, other = ([cells[k] for cells in self.cells.values()] for k in (first, second))
+        return f"line {self.lines[first]}; {difference(list(self.cells), one, other)}"
+
 
 def text(sheet: Sheet, form: As) -> str:
     """Write a sheet; numbers have as many digits as it takes to read back the same."""
@@ -90,13 +97,13 @@ def _events(sheet: Sheet) -> Iterator[str]:
 
 
 def is_events(path: Path) -> bool:
-    """Tell by its name whether a file holds events."""
-    return path.suffix.lower() == ENDINGS["events"]
+    """Tell by its content whether a file holds the events that simlab exports: its first record is one."""
+    return {"event", "order"} <= first_record(path).keys()
 
 
 def refuse_events(path: Path) -> None:
     """Raise InputError for events, which are read by the file that was exported with them."""
-    if is_events(path) and path.is_file():
+    if is_events(path):
         where = legible(path)
         raise InputError(
             f"{where}: holds events, which are read by what was exported beside them: --plan {where}.study.yaml"
@@ -110,7 +117,7 @@ def read(path: Path, usual: Mapping[str, Sequence[str]], told: Mapping[str, str]
     """
     if is_events(path):
         return _read_events(path)
-    table = renamed(opened(path, forms), usual, told)
+    table = renamed(opened(path, forms, told), usual, told)
     lines, cells = [], []
     for line, row in table.rows:
         lines.append(line)

@@ -200,19 +200,24 @@ def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _understood(file: Path, section: Mapping[str, Any]) -> Understood:
     people = section["people"]
-    told = section["columns"], section["better"], people and files.expanded(people)
+    told = section["columns"], section["better"], people and files.expanded(people), section.get("where")
     return _read(file, file.stat().st_mtime_ns, *told)
 
 
 @lru_cache(maxsize=64)
-def _read(file: Path, changed: int, names: str | None, better: Any, people: Path | None) -> Understood:
+def _read(
+    file: Path, changed: int, names: str | None, better: Any, people: Path | None, where: str | None
+) -> Understood:
     """Read a table once, as long as it is the same; what is kept of it is a line."""
     from simlab.tables import columns
     from simlab.tables.held import Told
     from simlab.tables.reading import read
+    from simlab.tables.row_choice import parse_where
     from simlab.tables.understood import line
 
-    ratings = read(file, Told(columns.told(names), better, None, people))
+    ratings = read(
+        file, Told(columns.told(names), better, None, people, parse_where(where.split(",")) if where else ())
+    )
     better = "lower" if ratings.lower_is_better else "higher"
     return Understood(line(ratings), ratings.layout, better, ratings.better_from)
 

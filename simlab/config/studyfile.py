@@ -157,7 +157,7 @@ def _settings(section: Mapping[str, Any], options: Options, typed: set[str], whe
     if where == "measure":
         yield Setting("measure", ([str(name) for name in section],))
     elif where in options and (own or where != "raters"):  # raters without keys come with their systems
-        yield Setting(where, (_option(own, where, options[where]),))
+        yield Setting(where, (option_of(own, where, options[where]),))
     for name, value in section.items():
         key = f"{where}.{name}".lstrip(".")
         if isinstance(value, dict):
@@ -170,7 +170,7 @@ def _settings(section: Mapping[str, Any], options: Options, typed: set[str], whe
             yield Setting(key, (_value(key, value),))
 
 
-def _option(own: Mapping[str, Any], group: str, files: Mapping[str, Path]) -> str:
+def option_of(own: Mapping[str, Any], group: str, files: Mapping[str, Path]) -> str:
     """Find the option that a section is: one with its part, if it has any, and of these the most alike."""
     sections = {name: section_of(file) for name, file in files.items()}
     same = [name for name, section in sections.items() if section.get("_target_") == own.get("_target_")]
@@ -181,10 +181,14 @@ def _option(own: Mapping[str, Any], group: str, files: Mapping[str, Path]) -> st
         raise InputError(f"{group} is no option that there is (its part is {shown(wrong)}); {remedy}")
     values = {name: _value(group, value) for name, value in own.items() if name != "_target_"}
 
-    def likeness(name: str) -> tuple[int, int]:
+    part = str(own.get("_target_", "")).rpartition(".")[2]
+
+    def likeness(name: str) -> tuple[int, int, bool]:
         section = sections[name]
-        return -len((section.keys() - {"_target_"}) ^ values.keys()), sum(
-            section.get(key) == values[key] for key in values
+        return (
+            -len((section.keys() - {"_target_"}) ^ values.keys()),
+            (sum(section.get(key) == values[key] for key in values)),
+            name == part,
         )
 
     return max(same, key=likeness)

@@ -6,12 +6,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlab.config.until import targets_in
-from simlab.messages import or_nearest
+from simlab.messages import legible, or_nearest
 from simlab.store.beside import found_beside
 from simlab.store.held_fixed import of_table
 from simlab.store.opening import axes_of, measures_of
@@ -223,9 +224,10 @@ def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
     for condition in conditions:
         name, equals, values = condition.partition("=")
         if not equals:
-            raise InputError(
-                f"{condition} is no condition; write AXIS=VALUE, AXIS one of {', '.join(axes_of(dataset))}"
-            )
+            axes = ", ".join(axes_of(dataset))
+            instead = f"write AXIS=VALUE, AXIS one of {axes}" if axes else "the store holds one cell and has no axis"
+            folder = "; of several folders `simlab compare` speaks" if Path(condition).is_dir() else ""
+            raise InputError(f"{legible(condition, 100)} is no condition; {instead}{folder}")
         kept[axis(dataset, name)] = values.split(",")
     return select(dataset, kept)
 

@@ -56,6 +56,7 @@ class Laboratory:
     worlds: dict[str, int] = field(default_factory=dict)
     measured: dict[str, tuple[int, Mapping[str, Estimate]]] = field(default_factory=dict)
     tried: set[Address] = field(default_factory=set)
+    seconds_per_world: float = 0.0
 
     @property
     def campaigns(self) -> int:
@@ -65,6 +66,10 @@ class Laboratory:
     def left(self) -> float:
         """Return how many seconds of patience are left."""
         return self.seconds - (time.monotonic() - self.began)
+
+    def pace(self) -> float:
+        """Return how many seconds a world of a design takes, as the last look took; 0 before there was one."""
+        return self.seconds_per_world
 
     def look(self, wants: Mapping[Any, int]) -> dict[Any, Mapping[str, Estimate]]:
         """Carry out what is missing of so many worlds of each design, from the first on; measure these.
@@ -78,8 +83,11 @@ class Laboratory:
         if tasks := list(self._missing(entries)):
             self.book.fall_behind()
             self.tried.update(task.address for task in tasks)
-            engine = self.base.base["engine"]
+            engine, began = self.base.base["engine"], time.monotonic()
             carry_out(tasks, self.book, self.fitting, self.backend, engine, self.quiet)
+            self.seconds_per_world = (
+                (time.monotonic() - began) / len(tasks) * self.base.pools * self.base.document_draws
+            )
         return {design: self._measured(self.cells[design]) for design in wants}
 
     def _take_in(self, designs: Sequence[Design]) -> None:

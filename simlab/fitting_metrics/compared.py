@@ -18,13 +18,15 @@ _COLUMNS = ("first", "second", "item", "outcome", "line")
 class Compared:
     """Hold pairs of outputs that humans compared.
 
-    `pair[comparison]` and `item[comparison]` are numbers, `human[comparison, outcome]` the shares of its ratings that
+    `pair[comparison]` and `item[comparison]` are numbers, `unit[comparison]` that of the document where a table tells
+    documents apart, else that of the item;  `human[comparison, outcome]` the shares of its ratings that
     say `>`, `=`, `<`; `metrics[name][comparison]` is 0, 1, 2 = `>`, `=`, `<`, -1 where the metric says nothing.
     `ratings[pair, outcome]` counts human ratings. `pair_names[pair]` are the two systems; pairs are (i, j), i < j.
     """
 
     pair: Ints
     item: Ints
+    unit: Ints
     human: Floats
     ratings: Floats
     pair_names: tuple[tuple[str, str], ...]
@@ -51,6 +53,7 @@ def compared(held: Preferences) -> Compared:
     return Compared(
         pair[at],
         item[at],
+        held.document[item[at]] if held.document_known else item[at],
         np.divide(human, total, out=np.zeros_like(human), where=total > 0),
         ratings,
         tuple((names[i], names[j]) for i, j in zip(low[pairs], high[pairs], strict=True)),

@@ -26,10 +26,10 @@ class Mixture:
     """Hold the posterior of a mixture matrix, columns = what humans say: Dirichlet(counts + prior).
 
     `observed[metric outcome, human outcome]` are raw counts, in which outputs with several human ratings count once;
-    `counts` are those divided by the `design_effect[column]`: comparisons of one item, or of one kind of corruption,
-    go together, and know less than as many independent ones. With `mirrored` the order of two systems means nothing:
-    the column `<` is `>` upside down and `=` its own mirror image. `concentration` says how closely the matrices of
-    pairs of systems follow it (None: no difference was found).
+    `counts` are those divided by the `design_effect[column]`: comparisons of one item (of one document, where these are
+    named), or of one kind of corruption, go together, and know less than as many independent ones. With `mirrored` the
+    order of two systems means nothing: the column `<` is `>` upside down and `=` its own mirror image. `concentration`
+    says how closely the matrices of pairs of systems follow it (None: no difference was found).
     """
 
     observed: Floats
@@ -83,7 +83,10 @@ def of_outputs(
     if not len(pair):
         return None
     weight = np.eye(3)[human[pair, item]]
-    return _mixture(item, pair, weight, metric[pair, item], margin=margin, human_margin=human_margin, mirrored=mirrored)
+    unit = np.zeros(outputs.n_items, np.int64)
+    unit[outputs.item] = outputs.unit
+    said = metric[pair, item]
+    return _mixture(unit[item], pair, weight, said, margin=margin, human_margin=human_margin, mirrored=mirrored)
 
 
 def of_preferences(preferences: Compared, name: str, *, mirrored: bool) -> Mixture | None:
@@ -92,7 +95,7 @@ def of_preferences(preferences: Compared, name: str, *, mirrored: bool) -> Mixtu
     both = (said >= 0) & (preferences.human.sum(1) > 0)
     if not both.any():
         return None
-    at = preferences.item[both], preferences.pair[both], preferences.human[both], said[both]
+    at = preferences.unit[both], preferences.pair[both], preferences.human[both], said[both]
     return _mixture(*at, margin=0.0, human_margin=None, mirrored=mirrored)
 
 

@@ -46,7 +46,8 @@ def correlation(outputs: Outputs, name: str, *, signs: tuple[int, int]) -> Corre
     """Correlate a metric with human scores over the outputs of a system, the same for all systems.
 
     Both are taken from their system's mean. Errors are by a jackknife that leaves out groups of items, so that outputs
-    of the same item may go together. None where nothing varies, or fewer than 8 outputs have both scores.
+    of the same item (document, where these are named) may go together. None where nothing varies, or fewer than 8
+    outputs have both scores.
     """
     metric = outputs.metrics[name]
     both = np.isfinite(metric) & np.isfinite(outputs.human).any(1)
@@ -54,7 +55,7 @@ def correlation(outputs: Outputs, name: str, *, signs: tuple[int, int]) -> Corre
         signs[0] * outputs.human[both],
         signs[1] * metric[both],
         outputs.system[both],
-        outputs.item[both],
+        outputs.unit[both],
     )
     if len(g) < 8 or not _varies(g, system) or not _varies(np.nanmean(human, axis=1), system):
         return None

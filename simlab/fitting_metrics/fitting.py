@@ -164,7 +164,7 @@ def _rates(data: Outputs, score: Floats, adequacy: Adequacy, options: Options) -
     return rates.rates(
         sign * score[both],
         adequacy.probability[both],
-        data.item[both],
+        data.unit[both],
         data.system[both],
         threshold=None if threshold is None else sign * threshold,
         noisy=adequacy.repeated,

@@ -6,7 +6,6 @@ Figures of rows come from worlds that no choice has seen: the best of many noisy
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -15,6 +14,7 @@ from simlab.planning.binding import binding, front
 from simlab.planning.figures import difference, figures, first_target, shared_mean
 from simlab.planning.remedies import other_money, remedies, short
 from simlab.planning.rivals import same_money
+from simlab.planning.stages import in_time
 from simlab.planning.terms import (
     Bench,
     Design,
@@ -31,8 +31,8 @@ from simlab.planning.terms import (
 
 ALL_NEW = ("design.estimand", "all_raters")
 """Setting under which truth and targets are those for raters that might have been asked."""
-FEWEST, MOST = 24, 192
-"""Fresh worlds: so many at least, and doubled up to so many while there is time."""
+FEW, FEWEST, MOST = 8, 24, 192
+"""Fresh worlds: so few of the advice where patience is over; so many at least, and doubled while there is time."""
 ALIKE = 0.02
 ENOUGH = 0.01
 """A standard error of the first target that needs no more worlds."""
@@ -79,7 +79,7 @@ def answer(
     looked = dict(_looked(list(roles), fresh, wanted))
     # Worlds in which the advice could not be carried out at all tell nothing new.
     looked[chosen] = looked[chosen] or found.tried[chosen]
-    rows = _rows({one: role for one, role in roles.items() if looked[one]}, looked)
+    rows = _rows({one: role for one, role in roles.items() if looked.get(one)}, looked)
     missed = _missed(found, wanted, rows[0].figures)
     all_new = _all_new(rows[0].design, others or fresh, ground, looked)
     mended = remedies(found, bench, ground, wanted, missed, rows[0].figures) if missed else ()
@@ -123,15 +123,23 @@ def _alike(one: Design, other: Design) -> bool:
 
 
 def _looked(designs: Sequence[Design], fresh: Bench, wanted: Wanted) -> Mapping[Design, Looked]:
-    """Look at designs in the same fresh worlds, in more of them while there is time and errors are large."""
-    measure, worlds = first_target(wanted).measure, FEWEST
+    """Look at designs in the same fresh worlds, in more of them while there is time and errors are large.
+
+    The first comes before the others, in a few worlds that tell how long more of them take.
+    """
+    measure, worlds, first = first_target(wanted).measure, FEWEST, designs[0]
+    fresh.look({first: FEW})
+    all_of_them = worlds * len(designs) - FEW
+    if (room := in_time(fresh, all_of_them)) < all_of_them:
+        # Rivals stand beside the advice in as many worlds, or not at all.
+        each = (FEW + room) // len(designs)
+        shown, each = (designs, each) if each >= FEW else ([first], min(FEW + room, FEWEST))
+        return fresh.look(dict.fromkeys(shown, each))
     while True:
-        began = time.monotonic()
         looked = fresh.look(dict.fromkeys(designs, worlds))
-        took = time.monotonic() - began
         errors = [one[measure].mcse for one in looked.values() if measure in one]
-        # Twice as many worlds take as long again.
-        if 2 * worlds > MOST or fresh.left() < took or not max(errors, default=0.0) > ENOUGH:
+        more = worlds * len(designs)
+        if 2 * worlds > MOST or in_time(fresh, more) < more or not max(errors, default=0.0) > ENOUGH:
             return looked
         worlds *= 2
 

@@ -18,14 +18,15 @@ from simlab.planning.loads import loads
 from simlab.planning.pools import PoolNeeded
 from simlab.planning.robustness import over_draws, over_scenarios
 from simlab.planning.searching import search
-from simlab.planning.stages import Stage
+from simlab.planning.stages import Stage, in_time
 from simlab.planning.targets import Replicates
 from simlab.planning.terms import SIZE, Bench, Design, Found, Ground, Robust, Wanted, size_of, with_setting
 from simlab.store.measures import Measures
 from simlab.types import InputError
 
-SEARCHING, ROBUST, FLIPS, POOL = 0.5, 0.1, 0.15, 0.08
-"""Shares of the patience that parts of a plan may take; fresh worlds have what is left."""
+SEARCHING, ROBUST, FLIPS, POOL = 0.5, 0.6, 0.75, 0.83
+"""Shares of the patience that is left once there is a world, at which parts end, one after the other; fresh worlds
+have the rest."""
 NEAREST = 3
 """So many rivals are asked about in each draw of the posterior."""
 CAMPAIGNS, FRESH, SCENARIOS = "campaigns", "fresh", "scenarios"
@@ -73,6 +74,11 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
     # A scenario that cannot be is refused before anything runs.
     others = [ground.of_file(path, plan.given, force=plan.force) for path in plan.scenarios]
     replicates = _replicated(plan)
+    started, room = time.monotonic(), max(_left(wanted, began), 0.0)
+
+    def ends(share: float) -> float:
+        return started + share * room
+
     with bench(
         plan.out / CAMPAIGNS,
         Composer(on.words),
@@ -83,11 +89,11 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
         seconds=_left(wanted, began),
         quiet=True,
     ) as first:
-        found = search(Stage(first, SEARCHING * wanted.seconds), plan.designs, wanted, say)
+        found = search(Stage(first, ends(SEARCHING)), plan.designs, wanted, say)
         near = replace(found, rivals=found.rivals[:NEAREST])
-        robust = over_draws(Stage(first, ROBUST * wanted.seconds), near, on, wanted)
-        flips = nearest(Stage(first, FLIPS * wanted.seconds), near, on, wanted)
-        pool = _pool(Stage(first, POOL * wanted.seconds), found, on, wanted)
+        robust = over_draws(Stage(first, ends(ROBUST)), near, on, wanted)
+        flips = nearest(Stage(first, ends(FLIPS)), near, on, wanted)
+        pool = _pool(Stage(first, ends(POOL)), found, on, wanted)
         with ExitStack() as stack:
             # Of these raters there is one pool; what others would say needs two.
             pools = (1, 2) if on.these_raters else (2,)
@@ -105,7 +111,7 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
                 loads=lambda design: loads(frozen.study_of(on, design)),
                 config=frozen.study_of(on, found.advice or found.best),
             )
-    held = replace(said, scenarios=_over_scenarios(plan, others, near)) if others else said
+    held = replace(said, scenarios=_over_scenarios(plan, others, near, began)) if others else said
     return replace(held, seconds=time.monotonic() - began)
 
 
@@ -144,7 +150,7 @@ def _left(wanted: Wanted, began: float) -> float:
     return wanted.seconds - (time.monotonic() - began)
 
 
-def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robust:
+def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found, began: float) -> Robust:
     """Ask in other worlds, each with campaigns of its own, whether the advice holds."""
     with ExitStack() as stack:
         held: dict[str, Bench] = {}
@@ -157,6 +163,7 @@ def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robus
                 plan.measures,
                 **_replicated(plan)._asdict(),
                 jobs=plan.jobs,
+                seconds=_left(plan.wanted, began),
                 quiet=True,
             )
             held[f"{path.stem}"] = stack.enter_context(benches)
@@ -165,7 +172,8 @@ def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robus
 
 def _pool(bench: Bench, found: Found, on: Ground, wanted: Wanted) -> PoolNeeded | None:
     """Say how many raters it would take to speak of others, where there are too few."""
-    if not on.these_raters or bench.left() <= 0:
+    halvings = pools.WORLDS * (len(pools.POOLS).bit_length() + 1)
+    if not on.these_raters or bench.left() <= 0 or in_time(bench, halvings) < halvings:
         return None
     # As many documents as the limits allow: what is asked is whether raters would do.
     size = size_of(found.best)

@@ -10,6 +10,7 @@ from simlab.comparing.differences import Contrast, Point, inside, paired
 from simlab.measures.intervals import interval
 from simlab.measures.ranges import range_of
 from simlab.planning.answered import Figure, Figures
+from simlab.planning.stages import in_time
 from simlab.planning.terms import Bench, Design, Looked, Target, Wanted
 from simlab.types import Estimate, InputError
 
@@ -71,7 +72,12 @@ def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:
 
 
 def looked_at(bench: Bench, design: Design, worlds: int) -> Looked:
-    """Look at a design that nobody asked about; no measures where its keys do not go together, or none of it came."""
+    """Look at a design that nobody asked about.
+
+    No measures where its keys do not go together, none of it came, or patience ends before.
+    """
+    if in_time(bench, worlds) < worlds:
+        return {}
     try:
         return bench.look({design: worlds})[design]
     except InputError:

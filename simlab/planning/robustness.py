@@ -14,6 +14,7 @@ import numpy as np
 from simlab.planning import telling
 from simlab.planning.curves import with_size
 from simlab.planning.figures import first_target, reaches, value_of
+from simlab.planning.stages import in_time
 from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Robust, Wanted, family, size_of, with_setting
 from simlab.rng import stream
 from simlab.types import Bools, Floats
@@ -119,9 +120,9 @@ def _rounds(
 ) -> Iterator[tuple[int, Mapping[Design, Looked]]]:
     """Look at all designs in every fourth draw, then in the next ones, as long as there is time."""
     for start in range(ROUNDS):
-        if bench.left() <= 0:
-            return
         named = {(one, k): with_setting(one, DRAW, k) for k in at[start::ROUNDS] for one in designs}
+        if bench.left() <= 0 or in_time(bench, worlds * len(named)) < worlds * len(named):
+            return
         looked = bench.look(dict.fromkeys(named.values(), worlds))
         for k in at[start::ROUNDS]:
             yield k, {one: looked.get(named[one, k], {}) for one in designs}

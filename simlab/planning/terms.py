@@ -130,6 +130,9 @@ class Bench(Protocol):
     def left(self) -> float:
         """Return how many seconds of patience are left."""
 
+    def pace(self) -> float:
+        """Return how many seconds a world of a design takes, as the last look took; 0 before there was one."""
+
     def look(self, wants: Mapping[Design, int]) -> Mapping[Design, Looked]:
         """Carry out what is missing of so many worlds of each design, from the first on; measure all that there is.
 

@@ -13,6 +13,7 @@ from simlab.store.measures import Variables
 from simlab.studies.outcomes import DRAW, POOL
 from simlab.types import Array
 
+PAIRS = ("pair_first", "pair_second", "pair_exists")
 NAMES_OF_PAIRS = ("pair_first_name", "pair_second_name")
 
 DIMENSIONS = {"preference": "outcome of a comparison", "round": "batches collected"}
@@ -29,7 +30,11 @@ def coordinates(size: Grid, document_set: Array | None) -> Variables:
     n_systems = np.zeros(size.shape, np.int32)
     for position, entry in size.entries.items():
         n_systems[position] = len(entry.systems)
-    counted: Variables = {"n_systems": (size.names, n_systems, {"label": "systems of the cell"})}
+    exists = np.triu_indices(size.sizes["system"], 1)[1] < n_systems[..., None]
+    counted: Variables = {
+        "n_systems": (size.names, n_systems, {"label": "systems of the cell"}),
+        "pair_exists": ((*size.names, "pair"), exists, {"label": "whether the cell has the pair"}),
+    }
     return axes | _of_replicates(size, document_set) | _of_systems(size) | _of_kinds(size) | counted
 
 

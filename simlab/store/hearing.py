@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.engine.ledger import Ledger, Row
-from simlab.store.layout import Cut, Grid, Run, gather, spread
+from simlab.store.layout import Cut, Grid, Run, empty, gather, spread
 from simlab.store.measures import Columns, Measures, columns, estimate
 from simlab.store.undivided import Undivided, undivided
 from simlab.types import OK, Array, Floats, Ints, Outcome
@@ -81,9 +81,8 @@ def slab(size: Grid, run: Run, parts: Sequence[tuple[int, Said]]) -> dict[str, A
     for first, said in parts:
         for name, arrays in said.outcomes.items():
             if name not in laid:
-                laid[name] = np.full(
-                    (np.prod(run.shape, dtype=int), *arrays.shape[1:]), size.outcomes[name].fill, arrays.dtype
-                )
+                shape = (np.prod(run.shape, dtype=int), *arrays.shape[1:])
+                laid[name] = empty(shape, name, size.outcomes[name])
             laid[name][first + said.present[name]] = arrays
     return {name: array.reshape(*run.shape, *array.shape[1:]) for name, array in laid.items()}
 

@@ -15,8 +15,9 @@ from simlab.engine.conclusions import conclusions_of
 from simlab.engine.continuation import CROSSED
 from simlab.engine.ledger import Entry, Ledger, Row
 from simlab.formulas import systems_of_pairs
+from simlab.store.missing import masked, missing_value, stored_type
 from simlab.studies.outcomes import DRAW, IDENTITY, POOL
-from simlab.types import BLOCK_FAILED, Array, InputError, Ints, Outcome
+from simlab.types import BLOCK_FAILED, OK, Array, InputError, Ints, Outcome
 
 CHUNK_BYTES = 16 * 2**20
 
@@ -158,16 +159,24 @@ def _by_world(parts: Sequence[Mapping[str, Array]], name: str, outcome: Outcome)
 def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int) -> Array:
     """Lay an outcome of a cell out on all replicates (worlds) and systems (pairs) of the grid."""
     outcome = grid.outcomes[name]
-    padded = np.full([grid.sizes[dim] for dim in outcome.dims], outcome.fill, outcome.dtype)
-    array = outcomes[name]
-    of_world = per_world(grid.outcomes, name)
-    rows = np.arange(len(array)) if of_world else grid.replicates(outcomes)
+    padded = empty([grid.sizes[dim] for dim in outcome.dims], name, outcome)
+    of_world, status = per_world(grid.outcomes, name), outcomes["status"]
+    # A world is known once a campaign of it has met it, even where its design could not be carried out.
+    worlds = np.arange(len(outcomes[name]))
+    told = np.isin(worlds, outcomes["world"][status != BLOCK_FAILED]) if of_world else status == OK
+    array = masked(outcomes[name], name, outcome, told)
+    rows = worlds if of_world else grid.replicates(outcomes)
     columns_of = [
         columns(dim, n_systems, grid.sizes[dim])[:length]
         for dim, length in zip(outcome.dims[1:], array.shape[1:], strict=True)
     ]
     padded[np.ix_(rows, *columns_of)] = array
     return padded
+
+
+def empty(shape: Sequence[int], name: str, outcome: Outcome) -> Array:
+    """Return an array of an outcome that nothing is known of."""
+    return np.full(shape, missing_value(name, outcome), stored_type(name, outcome))
 
 
 class Cut(NamedTuple):

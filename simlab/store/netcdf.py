@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.store.exporting import AT_ONCE, slabs
+from simlab.store.missing import HOLDS, missing_value, stored_type
+from simlab.types import Outcome
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -110,7 +112,11 @@ def _encoding(variable: xr.DataArray) -> dict[str, Any]:
     if not variable.ndim or variable.dtype.kind == "O" or not variable.size:
         return {}
     chunks = _lengths(variable.shape, variable.dtype.itemsize, CHUNK)
-    return {"zlib": True, "complevel": 4, "shuffle": True, "chunksizes": chunks}
+    packed = {"zlib": True, "complevel": 4, "shuffle": True, "chunksizes": chunks}
+    if HOLDS not in variable.attrs:
+        return packed
+    held = Outcome((), str(variable.attrs[HOLDS]), None, "")
+    return packed | {"dtype": stored_type("", held), "_FillValue": missing_value("", held)}
 
 
 def _slab(variable: xr.DataArray) -> dict[Any, int]:

@@ -19,6 +19,7 @@ from simlab.store.held_fixed import say
 from simlab.store.kept import lacks, standing, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
+from simlab.store.missing import HOLDS, restored
 from simlab.store.wholeness import Examined, examine, refuse_damaged, remedy
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import UNRUN, Array, InputError, Outcome
@@ -111,7 +112,7 @@ def declared_outcomes(dataset: xr.Dataset) -> dict[str, Outcome]:
     return {
         name: Outcome(
             tuple(str(dim) for dim in dataset[name].dims if dim not in axes),
-            dataset[name].dtype.name,
+            str(dataset[name].attrs.get(HOLDS, dataset[name].dtype.name)),
             None,
             str(dataset[name].attrs.get("label", name)),
         )
@@ -123,8 +124,7 @@ def _cut(cell: xr.Dataset, name: str, ran: Array) -> Array:
     rows = np.arange(cell["world"].values[ran].max(initial=-1) + 1) if "of_world" in cell[name].dims else ran
     n_systems = int(cell["n_systems"])
     own = [columns(str(dim), n_systems, cell.sizes[dim]) for dim in cell[name].dims[1:]]
-    taken: Array = cell[name].values[np.ix_(rows, *own)]
-    return taken
+    return restored(cell[name].values[np.ix_(rows, *own)], cell[name].attrs)
 
 
 def _ordered(dataset: xr.Dataset) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.store.opening import axes_of
-from simlab.types import InputError, Ints
+from simlab.types import OK, InputError, Ints
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,10 +29,13 @@ def orders(dataset: xr.Dataset, world: int, study: int) -> list[dict[str, Any]]:
             f"no campaign is world {world}, study {study}; worlds are 0 to {worlds}, studies 0 to {studies}"
         )
     axes, campaign = axes_of(dataset), dataset.isel(replicate=int(matching[0]))
+    cells = np.argwhere(campaign["status"].transpose(*axes).values == OK)
+    if not len(cells):
+        raise InputError(f"world {world}, study {study} was carried out in no cell; name another one")
     return [
         dict(zip(axes, (campaign[a].values.tolist()[i] for a, i in zip(axes, at, strict=True)), strict=True))
         | _order(campaign.isel(dict(zip(axes, at, strict=True))))
-        for at in np.ndindex(*(dataset.sizes[axis] for axis in axes))
+        for at in cells.tolist()
     ]
 
 
@@ -40,12 +43,12 @@ def _order(campaign: xr.Dataset) -> dict[str, Any]:
     n = int(campaign["n_systems"])
     own: Ints = np.flatnonzero(campaign["pair_second"].values < n)
     names = [str(name) for name in campaign["system"].values[:n]]
-    order = partial_order(campaign["verdict"].values[own], names)
+    order = partial_order(campaign["verdict"].values[own].astype(int), names)
     kept = campaign["collected"].values >= 0
     return {
         "ranks": [list(rank) for rank in order.ranks],
         "beats": [list(pair) for pair in order.beats],
         "cycles": [list(cycle) for cycle in order.cycles],
-        "collected": campaign["collected"].values[kept].tolist(),
-        "undecided": campaign["undecided"].values[kept].tolist(),
+        "collected": campaign["collected"].values[kept].astype(int).tolist(),
+        "undecided": campaign["undecided"].values[kept].astype(int).tolist(),
     }

@@ -19,6 +19,7 @@ import numpy as np
 from simlab.store import reached
 from simlab.store.exporting import beside, slabs
 from simlab.store.layout import columns
+from simlab.store.missing import HOLDS
 from simlab.store.opening import axes_of, measures_of, outcome_names
 from simlab.store.query import REACHED, with_views
 from simlab.studies.outcomes import IDENTITY
@@ -115,7 +116,8 @@ def _schema(table: Table) -> pa.Schema:
     fields = []
     for name in table.names:
         variable = table.dataset[name]
-        inner: Any = pa.bool_() if name == REACHED else _type(variable.dtype)
+        held = np.dtype(variable.attrs.get(HOLDS, variable.dtype))
+        inner: Any = pa.bool_() if name == REACHED else _type(held)
         for _ in _inner(variable, table.along):
             inner = pa.list_(inner)
         wanted = {key: variable.attrs[key] for key in ("long_name", "units", "held_fixed") if key in variable.attrs}
@@ -216,4 +218,8 @@ def _flat(values: Array, wanted: pa.DataType, nowhere: Array | None) -> pa.Array
 
     if values.dtype.kind in "TU":
         values = values.astype(object)
+    if values.dtype.kind == "f" and not pa.types.is_floating(wanted):
+        gone = np.isnan(values)
+        nowhere = gone if nowhere is None else gone | nowhere
+        values = np.where(gone, 0, values).astype(wanted.to_pandas_dtype())
     return pa.array(values, wanted, mask=nowhere, from_pandas=True)

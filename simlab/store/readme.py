@@ -40,7 +40,7 @@ and without simlab (xarray and zarr are enough):
 
 Dimensions are the axes below, then those of the outcomes; a measure m stands beside m_mcse (its Monte-Carlo
 standard error), m_n (the campaigns behind it) and m_influence. Every variable has a long_name, and units where it
-has one."""
+has one. What was not simulated (status other than 0), or is of no pair of a cell (pair_exists), is NaN."""
 
 LEDGER = """The ledger without simlab (numpy is enough). A row is a block of studies of one world of a cell:
 
@@ -57,6 +57,8 @@ LEDGER = """The ledger without simlab (numpy is enough). A row is a block of stu
 
 
 MADE = "Made by"
+OURS = ": results of simlab"
+"""Stands in the first line of a page that simlab wrote."""
 
 
 def write(folder: Path, text: str) -> list[str]:
@@ -64,8 +66,10 @@ def write(folder: Path, text: str) -> list[str]:
 
     Returns a line, or none, that says why it could not be: the store that it describes is there all the same.
     """
-    part = folder / f"{PAGE}.new"
+    part, page = folder / f"{PAGE}.new", folder / PAGE
     try:
+        if page.exists() and OURS not in page.read_text(encoding="utf-8", errors="replace").partition("\n")[0]:
+            return [f"{page} is not simlab's and stays as it is; the store beside it is whole"]
         part.write_text(text, encoding="utf-8", errors="replace")
         part.replace(folder / PAGE)
     except OSError as error:
@@ -123,7 +127,7 @@ def _page(
     last: Sequence[str],
     settings: Mapping[str, Any],
 ) -> str:
-    head = [f"{declared['name']}: results of simlab", *([_filled(declared["aim"])] if declared["aim"] else [])]
+    head = [f"{declared['name']}{OURS}", *([_filled(declared["aim"])] if declared["aim"] else [])]
     head += [_filled(f"Reservation: {said}.")] if (said := declared.get("reservation")) else []
     listed = "\n".join(f"{name:<14} {about}" for name, about in files)
     measures = [f"    {name}: {labels.get(name, {}).get('label', name)}" for name in declared["measures"]]

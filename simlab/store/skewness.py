@@ -21,7 +21,7 @@ def warning(dataset: xr.Dataset) -> str | None:
     if not {"skewed", "status"} <= set(dataset.variables):
         return None
     ran = (dataset["status"] == OK).transpose(..., "replicate")
-    skewed = dataset["skewed"].transpose(..., "replicate", "system").values & ran.values[..., None]
+    skewed = (dataset["skewed"].transpose(..., "replicate", "system").values == 1) & ran.values[..., None]
     of = np.maximum(ran.values.sum(-1) * skewed.shape[-1], 1)
     share = np.atleast_1d(skewed.sum((-2, -1)) / of)
     named = share[share > MANY]

@@ -26,7 +26,7 @@ from simlab.store.coordinates import coordinates
 from simlab.store.folder import store_in, valid_store
 from simlab.store.hearing import heard, slab
 from simlab.store.kept import refuse_strange_declaration
-from simlab.store.layout import Grid, Run, cut, grid, widest
+from simlab.store.layout import Grid, Run, cut, empty, grid, widest
 from simlab.store.measures import Measures, summaries
 from simlab.store.sharded import missing, shards_in
 from simlab.store.tally import Tally
@@ -222,7 +222,7 @@ def _dims(array: Any) -> set[str]:
 def _unkept(size: Grid, name: str, run: Run) -> Array:
     """Return what stands for an outcome in cells that have none of it."""
     outcome = size.outcomes[name]
-    return np.full((*run.shape, *(size.sizes[dim] for dim in outcome.dims)), outcome.fill, outcome.dtype)
+    return empty((*run.shape, *(size.sizes[dim] for dim in outcome.dims)), name, outcome)
 
 
 def _other_dimensions(arrays: dict[str, Any], name: str, dims: Sequence[str]) -> Iterator[str]:

@@ -22,12 +22,13 @@ from simlab.engine.continuation import CROSSED
 from simlab.engine.ledger import Laid, Ledger
 from simlab.engine.provenance import CHANGED, installation
 from simlab.parts import is_own, target_of
-from simlab.store import readme, units
-from simlab.store.coordinates import NAMES_OF_PAIRS, coordinates
+from simlab.store import missing, readme, units
+from simlab.store.coordinates import NAMES_OF_PAIRS, PAIRS, coordinates
 from simlab.store.folder import NEW, content, laying, settle, take_place
 from simlab.store.hearing import heard, slab
 from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, widest
 from simlab.store.measures import Labels, Measures, Variables, about_influence, bounds_if_failed, summaries
+from simlab.store.missing import missing_value, stored_type
 from simlab.store.tally import Tally
 from simlab.store.undivided import attribute
 from simlab.store.wholeness import SEAL, seal_of_attributes
@@ -132,7 +133,7 @@ def attributes(book: Ledger) -> dict[str, Any]:
         # Whether some numbers come from files of simlab that no commit holds.
         "dirty": any(commit.endswith(CHANGED) for commit in commits),
         # How xarray learns which variables are coordinates.
-        "coordinates": " ".join((*_places(declared), "document_set", "pair_first", "pair_second", *NAMES_OF_PAIRS)),
+        "coordinates": " ".join((*_places(declared), "document_set", *PAIRS, *NAMES_OF_PAIRS)),
     }
     if "reservation" in declared:
         about["reservation"] = declared["reservation"]
@@ -165,9 +166,9 @@ class OutcomeArrays:
         for name in sorted(slab.keys() - self._arrays.keys()):
             self._start(name, self.cut)
             for before in self._done:
-                self._arrays[name][before.region or ...] = self._size.outcomes[name].fill
+                self._arrays[name][before.region or ...] = missing_value(name, self._size.outcomes[name])
         for name, array in self._arrays.items():
-            array[run.region or ...] = slab.get(name, self._size.outcomes[name].fill)
+            array[run.region or ...] = slab.get(name, missing_value(name, self._size.outcomes[name]))
         self._done.append(run)
 
     def settle(self, tally: Tally) -> None:
@@ -196,14 +197,16 @@ class OutcomeArrays:
         outcome, size = self._size.outcomes[name], self._size
         dims = (*size.names, *outcome.dims)
         shape = (*size.shape, *(size.sizes[dim] for dim in outcome.dims))
-        chunk, dtype = cut.chunk(size.shape), np.dtype(outcome.dtype)
-        self._arrays[name] = _create(self._root, name, dims, shape, dtype, outcome.fill, {}, chunk)
+        chunk, dtype = cut.chunk(size.shape), stored_type(name, outcome)
+        fill = missing_value(name, outcome)
+        self._arrays[name] = _create(self._root, name, dims, shape, dtype, fill, {}, chunk)
 
 
 def _about_outcome(name: str, names: Sequence[str], size: Grid, tally: Tally) -> dict[str, Any]:
     present = set(tally.present[name])
     absent = [position for position in tally.failed if position not in present]
-    about = {"label": size.outcomes[name].label} | ({"absent": absent} if absent else {})
+    outcome = size.outcomes[name]
+    about = {"label": outcome.label, **missing.about(name, outcome)} | ({"absent": absent} if absent else {})
     unit = units.of_outcome(name, names)
     if name == "estimate" and unit == "points" and not units.in_points([e.config for e in size.entries.values()]):
         unit = None

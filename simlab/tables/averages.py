@@ -16,6 +16,7 @@ from simlab.messages import legible
 from simlab.tables import direction, numbers
 from simlab.tables.gathered import Gathered, indexed
 from simlab.tables.held import Ratings, Told
+from simlab.tables.opening import difference
 from simlab.tables.ratings import of_indexed
 from simlab.types import InputError
 
@@ -37,13 +38,14 @@ def read(header: str, lines: Iterable[tuple[int, str]], told: Told, where: str) 
     Systems and segments without any score are left out. Raises InputError naming file and line for what is no score.
     """
     source = direction.told(told, "higher", "averages are negated penalties, and higher is better", where).source
-    held, score, first, rows = Gathered(), array("d"), dict[tuple[str, str], int](), 0
+    held, score, first, rows = Gathered(), array("d"), dict[tuple[str, str], tuple[int, str]](), 0
     for number, system, text, segment in _cells(header, lines, where):
         rows += 1
-        before = first.setdefault((system, segment), number)
+        before, other = first.setdefault((system, segment), (number, text))
         if before != number:
             what = legible(f"system {system} has segment {segment}", 200)
-            raise InputError(f"{where}, line {number}: {what} before, on line {before}; keep one of the two")
+            apart = difference(["score"], [other], [text])
+            raise InputError(f"{where}, line {number}: {what} before, on line {before}; {apart}; keep one of the two")
         if text != UNRATED:
             score.append(_score(text, f"{where}, line {number}"))
             held.add([number], [system], [segment], [segment], [RATER])

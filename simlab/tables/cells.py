@@ -4,122 +4,169 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from simlab.files import decimal
 from simlab.messages import legible, or_nearest
-from simlab.tables.dialect import Dialect, dialect_of, header_of, rows
-from simlab.tables.lines import numbered_lines
+from simlab.tables.columns import NAMES, Names, folded, naming_people
+from simlab.tables.control_items import Marks, marks_of
+from simlab.tables.held import NOTHING, Told
 from simlab.tables.numbers import missing
+from simlab.tables.opening import Rows, TableFile, open_table
+from simlab.tables.row_choice import COPIES, LeftOut, Where, chosen_rows, without_lines
 from simlab.types import InputError
 
 LARGEST = 1e50
 """Squares of larger scores, and sums of them, would not be numbers."""
 MOST_SYSTEMS = 200
+_FIXED = ("human", "source", "seconds", "order")
+"""Columns that have one name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """Hold the cells of a table: `rows` are (number of the line, its cells), as many as the `header` has.
 
-    Rows are read while one goes through them, once.
+    Rows are read while one goes through them, once; `path` is where they can be read again. `chosen` are the values of
+    columns by which they were chosen, `notes` sentences on what stands above the header, `marks` the column that marks
+    control items. `commas`: no comma sets cells apart, so that one may be a decimal comma; `told` are the names of
+    columns by which the header was found.
     """
 
     where: str
     header: tuple[str, ...]
     rows: Iterable[tuple[int, list[str]]]
+    path: Path | None = None
+    notes: tuple[str, ...] = ()
+    chosen: Where = ()
+    marks: Marks | None = None
+    commas: bool = False
+    told: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, line: int) -> str:
         """Name a line in a message."""
         return f"{self.where}, line {line}"
 
+    def again(self) -> Iterator[tuple[int, list[str]]]:
+        """Go through the rows once more."""
+        if self.path is None:
+            return iter(())
+        table = opened(self.path, "", self.told)
+        rows = chosen_rows(table.rows, table.header, self.chosen, self.where)
+        return rows if self.marks is None else self.marks.keep(rows)
+
     def column(self, name: str) -> int:
         """Return the place of a column that is there."""
         return self.header.index(name)
 
+    def first_rows(self) -> list[list[str]]:
+        """Return the cells of the first rows, which are still to come."""
+        return self.rows.first() if isinstance(self.rows, Rows) else []
 
-def load(path: Path, forms: str) -> Table:
-    """Open a table: tabs, semicolons or commas, as its first line has them; `forms` says what a table can be.
+
+def load(path: Path, forms: str, told: Told = NOTHING) -> Table:
+    """Open a table: tabs, semicolons or commas, as its header has them, or JSON; `forms` says what a table can be.
+
+    Only rows with the values of `where` are read.
 
     Raises InputError for a file without columns or rows, and, while rows are read, for lines that do not fit it.
     """
-    table = opened(path, forms)
-    content = iter(table.rows)
-    begun = next(content, None)
-    if begun is None:
+    table = opened(path, forms, told.columns)
+    rows = Rows(chosen_rows(without_lines(table.rows, told.skip), table.header, told.where, table.where))
+    if not rows.first(1):
         raise InputError(f"{table.where}: holds no rows below its header; give a table of {forms}")
-    return Table(table.where, table.header, chain([begun], content))
+    return replace(table, rows=rows, chosen=told.where)
 
 
-def opened(path: Path, forms: str) -> Table:
+def load_answers(path: Path, forms: str, told: Told = NOTHING) -> Table:
+    """Open a table of answers, `load`, without the rows that its marks say are of control items.
+
+    Raises InputError as `load` does.
+    """
+    table = load(path, forms, told)
+    theirs, chosen = {folded(name) for name in told.columns.values()}, {folded(name) for name, _ in told.where}
+    known = {*theirs, *chosen, *_FIXED, *(alias for names in NAMES.values() for alias in (*names.usual, *names.rare))}
+    used = [at for at, name in enumerate(table.header) if folded(name) in known or folded(name).startswith("human")]
+    marks = marks_of(table.first_rows(), table.again, table.header, used)
+    return table if marks is None else replace(table, rows=Rows(marks.keep(table.rows)), marks=marks)
+
+
+def opened(path: Path, forms: str, told: Mapping[str, str] = MappingProxyType({})) -> Table:
     """Read the header of a table, which may have no rows; `forms` says what a table can be.
 
     Raises InputError for a file without columns, and, while rows are read, for lines that do not fit it.
     """
-    where = legible(path)
-    lines = numbered_lines(path)
-    number, first = next(lines, (0, ""))
-    if not first.strip():
-        said = "the first line is empty" if number else "is empty"
-        raise InputError(f"{where}: {said}; a first line must name the columns of a table of {forms}")
-    dialect = dialect_of(first)
-    header = header_of(first, dialect, f"{where}, line 1")
-    if twice := next((name for name in header if name and header.count(name) > 1), None):
-        raise InputError(f"{where}, line 1: the column {legible(twice, 40)!r} is there twice; name each once")
-    return Table(where, tuple(header), _rows(lines, dialect, where, len(header)))
+    try:
+        file = open_table(path, told)
+    except InputError as error:
+        raise InputError(f"{error}; a line must name the columns of a table of {forms}") from error
+    if twice := next((name for name in file.header if name and file.header.count(name) > 1), None):
+        raise InputError(f"{file.header_at}: the column {legible(twice, 40)!r} is there twice; name each once")
+    commas = file.dialect is None or file.dialect.mark != ","
+    return Table(file.where, file.header, Rows(_rows(file)), path, file.notes, commas=commas, told=told)
 
 
-def _rows(
-    lines: Iterator[tuple[int, str]], dialect: Dialect, where: str, width: int
-) -> Iterator[tuple[int, list[str]]]:
-    for line, row in rows(lines, dialect, where):
-        cells = [cell.strip() for cell in row]
-        if len(cells) == width:
-            yield line, cells
-        elif any(cells):
-            raise InputError(f"{where}, line {line}: has {len(cells)} cells for {width} columns; mend the line")
+def _rows(file: TableFile) -> Iterator[tuple[int, list[str]]]:
+    width = len(file.header)
+    for line, row in file.rows:
+        if len(row) != width:
+            raise InputError(f"{file.where}, line {line}: has {len(row)} cells for {width} columns; mend the line")
+        yield line, [cell.strip() for cell in row]
 
 
-def renamed(table: Table, usual: Mapping[str, Sequence[str]], told: Mapping[str, str]) -> Table:
+def renamed(table: Table, usual: Mapping[str, Names | Sequence[str]], told: Mapping[str, str]) -> Table:
     """Give columns our names: as told (ours -> the table's), else by the names that they usually have.
 
     Raises InputError for a column that was told and is not there, and where two columns could be the same of ours.
     """
     names = list(table.header)
     for ours, theirs in told.items():
-        if theirs not in table.header:
+        exact = [k for k, name in enumerate(table.header) if name == theirs]
+        found = exact or [k for k, name in enumerate(table.header) if folded(name) == folded(theirs)]
+        if not found:
             advice = or_nearest(theirs, [name for name in table.header if name], "it has", 200)
             raise InputError(f"--columns {legible(f'{ours}={theirs}', 60)}: {table.where} has no such column; {advice}")
-        names = [f"({name})" if name == ours else name for name in names]
-        names[table.header.index(theirs)] = ours
+        names = [f"({name})" if folded(name) == ours else name for name in names]
+        names[found[0]] = ours
+    names = [folded(name) if folded(name) in _FIXED and folded(name) not in names else name for name in names]
+    people = naming_people(names, table.first_rows()) if "judge" in map(folded, names) else set()
     for ours, aliases in usual.items():
         if ours not in names:
-            _adopt(names, ours, aliases, table.where)
-    return Table(table.where, tuple(names), table.rows)
+            known = aliases if isinstance(aliases, Names) else Names(tuple(aliases))
+            _adopt(names, ours, known, people, table.where)
+    return replace(table, header=tuple(names))
 
 
-def _adopt(names: list[str], ours: str, aliases: Sequence[str], where: str) -> None:
-    wanted = {ours, *aliases}
-    found = [k for k, name in enumerate(names) if name.lower().replace(" ", "_") in wanted]
+def _adopt(names: list[str], ours: str, known: Names, people: Collection[str], where: str) -> None:
+    alike = [folded(name) for name in names]
+    found = [k for k, name in enumerate(alike) if name == ours or name in known.usual]
     if len(found) > 1:
         both = legible(" and ".join(names[k] for k in found), 60)
         raise InputError(
             f"{where}, line 1: {both} could both be the column {ours}; choose one with --columns {ours}=NAME"
         )
-    for k in found:
+    rare = (name for name in known.rare if name in alike)
+    usable = (alike.index(name) for name in rare if name != "judge" or names[alike.index(name)] in people)
+    for k in found or list(usable)[:1]:
         names[k] = ours
 
 
-def number(text: str, where: str, column: str) -> float:
-    """Read a number; NaN for what is missing.
+def left_out_of(table: Table, copies: int) -> tuple[LeftOut, ...]:
+    """Say what of a table does not count: so many copies of rows, and control items."""
+    controls = (table.marks.left_out(),) if table.marks is not None and table.marks.counts else ()
+    return (*((LeftOut(copies, COPIES),) if copies else ()), *controls)
+
+
+def number(text: str, where: str, column: str, *, commas: bool = False) -> float:
+    """Read a number, with a decimal comma where there may be one (`commas`); NaN for what is missing.
 
     Raises InputError for what is no number, and for numbers whose squares would not be.
     """
     if missing(text):
         return math.nan
-    value = decimal(text)
+    value = decimal(text.replace(",", ".", 1) if commas else text)
     if value is None:
         raise InputError(
             f"{where}: {column}={legible(ascii(text), 40)} is no number; mend it, leave it empty, or name the metrics "

@@ -3,32 +3,136 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
+from simlab.files import decimal
 from simlab.messages import legible, nearest, or_nearest
+from simlab.tables.numbers import ANSWERS, missing
+from simlab.tables.verdicts import place_of
 from simlab.types import InputError
 
-USUAL: Mapping[str, tuple[str, ...]] = {
-    "system": ("system", "model"),
-    "document": ("doc", "document"),
-    "segment": ("globalsegid", "seg_id", "segment", "item"),
-    "position": ("docsegid", "doc_id"),
-    "rater": ("rater", "annotator", "worker", "login"),
-    "category": ("category",),
-    "severity": ("severity",),
-    "score": ("score", "rating"),
-    "errors": ("errors",),
-    "minor": ("minor",),
-    "major": ("major",),
-    "seconds": ("seconds",),
-    "start": ("start",),
-    "end": ("end",),
-    "metadata": ("metadata",),
-}
-"""Usual names of the columns that are read, in lower case; the first that a table has is taken.
 
-`docSegId` and `doc_id` are the place of a segment in its document; `globalSegId` and `seg_id` are free to be a constant
-or to start again in each document, so a segment is known by all of them together.
+class Names(NamedTuple):
+    """The usual names of a column, and those by which it goes where no column has a usual name, the likeliest first.
+
+    All are in lower case, with underscores between words.
+    """
+
+    usual: tuple[str, ...]
+    rare: tuple[str, ...] = ()
+
+
+_ITEM = Names(
+    (
+        *("seg_id", "segment", "item", "item_id", "segment_id", "question_id", "prompt_id", "instruction_id"),
+        *("instance_id", "example_id"),
+    ),
+    ("question", "prompt", "instruction", "task_id", "task"),
+)
+NAMES: Mapping[str, Names] = {
+    "system": Names(("system", "model", "system_id"), ("model_id", "model_name", "model_name_or_path", "generator")),
+    "document": Names(("doc", "document", "document_id"), ("doc_id",)),
+    "segment": Names(("globalsegid", *_ITEM.usual), _ITEM.rare),
+    "item": _ITEM,
+    "position": Names(("docsegid", "doc_id")),
+    "rater": Names(
+        (
+            *("rater", "annotator", "worker", "login", "rater_id", "annotator_id", "worker_id", "judge_id"),
+            *("raterid", "annotatorid", "workerid"),
+        ),
+        ("evaluator", "participant", "evaluator_id", "participant_id", "assessor", "user_id", "user", "judge"),
+    ),
+    "category": Names(("category",)),
+    "severity": Names(("severity",)),
+    "score": Names(("score", "rating"), ("resolved", "passed", "correct", "success", "acc")),
+    "errors": Names(("errors",)),
+    "minor": Names(("minor",)),
+    "major": Names(("major",)),
+    "seconds": Names(("seconds",)),
+    "start": Names(("start",)),
+    "end": Names(("end",)),
+    "metadata": Names(("metadata",)),
+    "run": Names(("run", "run_id", "trial", "attempt", "repetition", "replicate", "seed", "epoch")),
+    "system_a": Names(("system_a", "model_a", "system_1", "system1", "model_1", "model1", "generator_1")),
+    "system_b": Names(("system_b", "model_b", "system_2", "system2", "model_2", "model2", "generator_2")),
+    "pair": Names(("pair",)),
+    "winner": Names(("winner", "preference", "preferred")),
+    "a_wins": Names(("a_wins", "wins_a")),
+    "b_wins": Names(("b_wins", "wins_b")),
+    "ties": Names(("ties", "draws")),
+}
+"""The one list of columns that are read, under our names; `segment` is what `item` is, in tables of ratings.
+
+`docSegId`, and `doc_id` beside a document, are the place of a segment in its document; `globalSegId` and `seg_id` are
+free to be a constant or to start again in each document, so a segment is known by all of them together. The rare names
+are those of benchmarks and arenas (FastChat, alpaca_eval, arena-hard-auto, SWE-bench, lm-evaluation-harness).
 """
+
+RATED = (
+    *("system", "document", "segment", "position", "rater", "category", "severity", "score", "errors", "minor"),
+    *("major", "seconds", "start", "end", "metadata", "run"),
+)
+USUAL: Mapping[str, tuple[str, ...]] = {key: NAMES[key].usual + NAMES[key].rare for key in RATED}
+"""Names of the columns of ratings; the first that a table has is taken."""
+
+_NUMBERED = ("turn", "round", "fold", "split", "index", "order", "position", "seconds", "time", "date", "timestamp")
+NO_METRICS = frozenset((*_NUMBERED, "tstamp", *NAMES["run"].usual))
+"""Columns of numbers that count or number something and score nothing, in lower case with underscores."""
+
+VERDICTS = ("verdict", "choice", "label", "vote", "decision", "judgment", "judgement", "outcome", "result")
+"""Columns that may say who won a comparison: their cells may mean anything, so that these are read or named by them."""
+
+
+def aliases(*keys: str) -> dict[str, Names]:
+    """Return the names of some columns, for `cells.renamed`."""
+    return {key: NAMES[key] for key in keys}
+
+
+def folded(name: str) -> str:
+    """Write the name of a column in lower case, with underscores between words.
+
+    >>> folded("Model Name"), folded(" question-id")
+    ('model_name', 'question_id')
+    """
+    return "_".join(name.strip().lower().replace("-", " ").split())
+
+
+_FORMS = (
+    ({"system", "system_a"}, {"score", "severity", "category", "winner", "a_wins", "human"}),
+    ({"pair"}, {"winner", "a_wins", "human"}),
+    ({"system_a"}, {"system_b"}),
+    ({"original"}, {"corrupted"}),
+    ({"slot"}, {"rating", "score"}),
+    ({"system", "score"}, {"segment", "document"}),
+    ({"system"}, {"segment", "document"}),
+)
+"""A header has one column of each set."""
+
+
+def name_a_table(names: Sequence[str], told: Mapping[str, str]) -> bool:
+    """Tell the header of a table from a title above it: it has columns that are read, by their names or as told."""
+    there = {folded(name) for name in names}
+    ours = {key for key, known in NAMES.items() if there & {*known.usual, *known.rare}} | there
+    ours |= {key for key, theirs in told.items() if folded(theirs) in there}
+    ours |= {"human"} if any(name.startswith("human_") for name in there) else set()
+    return len(names) > 1 and any(ours & one and ours & other for one, other in _FORMS)
+
+
+def naming_people(names: Sequence[str], rows: Sequence[Sequence[str]]) -> set[str]:
+    """Return the columns whose cells may be names of people, by the first rows: not scores, and not verdicts.
+
+    A column `judge` names who decided in FastChat's and the arenas' files, and holds what a metric says in others.
+    """
+    people = set()
+    for k, name in enumerate(names):
+        cells = [(row[k], row) for row in rows if k < len(row) and not missing(row[k])]
+        numbers = all(decimal(cell.replace(",", ".", 1)) is not None or cell.lower() in ANSWERS for cell, _ in cells)
+        verdicts = all(place_of(cell) >= 0 or row.count(cell) > 1 for cell, row in cells)
+        constant = len({cell for cell, _ in cells}) == 1 and not any(place_of(cell) >= 0 for cell, _ in cells)
+        if cells and not numbers and (constant or not verdicts):
+            people.add(name)
+    return people
+
 
 _SHOWN = {"globalsegid": "globalSegId", "docsegid": "docSegId"}
 
@@ -52,36 +156,45 @@ def told(text: str | None) -> dict[str, str]:
     return named
 
 
-def found(names: Sequence[str], said: Mapping[str, str], where: str) -> dict[str, int]:
-    """Return the place of each column that is read, by the keys of USUAL.
+def found(
+    names: Sequence[str], said: Mapping[str, str], where: str, rows: Sequence[Sequence[str]] = ()
+) -> dict[str, int]:
+    """Return the place of each column that is read, by the keys of USUAL; `rows` are the first cells below.
 
     Raises InputError for a name that is told and not there, and for a column that is there twice.
     """
-    folded = [name.lower() for name in names]
+    alike = [folded(name) for name in names]
     chosen = {_ours(ours): _told(ours, theirs, names, where) for ours, theirs in said.items()}
     taken = set(chosen.values())
+    people = {folded(name) for name in naming_people(names, rows)} if "judge" in alike else set()
     for key, usual in USUAL.items():
-        at = next((name for name in usual if name in folded and folded.index(name) not in taken), None)
+        there = (name for name in usual if name in alike and alike.index(name) not in taken)
+        at = next((name for name in there if name != "judge" or name in people), None)
+        if key == "segment" and at == "task" and "document" in chosen:
+            continue
         if key not in chosen and at is not None:
-            if folded.count(at) > 1:
+            if alike.count(at) > 1:
                 raise InputError(f"{where}: column {_SHOWN.get(at, at)} appears twice; rename one")
-            chosen[key] = folded.index(at)
+            chosen[key] = alike.index(at)
+            taken.add(chosen[key])
     if "segment" not in chosen and "position" in chosen:
         chosen["segment"] = chosen.pop("position")
+    if "task" in alike and "document" in chosen and alike[chosen["document"]] == "doc_id":
+        # Benchmarks number the items of each task from 0.
+        chosen["task"] = alike.index("task")
     return chosen
 
 
 def _ours(word: str) -> str:
     for key, usual in USUAL.items():
-        if word == key or word in usual:
+        if word == key or folded(word) in usual:
             return key
     raise InputError(f"--columns {legible(word, 40)}: is no column of ratings; {or_nearest(word, USUAL)}")
 
 
 def _told(ours: str, theirs: str, names: Sequence[str], where: str) -> int:
-    folded = [name.lower() for name in names]
     exact = [k for k, name in enumerate(names) if name == theirs]
-    at = exact or [k for k, name in enumerate(folded) if name == theirs.lower()]
+    at = exact or [k for k, name in enumerate(names) if folded(name) == folded(theirs)]
     if not at:
         raise InputError(
             f"--columns {legible(f'{ours}={theirs}', 80)}: {where} has no such column; "
@@ -94,14 +207,14 @@ def _told(ours: str, theirs: str, names: Sequence[str], where: str) -> int:
 
 def require(wanted: Iterable[str], columns: Mapping[str, int], names: Sequence[str], where: str) -> None:
     """Raise InputError naming the columns that a table lacks, those it has, and the nearest of them."""
-    missing = [key for key in wanted if key not in columns]
-    if not missing:
+    lacking = [key for key in wanted if key not in columns]
+    if not lacking:
         return
-    usual = ", no column ".join(" or ".join(_SHOWN.get(name, name) for name in USUAL[key]) for key in missing)
+    usual = ", no column ".join(" or ".join(_SHOWN.get(name, name) for name in NAMES[key].usual[:5]) for key in lacking)
     there = ", ".join(legible(name, 40) for name in names[:12]) + (", ..." if len(names) > 12 else "")
-    close = (nearest(name, [name for name in names if name]) for key in missing for name in USUAL[key])
+    close = (nearest(name, [name for name in names if name]) for key in lacking for name in USUAL[key])
     hints = list(dict.fromkeys(legible(name, 40) for name in close if name))
     hint = f"; did you mean {', '.join(hints)}?" if hints else ""
-    advice = f"; or say which is meant: --columns {missing[0]}=NAME" if len(names) > 1 else ""
+    advice = f"; or say which is meant: --columns {lacking[0]}=NAME" if len(names) > 1 else ""
     alone = "; columns are set apart by tabs, commas or semicolons" if len(names) == 1 else ""
     raise InputError(f"{where}: no column {usual}; found {there or 'an empty line'}{hint}{advice}{alone}")

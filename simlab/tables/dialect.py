@@ -50,10 +50,8 @@ def cells(line: str, dialect: Dialect) -> list[str]:
 def header_of(line: str, dialect: Dialect, where: str) -> list[str]:
     """Return the names of the columns without blanks around them.
 
-    Raises InputError for line ends that are none, and for more columns than a table of ratings has.
+    Raises InputError for more columns than a table of ratings has.
     """
-    if "\r" in line:
-        raise InputError(f"{where}: lines end in bare carriage returns; save the table with line feeds")
     names = [name.strip() for name in cells(line, dialect)]
     if len(names) > MOST_COLUMNS:
         raise InputError(
@@ -91,7 +89,9 @@ class _Place:
         self.first, self.begun = 0, False
 
     def __iter__(self) -> Iterator[str]:
-        for number, line in self._lines:
-            if not self.begun:
-                self.first, self.begun = number, True
-            yield f"{line}\n"
+        for number, whole in self._lines:
+            # A bare carriage return in an unquoted cell is a line end of another program.
+            for line in whole.split("\r"):
+                if not self.begun:
+                    self.first, self.begun = number, True
+                yield f"{line}\n"

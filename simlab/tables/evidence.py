@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from simlab.messages import legible, or_nearest
 from simlab.tables import judged, preferences, trials
-from simlab.tables.cells import Table, load, renamed
+from simlab.tables.cells import Table, load_answers, renamed
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.judged import Outputs
 from simlab.tables.preferences import Preferences
@@ -25,7 +25,7 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] = (), referenc
     Raises InputError naming file, line and value for what is none of them, malformed, or asked for and not there.
     """
     _check_told(told.columns)
-    table = load(path, FORMS)
+    table = load_answers(path, FORMS, told)
     if "pass_rate" in table.header:
         raise InputError(
             f"{table.where}: pass rates come from two rules with clashing margins and make no matrix; give the scores "
@@ -42,7 +42,7 @@ def _of_humans(table: Table, told: Told, metrics: Sequence[str]) -> Outputs | Pr
     compared = renamed(table, preferences.USUAL, told.columns)
     if preferences.holds(compared.header):
         return preferences.of_table(compared, metrics, told)
-    scored = renamed(table, judged.USUAL, told.columns)
+    scored = judged.with_runs(table, told.columns)
     if judged.holds(scored.header):
         return judged.of_table(scored, metrics, told)
     there = legible(", ".join(table.header), 120)
@@ -52,7 +52,7 @@ def _of_humans(table: Table, told: Told, metrics: Sequence[str]) -> Outputs | Pr
 
 
 def _check_told(columns: Mapping[str, str]) -> None:
-    ours = {**judged.USUAL, **preferences.USUAL, "human": (), "pair": (), "source": ()}
+    ours = {**judged.USUAL, **preferences.USUAL, "human": (), "pair": (), "source": (), "segment": ()}
     for name in columns:
         if name not in ours and not name.startswith("human_"):
             raise InputError(f"--columns {legible(name, 40)}: is no column that is read; {or_nearest(name, ours)}")

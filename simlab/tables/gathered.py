@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from simlab.messages import legible, natural, several
 from simlab.tables.held import Controls
-from simlab.tables.names import Numbers, places, ranked, refuse_alike, refuse_many
+from simlab.tables.names import Numbers, places, ranked, refuse_alike, refuse_lists, refuse_many, spelling
 from simlab.types import InputError, Ints
 
 
@@ -64,13 +65,17 @@ class Indexed(NamedTuple):
     rater_names: tuple[str, ...]
 
 
-def indexed(held: Gathered, where: str) -> Indexed:
-    """Number names in natural order; raise InputError for names that are too many or too much alike."""
+def indexed(held: Gathered, where: str, path: Path | None = None) -> Indexed:
+    """Number names in natural order; raise InputError for names that are too many or too much alike.
+
+    `path` is a table with a header, in which rows are looked up for that.
+    """
+    refuse_lists(list(held.systems), lambda k: f"{where}, line {held.line[held.system.index(k)]}")
     for numbers, what in ((held.systems, "systems"), (held.documents, "documents"), (held.raters, "raters")):
         refuse_many(numbers, what, where)
-        refuse_alike(numbers, what, where)
+        refuse_alike(numbers, what, where, path)
     refuse_many(held.items, "segments", where)
-    _refuse_alike_segments(held, where)
+    _refuse_alike_segments(held, where, path)
     systems, system = ranked(held.systems)
     documents, document = ranked(held.documents)
     raters, rater = ranked(held.raters)
@@ -93,12 +98,12 @@ def _flat(numbers: array[int]) -> Ints:
     return np.frombuffer(numbers, np.int64)
 
 
-def _refuse_alike_segments(held: Gathered, where: str) -> None:
+def _refuse_alike_segments(held: Gathered, where: str, path: Path | None) -> None:
     seen: dict[tuple[int, str], str] = {}
     for document, segment in held.items:
-        other = seen.setdefault((document, "".join(segment.split()).casefold()), segment)
+        other = seen.setdefault((document, spelling(segment)), segment)
         if other != segment:
-            refuse_alike((other, segment), "segments", where)
+            refuse_alike((other, segment), "segments", where, path)
 
 
 def repeats(found: Indexed) -> Ints:
@@ -106,6 +111,37 @@ def repeats(found: Indexed) -> Ints:
     key = (found.system * len(found.item_names) + found.item) * len(found.rater_names) + found.rater
     order = np.argsort(key, kind="stable")
     return np.sort(order[1:][np.diff(key[order]) == 0])
+
+
+def repeat_groups(held: Gathered, found: Indexed) -> list[list[int]]:
+    """Group the lines of ratings of the same system, item and rater, where there are several."""
+    twice = repeats(found)
+    if not len(twice):
+        return []
+    key = (found.system * len(found.item_names) + found.item) * len(found.rater_names) + found.rater
+    groups: dict[int, list[int]] = {number: [] for number in key[twice].tolist()}
+    for k in np.flatnonzero(np.isin(key, key[twice])).tolist():
+        groups[int(key[k])].append(held.line[k])
+    return list(groups.values())
+
+
+def chosen(held: Gathered, found: Indexed, kept: Ints) -> tuple[Gathered, Indexed]:
+    """Keep some ratings; names stay."""
+    system, item, rater, line = (
+        array("q", np.array(numbers, np.int64)[kept].tolist())
+        for numbers in (held.system, held.item, held.rater, held.line)
+    )
+    index = {name: getattr(found, name)[kept] for name in ("system", "item", "rater")}
+    return replace(held, system=system, item=item, rater=rater, line=line), found._replace(**index)
+
+
+def rated(found: Indexed, k: int, *, rater_known: bool) -> str:
+    """Say in words who rated what."""
+    item = int(found.item[k])
+    document, segment = found.document_names[found.document[item]], found.item_names[item]
+    output = f"{found.system_names[found.system[k]]} on "
+    output += f"segment {segment} of {document}" if segment != document else f"document {document}"
+    return f"{found.rater_names[found.rater[k]]} rated {output}" if rater_known else f"{output} is rated"
 
 
 def without_repeats(found: Indexed) -> tuple[Indexed, Ints]:
@@ -135,8 +171,10 @@ def controls(met: Sequence[tuple[str, bool]], who: Mapping[str, str], found: Ind
     return Controls(np.array([k for k, _ in known], np.int64), np.array([failed for _, failed in known]), rule)
 
 
-def refuse_repeats(held: Gathered, found: Indexed, where: str, *, rater_known: bool) -> None:
-    """Raise InputError naming both lines where a rating is there twice."""
+def refuse_repeats(
+    held: Gathered, found: Indexed, where: str, differing: Callable[[int, int], str], *, rater_known: bool
+) -> None:
+    """Raise InputError naming both lines where a rating is there twice; `differing` says in what these differ."""
     twice = repeats(found)
     if not len(twice):
         return
@@ -147,12 +185,15 @@ def refuse_repeats(held: Gathered, found: Indexed, where: str, *, rater_known: b
     document, segment = found.document_names[found.document[item]], found.item_names[item]
     output = f"{found.system_names[found.system[k]]} on "
     output += f"segment {segment} of {document}" if segment != document else f"document {document}"
+    twice_said = differing(first, held.line[k])
     if rater_known:
         said = legible(f"{found.rater_names[found.rater[k]]} rated {output}", 200)
-        raise InputError(f"{where}, line {held.line[k]}: {said} before, on line {first}; keep one of the two")
+        raise InputError(
+            f"{where}, line {held.line[k]}: {said} before, on line {first}; {twice_said}; keep one of the two"
+        )
     raise InputError(
-        f"{where}, line {held.line[k]}: {legible(output, 200)} has a score before, on line {first}; keep one of the "
-        "two, or say in a column rater whose they are"
+        f"{where}, line {held.line[k]}: {legible(output, 200)} has a score before, on line {first}; {twice_said}; keep "
+        "one of the two, or say in a column rater whose they are"
     )
 
 

@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from simlab.tables.row_choice import LeftOut, Where
+from simlab.tables.slips import FarScores
 from simlab.tables.times import Times
 from simlab.types import Bools, Floats, Ints
 
@@ -19,12 +21,15 @@ class Told:
 
     `columns[ours]` is the table's own name of a column, `better` which scores are better, `scale` the least and the
     largest score that can be given, `people` a file that says which logins are one person; None: as the table has it.
+    `where` are columns with a value: only rows that have it are read, and none of the lines in `skip`.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     better: Literal["higher", "lower"] | None = None
     scale: tuple[float, float] | None = None
     people: Path | None = None
+    where: Where = ()
+    skip: tuple[int, ...] = ()
 
 
 NOTHING = Told()
@@ -55,7 +60,11 @@ class Ratings:
     dialect. `better_from` says who tells which scores are better: its owner, the table itself, or nobody, so
     that it is assumed. `rows` counts what was read, `gaps` rows without a score. `notes` are sentences on what was left
     out or taken for granted. `times` says how long people worked on all that the whole table holds, whatever part of it
-    is looked at; None: it does not say.
+    is looked at; None: it does not say. `where` are the values of columns by which its rows were chosen, `left_out`
+    counts what does not count. `remarks` are sentences for the page on how cells were read, `unused` names the columns
+    that say nothing here. `answers` counts what was averaged to these ratings, which are `averaged` over runs of a
+    system or over raters who are not known; 0: nothing was. `far` are
+    scores far outside of the others, where no scale is told.
     """
 
     system: Ints
@@ -80,6 +89,13 @@ class Ratings:
     gaps: int = 0
     controls: Controls | None = None
     times: Times | None = None
+    remarks: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    answers: int = 0
+    averaged: Literal["", "runs", "raters"] = ""
+    where: Where = ()
+    left_out: tuple[LeftOut, ...] = ()
+    far: FarScores | None = None
 
     @property
     def n_systems(self) -> int:

@@ -5,32 +5,39 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from simlab.messages import several
+from simlab.files import decimal
+from simlab.messages import legible, several
 from simlab.tables.cells import (
     Table,
     check_systems,
     check_wanted,
+    left_out_of,
     named,
     number,
+    renamed,
 )  # fmt: skip
+from simlab.tables.columns import NAMES, NO_METRICS, aliases, folded
 from simlab.tables.held import NOTHING, Told
-from simlab.tables.names import Numbers, refuse_alike
+from simlab.tables.names import Numbers, refuse_alike, refuse_lists
+from simlab.tables.numbers import ANSWERS, missing
 from simlab.tables.preferences import people_of
+from simlab.tables.repeated_rows import RepeatedRows, copied_lines, group_rows, refuse_criteria, without_lines
+from simlab.tables.row_choice import LeftOut, Where
+from simlab.tables.slips import FarScores, find_far_scores
+from simlab.tables.understood import rows_read, where_record
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM = "outputs (columns system, item, human and one or more metrics)"
-USUAL: Mapping[str, Sequence[str]] = {
-    "system": ("model", "system_id"),
-    "item": ("segment", "segment_id", "seg_id", "item_id"),
-    "document": ("doc", "doc_id", "document_id"),
-    "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "login"),
-}
-_NOT_METRICS = frozenset(("", "seconds", *USUAL, *(name for usual in USUAL.values() for name in usual)))
+USUAL = aliases("system", "item", "document", "rater")
+_NOT_METRICS = frozenset(("", "seconds", *USUAL, *(name for known in USUAL.values() for name in known.usual)))
+
+LEAST_VALUES, MOST_FAILED = 4, 0.2
+"""Different scores that tell a scale, and the share of scores that may be outside it: more are a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,8 @@ class Outputs:
     `gaps` of their cells of humans are empty. `notes` are sentences on what a reader may not expect, `scale` is that
     of human scores, as it was told. `document[output]` is the document's number in the order of the table (-1: the
     table does not say), `rater[output, repeat]` the place in `logins` of who gave the rating (-1: not said, or a gap).
+    `where` are the values of columns by which rows were chosen, `left_out` counts what does not count,
+    `far` are scores far outside of the others, where no scale is told.
     """
 
     system: Ints
@@ -59,6 +68,17 @@ class Outputs:
     document: Ints | None = None
     rater: Ints | None = None
     logins: tuple[str, ...] = ()
+    where: Where = ()
+    left_out: tuple[LeftOut, ...] = ()
+    unused: tuple[str, ...] = ()
+    far: FarScores | None = None
+
+    @property
+    def unit(self) -> Ints:
+        """Return what is drawn with each output: its document where the table tells documents apart, else its item."""
+        if self.document is None or self.n_documents < 2 or (self.document < 0).any():
+            return self.item
+        return self.document
 
 
 @dataclass(slots=True)
@@ -73,6 +93,7 @@ class _Gathered:
     of: array[int] = field(default_factory=lambda: array("i"))
     rating: array[float] = field(default_factory=lambda: array("d"))
     by: array[int] = field(default_factory=lambda: array("i"))
+    at: array[int] = field(default_factory=lambda: array("i"))
     lines: array[int] = field(default_factory=lambda: array("i"))
     scores: dict[str, array[float]] = field(default_factory=dict)
     rated_by: set[tuple[int, int]] = field(default_factory=set)
@@ -80,6 +101,40 @@ class _Gathered:
     gaps: int = 0
     again: int = 0
     unsigned: int = 0
+    notes: list[str] = field(default_factory=list)
+    words: dict[str, tuple[str, str]] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    commas: bool = False
+    unused: tuple[str, ...] = ()
+
+    def read(self, text: str, where: str, column: str) -> float:
+        """Read a score, or an answer of yes or no; raise InputError for what is none, or is written in two ways."""
+        answer = ANSWERS.get(text.lower())
+        value, words = (number(text, where, column, commas=self.commas), None) if answer is None else answer
+        if math.isnan(value):
+            return value
+        before = self.words.get(column)
+        if before != words and column in self.seen:
+            raise InputError(
+                f"{where}: {legible(column, 40)}={legible(ascii(text), 40)} is written in another way than scores "
+                "before it; write all in one way"
+            )
+        self.seen.add(column)
+        if words:
+            self.words[column] = words
+        return value
+
+    def drop(self, lines: Sequence[int]) -> int:
+        """Leave out the ratings on some lines, which are copies; return how many there were."""
+        kept = ~np.isin(np.array(self.at), list(lines))
+        for name in ("of", "rating", "by", "at"):
+            held = getattr(self, name)
+            setattr(self, name, array(held.typecode, np.array(held)[kept].tolist()))
+        if self.raters:
+            self.again -= len(lines)
+        else:
+            self.unsigned -= len(lines)
+        return int((~kept).sum())
 
 
 def holds(header: Sequence[str]) -> bool:
@@ -100,22 +155,89 @@ def metric_columns(header: Sequence[str], wanted: Sequence[str], where: str) -> 
     human = human_columns(header)
     there = {name: k for k, name in enumerate(header) if k not in human and name not in _NOT_METRICS}
     check_wanted(wanted, there, where)
-    return {name: there[name] for name in dict.fromkeys(wanted)} if wanted else there
+    if wanted:
+        return {name: there[name] for name in dict.fromkeys(wanted)}
+    return {name: k for name, k in there.items() if folded(name) not in NO_METRICS}
+
+
+def with_runs(table: Table, told: Mapping[str, str]) -> Table:
+    """Give columns our names; `segment` named beside an item is a part of it, such as one of several runs.
+
+    Raises InputError as `renamed` does.
+    """
+    if "segment" not in told:
+        return renamed(table, USUAL, told)
+    rest = {ours: theirs for ours, theirs in told.items() if ours != "segment"}
+    whole = renamed(table, USUAL, rest)
+    if "item" not in whole.header or table.header[whole.column("item")] == told["segment"]:
+        return renamed(table, USUAL, {**rest, "item": told["segment"]})
+    return renamed(table, USUAL, {**rest, "document": table.header[whole.column("item")], "item": told["segment"]})
 
 
 def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outputs:
     """Read outputs; rows of the same system and item (of the same document), and several human columns, are repeats.
 
-    Raises InputError for what is no number, for a human score off the scale that is told, and for a metric with two
-    scores of one output.
+    Raises InputError for what is no number, for a human score off the scale that is told, for a metric with two scores
+    of one output, and for answers to several questions, which a column tells apart.
     """
+    try:
+        found = _gathered(table, wanted, told)
+    except InputError:
+        # Where several questions are mixed, that is what is wrong with the table.
+        _refuse_criteria(table, _repeated(table))
+        raise
+    copies = 0
+    if found.again or found.unsigned:
+        repeated = _repeated(table)
+        copied = copied_lines(repeated, rater_known=bool(found.raters))
+        _refuse_criteria(table, without_lines(repeated, copied))
+        copies = found.drop(copied)
+    check_systems(len(found.systems), table)
+    systems = [system for system, _ in found.outputs]
+    refuse_lists(list(found.systems), lambda k: table.at(found.lines[systems.index(k)]))
+    refuse_alike(found.systems, "systems", table.where, table.path)
+    items = (f"{document}/{item}" if document else item for document, item in found.items)
+    refuse_alike(items, "items", table.where, table.path)
+    refuse_alike(found.raters, "raters", table.where, table.path)
+    outputs = _outputs(found, told, table.chosen, left_out_of(table, copies))
+    far = None if told.scale else find_far_scores(np.array(found.rating), np.array(found.at))
+    return replace(outputs, far=far)
+
+
+def _repeated(table: Table) -> RepeatedRows:
+    """Group the rows about one output by one rater."""
+    key = [at for at, name in enumerate(table.header) if name in ("system", "document", "item", "rater")]
+    used = {*key, *human_columns(table.header)}
+    return group_rows(table.again, lambda row: tuple(row[at] for at in key), table.header, used)
+
+
+def _refuse_criteria(table: Table, repeated: RepeatedRows) -> None:
+    if repeated.groups:
+        row = repeated.cells[min(map(min, repeated.groups))]
+        system, item = (row[table.column(name)] for name in ("system", "item"))
+        rater = row[table.column("rater")] if "rater" in table.header else ""
+        what = f"{rater} rated {system} on item {item}" if rater else f"{system} on item {item} is rated"
+        refuse_criteria(repeated, table.where, what, rater_known=bool(rater), surely=True)
+
+
+def _gathered(table: Table, wanted: Sequence[str], told: Told) -> _Gathered:
     low, high = told.scale or (-math.inf, math.inf)
+    chosen = {name.casefold() for name, _ in table.chosen} | ({table.marks.name.casefold()} if table.marks else set())
     columns = metric_columns(table.header, wanted, table.where)
-    found = _Gathered(scores={name: array("d") for name in columns})
+    columns = {name: k for name, k in columns.items() if name.casefold() not in chosen or name in wanted}
+    texts = [] if wanted else list(_no_scores(table, columns))
+    columns = {name: k for name, k in columns.items() if name not in dict(texts)}
+    found = _Gathered(scores={name: array("d") for name in columns}, commas=table.commas)
+    found.notes += [
+        f"left out: the column {legible(name, 40)}, whose {legible(shown, 40)!r} is no score" for name, shown in texts
+    ]
     human = human_columns(table.header)
+    used = {*USUAL, *columns, *(table.header[k] for k in human)}
+    found.unused = tuple(name for name in table.header if name and name not in used and name.casefold() not in chosen)
+    runs = next((name for name in table.header if folded(name) in NAMES["run"].usual), "")
     for line, cells, output, rater in _rows(found, table):
         for k in human:
-            value = number(cells[k], table.at(line), table.header[k])
+            value = found.read(cells[k], table.at(line), table.header[k])
             if math.isnan(value):
                 found.gaps += 1
             elif not low <= value <= high:
@@ -125,13 +247,20 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
                 found.of.append(output)
                 found.rating.append(value)
                 found.by.append(rater)
+                found.at.append(line)
         for name, k in columns.items():
-            _score(found, output, name, number(cells[k], table.at(line), name), table.at(line))
-    check_systems(len(found.systems), table)
-    refuse_alike(found.systems, "systems", table.where)
-    refuse_alike((f"{document}/{item}" if document else item for document, item in found.items), "items", table.where)
-    refuse_alike(found.raters, "raters", table.where)
-    return _outputs(found, told)
+            _score(found, output, name, found.read(cells[k], table.at(line), name), table.at(line), runs)
+    return found
+
+
+def _no_scores(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Go through the columns whose first cells hold no score at all, each with such a cell."""
+    rows = [cells for cells in table.first_rows() if len(cells) == len(table.header)]
+    for name, k in columns.items():
+        filled = [cells[k] for cells in rows if not missing(cells[k])]
+        written = [cell.replace(",", ".", 1) if table.commas else cell for cell in filled]
+        if filled and all(decimal(cell) is None and cell.lower() not in ANSWERS for cell in written):
+            yield name, filled[0]
 
 
 def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int, int]]:
@@ -158,22 +287,27 @@ def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int,
         yield line, cells, output, found.raters[who] if who else -1
 
 
-def _score(found: _Gathered, output: int, name: str, value: float, where: str) -> None:
-    """Keep the score of an output; raise InputError where it had another."""
+def _score(found: _Gathered, output: int, name: str, value: float, where: str, runs: str) -> None:
+    """Keep the score of an output; raise InputError where it had another. `runs` is the column of several runs."""
     known = found.scores[name][output]
     if not (math.isnan(value) or math.isnan(known) or value == known):
+        shown = legible(runs, 40)
+        advice = f"; if each {shown} is an output of its own, --columns segment={shown}" if runs else ""
         raise InputError(
             f"{where}: {name}={value:g}, and {known:g} in line {found.lines[output]} for the same output; repeats "
-            "are humans', a metric has one score of it"
+            f"are humans', a metric has one score of it{advice}"
         )
     found.scores[name][output] = known if math.isnan(value) else value
 
 
-def _outputs(found: _Gathered, told: Told) -> Outputs:
+def _outputs(found: _Gathered, told: Told, chosen: Where, left_out: tuple[LeftOut, ...]) -> Outputs:
     at = np.array(list(found.outputs), np.int64)
     of = np.array(found.of, np.int64)
     human = padded(of, np.array(found.rating), len(at))
-    scores = {name: np.array(column) for name, column in found.scores.items()}
+    scores, failed = {}, list[LeftOut]()
+    for name, column in found.scores.items():
+        scores[name], outside = _without_failures(np.array(column), name, found.lines)
+        failed += [outside] if outside else []
     return Outputs(
         at[:, 0],
         at[:, 1],
@@ -190,7 +324,28 @@ def _outputs(found: _Gathered, told: Told) -> Outputs:
         _documents(found)[at[:, 1]],
         padded_places(of, np.array(found.by, np.int64), len(at)),
         tuple(found.raters),
+        chosen,
+        (*left_out, *failed),
+        found.unused,
     )
+
+
+def _without_failures(score: Floats, name: str, lines: Sequence[int]) -> tuple[Floats, LeftOut | None]:
+    """Leave out what stands for an answer that could not be read: a rare negative number below a scale from 0 or 1.
+
+    Judges that give whole or half points say -1 where their answer could not be parsed; real-valued metrics, and
+    scales with more than one negative value, are left as they are.
+    """
+    value, count = np.unique(score[np.isfinite(score)], return_counts=True)
+    if len(value) < LEAST_VALUES or not (value * 2 == np.round(value * 2)).all():
+        return score, None
+    if not (value[0] <= -1 and value[1] >= 0 and count[0] <= MOST_FAILED * count.sum()):
+        return score, None
+    failed = score == value[0]
+    said = f"{'score' if count[0] == 1 else 'scores'} {value[0]:g} of {legible(name, 40)}, outside its scale of "
+    further = ", ..." if count[0] > 1 else ""
+    said += f"{value[1]:g} to {value[-1]:g} (line {lines[int(np.flatnonzero(failed)[0])]}{further})"
+    return np.where(failed, np.nan, score), LeftOut(int(count[0]), said)
 
 
 def _documents(found: _Gathered) -> Ints:
@@ -215,6 +370,9 @@ def padded_places(output: Ints, place: Ints, n: int) -> Ints:
 
 
 def _notes(found: _Gathered) -> Iterator[str]:
+    yield from found.notes
+    for name, (no, yes) in found.words.items():
+        yield f"{legible(name, 40)}: {yes} is 1, {no} is 0"
     if found.again:
         yield f"kept as repeats: {several(found.again, 'rating')} of an output that the same rater had rated"
     if found.unsigned:
@@ -234,7 +392,7 @@ def understood(held: Outputs, *, lower_is_better: bool | None) -> str:
     words += f" by {several(len(held.rater_names), 'rater')}" if held.rater_names else ""
     words += f", {several(held.gaps, 'gap')}" if held.gaps else ""
     words += f"; {_scale(rated, held.scale)}, {_better(lower_is_better)}" if len(rated) else ""
-    return f"{words}; metrics {', '.join(held.metrics) or 'none'}"
+    return f"{words}; metrics {', '.join(held.metrics) or 'none'}{rows_read(held.where, held.left_out)}"
 
 
 def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
@@ -252,6 +410,9 @@ def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
         "scale": list(held.scale) if held.scale else [0, 1] if len(rated) and labels(rated) else None,
         "range": [float(rated.min()), float(rated.max())] if len(rated) else None,
         "metrics": list(held.metrics),
+        "unused": list(held.unused),
+        **where_record(held.where, held.left_out),
+        **({} if held.far is None else held.far.record()),
     }
 
 

@@ -1,9 +1,10 @@
-"""Read the lines of a table of ratings, plain or packed, and say which line is broken."""
+"""Read the lines of a table of ratings, plain or packed, however they end, and say which line is broken."""
 
 from __future__ import annotations
 
 import gzip
 import io
+import re
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ REMEDY = "give the file of ratings"
 _AT_ONCE = 1 << 20
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LINE_END = re.compile(rb"\r\n|\n\r|\r|\n")
 _BROKEN = (EOFError, OSError, tarfile.TarError, zlib.error, ValueError, OverflowError)
 
 
@@ -52,6 +54,35 @@ def numbered_lines(path: Path, remedy: str = REMEDY) -> Iterator[tuple[int, str]
         raise
     except _BROKEN as error:
         raise InputError(f"{where}: cannot be read to its end ({files.reason(error)})") from error
+
+
+def beginning(path: Path, remedy: str = REMEDY) -> str:
+    """Return the first character of a table that is not blank, "" where there is none."""
+    where = legible(path)
+    files.regular(path, where, remedy=remedy)
+    try:
+        with _opened(path, where) as content:
+            begun = content.read(_AT_ONCE).removeprefix(_BYTE_ORDER_MARK).lstrip()
+    except _BROKEN as error:
+        raise InputError(f"{where}: cannot be read to its end ({files.reason(error)})") from error
+    return begun[:1].decode("ascii", "replace")
+
+
+def whole_text(path: Path, most: int) -> str:
+    """Return the text of a file that is no table of lines; raise InputError for more than `most` bytes."""
+    where = legible(path)
+    try:
+        with _opened(path, where) as content:
+            raw = content.read(most + 1).removeprefix(_BYTE_ORDER_MARK)
+    except _BROKEN as error:
+        raise InputError(f"{where}: cannot be read to its end ({files.reason(error)})") from error
+    if len(raw) > most:
+        raise InputError(f"{where}: holds more than {most:,} bytes of JSON; write one record a line, or a csv")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{where}, line {line}: {files.not_utf8(raw[error.start])}") from error
 
 
 @contextmanager
@@ -80,7 +111,7 @@ class _Bounded(io.RawIOBase):
     def __init__(self, source: io.BufferedIOBase, where: str) -> None:
         super().__init__()
         self._source, self._where = source, where
-        self._left, self._lines = MAX_BYTES, MAX_LINES
+        self._left, self._lines, self._returns = MAX_BYTES, MAX_LINES, MAX_LINES
 
     def readable(self) -> bool:
         return True
@@ -91,7 +122,8 @@ class _Bounded(io.RawIOBase):
         if self._left < 0:
             raise InputError(f"{self._where}: unpacks to more than {MAX_BYTES:,} bytes; not a table of ratings")
         self._lines -= data.count(b"\n")
-        if self._lines < 0:
+        self._returns -= data.count(b"\r")
+        if min(self._lines, self._returns) < 0:
             raise InputError(f"{self._where}: has more than {MAX_LINES:,} lines; not a table of ratings")
         buffer[: len(data)] = data
         return len(data)
@@ -130,11 +162,7 @@ def _is_table(member: tarfile.TarInfo) -> bool:
 
 
 def _text_lines(stream: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
-    number = 0
-    while raw := stream.readline(MAX_LINE + 1):
-        number += 1
-        if number == 1:
-            raw = raw.removeprefix(_BYTE_ORDER_MARK)
+    for number, raw in enumerate(_raw_lines(stream), 1):
         try:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -143,7 +171,38 @@ def _text_lines(stream: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
             raise InputError(f"{where}, line {number}: {files.not_utf8(raw[error.start])}") from error
         if len(raw) > MAX_LINE or "\0" in line:
             raise _refused(raw, where, number)
-        yield number, line.removesuffix("\n").removesuffix("\r")
+        # Converted twice, or the wrong way round, an end has returns to spare.
+        yield number, line.strip("\r\n")
+
+
+def _raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Cut a stream into lines: at line feeds, and at bare carriage returns where the first of these lines has one.
+
+    Elsewhere a carriage return may belong to a sentence.
+    """
+    first = stream.readline(MAX_LINE + 1).removeprefix(_BYTE_ORDER_MARK)
+    if b"\r" in first.strip(b"\r\n"):
+        yield from _cut_at_returns(first, stream)
+        return
+    if first:
+        yield first
+    while raw := stream.readline(MAX_LINE + 1):
+        yield raw
+
+
+def _cut_at_returns(begun: bytes, stream: IO[bytes]) -> Iterator[bytes]:
+    rest = begun
+    while more := stream.read(_AT_ONCE):
+        piece = rest + more
+        # What a piece ends in may be half of a line end.
+        kept = len(piece) - piece.endswith((b"\r", b"\n"))
+        *whole, rest = _LINE_END.split(piece[:kept])
+        rest += piece[kept:]
+        yield from whole
+        if len(rest) > MAX_LINE:
+            yield rest
+            return
+    yield from _LINE_END.split(rest)
 
 
 def _refused(raw: bytes, where: str, number: int) -> InputError:

@@ -70,7 +70,7 @@ def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: Told) -> R
     for what is no row of an MQM release.
     """
     wanted = ("system", "document", "segment", "rater", "category", "severity")
-    require(wanted, header.columns, header.names, f"{header.where}, line 1")
+    require(wanted, header.columns, header.names, header.file.header_at)
     better = direction.told(told, "lower", "it lists marked errors, and lower is better", header.where)
     gathered = _Read()
     while chunk := list(islice(rows, _AT_ONCE)):
@@ -104,7 +104,7 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) ->
 
 def _ratings(read: _Read, header: Header, told: Told, source: direction.Source) -> Ratings:
     held, who, notes = with_people(read.held, told.people)
-    found, kept = without_repeats(indexed(held, header.where))
+    found, kept = without_repeats(indexed(held, header.where, header.file.path))
     unit, n = np.array(read.unit, np.int64), len(read.units)
     score = np.bincount(unit, weights=np.array(read.tenths), minlength=n)[kept] / 10
     errors = np.bincount(unit, weights=np.array(read.error), minlength=n)[kept].astype(np.int64)
@@ -118,7 +118,8 @@ def _ratings(read: _Read, header: Header, told: Told, source: direction.Source) 
         better_from=source,
         scale=told.scale,
         layout="mqm",
-        notes=(*notes, *left_out(n - len(kept))),
+        notes=(*header.file.notes, *notes, *left_out(n - len(kept))),
+        unused=header.unused("score", "errors", "minor", "major", "seconds", "start", "end", "run"),
         rows=read.rows,
         controls=controls(read.planted, who, found, RULE),
         times=_times(read, who) if "rater" in header.columns else None,

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from simlab.files import decimal
 from simlab.messages import legible
 from simlab.types import InputError
 
-MISSING = frozenset(("", "na", "n/a", "nan", "none", "null"))
+MISSING = frozenset(("", "na", "n/a", "#n/a", "n.a.", "nan", "none", "null", "missing", "-", "--", "–", "—"))
 """What stands where nothing was rated, in lower case."""
 MAX_SCORE = 1e6
 _COUNT = re.compile(r"\d{1,6}", re.ASCII)
+_COMMA = re.compile(r"[-+]?\d*,\d+", re.ASCII)
+_LABELLED = re.compile(r"([-+]?\d+(?:\.\d+)?)(?:\s*[:=).–—-]\s*|\s+)([^\W\d_(].*|\(.*)", re.ASCII)
+_PAIRS = (
+    ("false", "true"),
+    ("no", "yes"),
+    ("fail", "pass"),
+    ("failed", "passed"),
+    ("incorrect", "correct"),
+    ("unresolved", "resolved"),
+)
+ANSWERS = {word: (float(value), pair) for pair in _PAIRS for value, word in enumerate(pair)}
+"""Words that answer a question of yes or no: which score each is, and the two that belong together."""
 
 
 def missing(text: str) -> bool:
@@ -31,6 +44,63 @@ def score(text: str, where: str) -> float:
     if abs(value) > MAX_SCORE:
         raise InputError(f"{where}: score {legible(text, 40)} is not within -{MAX_SCORE:,.0f} and {MAX_SCORE:,.0f}")
     return value + 0.0  # -0.0 would be another zero
+
+
+@dataclass(slots=True)
+class ScoreColumn:
+    """Read a column of scores that are all written in one way: as numbers, as yes and no, or a number and its label.
+
+    `commas`: no comma sets cells apart here, so that one in a score is a decimal comma. `ways` keeps the first cell
+    written in each way and where it stands; `labels[number]` is what stands behind a number.
+    """
+
+    commas: bool
+    ways: dict[str, tuple[str, str, float]] = field(default_factory=dict)
+    labels: dict[float, str] = field(default_factory=dict)
+
+    def read(self, text: str, where: str) -> float:
+        """Read a score; raise InputError, beginning with `where`, for what is none, or is written in another way."""
+        way, value = self._read(text, where)
+        self.ways.setdefault(way, (text, where, value))
+        for one, other in (("comma", "point"), ("comma", "label"), *((way, "word") for way in self.ways)):
+            if one != other and one in self.ways and other in self.ways:
+                before = self.ways[other if one == way else one]
+                place = before[1].rpartition(", ")[2]
+                raise InputError(
+                    f"{where}: score {legible(ascii(text), 40)} is written in another way than "
+                    f"{legible(ascii(before[0]), 40)} on {place}; write all scores in one way"
+                )
+        return value
+
+    def _read(self, text: str, where: str) -> tuple[str, float]:
+        word = ANSWERS.get(text.lower())
+        if word is not None:
+            return f"word {word[1][0]}" if self._other_pair(word[1]) else "word", word[0]
+        if decimal(text) is None and self.commas and _COMMA.fullmatch(text):
+            return "comma", score(text.replace(",", "."), where)
+        if decimal(text) is None and (found := _LABELLED.fullmatch(text)):
+            value = score(found[1], where)
+            label = " ".join(found[2].lower().split())
+            # A number with two labels is no answer on a scale: 5 apples, 5 pears.
+            if self.labels.setdefault(value, label) == label:
+                return "label", value
+        return "point" if "." in text else "whole", score(text, where)
+
+    def _other_pair(self, pair: tuple[str, str]) -> bool:
+        before = self.ways.get("word")
+        return before is not None and before[0].lower() not in pair
+
+    def remarks(self) -> Iterator[str]:
+        """Say in which way scores are written, where that is not as numbers."""
+        if "comma" in self.ways:
+            text, _, value = self.ways["comma"]
+            yield f"scores have a decimal comma: {text} is {value:g}"
+        if "label" in self.ways:
+            text, _, value = self.ways["label"]
+            yield f"of scores such as {legible(text, 40)!r} the number counts: {value:g}"
+        if "word" in self.ways:
+            no, yes = ANSWERS[self.ways["word"][0].lower()][1]
+            yield f"scores are answers: {yes} is 1, {no} is 0"
 
 
 def count(column: str, text: str, where: str) -> int:

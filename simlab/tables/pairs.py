@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from simlab.messages import legible
 from simlab.tables.cells import Table, check_wanted, named
+from simlab.tables.columns import NO_METRICS, folded
 from simlab.tables.names import Numbers
 from simlab.tables.numbers import missing
-from simlab.tables.winners import (
-    FIRST,
-    SECOND,
-    TIE,
-    Comparisons,
-    Said,
-    Votes,
-    no_outcome,
-    refuse_contradictions,
-    resolved,
-    said,
-)  # fmt: skip
+from simlab.tables.verdicts import EMPHATIC, FIRST, SECOND, TIE, is_emphatic
+from simlab.tables.winners import Comparisons, Said, Votes, no_outcome, refuse_contradictions, resolved, said
 from simlab.types import InputError
 
 MOST_COMPARISONS = 2_000_000
+MOST_MISTAKES = 0.2
+"""Share of the first cells of a column that may be no preferences where it is still one of a metric, with mistakes."""
 COUNTS = {"a_wins": FIRST, "ties": TIE, "b_wins": SECOND}
 _NOT_METRICS = frozenset(
     ("system_a", "system_b", "pair", "item", "rater", "document", "doc", "segment", "source", "seconds", "order", "")
@@ -32,15 +27,21 @@ _NOT_METRICS = frozenset(
 
 @dataclass(slots=True)
 class Gathered:
-    """Gather what a table says: systems, items and raters by number, and each source's votes; `human` is one."""
+    """Gather what a table says: systems, items and raters by number, and each source's votes; `human` is one.
+
+    `document_of[item]` is the document that an item belongs to; empty where the table names no documents.
+    """
 
     systems: Numbers = field(default_factory=Numbers)
     items: Numbers = field(default_factory=Numbers)
+    documents: Numbers = field(default_factory=Numbers)
+    document_of: array[int] = field(default_factory=lambda: array("q"))
     raters: Numbers = field(default_factory=Numbers)
     votes: dict[str, Votes] = field(default_factory=lambda: {"human": Votes()})
     rows: int = 0
     gaps: int = 0
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def told_of(header: Sequence[str]) -> bool:
@@ -51,6 +52,13 @@ def told_of(header: Sequence[str]) -> bool:
 def one_by_one(header: Sequence[str]) -> bool:
     """Say whether comparisons stand in a table one by one, and not in counts."""
     return "source" in header or bool(_human_columns(header))
+
+
+def unused(header: Sequence[str], metrics: Collection[str]) -> tuple[str, ...]:
+    """Return the columns that say nothing of who won, where and by whom."""
+    used = {"system_a", "system_b", "document", "item", "rater", "source", *COUNTS, *metrics, *_human_columns(header)}
+    used |= set() if "system_a" in header else {"pair"}
+    return tuple(name for name in header if name and name not in used)
 
 
 def gathered(table: Table, metrics: Sequence[str] | None) -> Gathered:
@@ -75,10 +83,13 @@ def comparisons(found: Gathered, table: Table) -> dict[str, Comparisons]:
 
     Raises InputError for a metric that says two things of the same outputs, and for words with two meanings.
     """
-    by_source = {source: resolved(votes, source, table) for source, votes in found.votes.items()}
-    for source, made in by_source.items():
+    by_source = {}
+    for source, votes in found.votes.items():
+        column = "winner" if source == "human" and "winner" in table.header else source
+        by_source[source], means = resolved(votes, column, table)
+        found.remarks.extend([means] if means else [])
         if source != "human":
-            refuse_contradictions(made, source, table)
+            refuse_contradictions(by_source[source], source, table)
     return by_source
 
 
@@ -86,13 +97,19 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
     """Read a column for humans, or several, and one for each metric."""
     humans = [(name, table.column(name)) for name in _human_columns(table.header)]
     others = {name: table.column(name) for name in _metric_columns(table.header, metrics, table.where)}
+    if not metrics:
+        for name, shown in list(_no_verdicts(table, others)):
+            what = f"whose {legible(shown, 40)!r} is no preference"
+            found.notes.append(f"left out: the column {legible(name, 40)}, {what}")
+            del others[name]
     for at, cells, first, second in _rows(found, table):
         for name, k in humans:
-            answer = _said(cells[k], first, second, table.at(at[4]), name)
+            answer = _said(cells[k], first, second, table.at(at[4]), name, numbers=True)
             if answer is None:
                 found.gaps += 1
             else:
                 found.votes["human"].add(at, answer)
+                found.remarks += [EMPHATIC] if is_emphatic(cells[k]) and EMPHATIC not in found.remarks else []
         for name, k in list(others.items()):
             if missing(cells[k]):
                 continue
@@ -102,9 +119,24 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
                 )
                 del others[name]
                 continue
-            answer = _said(cells[k], first, second, table.at(at[4]), name)
-            if answer is not None:
-                found.votes.setdefault(name, Votes()).add(at, answer)
+            answer = said(cells[k], first, second)
+            if answer is None:
+                raise InputError(f"{no_outcome(cells[k], table.at(at[4]), name)}; or name the metrics with --metrics")
+            found.votes.setdefault(name, Votes()).add(at, answer)
+
+
+def _no_verdicts(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Go through the columns whose first cells are mostly no preferences, each with such a cell."""
+    two = _pair_reader(table)
+    rows = []
+    for cells in table.first_rows():
+        with suppress(InputError):  # a row that names no two systems is refused where rows are read, with its line
+            rows.append((cells, *two(cells, 0)))
+    for name, k in columns.items():
+        filled = [(cells[k], first, second) for cells, first, second in rows if not missing(cells[k])]
+        wrong = [cell for cell, first, second in filled if said(cell, first, second) is None]
+        if len(wrong) > MOST_MISTAKES * len(filled):
+            yield name, wrong[0]
 
 
 def _long(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
@@ -154,17 +186,32 @@ def _count(text: str, where: str, column: str) -> int:
 def _rows(found: Gathered, table: Table) -> Iterator[tuple[tuple[int, int, int, int, int], list[str], str, str]]:
     """Number what rows name: yield (first, second, item, rater, line), the cells, and the names of the two systems."""
     two = _pair_reader(table)
-    item = table.column("item") if "item" in table.header else None
+    item = _item_reader(found, table)
     rater = table.column("rater") if "rater" in table.header else None
     for line, cells in table.rows:
         found.rows += 1
         first, second = two(cells, line)
-        if item is not None and not cells[item]:
-            raise InputError(f"{table.at(line)}: item is empty; every row needs one")
-        which = -1 if item is None else found.items[cells[item]]
+        which = item(cells, line)
         # Metrics have no rater, and stand in rows of their own where there is a column for it.
         who = -1 if rater is None or not cells[rater] else found.raters[cells[rater]]
         yield (found.systems[first], found.systems[second], which, who, line), cells, first, second
+
+
+def _item_reader(found: Gathered, table: Table) -> Callable[[Sequence[str], int], int]:
+    """Return what numbers the item of a row, -1 where none is named: items of two documents are never the same.
+
+    A document without items is an item of its own.
+    """
+    columns = [name for name in ("document", "item") if name in table.header]
+
+    def number(cells: Sequence[str], line: int) -> int:
+        names = [named(table, cells, line, column) for column in columns]
+        which = found.items[": ".join(names)]
+        if columns[0] == "document" and which == len(found.document_of):
+            found.document_of.append(found.documents[names[0]])
+        return which
+
+    return number if columns else lambda cells, line: -1
 
 
 def _pair_reader(table: Table) -> Callable[[Sequence[str], int], tuple[str, str]]:
@@ -191,10 +238,10 @@ def _pair_reader(table: Table) -> Callable[[Sequence[str], int], tuple[str, str]
     return from_columns if "system_a" in table.header else from_name
 
 
-def _said(text: str, first: str, second: str, where: str, column: str) -> Said | None:
+def _said(text: str, first: str, second: str, where: str, column: str, *, numbers: bool = False) -> Said | None:
     if missing(text) and text not in (first, second):
         return None
-    answer = said(text, first, second)
+    answer = said(text, first, second, numbers=numbers)
     if answer is None:
         raise no_outcome(text, where, column)
     return answer
@@ -210,4 +257,4 @@ def _metric_columns(header: Sequence[str], metrics: Sequence[str] | None, where:
         return []
     there = [name for name in header if name not in _NOT_METRICS and name not in _human_columns(header)]
     check_wanted(metrics, there, where)
-    return list(dict.fromkeys(metrics)) if metrics else there
+    return list(dict.fromkeys(metrics)) if metrics else [name for name in there if folded(name) not in NO_METRICS]

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simlab.messages import legible, several
-from simlab.tables import pairs
-from simlab.tables.cells import Table, check_systems, load, opened, renamed
+from simlab.tables import judges, pairs
+from simlab.tables.cells import Table, check_systems, left_out_of, load_answers, opened, renamed
+from simlab.tables.columns import VERDICTS, aliases, folded
 from simlab.tables.held import NOTHING, Told
-from simlab.tables.names import Numbers, refuse_alike
+from simlab.tables.names import Numbers, refuse_alike, refuse_lists
 from simlab.tables.people import people
-from simlab.tables.winners import TIE, Comparisons, outputs
+from simlab.tables.repeated_votes import drop_copies
+from simlab.tables.row_choice import LeftOut, Where, without_chosen
+from simlab.tables.understood import rows_read, where_record
+from simlab.tables.verdicts import TIE, place_of
+from simlab.tables.winners import Comparisons, as_places, outputs
 from simlab.types import Floats, InputError, Ints
 
 FORM = (
     "preferences (item, system_a and system_b or pair, and winner or human: a name, a, b or tie; or counts in a_wins, "
     "ties and b_wins)"
 )
-USUAL: Mapping[str, Sequence[str]] = {
-    "system_a": ("model_a", "system_1", "system1", "model_1", "model1"),
-    "system_b": ("model_b", "system_2", "system2", "model_2", "model2"),
-    "item": ("item_id", "segment", "segment_id", "seg_id", "question_id", "prompt_id", "instruction_id"),
-    "rater": ("annotator", "rater_id", "annotator_id", "worker", "worker_id", "login", "judge_id"),
-    "winner": ("preference", "preferred"),
-    "a_wins": ("wins_a",),
-    "b_wins": ("wins_b",),
-    "ties": ("draws",),
-}
+USUAL = aliases("system_a", "system_b", "pair", "item", "document", "rater", "winner", "a_wins", "b_wins", "ties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,11 @@ class Preferences:
     compared, -1 where the table does not say. `metrics[name]` holds a metric's comparisons in the same way; `line[k]`
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
     sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
-    no order.
+    no order. `where` are the values of columns by which rows were chosen, `left_out` counts what does not count.
+    `remarks` are sentences for the page on how cells were read, `unused` the columns that say nothing here.
+    `document[item]` is the document of an item, empty where the table names none. `by_place`: winners are written as
+    places in the row, not as names or numbers, so that the order of the two systems tells something. `rater_column` is
+    what the table calls the column of raters.
     """
 
     first: Ints
@@ -60,6 +60,14 @@ class Preferences:
     gaps: int
     notes: tuple[str, ...] = ()
     counted: bool = False
+    where: Where = ()
+    remarks: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    document: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    document_names: tuple[str, ...] = ()
+    by_place: bool = False
+    rater_column: str = "rater"
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def n_systems(self) -> int:
@@ -81,6 +89,11 @@ class Preferences:
         """Say whether the table names items."""
         return bool(self.item_names)
 
+    @property
+    def document_known(self) -> bool:
+        """True if the table tells documents apart, which are then what is drawn."""
+        return len(self.document_names) > 1
+
     def counts(self) -> Floats:
         """Count human outcomes `[i, j, outcome]` of systems i < j, turned round where the table has j first."""
         counts = np.zeros((self.n_systems, self.n_systems, 3))
@@ -96,24 +109,71 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] | None = None)
     Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
     there.
     """
-    table = renamed(load(path, FORM), USUAL, told.columns)
+    theirs = load_answers(path, FORM, told)
+    table = renamed(theirs, USUAL, told.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
-    return of_table(table, metrics, told)
+    held = of_table(table, metrics, told)
+    return replace(held, rater_column=theirs.header[table.column("rater")]) if "rater" in table.header else held
+
+
+def refuse_two_sorts(held: Preferences, where: str) -> None:
+    """Raise InputError where some of those who compared are machines and some are not."""
+    there = np.unique(held.rater[held.rater >= 0]).tolist()
+    judges.refuse_two_sorts([held.rater_names[k] for k in there], held.rater_column, where)
+
+
+def _with_winner(table: Table) -> tuple[Table, list[str]]:
+    """Find the column that says who won where none has its usual name: two games, or verdicts that mean one thing.
+
+    Raises InputError, naming the column that may be meant, where there is none.
+    """
+    if pairs.told_of(table.header):
+        return table, []
+    alike = [folded(name) for name in table.header]
+    if {"g1_winner", "g2_winner"} <= set(alike):
+        one, other = alike.index("g1_winner"), alike.index("g2_winner")
+        rows = ((line, [*cells, _both_games(cells[one], cells[other])]) for line, cells in table.rows)
+        said = "each pair was judged in both orders: a win is what both games say, else the pair is tied"
+        return replace(table, header=(*table.header, "winner"), rows=rows), [said]
+    there = [k for k, name in enumerate(alike) if name in VERDICTS]
+    first, second = table.column("system_a"), table.column("system_b")
+    cells = table.first_rows()
+    clear = [k for k in there if all(place_of(row[k]) >= 0 or row[k] in ("", row[first], row[second]) for row in cells)]
+    if len(there) == len(clear) == 1:
+        names = list(table.header)
+        said = f"the column {legible(names[there[0]], 40)} says who won"
+        names[there[0]] = "winner"
+        return replace(table, header=tuple(names)), [said]
+    further = [name for name in table.header if name not in ("system_a", "system_b", "item", "rater", "")]
+    meant = table.header[there[0]] if there else "NAME"
+    hint = "" if there else f" (it has {legible(', '.join(further), 100) or 'no further column'})"
+    raise InputError(
+        f"{table.where}: each row names two systems, so that these are comparisons, and no column winner says who won; "
+        f"name it: --columns winner={legible(meant, 40)}{hint}; its cells are the name of one of the two, a, b or tie; "
+        "or 1 (the first wins), .5 and 0"
+    )
+
+
+def _both_games(one: str, other: str) -> str:
+    """Return what two games of a pair say together."""
+    if "error" in (one.lower(), other.lower()) or not (one and other):
+        return ""
+    return one if one == other else "tie"
 
 
 def is_table(path: Path, told: Told) -> bool:
     """Tell by its header whether a table holds preferences; one that cannot be read does not."""
     try:
-        return holds(renamed(opened(path, FORM), USUAL, told.columns).header)
+        return holds(renamed(opened(path, FORM, told.columns), USUAL, told.columns).header)
     except InputError:
         # What is wrong with it is said by who reads ratings.
         return False
 
 
 def holds(header: Sequence[str]) -> bool:
-    """Say whether columns, by our names, are those of a table of preferences."""
-    return ({"system_a", "system_b"} <= set(header) or "pair" in header) and pairs.told_of(header)
+    """Say whether columns, by our names, are those of preferences: two systems a row, or a pair and who won."""
+    return {"system_a", "system_b"} <= set(header) or ("pair" in header and pairs.told_of(header))
 
 
 def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) -> Preferences:
@@ -124,19 +184,46 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     for option, said in (("--scale", told.scale), ("--better", told.better)):
         if said is not None:
             raise InputError(f"{option} is of scores, and {table.where} holds preferences; leave it out")
+    table, remarks = _with_winner(table)
     found = pairs.gathered(table, metrics)
+    copies = drop_copies(found, table)
     check_systems(len(found.systems), table)
-    refuse_alike(found.systems, "systems", table.where)
-    refuse_alike(found.items, "items", table.where)
-    refuse_alike(found.raters, "raters", table.where)
+    first, second, _, _, line = found.votes["human"].columns()[:5]
+    # A system without any answer has no line.
+    at = {int(k): int(n) for k, n in zip(np.append(first, second)[::-1], np.append(line, line)[::-1], strict=True)}
+    refuse_lists(list(found.systems), lambda k: table.at(at[k]) if k in at else table.where)
+    refuse_alike(found.systems, "systems", table.where, table.path)
+    refuse_alike(found.documents, "documents", table.where, table.path)
+    refuse_alike(found.items, "items", table.where, table.path)
+    refuse_alike(found.raters, "raters", table.where, table.path)
     by_source = pairs.comparisons(found, table)
     raters, person = people_of(tuple(found.raters), told)
     human = by_source.pop("human")
     human = human._replace(rater=np.append(person, -1)[human.rater])
     names = tuple(found.systems), tuple(found.items), raters
-    notes = *found.notes, *_notes(human)
+    notes = *table.notes, *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
     counted = not pairs.one_by_one(table.header)
-    return Preferences(*human, *names, by_source, found.rows, found.gaps, notes, counted)
+    marked = () if table.marks is None or not table.marks.remark else (table.marks.remark,)
+    on_page = (*remarks, *found.remarks, *marked)
+    unused = without_chosen(pairs.unused(table.header, by_source), table.chosen)
+    unused = tuple(name for name in unused if table.marks is None or name != table.marks.name)
+    return Preferences(
+        *human,
+        *names,
+        by_source,
+        found.rows,
+        found.gaps,
+        notes,
+        counted,
+        table.chosen,
+        on_page,
+        unused,
+        document=np.array(found.document_of, np.int64),
+        document_names=tuple(found.documents),
+        # Who played two games of a pair, with a win only where both agree, has met both orders.
+        by_place=not counted and "g1_winner" not in map(folded, table.header) and as_places(found.votes["human"]),
+        left_out=left_out_of(table, copies),
+    )
 
 
 def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:
@@ -168,17 +255,35 @@ def _notes(human: Comparisons) -> list[str]:
     return notes
 
 
+def by_documents(held: Preferences) -> Preferences:
+    """Let whole documents be the items, where a table tells them apart: a law of items is then one of documents."""
+    if not held.document_known:
+        return held
+    item = np.append(held.document, -1)[held.item]
+    said = f"documents are the units: {several(len(held.item_names), 'item')} of {len(held.document_names):,} documents"
+    return replace(held, item=item, item_names=held.document_names, notes=(*held.notes, said))
+
+
+def _notes_on_documents(documents: tuple[str, ...]) -> list[str]:
+    """Say that a column which names the same document in each row tells nothing apart."""
+    if len(documents) != 1:
+        return []
+    return [f"document is {legible(documents[0], 40)} in all rows: it tells nothing apart, and items are what is drawn"]
+
+
 def understood(held: Preferences) -> str:
     """Say in one line what was read: how many comparisons, of whom, by whom, and how many are ties."""
     n = len(held.outcome)
     words = f"{several(n, 'comparison')} of {several(held.n_systems, 'system')} ({several(_n_pairs(held), 'pair')})"
+    words += f", {several(len(held.document_names), 'document')}" if held.document_known else ""
     words += f", {several(len(held.item_names), 'item')}" if held.item_known else ", items not named"
     words += f", {several(held.n_raters, 'rater')}" if held.rater_known else ", raters not named"
     if n:
         share = float((held.outcome == TIE).mean())
         words += f"; {_share(share)} ties"
     words += f"; {several(held.gaps, 'gap')}" if held.gaps else ""
-    return words + (f"; metrics {', '.join(held.metrics)}" if held.metrics else "")
+    words += f"; metrics {', '.join(held.metrics)}" if held.metrics else ""
+    return words + rows_read(held.where, held.left_out)
 
 
 def record(held: Preferences) -> dict[str, Any]:
@@ -190,13 +295,16 @@ def record(held: Preferences) -> dict[str, Any]:
         "gaps": held.gaps,
         "systems": held.n_systems,
         "pairs": _n_pairs(held),
-        "documents": None,
+        "documents": len(held.document_names) if held.document_known else None,
         "items": len(held.item_names) if held.item_known else None,
         "raters": held.n_raters if held.rater_known else None,
         "ties": float((held.outcome == TIE).mean()) if n else None,
         "better": None,
         "scale": None,
         "metrics": list(held.metrics),
+        "remarks": list(held.remarks),
+        "unused": list(held.unused),
+        **where_record(held.where, held.left_out),
     }
 
 

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress, islice
 from typing import NamedTuple
 
 import numpy as np
 
+from simlab.messages import several
 from simlab.tables import direction, numbers
 from simlab.tables.columns import require
-from simlab.tables.gathered import Gathered, Indexed, indexed, left_out, refuse_repeats, without_repeats
+from simlab.tables.gathered import (
+    Gathered,
+    Indexed,
+    chosen,
+    indexed,
+    left_out,
+    rated,
+    refuse_repeats,
+    repeat_groups,
+    without_repeats,
+)
 from simlab.tables.held import Ratings, Told
+from simlab.tables.names import Numbers
+from simlab.tables.opening import TableFile, differing_rows, open_table
 from simlab.tables.people import with_people
+from simlab.tables.repeated_rows import copied_lines, read_again, refuse_criteria, without_lines
+from simlab.tables.row_choice import COPIES, LeftOut
+from simlab.tables.slips import find_far_scores
 from simlab.tables.times import Times, times_of
 from simlab.types import Floats, InputError, Ints
 
@@ -28,9 +46,9 @@ _COUNTS = ("errors", "minor", "major")
 
 
 class Header(NamedTuple):
-    """Hold the first line of a table: `columns[ours]` is the place of a column, `widths` how many cells rows may have.
+    """Hold the header of a table: `columns[ours]` is the place of a column, `widths` how many cells rows may have.
 
-    `before`: it has tabs and the columns that simlab has always read as sums of errors.
+    `before`: it has tabs and the columns that simlab has always read as sums of errors. `file` is what was opened.
     """
 
     where: str
@@ -38,6 +56,16 @@ class Header(NamedTuple):
     columns: Mapping[str, int]
     widths: range
     before: bool
+    file: TableFile
+
+    def again(self, told: Mapping[str, str]) -> Iterator[tuple[int, list[str]]]:
+        """Go through all rows of the table once more."""
+        return open_table(self.file.path, told).rows
+
+    def unused(self, *also: str) -> tuple[str, ...]:
+        """Return the columns that say nothing here: those that are not read, and those of ours that are not used."""
+        used = {at for key, at in self.columns.items() if key not in also}
+        return tuple(name for at, name in enumerate(self.names) if name and at not in used)
 
 
 @dataclass(slots=True)
@@ -50,27 +78,35 @@ class _Read:
     seconds: array[float] = field(default_factory=lambda: array("d"))
     ended: array[float] = field(default_factory=lambda: array("d"))
     criteria: dict[str, array[float]] = field(default_factory=dict)
+    scores: numbers.ScoreColumn = field(default_factory=lambda: numbers.ScoreColumn(False))
+    runs: list[str] = field(default_factory=list)
+    without_score: Counter[str] = field(default_factory=Counter)
+    no_times: dict[str, str] = field(default_factory=dict)
     rows: int = 0
 
 
-def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: Told, *, as_before: bool) -> Ratings:
+def read(
+    rows: Iterator[tuple[int, list[str]]], header: Header, told: Told, *, as_before: bool, averaged: bool
+) -> Ratings:
     """Read every rating of a table with the columns of `header`.
 
-    Raises InputError naming file and line for what is no rating, and for a rating that is there twice.
+    `averaged`: answers that nobody in particular gave to one output, and runs of a system, are averaged. Raises
+    InputError naming file and line for what is no rating, and for a rating that is there twice.
     """
     require(("system", "segment" if "segment" in header.columns else "document", "score"), *_of(header))
-    gathered = _Read()
+    dialect = header.file.dialect
+    gathered = _Read(scores=numbers.ScoreColumn(commas=dialect is None or dialect.mark != ","))
     while chunk := list(islice(rows, _AT_ONCE)):
         _add(gathered, chunk, header)
     if not gathered.rows:
         raise InputError(f"{header.where}: holds a header and no ratings")
     if not gathered.score:
         raise InputError(f"{header.where}: holds no score")
-    return _ratings(gathered, header, told, as_before)
+    return _ratings(gathered, header, told, as_before, averaged)
 
 
 def _of(header: Header) -> tuple[Mapping[str, int], Sequence[str], str]:
-    return header.columns, header.names, f"{header.where}, line 1"
+    return header.columns, header.names, header.file.header_at
 
 
 def cells(chunk: Sequence[tuple[int, list[str]]], header: Header) -> dict[str, list[str]]:
@@ -96,6 +132,7 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) ->
     read.rows += len(chunk)
     if gaps := {text for text in set(columns["score"]) if numbers.missing(text)}:
         rated = [text not in gaps for text in columns["score"]]
+        read.without_score.update(text for text in columns["score"] if text in gaps)
         columns = {key: list(compress(texts, rated)) for key, texts in columns.items()}
         chunk = list(compress(chunk, rated))
     read.held.add([number for number, _ in chunk], *names(columns, len(chunk)))
@@ -103,12 +140,23 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) ->
     def at(k: int) -> str:
         return f"{header.where}, line {chunk[k][0]}"
 
-    read.score.extend(numbers.each(columns["score"], numbers.score, at))
+    read.score.extend(numbers.each(columns["score"], read.scores.read, at))
     read.errors.extend(_errors(columns, len(chunk), at))
-    times = {key: numbers.each(columns[key], partial(numbers.seconds, key), at) for key in _TIMES if key in columns}
+    read.runs.extend(columns.get("run", ()))
+    times = {key: _times_in(read, key, columns[key], at) for key in _TIMES if key in columns}
     read.seconds.extend(_seconds(times, len(chunk)))
     read.ended.extend(times.get("end", [np.nan] * len(chunk)))
     _add_criteria(read, chunk, header, first)
+
+
+def _times_in(read: _Read, column: str, texts: Sequence[str], at: Callable[[int], str]) -> list[float]:
+    """Read times; where one is in a form of its own, which may mean two days, none of the column is known."""
+    if column not in read.no_times:
+        try:
+            return numbers.each(texts, partial(numbers.seconds, column), at)
+        except InputError as error:
+            read.no_times[column] = str(error)
+    return [math.nan] * len(texts)
 
 
 def names(columns: Mapping[str, list[str]], n: int) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -119,7 +167,11 @@ def names(columns: Mapping[str, list[str]], n: int) -> tuple[list[str], list[str
     segments = columns["segment"] if "segment" in columns else columns["document"]
     if "position" in columns:
         segments = [f"{place} {name}" for place, name in zip(columns["position"], segments, strict=True)]
-    return columns["system"], columns.get("document", segments), segments, columns.get("rater", [RATER] * n)
+    documents = columns.get("document", segments)
+    if "task" in columns:
+        documents = [f"{task}/{name}" for task, name in zip(columns["task"], documents, strict=True)]
+        segments = documents if "segment" not in columns else segments
+    return columns["system"], documents, segments, columns.get("rater", [RATER] * n)
 
 
 def _errors(columns: Mapping[str, list[str]], n: int, at: Callable[[int], str]) -> Iterable[int]:
@@ -153,8 +205,9 @@ def _add_criteria(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: H
                 read.criteria[name].extend(values)
 
 
-def _ratings(read: _Read, header: Header, told: Told, as_before: bool) -> Ratings:
-    found, kept, who, notes = _numbered(read.held, header, told)
+def _ratings(read: _Read, header: Header, told: Told, as_before: bool, averaged: bool) -> Ratings:
+    with_runs = averaged and bool(read.runs)
+    found, kept, who, notes, copies = _numbered(read, header, told, averaged)
     lines = np.array(read.held.line)[kept]
     score, errors = np.array(read.score)[kept], np.array(read.errors, np.int64)[kept]
     counted = direction.counted(score, errors, as_before=as_before)
@@ -162,9 +215,11 @@ def _ratings(read: _Read, header: Header, told: Told, as_before: bool) -> Rating
         told, score, header.where, counted=counted, before=header.before, as_before=as_before
     )
     direction.check(score, told, better, lambda k: f"{header.where}, line {lines[k]}")
-    seconds = np.array(read.seconds)[kept]
+    seconds = np.array(read.seconds)[kept] if not read.no_times else np.full(len(kept), np.nan)
     _check_spent(seconds, lines, header.where)
-    return of_indexed(
+    if "end" in read.no_times:
+        read.ended = array("d", [math.nan] * len(read.ended))
+    ratings = of_indexed(
         found,
         score,
         errors,
@@ -175,10 +230,62 @@ def _ratings(read: _Read, header: Header, told: Told, as_before: bool) -> Rating
         layout="ratings",
         rater_known="rater" in header.columns,
         criteria=_told_criteria(read, kept),
-        notes=notes,
+        notes=(*header.file.notes, *notes, *_without_times(read)),
         rows=read.rows,
         gaps=read.rows - len(read.score),
         times=_times(read, who) if "rater" in header.columns else None,
+        far=None if told.scale or as_before else find_far_scores(score, lines),
+        left_out=(LeftOut(copies, COPIES),) if copies else (),
+        remarks=(*read.scores.remarks(), *_without_score(read)),
+        unused=header.unused("category", "metadata", *read.no_times, *(() if with_runs else ("run",))),
+    )
+    return averages_of(ratings, runs=with_runs) if averaged else ratings
+
+
+def _without_times(read: _Read) -> Iterator[str]:
+    if read.no_times:
+        first = next(iter(read.no_times.values())).partition("; ")[0]
+        yield f"left out: the times in {' and '.join(read.no_times)} ({first}); nothing else needs them"
+
+
+def _without_score(read: _Read) -> Iterator[str]:
+    """Say what stands for a score that is missing, where that is not an empty cell."""
+    for mark, n in read.without_score.items():
+        if mark:
+            yield f"left out: {several(n, 'row')} whose score is {mark!r}, as missing"
+
+
+def averages_of(ratings: Ratings, *, runs: bool) -> Ratings:
+    """Average what the same rater, or nobody in particular, said of one output; the order is that of the table.
+
+    Which scores are better and on which scale they are is known from the single answers.
+    """
+    key = (ratings.system * len(ratings.item_names) + ratings.item) * ratings.n_raters + ratings.rater
+    _, first, output = np.unique(key, return_index=True, return_inverse=True)
+    if len(first) == len(key):
+        return ratings
+    order = np.argsort(first)
+    kept = first[order]
+    n = np.bincount(output)[order]
+    what = (
+        "several runs of an item by one system are averaged within the item"
+        if runs
+        else (
+            "raters are not known: answers to an output are averaged, as if its raters were drawn anew for each output"
+        )
+    )
+    return replace(
+        ratings,
+        system=ratings.system[kept],
+        item=ratings.item[kept],
+        rater=ratings.rater[kept],
+        score=np.bincount(output, weights=ratings.score)[order] / n,
+        errors=np.full(len(kept), -1),
+        seconds=np.full(len(kept), np.nan),
+        criteria={},
+        remarks=(*ratings.remarks, what),
+        answers=len(key),
+        averaged="runs" if runs else "raters",
     )
 
 
@@ -192,19 +299,55 @@ def _times(read: _Read, who: Mapping[str, str]) -> Times | None:
     return times_of([names[rater] for rater in held.rater], read.ended, read.seconds, outputs, who)
 
 
-def _numbered(held: Gathered, header: Header, told: Told) -> tuple[Indexed, Ints, Mapping[str, str], Sequence[str]]:
-    """Number who rated what, list the ratings that count, and say who each login is.
+def _numbered(
+    read: _Read, header: Header, told: Told, averaged: bool
+) -> tuple[Indexed, Ints, Mapping[str, str], Sequence[str], int]:
+    """Number who rated what, list the ratings that count, say who each login is, and count copies of rows.
 
     What a person said under a second login does not count.
     """
-    known = "rater" in header.columns
-    found = indexed(held, header.where)
-    refuse_repeats(held, found, header.where, rater_known=known)
+    held, known, with_runs = read.held, "rater" in header.columns, averaged and bool(read.runs)
+    found = indexed(held, header.where, header.file.path)
+    own = _without_copies(held, _by_run(held, found, read.runs) if with_runs else found, header, told)
+    copies, runs = len(held.line) - len(own), read.runs
+    if copies:
+        held, found = chosen(held, found, own)
+        runs = [read.runs[k] for k in own.tolist()] if read.runs else []
+    alike = differing_rows(header.file.path, told.columns)
+    if with_runs:
+        refuse_repeats(held, _by_run(held, found, runs), header.where, alike, rater_known=True)
+    elif known or not averaged:
+        refuse_repeats(held, found, header.where, alike, rater_known=known)
     if told.people is None:
-        return found, np.arange(len(held.line)), {}, ()
+        return found, own, {}, (), copies
     people, who, notes = with_people(held, told.people, rater_known=known)
-    found, kept = without_repeats(indexed(people, header.where))
-    return found, kept, who, (*notes, *left_out(len(held.line) - len(kept)))
+    found, kept = without_repeats(indexed(people, header.where, header.file.path))
+    return found, own[kept], who, (*notes, *left_out(len(own) - len(kept))), copies
+
+
+def _by_run(held: Gathered, found: Indexed, runs: Sequence[str]) -> Indexed:
+    """Tell a run from others as another person would be."""
+    numbers = Numbers()
+    signed = np.array([numbers[one] for one in zip(held.rater, runs, strict=True)], np.int64)
+    return found._replace(rater=signed, rater_names=tuple(f"run {run}" for _, run in numbers))
+
+
+def _without_copies(held: Gathered, found: Indexed, header: Header, told: Told) -> Ints:
+    """Return which ratings are no copies of earlier rows.
+
+    Raises InputError where a column of criteria tells rows apart.
+    """
+    groups, known = repeat_groups(held, found), "rater" in header.columns
+    if not groups:
+        return np.arange(len(held.line))
+    repeated = read_again(header.again(told.columns), groups, header.names, set(header.columns.values()))
+    copies = copied_lines(repeated, rater_known=known)
+    left, line = without_lines(repeated, copies), np.array(held.line)
+    if left.groups:
+        k = int(np.flatnonzero(line == min(map(min, left.groups)))[0])
+        what = rated(found, k, rater_known=known)
+        refuse_criteria(left, header.where, what, rater_known=known, surely=not known)
+    return np.flatnonzero(~np.isin(line, copies))
 
 
 def _told_criteria(read: _Read, kept: Ints) -> dict[str, Floats]:

@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from simlab.messages import legible
 from simlab.tables import averages, judged, logs, mqm, preferences, ratings, segment_scores
 from simlab.tables.cells import Table, renamed
 from simlab.tables.columns import found, require
-from simlab.tables.dialect import Dialect, dialect_of, header_of, rows
+from simlab.tables.control_items import Marks, control_results, marks_of
+from simlab.tables.dialect import Dialect, rows
 from simlab.tables.held import NOTHING, Ratings, Told
-from simlab.tables.lines import numbered_lines
+from simlab.tables.opening import TableFile, open_table
 from simlab.tables.ratings import Header
+from simlab.tables.row_choice import Rows, chosen_rows, phrase, without_chosen, without_lines
 from simlab.types import InputError
 
 BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg_id", "segment", "docSegId", "doc_id")
 """Columns of plain tables that simlab has always read, as sums of errors: all of the first, one of each other."""
 
 
-def read(path: Path, told: Told = NOTHING, *, as_before: bool = False) -> Ratings:
+def read(path: Path, told: Told = NOTHING, *, as_before: bool = False, averaged: bool = False) -> Ratings:
     """Read every rating of a table, with what its owner tells beside it.
 
     Layouts: one row per rating; MQM releases, one row per marked error; averages of segments; campaign logs of
     Appraise; segment scores, or marked errors, of mt-metrics-eval. `as_before`: plain tables that simlab could always
-    read hold sums of errors, whatever their scores look like, unless told otherwise.
+    read hold sums of errors, whatever their scores look like, unless told otherwise. `averaged`: several answers that
+    nobody in particular gave to one output, and several runs of a system, are averaged; else such tables are refused.
 
     Raises InputError naming file and line for what is not a table of ratings, and for what is told and cannot be.
     """
-    where = legible(path)
-    lines = numbered_lines(path)
-    number, first = next(lines, (0, ""))
-    if not number:
-        raise InputError(f"{where}: is empty")
-    whole = chain([(number, first)], lines)
-    if logs.is_first(first):
-        return logs.read(rows(whole, logs.DIALECT, where), _without_columns(told, where), where)
-    if segment_scores.is_first(first):
-        return segment_scores.read(path, whole, _without_columns(told, where, "people"), where)
-    if averages.is_header(first) and not told.columns:
-        return averages.read(first, lines, _without_columns(told, where, "people"), where)
-    return _with_header(first, lines, told, where, as_before=as_before)
+    file = open_table(path, told.columns)
+    where = file.where
+    if logs.is_first(file.first):
+        return logs.read(rows(file.lines, logs.DIALECT, where), _without_columns(told, where), where)
+    if segment_scores.is_first(file.first):
+        return segment_scores.read(path, file.lines, _without_columns(told, where, "people"), where)
+    if averages.is_header(file.first) and not told.columns:
+        below = ((number, text) for number, text in file.lines if number > file.first_line)
+        return averages.read(file.first, below, _without_columns(told, where, "people"), where)
+    return _with_header(file, told, as_before=as_before, averaged=averaged)
 
 
 def listed(path: Path, told: Told = NOTHING) -> Iterator[tuple[str, str]]:
@@ -49,42 +49,63 @@ def listed(path: Path, told: Told = NOTHING) -> Iterator[tuple[str, str]]:
 
     Raises InputError for lines that do not fit the header, and for what has no such columns.
     """
-    where = legible(path)
-    lines = numbered_lines(path)
-    first = next(lines, (0, ""))[1]
-    dialect = dialect_of(first)
-    names = header_of(first, dialect, f"{where}, line 1")
-    chosen = found(names, told.columns, f"{where}, line 1")
-    require(("segment" if "segment" in chosen else "document",), chosen, names, f"{where}, line 1")
-    kept = {key: at for key, at in chosen.items() if key in ("system", "document", "position", "segment")}
-    header = Header(where, names, kept, range(len(names), len(names) + 1), False)
-    for line in rows(lines, dialect, where):
+    file = open_table(path, told.columns)
+    names = file.header
+    chosen = found(names, told.columns, file.header_at, file.rows.first())
+    require(("segment" if "segment" in chosen else "document",), chosen, names, file.header_at)
+    kept = {key: at for key, at in chosen.items() if key in ("system", "document", "position", "segment", "task")}
+    header = Header(file.where, names, kept, range(len(names), len(names) + 1), False, file)
+    for line in chosen_rows(file.rows, names, told.where, file.where):
         _, documents, segments, _ = ratings.names(ratings.cells([line], header), 1)
         yield documents[0], segments[0]
 
 
 def always_read(path: Path) -> bool:
     """Tell whether simlab has always read a plain table, as sums of errors."""
-    first = next(numbered_lines(path), (0, ""))[1]
-    dialect = dialect_of(first)
-    return _before([name.strip() for name in first.split("\t")], dialect)
+    file = open_table(path, {})
+    return _before(file.header, file.dialect)
 
 
-def _with_header(first: str, lines: Iterator[tuple[int, str]], told: Told, where: str, *, as_before: bool) -> Ratings:
-    dialect = dialect_of(first)
-    names = header_of(first, dialect, f"{where}, line 1")
+def _with_header(file: TableFile, told: Told, *, as_before: bool, averaged: bool) -> Ratings:
+    names = list(file.header)
     wide = len(names)
     # Releases end the header with a "# Documentation" column that no row fills.
     while names and names[-1].startswith("#"):
         names.pop()
-    chosen = found(names, told.columns, f"{where}, line 1")
-    header = Header(where, names, chosen, range(len(names), wide + 1), _before(names, dialect))
-    content = rows(lines, dialect, where)
+    chosen = found(names, told.columns, file.header_at, file.rows.first())
+    header = Header(file.where, names, chosen, range(len(names), wide + 1), _before(names, file.dialect), file)
+    content = chosen_rows(without_lines(file.rows, told.skip), names, told.where, file.where)
     if "severity" in chosen or ("category" in chosen and "score" not in chosen):
-        return mqm.read(content, header, told)
+        return _chosen_by(mqm.read(content, header, told), told)
     if "score" not in chosen:
-        _refuse_others(Table(where, tuple(names), ()))
-    return ratings.read(content, header, told, as_before=as_before)
+        _refuse_others(Table(file.where, tuple(names), content, file.path))
+    chosen_by = {column.casefold() for column, _ in told.where}
+
+    def again() -> Iterator[tuple[int, list[str]]]:
+        return chosen_rows(open_table(file.path, told.columns).rows, names, told.where, file.where)
+
+    used = {*chosen.values(), *(at for at, name in enumerate(names) if name.casefold() in chosen_by)}
+    marks = marks_of(file.rows.first(), again, names, used)
+    content = content if marks is None else marks.keep(content)
+    found_ratings = _chosen_by(ratings.read(content, header, told, as_before=as_before, averaged=averaged), told)
+    return found_ratings if marks is None else _without_controls(found_ratings, again(), marks, chosen)
+
+
+def _without_controls(found: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> Ratings:
+    """Say what was left out as control items, and what these say of raters."""
+    if not marks.counts:
+        return replace(found, remarks=(*found.remarks, marks.remark))
+    return replace(
+        found,
+        left_out=(*found.left_out, marks.left_out()),
+        unused=tuple(name for name in found.unused if name != marks.name),
+        controls=control_results(found, rows, marks, columns),
+    )
+
+
+def _chosen_by(found_ratings: Ratings, told: Told) -> Ratings:
+    """Say by which columns the rows were chosen: these are used."""
+    return replace(found_ratings, where=told.where, unused=without_chosen(found_ratings.unused, told.where))
 
 
 def _refuse_others(table: Table) -> None:
@@ -102,7 +123,7 @@ def _refuse_others(table: Table) -> None:
         )
 
 
-def _before(names: Sequence[str], dialect: Dialect) -> bool:
+def _before(names: Sequence[str], dialect: Dialect | None) -> bool:
     needed, documents, segments = BEFORE
     known = set(names)
     return (
@@ -117,6 +138,8 @@ def _without_columns(told: Told, where: str, *also: str) -> Told:
     if told.columns:
         ours, theirs = next(iter(told.columns.items()))
         raise InputError(f"--columns {legible(f'{ours}={theirs}', 60)}: {where} has no header that names columns")
+    if told.where:
+        raise InputError(f"--where {phrase(told.where)}: {where} has no header that names columns")
     if "people" in also and told.people is not None:
         raise InputError(f"--people {legible(told.people)}: {where} does not say who rated")
     return told

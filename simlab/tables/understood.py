@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simlab.messages import several
 from simlab.tables.held import Ratings
+from simlab.tables.row_choice import LeftOut, Where, phrase, values_by_column
 
 
 def line(ratings: Ratings) -> str:
@@ -14,22 +16,44 @@ def line(ratings: Ratings) -> str:
     documents = several(ratings.n_documents, "document")
     if len(ratings.item_names) != ratings.n_documents:
         documents += f" ({several(len(ratings.item_names), 'segment')})"
-    what = f"{several(len(ratings.score), 'rating')} of {several(ratings.n_systems, 'system')}, {documents}, {raters}"
+    n = several(len(ratings.score), "rating")
+    if ratings.answers:
+        n = f"{several(ratings.answers, 'answer')}, averaged to {n},"
+    what = f"{n} of {several(ratings.n_systems, 'system')}, {documents}, {raters}"
     gaps = f", {several(ratings.gaps, 'gap')}" if ratings.gaps else ""
-    return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}"
+    return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}{rows_read(ratings.where, ratings.left_out)}"
+
+
+def rows_read(where: Where, left_out: Sequence[LeftOut] = ()) -> str:
+    """Return the end of a line on a table of which some rows are read or count; empty where all do."""
+    chosen = f"; rows with {phrase(where)}" if where else ""
+    return chosen + "".join(f"; left out: {one.ratings:,} {one.why}" for one in left_out)
+
+
+def where_record(where: Where, left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
+    """Return which rows are read, and which do not count, as a part of a record; empty where all do."""
+    record: dict[str, Any] = {"where": values_by_column(where)} if where else {}
+    if left_out:
+        why = "; ".join(one.why for one in left_out)
+        record["left_out"] = {"ratings": sum(one.ratings for one in left_out), "why": why}
+    return record
 
 
 def record(ratings: Ratings) -> dict[str, Any]:
     """Return what was understood as a record."""
     return {
         "rows": ratings.rows,
-        "used": len(ratings.score),
+        "used": ratings.answers or len(ratings.score),
         "gaps": ratings.gaps,
         "systems": ratings.n_systems,
         "documents": ratings.n_documents,
         "raters": ratings.n_raters if ratings.rater_known else None,
         "better": "lower" if ratings.lower_is_better else "higher",
         "scale": None if ratings.scale is None else list(ratings.scale),
+        "remarks": list(ratings.remarks),
+        "unused": list(ratings.unused),
+        **where_record(ratings.where, ratings.left_out),
+        **({} if ratings.far is None else ratings.far.record()),
     }
 
 

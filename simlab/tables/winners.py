@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from simlab.files import decimal
 from simlab.messages import legible
 from simlab.tables.cells import Table
+from simlab.tables.verdicts import FIRST, SECOND, SIGNS, TIE, place_of
 from simlab.types import InputError, Ints
 
-FIRST, TIE, SECOND = 0, 1, 2
-SIGNS = (">", "=", "<")
+_CODE, _STEPS = 1_000_000_000, 1_000_000
+"""Numbers are kept as words above the first of these, in steps of a millionth, until the whole column is known."""
+MOST_CODE = 100.0
 RULE = "must be the name of one of the two, a, b or tie; or >, = or <; or 1, .5 or 0 (1: the first wins); or empty"
-WORDS = {
-    **dict.fromkeys((">", "a", "1", "1.0", "first", "system_a", "model_a"), FIRST),
-    **dict.fromkeys(("=", "tie", "tied", "draw", "equal", "same", ".5", "0.5", "both", "neither"), TIE),
-    **dict.fromkeys(("tie (bothbad)", "both bad", "bothbad", "both good"), TIE),
-    **dict.fromkeys(("<", "b", "0", "0.0", "second", "system_b", "model_b"), SECOND),
-}
-"""Both and neither are ties: they say how good the two are, and neither is better."""
 
 
 class Comparisons(NamedTuple):
@@ -55,18 +52,28 @@ class Votes:
         """Add what is said of (first, second, item, rater, line)."""
         self.flat.extend((*at, *said, times))
 
+    def drop(self, lines: Sequence[int]) -> int:
+        """Leave out what stands on some lines; return how many votes did."""
+        held = self.columns()
+        gone = np.isin(held[4], list(lines))
+        if gone.any():
+            self.flat[:] = array("i", held[:, ~gone].T.ravel().tolist())
+        return int(gone.sum())
+
     def columns(self) -> Ints:
         """Return what was gathered as `[column, vote]`."""
         return np.array(self.flat, np.int64).reshape(-1, 8).T
 
 
-def said(text: str, first: str, second: str) -> Said | None:
-    """Read what a cell says of two systems; None for what says nothing.
+def said(text: str, first: str, second: str, *, numbers: bool = False) -> Said | None:
+    """Read what a cell says of two systems; None for what says nothing. `numbers`: other numbers than 0, .5 and 1, too.
 
     >>> said("B", "B", "C"), said("tie", "B", "C"), said("?", "B", "C")
     (Said(name=0, word=2), Said(name=-1, word=1), None)
     """
-    word = WORDS.get(text.lower(), -1)
+    word, value = place_of(text), decimal(text)
+    if value is not None and (value in (0.0, 0.5, 1.0) or (numbers and abs(value) <= MOST_CODE)):
+        word = _CODE + round(value * _STEPS)
     name = FIRST if text == first else SECOND if text == second else -1
     if name < 0 and word < 0:
         folded = text.casefold()
@@ -74,13 +81,53 @@ def said(text: str, first: str, second: str) -> Said | None:
     return Said(name, word) if name >= 0 or word >= 0 else None
 
 
-def resolved(votes: Votes, source: str, table: Table) -> Comparisons:
+def _decoded(word: Ints, name: Ints, line: Ints, source: str, table: Table) -> tuple[Ints, str]:
+    """Put places in the stead of numbers, and say what these stand for.
+
+    1, .5 and 0 are what the first gets, 1, 1.5 and 2 count the places, and 1, 0 and -1 are signs. Raises InputError for
+    numbers that are none of these, or may be two of them.
+    """
+    coded = word > _CODE // 2
+    if not coded.any():
+        return word, ""
+    value = np.round((word[coded] - _CODE) / _STEPS, 6)
+    there = set(np.unique(value).tolist())
+    if there <= {0.0, 0.5, 1.0}:
+        place, means = (
+            np.where(value == 1, FIRST, np.where(value == 0, SECOND, TIE)),
+            "1 is a win of the first, 0 of the second",
+        )
+    elif there <= {-1.0, 0.0, 1.0}:
+        place, means = np.asarray(1 - value, np.int64), "1 is a win of the first, -1 of the second, 0 a tie"
+    elif min(there) >= 1 and max(there) <= 2:
+        place = np.where(value < 1.5, FIRST, np.where(value > 1.5, SECOND, TIE))
+        means = "1 is a win of the first, 2 of the second, 1.5 a tie"
+        means += "" if there <= {1.0, 1.5, 2.0} else "; what is between them is a win of the nearer"
+    else:
+        place, means = np.full(len(value), -1), ""
+        unnamed = np.flatnonzero(coded)[name[coded] < 0]
+        if len(unnamed):
+            k = int(unnamed[0])
+            shown = ", ".join(f"{one:g}" for one in sorted(there)[:6])
+            raise InputError(
+                f"{table.at(int(line[k]))}: {legible(source, 40)} holds the numbers {shown}, which may mean several "
+                "things; write a, b and tie, or 1 (the first wins), .5 and 0"
+            )
+    word = word.copy()
+    word[coded] = place
+    return word, f"in {legible(source, 40)} {means}" if means else ""
+
+
+def resolved(votes: Votes, source: str, table: Table) -> tuple[Comparisons, str]:
     """Decide between names and places by what the whole column says, and repeat what was counted.
+
+    The second is a sentence on what numbers stand for, or empty.
 
     Where systems are called A and B, a row of B and A whose winner is A may mean either. What other rows of the column
     say settles it. Raises InputError where it does not.
     """
     first, second, item, rater, line, name, word, times = votes.columns()
+    word, means = _decoded(word, name, line, source, table)
     unclear = (name >= 0) & (word >= 0) & (name != word)
     if unclear.any():
         by_name = bool(((name >= 0) & (word < 0)).any())
@@ -90,7 +137,16 @@ def resolved(votes: Votes, source: str, table: Table) -> Comparisons:
             raise _unclear(bool(name[k]), table.at(int(line[k])), source)
         word = np.where(unclear & by_name, name, word)
     outcome = np.where(word >= 0, word, name)
-    return Comparisons(*(np.repeat(column, times) for column in (first, second, item, rater, outcome, line)))
+    return Comparisons(*(np.repeat(column, times) for column in (first, second, item, rater, outcome, line))), means
+
+
+def as_places(votes: Votes) -> bool:
+    """True if winners are written as places in the row: a word for a place stands where no name does.
+
+    Numbers say what one of two columns gets, whatever order raters saw.
+    """
+    _, _, _, _, _, name, word, _ = votes.columns()
+    return bool(((name < 0) & np.isin(word, (FIRST, SECOND))).any())
 
 
 def _unclear(second: bool, where: str, source: str) -> InputError:

@@ -26,6 +26,7 @@ from simlab.tables import averages, columns
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.lines import REMEDY
 from simlab.tables.reading import read
+from simlab.tables.row_choice import parse_where
 from simlab.types import RATE, Array, Bools, Floats, Frame, InputError, Ints, RatedWorld, World
 from simlab.world.files.chosen import chosen_file
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
@@ -42,6 +43,7 @@ class _Said(NamedTuple):
     better: Literal["higher", "lower"] | None
     columns: str | None
     people: str | None
+    where: str | None
 
 
 def recorded(
@@ -53,22 +55,26 @@ def recorded(
     better: Literal["higher", "lower"] | None,
     columns: str | None,
     people: str | None,
+    where: str | None,
 ) -> RatedWorld:
     """Use the ratings of a table as a world; `path=None` is the table built into simlab, `names=None` all its systems.
 
     `rng` is not used: nothing is drawn. A bucket is the set of documents that the same raters rated. The
     truth is not known. `errors` counts major and minor errors, 0 in a gap, and is -1 throughout where the
     table has no counts. The arrays are read-only, since all studies in a process share them. A table of averaged
-    segment scores makes a world with one rater (see `averages`). `better`, `columns` (`ours=theirs,...`) and `people`
-    (a file) are what is told of a table beside what it holds; None: as the table has it.
+    segment scores makes a world with one rater (see `averages`). `better`, `columns` (`ours=theirs,...`), `people`
+    (a file) and `where` (`column=value,...`) are what is told of a table beside what it holds; None: as the table has
+    it.
 
     Raises InputError for a file that is not a table of ratings, or whose digest is not `sha256` (None: any), and for
     names that are not in it.
     """
-    said = _Said(sha256, better, columns, people)
+    said = _Said(sha256, better, columns, people, where)
     chosen = chosen_file(path, sha256, empty="give a table of ratings, or null for the built-in one", remedy=REMEDY)
-    if chosen is None and said != _Said(None, None, None, None):
-        raise InputError("systems.better, columns and people are of a table; give systems.path, too, or leave them out")
+    if chosen is None and said != _Said(None, None, None, None, None):
+        raise InputError(
+            "systems.better, columns, people and where are of a table; give systems.path, too, or leave them out"
+        )
     return _named(_built_in() if chosen is None else _world_of(*chosen, _state(people), said), names)
 
 
@@ -78,9 +84,14 @@ def table(path: Path | None, told: Told = NOTHING) -> Ratings:
     Raises InputError for a file that is not a table of ratings, and for what is told of none.
     """
     if path is not None:
-        return read(path, told)
+        ratings = read(path, told)
+        if ratings.far is not None:
+            raise ratings.far.refusal(legible(path))
+        return ratings
     if told != NOTHING:
-        raise InputError("--columns, --better, --scale and --people are of a table; name it, or leave them out")
+        raise InputError(
+            "--columns, --better, --scale, --people and --where are of a table; name it, or leave them out"
+        )
     with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as built_in:
         return read(built_in, told, as_before=True)
 
@@ -140,7 +151,8 @@ def _world_of(path: Path, state: files.State, people_state: files.State | None, 
     people = None if said.people is None else files.expanded(said.people)
     if said.sha256 is not None:
         files.refuse_change(digest(path, people), said.sha256, legible(path))
-    told = Told(columns=columns.told(said.columns), better=said.better, people=people)
+    chosen = parse_where(said.where.split(",")) if said.where else ()
+    told = Told(columns=columns.told(said.columns), better=said.better, people=people, where=chosen)
     return world_of(read(path, told, as_before=True), legible(path))
 
 

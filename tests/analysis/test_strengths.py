@@ -153,3 +153,12 @@ def test_ways_of_pairs_and_of_all_may_differ() -> None:
 
 def _values(counts: Floats) -> Floats:
     return np.concatenate([np.repeat([1, 0, -1], row) for row in counts if row.sum()])
+
+
+@pytest.mark.parametrize("counts", [[[4, 3, 0]], [[30, 16, 0]], [[0, 9, 2]], [[5, 2, 0], [0, 0, 0], [0, 3, 2]]])
+def test_wins_and_ties_without_losses_have_strengths(counts: list[list[int]]) -> None:
+    n = 2 if len(counts) == 1 else 3
+    found = fit(np.array(counts), n)
+    assert np.isfinite(found.value).all()
+    assert found.separated
+    assert (found.value[0] > found.value[1]) == (counts[0][0] > 0)

@@ -264,7 +264,7 @@ def test_repeated_and_missing_ratings_that_are_as_many_as_planned_are_told_from_
     )
     whole = of_ratings(twice, np.ones(40, bool))
     answer = concluded(config_of(layout_of(whole), Wanted()), collected(whole, 1), Wanted(), Table({}, ""))
-    estimate = {one.system: one.estimate for one in answer.systems}
+    estimate = {one.system: one.plain for one in answer.systems}
     name = whole.system_names[twice.system[6]]
     own = twice.system == twice.system[6]
     means = [twice.score[own & (twice.item == item)].mean() for item in np.unique(twice.item[own])]

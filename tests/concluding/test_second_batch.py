@@ -24,7 +24,7 @@ from simlab.rng import stream
 from simlab.studies.ratings.preparing import prepare
 from simlab.tables.held import Ratings
 from simlab.types import InputError
-from tests.made_conclusions import compared, judged, many, planned, rated
+from tests.made_conclusions import compared, judged, many, pairs_of, planned, rated
 
 RATED = {"design": {"ratings_per_item": 1, "min_documents": 6}}
 COMPARED = {"design": {}, "budget": {"annotations_per_pair": 1000, "batch_size": 50}}
@@ -39,7 +39,11 @@ def plan(question: str = "rate", config: Mapping[str, Any] = RATED) -> Plan:
 def still_open() -> Conclusion:
     """Make up comparisons of which three pairs are open, one of them nearly settled."""
     found = compared()
-    return replace(found, pairs=[one._replace(verdict=0) if one.more else one for one in found.pairs])
+    scores = {"b": 0.35, "c": 0.3, "d": 0.28}
+    loose = {(one.first, one.second): one for one in pairs_of(scores, 0.22, 1.5)}
+    loose = {pair: one._replace(more=one.more and one.more._replace(unit="comparisons", per_unit=1.0, answers=""))
+             for pair, one in loose.items()}  # fmt: skip
+    return replace(found, pairs=[loose.get((one.first, one.second), one) for one in found.pairs], cycles=[])
 
 
 def test_a_promise_of_one_look_is_not_looked_at_twice() -> None:

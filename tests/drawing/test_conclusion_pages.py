@@ -10,6 +10,7 @@ import made_conclusions as made
 import pytest
 
 from simlab.concluding.conclusion import Conclusion, More
+from simlab.concluding.standing import within
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import paragraphs, references
 from simlab.drawing.text.conclusion_pairs import groups
@@ -96,8 +97,14 @@ def test_of_many_systems_the_first_and_the_last_are_shown_and_the_cut_is_counted
 def test_long_names_are_cut_and_stay_different() -> None:
     lines = page(made.long_named(), (), NEXT).splitlines()
     assert max(map(len, lines)) <= 100
-    named = [line.split()[3] for line in lines if "95 %" not in line and "…" in line]
+    named = [line.split()[3] for line in lines if re.match(r"\d+ to \d+ ", line)]
     assert len(named) == len(set(named)) == 9
+    claims = {(one.first, one.second) for one in made.long_named().pairs if one.verdict}
+    assert len(claims) == 15
+    # All who are better than others are named, and whom they are better than.
+    said = [line for line in lines if "is better than" in line]
+    assert len(said) == len({first for first, _ in claims})
+    assert not any(re.search(r"\d+ systems", line) for line in said)
 
 
 def test_without_a_rater_what_changes_is_said() -> None:
@@ -122,9 +129,9 @@ def test_unknown_numbers_are_called_so() -> None:
 
 
 def test_margins_are_answered_by_the_margin() -> None:
-    pairs = [one._replace(within="better" if one.verdict else "equivalent") for one in made.rated().pairs]
-    text = said(made.rated(about={"margin": 2.0}, pairs=pairs))
-    assert "Up to 2 points: better by more: S3 - S1," in text
+    pairs = [one._replace(within=within(one.low, one.high, 6.0)) for one in made.rated().pairs]
+    text = said(made.rated(about={"margin": 6.0}, pairs=pairs))
+    assert "Up to 6 points: better by more: S3 - S6, S3 - S7" in text
     assert "equivalent: S1 - S5," in text
 
 

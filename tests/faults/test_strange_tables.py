@@ -25,7 +25,7 @@ WRONG = {
         (RATINGS[:1], "holds a header and no ratings"),
         (COMPARED[:1], "holds no rows below its header"),
         ([",".join(f"c{k}" for k in range(5000)), ""], "has 5,000 columns"),
-        ([*RATINGS, RATINGS[1]], "line 18: r1 rated S1 on document d1 before, on line 2; keep one of the two"),
+        ([*RATINGS, "S1,d1,r1,0.5"], "line 18: r1 rated S1 on document d1 before, on line 2; the two rows differ in"),
         ([*RATINGS, "s1,d9,r1,3"], "the systems 'S1' and 's1' differ in case or blanks only"),
         ([*COMPARED, "i 1,A,B,a,r1"], "the items 'i1' and 'i 1' differ in case or blanks only"),
         (COMPARED[:2], "1 comparison of 2 systems: a fit needs at least two of each"),
@@ -33,7 +33,7 @@ WRONG = {
     ],
     "fit t.csv --better lower": [(COMPARED, "--better is of scores, and t.csv holds preferences; leave it out")],
     "backtest t.csv --scale 0..1": [(COMPARED, "--scale is of scores, and t.csv holds preferences; leave it out")],
-    "fit --better lower": [([], "--columns, --better, --scale and --people are of a table; name it")],
+    "fit --better lower": [([], "--columns, --better, --scale, --people and --where are of a table; name it")],
     "agreement t.csv": [
         (COMPARED, "holds comparisons of two systems, and this reads ratings"),
         (JUDGED, "--columns score=human reads what humans say"),

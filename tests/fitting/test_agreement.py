@@ -31,7 +31,16 @@ def world_of(value: list[list[list[float]]], document: list[int]) -> World:
 @pytest.fixture(scope="module")
 def built_in() -> Agreement:
     return agreement(
-        recorded(np.random.default_rng(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+        recorded(
+            np.random.default_rng(0),
+            path=None,
+            sha256=None,
+            names=None,
+            better=None,
+            columns=None,
+            people=None,
+            where=None,
+        )
     )
 
 
@@ -89,7 +98,7 @@ def test_sums_that_are_equal_tie() -> None:
 
 def test_agreement_does_not_depend_on_the_order_of_systems() -> None:
     world = recorded(
-        np.random.default_rng(0), path=None, sha256=None, names=None, better=None, columns=None, people=None
+        np.random.default_rng(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None
     )
     order = np.random.default_rng(1).permutation(world.frame.n_systems)
     ratings = fixed_ratings(world)

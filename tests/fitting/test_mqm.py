@@ -63,7 +63,7 @@ def test_the_built_in_table_and_its_world_are_the_same_pilot() -> None:
 
     read = pilot.read(None)
     laid = pilot.of_world(
-        recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+        recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None)
     )
     assert (read.n_systems, read.n_documents, read.n_raters, len(read.score)) == (10, 30, 10, 3120)
     assert read.system_names == laid.system_names
@@ -132,7 +132,7 @@ def test_agreement_is_that_of_the_agreement_report() -> None:
     from simlab.world.recorded import recorded
 
     found = reported.agreement(
-        recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+        recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None)
     )
     single, shared = ranks.agreement(pilot.read(None))
     assert (single, shared) == pytest.approx((found.single.kendall, found.shared.kendall), abs=1e-9)
@@ -158,7 +158,9 @@ def test_flat_and_dense_ratings_follow_one_law() -> None:
     held = pilot.read(None)
     from simlab.world.recorded import recorded
 
-    frame = recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None).frame
+    frame = recorded(
+        stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None
+    ).frame
     law = fast.effects_of(held, moments.margins(held), THETA)
     flat = np.array([moments.margins(simulate(stream(k, "flat"), law, held)).pairs[:9] for k in range(60)])
     dense = []

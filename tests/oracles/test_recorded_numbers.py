@@ -58,7 +58,7 @@ TED_MEANS = {
 
 def open_table(path: str | None) -> World:
     return recorded(
-        np.random.default_rng(0), path=path, sha256=None, names=None, better=None, columns=None, people=None
+        np.random.default_rng(0), path=path, sha256=None, names=None, better=None, columns=None, people=None, where=None
     )
 
 

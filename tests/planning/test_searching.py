@@ -13,6 +13,7 @@ from planning.benches import MadeBench
 from planning.made_problems import FAMILY, KINDS, WANTED, Problem, problem
 
 from simlab.planning.searching import search
+from simlab.planning.searching.families import families
 from simlab.planning.searching.paths import rises
 from simlab.planning.terms import SIZE, Design, Found, Limits, Target
 from simlab.types import Estimate
@@ -98,6 +99,29 @@ def test_a_search_ends_with_patience_and_says_so() -> None:
     found = search(bench, made.designs, WANTED)
     assert found.why.startswith("patience is over")
     assert found.probability < WANTED.confidence
+
+
+class Clocked(MadeBench):
+    """Let each new world of a design take a second of a clock of its own."""
+
+    def left(self) -> float:
+        return self.seconds - self.campaigns
+
+    def pace(self) -> float:
+        return 1.0 if self.worlds else 0.0
+
+
+@pytest.mark.parametrize("seconds", [400, 800, 1600])
+def test_no_look_begins_that_would_end_after_patience(seconds: int) -> None:
+    made = problem(5)
+    bench = Clocked(made.truth, 5, seconds=seconds)
+    found = search(bench, made.designs, replace(WANTED, confidence=2.0))
+    assert "patience is over" in found.why
+    named = 8 * (len(families(made.designs)) + 1)
+    assert bench.campaigns <= seconds + named, "designs that are named are looked at in any case"
+    late = Clocked(made.truth, 5, seconds=0)
+    search(late, made.designs, WANTED)
+    assert late.campaigns <= 2 * named
 
 
 def test_a_search_is_quick_and_the_same_again() -> None:

@@ -150,7 +150,7 @@ def test_noiseless_humans_keep_a_share_of_the_noise() -> None:
 def test_on_real_ratings_the_published_limit_exceeds_the_cap_and_the_honest_one_does_not() -> None:
     """Ten systems of WMT23 English-German, 104 segments, three ratings each."""
     rng = np.random.default_rng(8)
-    world = recorded(rng, path=None, sha256=None, names=None, better=None, columns=None, people=None)
+    world = recorded(rng, path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None)
     given = fixed_ratings(world)
     assert given is not None
     ratings = given.value

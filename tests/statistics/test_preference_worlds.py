@@ -268,6 +268,7 @@ def test_recorded_scores_are_compared_by_definition_5() -> None:
         better=None,
         columns=None,
         people=None,
+        where=None,
     )
     assert isinstance(ratings, World)
     contest = contest_of(compared_scores(stream(0), ratings, tie_margin=0.5))
@@ -292,7 +293,9 @@ def test_outputs_of_a_table_that_were_not_rated_are_gaps(tmp_path: Path) -> None
     file.write_text(
         "system\tdocument\tsegment\trater\tscore\n" + "".join("{}\t{}\t1\t{}\t{}\n".format(*r) for r in rows)
     )
-    ratings = recorded(stream(0), path=str(file), sha256=None, names=["A", "B"], better=None, columns=None, people=None)
+    ratings = recorded(
+        stream(0), path=str(file), sha256=None, names=["A", "B"], better=None, columns=None, people=None, where=None
+    )
     compared = compared_scores(stream(0), ratings, tie_margin=0.4)
     assert contest_of(compared).recorded.tolist() == [[2, -1, -1]]
     metric = MetricLaw(5, mu=np.eye(3)[None])

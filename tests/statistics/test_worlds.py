@@ -196,7 +196,7 @@ def test_leniency_multiplies_the_number_of_errors_and_severity_the_odds_of_major
 
 def test_recorded_and_synthetic_ratings_look_alike() -> None:
     """Compare level, spread, zeros and differences between systems."""
-    real = recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None)
+    real = recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None)
     sizes = ["systems.n_systems=10", "systems.n_documents=30", "systems.n_segments=104", "raters.pool_size=10"]
     shipped = compose([*sizes, "raters.noise=potential", "design.documents=20"])  # the pool and spreads as they ship
     synthetic = [draw_world(shipped, index) for index in range(20)]

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from simlab.store.orders import orders
-from simlab.types import InputError
+from simlab.types import DESIGN_FAILED, OK, InputError
 
 
 def store() -> xr.Dataset:
@@ -19,6 +19,7 @@ def store() -> xr.Dataset:
         "verdict": (["metric", "replicate", "pair"], verdict),
         "collected": (["metric", "replicate", "round"], np.array([[[0, 10, -1]]] * 2)),
         "undecided": (["metric", "replicate", "round"], np.array([[[3, 0, -1]]] * 2)),
+        "status": (["metric", "replicate"], np.array([[OK], [OK]], np.int8)),
     }
     coords = {
         "metric": ["a", "b"], "system": ["x", "y", "z"], "world": ("replicate", [0]), "study": ("replicate", [2]),
@@ -38,5 +39,9 @@ def test_each_cell_has_its_order_and_its_rounds_without_padding() -> None:
 def test_a_campaign_that_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match="no campaign is world 0, study 0; worlds are 0 to 0, studies 0 to 2"):
         orders(store(), 0, 0)
+    failed = store().assign(status=(("metric", "replicate"), np.array([[OK], [DESIGN_FAILED]], np.int8)))
+    assert [order["metric"] for order in orders(failed, 0, 2)] == ["a"]
+    with pytest.raises(InputError, match="carried out in no cell"):
+        orders(failed.isel(metric=[1]), 0, 2)
     with pytest.raises(InputError, match="holds no verdicts"):
         orders(store().drop_vars("verdict"), 0, 2)

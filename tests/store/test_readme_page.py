@@ -73,7 +73,7 @@ def test_without_axes_there_is_one_cell() -> None:
 
 
 def test_a_page_is_replaced_in_one_step(tmp_path: Path) -> None:
-    for text in ("first, and longer\n", "zweite ü\n"):
+    for text in ("a: results of simlab, first, and longer\n", "a: results of simlab, zweite ü\n"):
         write(tmp_path, text)
         assert (tmp_path / PAGE).read_text(encoding="utf-8") == text
     assert [file.name for file in tmp_path.iterdir()] == [PAGE]

@@ -23,7 +23,9 @@ TABLE = "system\tmqm_avg_score seg_id\nB\t-1.5 1\nB\tNone 2\nB\t-0.0 10\nA\t-2 1
 def read(tmp_path: Path, text: str, names: list[str] | None = None) -> World:
     file = tmp_path / "scores.tsv"
     file.write_text(text)
-    return recorded(stream(0), path=str(file), sha256=None, names=names, better=None, columns=None, people=None)
+    return recorded(
+        stream(0), path=str(file), sha256=None, names=names, better=None, columns=None, people=None, where=None
+    )
 
 
 def test_scores_are_ratings_by_one_rater_with_gaps(tmp_path: Path) -> None:
@@ -69,7 +71,9 @@ def test_higher_scores_win(tmp_path: Path) -> None:
 def test_published_scores_have_the_segments_and_pairs_of_the_paper() -> None:
     eight = ["Facebook-AI", "HuaweiTSC", "Nemo", "Online-W", "UEdin", "VolcTrans-AT", "VolcTrans-GLAT", "eTranslation"]
     names = [*eight, "ref-B", "ref-C", "ref-D"]
-    table = recorded(stream(0), path=str(WMT21), sha256=None, names=names, better=None, columns=None, people=None)
+    table = recorded(
+        stream(0), path=str(WMT21), sha256=None, names=names, better=None, columns=None, people=None, where=None
+    )
     contest = contest_of(compared_scores(stream(0), table, tie_margin=0.0))
     assert contest.system_names == tuple(names)
     assert contest.recorded.shape == (55, 527)

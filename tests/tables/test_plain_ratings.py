@@ -211,6 +211,8 @@ def test_the_pilot_that_ships_is_understood() -> None:
         "raters": 3,
         "better": "higher",
         "scale": [0, 100],
+        "remarks": [],
+        "unused": [],
     }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simlab.fitting.preferences.pilot import pilot_of
 from simlab.fitting_metrics.compared import compared
 from simlab.tables import evidence, preferences
 from simlab.tables.held import Told
@@ -73,7 +74,7 @@ def test_names_are_told_from_places_by_the_rest_of_the_column(tmp_path: Path) ->
     # In the order of their names both readings say the same.
     assert read(tmp_path, head + "1,A,B,A\n").outcome.tolist() == [0]
     for rows in ("1,B,A,A\n", "1,B,A,A\n2,A,C,C\n3,C,D,a\n"):
-        with pytest.raises(InputError, match=r"line 2: human may name the second system or mean the first"):
+        with pytest.raises(InputError, match=r"line 2: winner may name the second system or mean the first"):
             read(tmp_path, head + rows)
 
 
@@ -178,5 +179,17 @@ def test_the_answer_says_what_was_read(
     found = json.loads(said(capsys, "fit-metric", str(judged_tables.EXAMPLES / "preferences.csv"), "--format", "json"))
     assert found["read"] | {"ties": 0} == {
         "rows": 1200, "used": 1200, "gaps": 0, "systems": 6, "pairs": 15, "documents": None, "items": 80, "raters": 4,
-        "ties": 0, "better": None, "scale": None, "metrics": ["judge"],
+        "ties": 0, "better": None, "scale": None, "metrics": ["judge"], "remarks": [], "unused": [],
     }  # fmt: skip
+
+
+def test_items_of_two_documents_are_two_and_documents_are_the_units_of_a_fit(tmp_path: Path) -> None:
+    path = tmp_path / "documents.csv"
+    rows = [f"d{k % 3},{k // 3},A,B,{'AB'[k % 2]}" for k in range(12)]
+    path.write_text("doc,item,system_a,system_b,winner\n" + "\n".join(rows) + "\n")
+    held = preferences.read(path)
+    assert (len(held.item_names), held.document_names) == (12, ("d0", "d1", "d2"))
+    units = preferences.by_documents(held)
+    assert units.item.tolist() == [k % 3 for k in range(12)]
+    assert pilot_of(units).n_items == 3
+    assert compared(held).unit.tolist() == units.item.tolist()

@@ -42,7 +42,7 @@ def test_pipe_does_not_hang(tmp_path: Path) -> None:
 
 HEADERS = {
     "": "is empty",
-    "\n": "no column system",
+    "\n": "is empty",
     f"{MQM}\n": "holds a header and no ratings",
     "system,doc,seg_id,rater,category,severity\n": "holds a header and no ratings",
     "system document rater score\n": "columns are set apart by tabs, commas or semicolons",
@@ -51,7 +51,6 @@ HEADERS = {
     PLAIN.replace("score", "points") + "\n": "no column score",
     PLAIN.replace("segment", "score") + "\n": "column score appears twice",
     "system\tmqm_avg_score\tseg_id\tdocument\nA\t-1\t1\tB\n": "no column score or rating; .*--columns score=NAME",
-    PLAIN.replace("\t", "\r"): "bare carriage returns",
     "a\tb\0c\n": "zero byte",
 }
 
@@ -73,7 +72,6 @@ ROWS = {
     "many fields": (mark("A", 3, "r1", "Style", "Minor") + "\ta\tb", "has 12 fields"),
     "no system": (mark(" ", 3, "r1", "Style", "Minor"), "the system is empty"),
     "no rater": (mark("A", 3, "", "Style", "Minor"), "the rater is empty"),
-    "space": (" ", "has 1 fields"),
 }
 
 
@@ -85,7 +83,7 @@ def test_bad_row_of_errors(tmp_path: Path, case: str) -> None:
     assert expected in message
 
 
-@pytest.mark.parametrize("score", ["x", "inf", "1,5", "1_0", "１", "-3", "1e400", "1e300", "0x1"])
+@pytest.mark.parametrize("score", ["x", "inf", "1,5,0", "1_0", "１", "-3", "1e400", "1e300", "0x1"])
 def test_bad_score(tmp_path: Path, score: str) -> None:
     message = refused(written(tmp_path, plain(("A", "d", 1, "r", 1), ("B", "d", 1, "r", score))))
     assert "line 3: score" in message

@@ -93,7 +93,7 @@ def test_systems_without_a_latent_quality_cannot_be_judged() -> None:
     with pytest.raises(InputError, match="by their latent quality, which these systems lack"):
         law_of(given)
     table: Any = recorded(
-        np.random.default_rng(1), path=None, names=None, sha256=None, better=None, columns=None, people=None
+        np.random.default_rng(1), path=None, names=None, sha256=None, better=None, columns=None, people=None, where=None
     )
     with pytest.raises(InputError, match="by their latent quality, which these systems lack"):
         law_of(table)

@@ -131,7 +131,7 @@ def test_a_table_is_read_once_until_it_changes(tmp_path: Path) -> None:
 
 def test_arrays_are_read_only() -> None:
     world = recorded(
-        np.random.default_rng(0), path=None, sha256=None, names=None, better=None, columns=None, people=None
+        np.random.default_rng(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None
     )
     with pytest.raises(ValueError, match="read-only"):
         scores(world)[0, 0] = 1
@@ -139,5 +139,5 @@ def test_arrays_are_read_only() -> None:
 
 def test_generator_is_not_used() -> None:
     rng = np.random.default_rng(5)
-    recorded(rng, path=None, sha256=None, names=None, better=None, columns=None, people=None)
+    recorded(rng, path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None)
     assert rng.integers(1 << 30) == np.random.default_rng(5).integers(1 << 30)

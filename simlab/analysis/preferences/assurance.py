@@ -1,4 +1,6 @@
-"""Say how many more comparisons settle a pair that may be looked at often, and which difference would be found.
+"""Say how many more comparisons settle a pair that may be looked at often, or is held to an exact test of few.
+
+And which difference would be found.
 
 The effect of an open pair is taken to be normal around what was found: nothing else is known of it. A number of
 comparisons settles the pair if a claim comes with 80 % probability. Source: O'Hagan, Stevens and Campbell 2005
@@ -10,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from simlab.analysis.settling import Needed
-from simlab.types import Floats
+from simlab.formulas import SLACK
+from simlab.types import Floats, Ints
 
 POWER = 0.8
 _Z_POWER = 0.8416212335729143
@@ -18,6 +21,8 @@ _PARTS = 400
 """Equally likely effects that stand for all."""
 
 _STEPS = 1.02
+_EXACT_PARTS, _EXACT_STEPS = 49, 150
+"""Effects and numbers of comparisons at which exact probabilities are asked for: they cost more than normal ones."""
 
 
 def settle_anytime(
@@ -32,6 +37,46 @@ def settle_anytime(
     lead = np.abs(difference * n + effect[:, None] * more) - _Z_POWER * root * np.sqrt(more)
     enough = lead >= boundary((n + more) * decided, log_needed, concentration)
     return _summed(np.where(enough.any(1), more[enough.argmax(1)], np.inf), limit)
+
+
+def settle_exactly(wins: int, losses: int, ties: int, level: float, limit: float) -> Needed:
+    """Return how many more settle a pair that is claimed where the exact sign test falls below a level.
+
+    The share of wins among what is no tie has the law Beta(wins + 1/2, losses + 1/2) (Jeffreys' prior); numbers of
+    comparisons include ties, as often as they came.
+    """
+    from scipy.special import bdtr, betaincinv
+
+    n, decided = wins + losses, (wins + losses + 1) / (wins + losses + ties + 1)
+    share = betaincinv(wins + 0.5, losses + 0.5, (np.arange(_EXACT_PARTS) + 0.5) / _EXACT_PARTS)[:, None]
+    more = np.unique(np.round(np.geomspace(1.0, limit * decided, _EXACT_STEPS))).astype(np.int64)
+    most = _most_losses(n + more, level)
+    ahead, behind = n + more - most - wins - 1, most - wins
+    claims = np.where(ahead >= 0, 1 - bdtr(np.clip(ahead, 0, more).astype(float), more, share), 1.0)
+    claims = claims + np.where(behind >= 0, bdtr(np.clip(behind, 0, more).astype(float), more, share), 0.0)
+    enough = (claims >= POWER) & (most >= 0)
+    return _summed(np.where(enough.any(1), more[enough.argmax(1)], np.inf) / decided, limit)
+
+
+def least_wins(wins: int, losses: int, level: float) -> int:
+    """Return how many more wins in a row, of who is ahead, the exact sign test needs at a level.
+
+    >>> least_wins(4, 0, 0.05 / 15), least_wins(0, 0, 0.05)
+    (6, 6)
+    """
+    fewer, n = min(wins, losses), wins + losses
+    more = np.arange(int(np.ceil(4 * (fewer + 1) - 4 * np.log2(level))) + n)
+    return int(np.argmax(_most_losses(n + more, level) >= fewer))
+
+
+def _most_losses(n: Ints, level: float) -> Floats:
+    """Return how many of n the one who is behind may have won where the exact sign test claims; -1: it never does."""
+    from scipy.special import bdtr
+    from scipy.stats import binom
+
+    most = binom.ppf(level / 2, n, 0.5)
+    most = np.where(2 * bdtr(np.maximum(most, 0), n, 0.5) > level + SLACK, most - 1, most)
+    return np.asarray(np.maximum(most, -1))
 
 
 def boundary(decided: Floats | float, log_needed: float, concentration: float) -> Floats:

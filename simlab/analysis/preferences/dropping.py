@@ -19,6 +19,9 @@ SHARE = 0.2
 
 _RIVALS, _REFITS = 5, 40
 
+_TIED = 1e-6
+"""Logits below which two systems are on top together: fits end within a thousandth of that."""
+
 
 class Dropped(NamedTuple):
     """Hold how many votes have to go (infinite: more than `limit`) for `rival` to be above `top`; indices."""
@@ -30,7 +33,7 @@ class Dropped(NamedTuple):
 
 
 def drop(counts: Array, fitted: Strengths) -> Dropped | None:
-    """Find the fewest votes without which another system of the largest part is on top; None where there is none.
+    """Find the fewest votes without which another system of the largest part is on top; None where none is alone there.
 
     An upper bound: fewer that are chosen otherwise may do, too.
     """
@@ -41,6 +44,8 @@ def drop(counts: Array, fitted: Strengths) -> Dropped | None:
         return None
     order = inside[np.argsort(-fitted.value[inside], kind="stable")]
     top, rivals = int(order[0]), order[1 : 1 + _RIVALS]
+    if fitted.value[top] - fitted.value[rivals[0]] < _TIED:
+        return None
     best = Dropped(top, int(rivals[0]), np.inf, limit)
     for rival in rivals.tolist():
         n = _fewest(counts, fitted, top, rival, int(min(best.n - 1, limit)))
@@ -68,6 +73,8 @@ def _fewest(counts: Array, fitted: Strengths, top: int, rival: int, most: int) -
 
 
 def _passed(counts: Array, n_systems: int, top: int, rival: int) -> bool:
+    if not (counts[:, 0] + counts[:, 2]).any():
+        return False  # ties alone have no strengths, and put nobody on top
     value = fit(counts, n_systems).value
     return bool(value[rival] >= value[top])
 

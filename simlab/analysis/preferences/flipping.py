@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import erfc
 
+from simlab.formulas import SLACK
 from simlab.types import Floats, Ints
 
 
@@ -22,6 +23,25 @@ def flips_asymptotic(total: Ints) -> Floats:
     """
     square = (total.astype(float) ** 2).sum(-1)
     return np.asarray(erfc(np.abs(total.sum(-1)) / np.sqrt(2 * np.maximum(square, 1))))
+
+
+def least_clusters(total: Ints, level: float, most: int = 60) -> int:
+    """Return how many more clusters as large as these, all for who is ahead, flips need at a level; 0: none.
+
+    `total[cluster]` are wins less losses; of more clusters than `most` at once nothing is known, and 0 is returned.
+
+    >>> least_clusters(np.array([10, 10, 10, 10, 10, -10]), 0.05), least_clusters(np.array([3, 2]), 0.05)
+    (3, 4)
+    """
+    there = np.abs(total[total != 0])
+    ahead = 1 if total.sum() >= 0 else -1
+    further = np.full(most, ahead * max(round(float(there.mean())) if len(there) else 1, 1))
+    for n in range(most):
+        if len(there) + n > most:
+            return 0
+        if flips_exact(np.concatenate([[0], total[total != 0], further[:n]])) <= level + SLACK:
+            return n
+    return 0
 
 
 def flips_exact(total: Ints) -> Floats:

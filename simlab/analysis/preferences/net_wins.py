@@ -2,6 +2,7 @@
 
 If two systems are equal, what a rater (an item) contributes to wins less losses is as likely one way as the other: its
 sign is a fair coin. All pairs are flipped together, so that a family of claims knows how they depend on each other.
+Where one system of a pair stood first more often than the other, what the place is worth is taken off first.
 Sources: Canay, Romano and Shaikh 2017 (sign changes of clusters); Romano and Wolf 2005 (step-down); Cameron, Gelbach
 and Miller 2011 (clusters two ways).
 """
@@ -15,6 +16,7 @@ import numpy as np
 
 from simlab.analysis import sign_test, signs
 from simlab.analysis.multiplicity import Family, holm
+from simlab.analysis.preferences.places import contributions, exact_at_places, orders_of
 from simlab.analysis.preferences.votes import Votes, Way, cells, clusters, summed
 from simlab.formulas import SLACK
 from simlab.types import Bools, Floats
@@ -47,8 +49,9 @@ class Spread(NamedTuple):
 class Weighed(NamedTuple):
     """Hold what is known of each pair `[pair]`: votes, wins less losses, p-values, bounds; NaN was never compared.
 
-    `difference` is the share of wins less that of losses, `sd` its standard error, `low` and `high` bound it for all
-    pairs of the family at once. `critical` is how many standard errors these reach, `critical_open` how many a pair
+    `difference` is the share of wins less that of losses, at equal places where these are known and uneven, `sd` its
+    standard error, `low` and `high` bound it for all pairs of the family at once: -1 and 1 where one system always
+    stood first. `critical` is how many standard errors these reach, `critical_open` how many a pair
     that is not claimed needs. `claimed` follows from `adjusted`.
     """
 
@@ -72,29 +75,41 @@ def weighed(
     Votes that are independent are held to the exact sign test, with Holm; others to flips, with step-down max-T.
     """
     n = np.bincount(votes.pair, minlength=votes.n_pairs).astype(float)
-    total = np.asarray(np.bincount(votes.pair, votes.value, minlength=votes.n_pairs), float)
-    held = family & (n > 0)
-    spreads = spreads_of(votes, way)
+    one_way = orders_of(votes).one_way
+    contributed = contributions(votes)
+    total, weight = (np.asarray(np.bincount(votes.pair, each, minlength=votes.n_pairs), float) for each in contributed)
+    held = family & (n > 0) & ~one_way
+    spreads = spreads_of(votes, way, contributed)
     if way == "vote":
         p_value, adjusted, critical, critical_open = _exactly(votes, held, level)
     else:
-        p_value, adjusted, critical, critical_open = _by_flips(rng, votes, way, held, level, total, spreads, n_patterns)
-    claimed = held & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (total != 0)
+        p_value, adjusted, critical, critical_open = _by_flips(
+            rng, votes, way, held, level, contributed, spreads, n_patterns
+        )
+    claimed = held & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (np.abs(total) > SLACK)
     with np.errstate(invalid="ignore", divide="ignore"):
-        difference = total / n
-        sd = np.sqrt(largest(spreads, difference)) / n
-    low, high = compatible(*bounds(total, n, spreads, critical), np.sign(total), claimed)
+        difference = total / weight
+        sd = np.sqrt(largest(spreads, difference)) / weight
+    low, high = compatible(*bounds(total, weight, spreads, critical), np.sign(total), claimed)
     unknown = n == 0
     for values in (low, high, p_value, adjusted):
         values[unknown] = np.nan
+    raw = np.bincount(votes.pair, votes.value, minlength=votes.n_pairs)
+    for values, known in ((difference, raw / np.maximum(n, 1)), (low, -1.0), (high, 1.0), (p_value, 1.0)):
+        values[one_way] = np.broadcast_to(known, n.shape)[one_way]
+    adjusted[one_way], sd[one_way] = 1.0, np.nan
     return Weighed(n, difference, sd, low, high, p_value, adjusted, claimed, critical, critical_open)
 
 
-def spreads_of(votes: Votes, way: Way) -> list[Spread]:
-    """Return the ways to count how far contributions spread; the largest counts (two ways: one, the other, both)."""
-    found = [_spread(votes, one) for one in clusters(votes, way)]
+def spreads_of(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | None = None) -> list[Spread]:
+    """Return the ways to count how far contributions spread; the largest counts (two ways: one, the other, both).
+
+    `contributed` is what each vote adds, and what it weighs: the vote and 1, if nothing else is told.
+    """
+    each = (votes.value.astype(float), np.ones(len(votes.pair))) if contributed is None else contributed
+    found = [_spread(votes, each, one) for one in clusters(votes, way)]
     if way == "both":
-        cell = _spread(votes, cells(votes))
+        cell = _spread(votes, each, cells(votes))
         found.append(Spread(*(x + y - z for x, y, z in zip(*found, cell, strict=True))))
     return found
 
@@ -132,16 +147,17 @@ def compatible(low: Floats, high: Floats, sign: Floats, claimed: Bools) -> tuple
     return low, high
 
 
-def _spread(votes: Votes, cluster: Any) -> Spread:
-    total = summed(cluster, votes.pair, votes.value, votes.n_pairs)
-    n = summed(cluster, votes.pair, np.ones(len(votes.pair)), votes.n_pairs)
+def _spread(votes: Votes, contributed: tuple[Floats, Floats], cluster: Any) -> Spread:
+    total, n = (summed(cluster, votes.pair, each, votes.n_pairs) for each in contributed)
     return Spread(*(np.asarray(x.multiply(y).sum(0)).ravel() for x, y in ((total, total), (total, n), (n, n))))
 
 
 def _exactly(votes: Votes, held: Bools, level: float) -> tuple[Floats, Floats, float, float]:
     from scipy.special import ndtri
 
+    uneven = orders_of(votes).uneven
     p_value = sign_test.exact(votes.counts())
+    p_value = np.where(uneven, exact_at_places(votes), p_value) if uneven.any() else p_value
     adjusted = np.full(len(p_value), np.nan)
     adjusted[held] = holm(p_value[held])
     m = max(int(held.sum()), 1)
@@ -155,11 +171,14 @@ def _by_flips(
     way: Way,
     held: Bools,
     level: float,
-    total: Floats,
+    contributed: tuple[Floats, Floats],
     spreads: Sequence[Spread],
     patterns: int,
 ) -> tuple[Floats, Floats, float, float]:
-    of = [summed(one, votes.pair, votes.value, votes.n_pairs)[:, held] for one in clusters(votes, way)]
+    from scipy.special import ndtri
+
+    total = np.bincount(votes.pair, contributed[0], minlength=votes.n_pairs)
+    of = [summed(one, votes.pair, contributed[0], votes.n_pairs)[:, held] for one in clusters(votes, way)]
     each = [one.a[held] for one in spreads]
     observed = np.abs(total)[held] / np.sqrt(np.maximum(np.maximum.reduce(each), SLACK))
     found = flipped(rng, of, weights(each), observed, patterns)
@@ -168,7 +187,11 @@ def _by_flips(
     open_ = adjusted[held] > level + SLACK
     highest = found.null.max(1, initial=0.0)
     highest_open = found.null[:, open_].max(1, initial=0.0) if open_.any() else highest
-    critical, critical_open = (float(np.quantile(x, 1 - level, method="higher")) for x in (highest, highest_open))
+    # Flips of contributions that cancel out vary by nothing, and bound nothing.
+    least = float(ndtri(1 - level / 2))
+    critical, critical_open = (
+        max(float(np.quantile(x, 1 - level, method="higher")), least) for x in (highest, highest_open)
+    )
     return p_value, adjusted, critical, critical_open
 
 

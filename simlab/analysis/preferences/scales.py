@@ -90,8 +90,10 @@ def explained(votes: Votes, way: Way, fitted: Strengths) -> Explained:
     off = (counts[:, 0] - counts[:, 2] - n * net)[seen] ** 2 / variance[seen]
     several = seen & (n > 1)
     # The largest of means: a mean of the largest would take what is chance in each pair for dispersion.
-    spread = [float((one.at(net)[several] / variance[several]).mean()) for one in spreads_of(votes, way)]
-    dispersion = max(*spread, 1.0) if several.any() and way != "vote" else 1.0
+    dispersion = 1.0
+    if several.any() and way != "vote":
+        spread = [float((one.at(net)[several] / variance[several]).mean()) for one in spreads_of(votes, way)]
+        dispersion = max(*spread, 1.0)
     statistic = float(off.sum() / dispersion)
     return Explained(statistic, freedom, dispersion, float(chdtrc(freedom, statistic)))
 

@@ -64,13 +64,23 @@ def fit(counts: Array, n_systems: int) -> Strengths:
     >>> bool(np.isclose(np.diff(fit(np.array([[30, 0, 10]]), 2).value)[0], -np.log(3)))
     True
     """
+    try:
+        return _fitted(counts, n_systems, ties_bound=True)
+    except (np.linalg.LinAlgError, InputError):
+        # Ties may grow likelier as fast as wins do, and then bound nothing: of one who won or tied, and never lost.
+        return _fitted(counts, n_systems, ties_bound=False)
+
+
+def _fitted(counts: Array, n_systems: int, *, ties_bound: bool) -> Strengths:
+    """Fit strengths; `ties_bound`: a tie says of either system that it may beat the other, as a win would."""
     first, second = np.triu_indices(n_systems, 1)
-    beats = np.zeros((n_systems, n_systems), bool)
-    beats[first, second] = counts[:, 0] + counts[:, 1] > 0
-    beats[second, first] = counts[:, 2] + counts[:, 1] > 0
-    part = _joined(beats, directed=False)
+    beats, met = np.zeros((2, n_systems, n_systems), bool)
+    tied = counts[:, 1] * ties_bound
+    beats[first, second], beats[second, first] = counts[:, 0] + tied > 0, counts[:, 2] + tied > 0
+    met[first, second] = counts.sum(1) > 0
+    part = _joined(met, directed=False)
     upper, lower = _unbounded(beats)
-    weak = WEAK * float((upper | lower).any())
+    weak = WEAK * float((upper | lower).any() or not ties_bound)
     ties = bool(counts[:, 1].any())
     theta = np.zeros(n_systems + 1)
     theta[-1] = 0.0 if ties else _LEAST_TIES
@@ -78,6 +88,9 @@ def fit(counts: Array, n_systems: int) -> Strengths:
     anchor[:-1, :-1] = part[:, None] == part
     for _ in range(_STEPS):
         slope, curve = _derivatives(counts, theta, first, second, weak)
+        if not ties_bound:
+            slope[-1] -= weak * theta[-1]
+            curve[-1, -1] += weak
         if not ties:
             slope[-1], curve[-1], curve[:, -1], curve[-1, -1] = 0.0, 0.0, 0.0, 1.0
         step = np.linalg.solve(curve + anchor, slope)

@@ -28,7 +28,10 @@ class Votes:
     """Hold votes, flat, in the order in which they came.
 
     `pair[k]` of the pairs i < j of `n_systems`, in the usual order; `value[k]` is +1 where the first is better, 0 for a
-    tie, -1 where the second is. `rater[k]` and `item[k]` are numbered from 0, -1 where none is named.
+    tie, -1 where the second is. `rater[k]` and `item[k]` are numbered from 0, -1 where none is named. `place[k]` is +1
+    where the first of the pair stood first, -1 where the second did, 0 where that is not known or both were tried;
+    None: it is known of no vote. `documents`: items are whole documents, never taken as given where raters are not
+    drawn.
     """
 
     pair: Ints
@@ -36,6 +39,8 @@ class Votes:
     rater: Ints
     item: Ints
     n_systems: int
+    place: Ints | None = None
+    documents: bool = False
 
     @property
     def n_pairs(self) -> int:
@@ -49,7 +54,9 @@ class Votes:
 
     def where(self, kept: Bools) -> Votes:
         """Keep some of the votes; nothing is numbered anew."""
-        return Votes(self.pair[kept], self.value[kept], self.rater[kept], self.item[kept], self.n_systems)
+        names = ("pair", "value", "rater", "item", "place")
+        columns = {name: column[kept] for name in names if (column := getattr(self, name)) is not None}
+        return replace(self, **columns)
 
 
 def own_number(of: Ints) -> Ints:
@@ -73,7 +80,9 @@ def way_of(votes: Votes) -> Way:
     raters, items = _clusters(votes, votes.rater), _clusters(votes, votes.item)
     both = _distinct(votes.pair, own_number(votes.rater), own_number(votes.item))
     by_rater = raters < len(votes.pair) and _enough(votes, votes.rater)
-    by_item = items < len(votes.pair) and (_enough(votes, votes.item) or not drawn(votes, votes.rater))
+    # Votes of nobody in particular are as many raters as votes; outputs of one document are no independent ones.
+    many = drawn(votes, votes.rater) and not (votes.documents and raters == len(votes.pair))
+    by_item = items < len(votes.pair) and (_enough(votes, votes.item) or not many)
     if by_rater and by_item:
         return "rater" if both == items else "item" if both == raters else "both"
     return "rater" if by_rater else "item" if by_item else "vote"

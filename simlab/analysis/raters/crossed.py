@@ -47,7 +47,7 @@ def crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Fl
     Ratings of a document by several raters share what it is like, so that raters are not independent: flips of raters
     alone call equal systems different too often. The variance of a difference is `V_r + V_x - V_rx`, by rater, by
     document, less what both count. A pattern of flips draws `sum s_r u_r + sum s_x k u_x`, `k^2` being about
-    `1 - V_rx / V_x` (see `_shared`): its variance is that sum, and the part of the few, the raters, is as in
+    `1 - V_rx / V_x` (see `shared_part`): its variance is that sum, and the part of the few, the raters, is as in
     `rater_flips`, which this test becomes where each document has one rater. The statistic is Student's, its variance
     estimated anew under each pattern. The least p-value is about 2^(1 - raters). Contributions are without each rater's
     own level, as there. Source: Cameron, Gelbach and Miller 2011 for the variance; Canay, Romano and Shaikh 2017 for
@@ -62,10 +62,15 @@ def crossed(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
     For t it is `|t| / sqrt(1 + t^2)`, which is 1 where nothing is left to vary.
     """
     of = contributed(rated)
+    return family_of(rng, rated, of, of.sides.mean[0] - of.sides.mean[1], flips)
+
+
+def family_of(rng: np.random.Generator, rated: Rated, of: Crossed, gap: Floats, flips: int) -> Family:
+    """Flip contributions of raters and documents; a total of another sign than that of the `gap` is none."""
     length = np.sqrt(np.einsum("rp,rp->p", of.raters, of.raters) + np.einsum("xp,xp->p", of.documents, of.documents))
     per = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     raters, documents = of.raters * per, of.documents * per
-    gap, total = of.sides.mean[0] - of.sides.mean[1], raters.sum(0)
+    total = raters.sum(0)
     flipped = signs.drawn(rng, flips, len(raters)) @ raters, signs.drawn(rng, flips, len(documents)) @ documents
     counts = differ(rated, gap) & differ(rated, length) & (np.sign(total) == np.sign(gap))
     counts &= (of.n_raters > 1) & (of.n_documents != 1)
@@ -85,10 +90,10 @@ def contributed(rated: Rated) -> Crossed:
     centred = sides.part - sides.share * explained
     cells = centred[0] - centred[1]
     raters, documents = added(cells, sides.rater), added(cells, sides.document)
-    return Crossed(raters, documents * _shared(raters, documents, added(cells**2, sides.document)), sides)
+    return Crossed(raters, documents * shared_part(raters, documents, added(cells**2, sides.document)), sides)
 
 
-def _shared(raters: Floats, documents: Floats, alone: Floats) -> Floats:
+def shared_part(raters: Floats, documents: Floats, alone: Floats) -> Floats:
     """Return the factor that reduces contributions of documents to what raters share there, `[pair]`.
 
     `C = V_x - V_rx` adds up over documents, so that its standard error is known. Raters' own squares, about their mean,

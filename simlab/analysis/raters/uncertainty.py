@@ -13,6 +13,8 @@ from simlab.analysis.raters.clusters import spread
 from simlab.analysis.raters.contributions import Sides, added, by_pair
 from simlab.analysis.raters.crossed import contributed
 from simlab.analysis.raters.flips import levels
+from simlab.analysis.raters.weighted import contributed as weighted_contributions
+from simlab.analysis.raters.weighted_flips import weighed
 from simlab.types import Floats, Ints, Rated
 
 ONE = 1 + 1e-6
@@ -75,6 +77,22 @@ def of_both(rated: Rated) -> Uncertainty:
     by_rater = _part(added(cells, sides.rater), added(weight, sides.rater))
     by_document = _part(contributed(rated).documents, added(weight, sides.document))
     return _of_parts(sides, cells, weight, (by_rater, by_document), lasting=True)
+
+
+def of_weighted(rated: Rated) -> Uncertainty:
+    """Take raters, and documents that several of them share, for samples; differences are those of weighted means."""
+    sides, of, both = by_pair(rated, documents=True), weighted_contributions(rated), weighed(rated)
+    shares, met = of.weights, (sides.size > 0).all(0) & of.known
+    cells = (of.for_raters + shares.by_cell * of.difference) * met
+    parts = (_part(both.raters, shares.by_rater), _part(both.documents, shares.by_document))
+    found = _of_parts(sides, cells, shares.by_cell, parts, lasting=True)
+    # What one rater rated alone cannot be told from that rater's taste.
+    variance = np.where(of.known, found.variance, np.inf)
+    centre, freedom = (
+        np.where((sides.size > 0).all(0), of.difference, np.nan),
+        np.minimum(found.freedom, shares.freedom),
+    )
+    return found._replace(centre=centre, variance=variance, freedom=freedom)
 
 
 def of_t_tests(rated: Rated, *, crossed: bool) -> Uncertainty:

@@ -120,8 +120,8 @@ def _check_names(table: Table, systems: Numbers, documents: Numbers) -> None:
         raise InputError(
             f"{table.where}: has outputs of {several(len(systems), 'system')}; a study compares at least two"
         )
-    refuse_alike(systems, "systems", table.where)
-    refuse_alike(documents, "documents", table.where)
+    refuse_alike(systems, "systems", table.where, table.path)
+    refuse_alike(documents, "documents", table.where, table.path)
 
 
 def _named(system: str, document: str, segment: str) -> str:

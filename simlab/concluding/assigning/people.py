@@ -43,7 +43,7 @@ def read_people(path: Path) -> tuple[Person, ...]:
             raise InputError(f"{where}: the rater {legible(name, 40)} is there a second time; name each once")
         limits = {one: _limit(cells[table.column(one)], one, where) for one in ("hours", "cap") if one in table.header}
         found[name] = Person(name, **limits)
-    refuse_alike(found, "raters", table.where)
+    refuse_alike(found, "raters", table.where, table.path)
     return tuple(found.values())
 
 

@@ -16,6 +16,7 @@ from simlab.concluding.ratings.planned import collected
 from simlab.concluding.sheets import Read, Rows
 from simlab.files import decimal
 from simlab.messages import legible, several
+from simlab.tables.opening import difference
 from simlab.types import InputError
 
 
@@ -63,8 +64,10 @@ def unblinded(
                 f"{one.where}: {what}, which is none of this plan's (key.csv); name the plan of this sheet"
             )
         if slot in found:
+            first = found[slot].given
+            apart = difference(["rating", "rater"], [first.rating, first.rater], [one.rating, one.rater])
             raise InputError(
-                f"{one.where}: {slot} is rated a second time (first: {found[slot].given.where}); keep one of the two"
+                f"{one.where}: {slot} is rated a second time (first: {first.where}); {apart}; keep one of the two"
             )
         found[slot] = Rated(one, key[slot], _rater(one, key[slot], people), _value(one, scale))
     if not any(one.meant.counts for one in found.values()):

@@ -15,7 +15,7 @@ from simlab.messages import legible, several
 from simlab.parts import name_of
 from simlab.studies.money import bill, limit, prices_of
 from simlab.tables import judged
-from simlab.tables.cells import load, renamed
+from simlab.tables.cells import load_answers
 from simlab.tables.judged import Outputs
 from simlab.types import (
     JUDGE,
@@ -53,8 +53,12 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
     )
     _refuse_untold(config, where)
     outputs = judged.of_table(
-        renamed(load(table, judged.FORM), judged.USUAL, wanted.told.columns), wanted.metrics, wanted.told
+        judged.with_runs(load_answers(table, judged.FORM, wanted.told), wanted.told.columns),
+        wanted.metrics,
+        wanted.told,
     )
+    if outputs.far is not None:
+        raise outputs.far.refusal(where)
     if metric and len(outputs.metrics) != 1:
         found = several(len(outputs.metrics), "metric")
         raise InputError(f"{where}: the plan uses one metric and the table has {found}; name one with --metric COLUMN")

@@ -14,7 +14,7 @@ from simlab.concluding.wanted import Wanted
 from simlab.fitting_metrics.confusion import mean_rating
 from simlab.messages import in_natural_order, legible, or_nearest, several
 from simlab.tables import judged
-from simlab.tables.cells import load, renamed
+from simlab.tables.cells import load_answers
 from simlab.tables.judged import Outputs
 from simlab.types import Bools, Floats, InputError, Ints
 
@@ -96,7 +96,7 @@ def _evidence(outputs: Outputs, adequate_from: float | None, *, lower: bool) -> 
 
 
 def _of_one(table: Path, wanted: Wanted) -> Outputs:
-    scored = renamed(load(table, judged.FORM), judged.USUAL, wanted.told.columns)
+    scored = judged.with_runs(load_answers(table, judged.FORM, wanted.told), wanted.told.columns)
     if not judged.holds(scored.header):
         header = legible(", ".join(scored.header), 120)
         raise InputError(

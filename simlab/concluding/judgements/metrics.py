@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from simlab.analysis.means.document_pairs import intervals, share_intervals
-from simlab.concluding.conclusion import Estimated, Interval, Metric, Rated
+from simlab.concluding.conclusion import Estimated, Interval, Metric, MetricError, Rated
 from simlab.concluding.judgements.asking import Asked, Way, way_of
+from simlab.concluding.judgements.bias import Bias
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.posteriors import posteriors
 from simlab.concluding.judgements.quality import Binary, binary, correlations, youden
@@ -29,9 +32,42 @@ def metric_of(
     estimates = [*_estimated(asked, "human", alone), *_estimated(asked, "ppi", way), *posterior]
     metric = Metric(
         name, found.verdict, found.reason, found.labels, "correlation" if labels is None else "youden", quality,
-        spread, width_of(alone.found, way.found), estimates, way.pairs,
+        spread, width_of(alone.found, way.found), estimates, way.pairs, *_errors(asked, found.bias),
     )  # fmt: skip
     return metric, way, notes
+
+
+def _errors(
+    asked: Asked, bias: Bias | None
+) -> tuple[Sequence[Rated], Sequence[MetricError], MetricError | None, float | None]:
+    """Return the errors of systems and of pairs, the worst of these, and the factor to the humans' scale."""
+    if bias is None or not np.isfinite(bias.value).all():
+        return (), (), None, None
+    columns = (bias.human, bias.metric, bias.value, bias.low, bias.high)
+    errors = [
+        MetricError(asked.names[i], asked.names[j], *(float(one[k]) for one in columns))
+        for k, (i, j) in enumerate(zip(*(place.tolist() for place in asked.places), strict=True))
+    ]
+    return _of_systems(asked, bias), errors, errors[bias.worst_pair], None if bias.factor == 1 else bias.factor
+
+
+def _of_systems(asked: Asked, bias: Bias) -> list[Rated]:
+    """Average each system's errors over its pairs: bounds of all pairs at once stay bounds of all means at once.
+
+    Where all are compared with a baseline, its error is taken for 0.
+    """
+    n, (first, second) = len(asked.names), asked.places
+    every = len(first) == n * (n - 1) // 2
+    rows = []
+    for k, name in enumerate(asked.names):
+        sides = np.where(first == k, 1.0, np.where(second == k, -1.0, 0.0))
+        if not every and abs(sides).sum() > 1:
+            continue
+        over = n if every else 1
+        turned = sides < 0
+        low, high = np.where(turned, bias.high, bias.low), np.where(turned, bias.low, bias.high)
+        rows.append(Rated(name, *(float((sides * one)[sides != 0].sum() / over) for one in (bias.value, low, high))))
+    return rows
 
 
 def _quality(

@@ -59,6 +59,9 @@ def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, said: Floa
         document=np.array([documents[key[1]] for key in keys], np.int64),
         rater=judged.padded_places(at, people.rater, len(keys)),
         logins=raters,
+        where=people.where,
+        left_out=people.left_out,
+        far=people.far,
     )
 
 

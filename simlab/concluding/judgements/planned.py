@@ -106,10 +106,12 @@ def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
     n = _check_known(told, config, rows.where)
     unit = np.array(known(rows, "system", told.frame.system_names), np.int64)
     item = _items(rows, unit, told, n, shared=config["design"]["shared_inputs"])
-    both, start = np.unique(unit * max(n, 1) + item, return_index=True)
+    key = unit * max(n, 1) + item
+    both, start = np.unique(key, return_index=True)
     if len(both) < len(unit):
         k = int(np.setdiff1d(np.arange(len(unit)), start)[0])
-        raise InputError(f"{rows.at(k)}: this output is there a second time; keep one of the two")
+        before = rows.differing(int(np.argmax(key == key[k])), k)
+        raise InputError(f"{rows.at(k)}: this output is there a second time, before on {before}; keep one of the two")
     came = np.array([k for k, text in enumerate(column(rows, "human")) if not missing(text)], np.int64)
     value = _values(rows, came, binary=told.known["binary"])
     at = np.lexsort((item[came], unit[came]))

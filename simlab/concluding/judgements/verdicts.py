@@ -23,6 +23,7 @@ from simlab.concluding.judgements.asking import Asked, Way
 from simlab.concluding.judgements.bias import Bias, bias_of
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.standing import LIMIT
+from simlab.messages import several
 from simlab.types import Floats
 
 FEWEST = 10
@@ -30,6 +31,7 @@ FEWEST = 10
 ENOUGH = 20
 """Documents that humans rated, below which no metric is trusted."""
 SHARE_MARGIN = 0.05
+MOST_TURNED = 3
 
 QUARTERS = (0.25, 0.5, 0.75)
 """The middle half, and the median, of what may be."""
@@ -37,44 +39,67 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Hold a verdict, its reason, the labels that would settle it, and the margin that trust was held against."""
+    """Hold a verdict, its reason, the labels that would settle it, and the margin that trust was held against.
+
+    `bias` is what the metric's own differences miss; None where it says nothing.
+    """
 
     verdict: MetricVerdict
     reason: str
     labels: More | None
     margin: float
+    bias: Bias | None = None
 
 
 def verdict(asked: Asked, evidence: Evidence, name: str, says: Floats | None, alone: Way, corrected: Way) -> Verdict:
     """Judge a metric by what follows from humans `alone` and with it `corrected`; `says` are its labels, if any."""
     rng, of, labels = asked.stream("verdict", name), corrected.of, int(evidence.rated.sum())
     n_documents, bound = int((of.n > 0).sum(1).min()), _margin(evidence, alone.found, asked.margin)
+    said = _says_something(evidence, name)
     if n_documents < FEWEST:
         few = f"humans rated {n_documents} documents of a system, and fewer than {FEWEST} do not show what it is worth"
-        return Verdict("leave_out", few, _labels([labels / n_documents * (FEWEST - n_documents)] * 3), bound)
-    if not _says_something(evidence, name):
+        more = _labels([labels / n_documents * (FEWEST - n_documents)] * 3)
+        return Verdict("leave_out", few, more, bound, _bias(rng, asked, evidence, name, says) if said else None)
+    if not said:
         seen = bool((np.isfinite(evidence.metrics[name]) & evidence.rated).any())
         why = "it says the same of all outputs" if seen else "it scored no output that humans rated"
         return Verdict("leave_out", why, None, bound)
     told, width = gain(rng, of, flips=asked.flips), width_of(alone.found, corrected.found)
+    bias = _bias(rng, asked, evidence, name, says)
+    off = f"{_turned(alone, bias)}{_biased(asked, bias, bound)}"
     if told.p_value > asked.level / 2:
-        reason = f"that it follows humans from system to system is not shown (p = {told.p_value:.2g})"
-        return Verdict("leave_out", reason, _to_show(told, labels, asked.level), bound)
+        reason = f"that it follows humans from system to system is not shown (p = {told.p_value:.2g}); {off}"
+        return Verdict("leave_out", reason, _to_show(told, labels, asked.level), bound, bias)
     if not width < 1:
-        return Verdict("leave_out", _nothing_left(evidence, name, width), None, bound)
-    bias = bias_of(rng, evidence, name, says, asked.places, level=asked.level, flips=asked.flips)
+        return Verdict("leave_out", f"{_nothing_left(evidence, name, width)}; {off}", None, bound, bias)
     narrower = f"intervals of differences are {width:.2f} times as wide with it"
     if bias.worst < bound and n_documents >= ENOUGH:
         reason = f"{narrower}, and its own differences are within {bound:.2g} of the humans'"
-        return Verdict("trust", reason, None, bound)
-    reason = f"{narrower}; {_biased(asked, bias, bound)}"
-    return Verdict("correct", reason, _to_trust(bias, bound, labels, n_documents), bound)
+        return Verdict("trust", reason, None, bound, bias)
+    return Verdict("correct", f"{narrower}; {off}", _to_trust(bias, bound, labels, n_documents), bound, bias)
+
+
+def _bias(rng: np.random.Generator, asked: Asked, evidence: Evidence, name: str, says: Floats | None) -> Bias:
+    return bias_of(rng, evidence, name, says, asked.places, level=asked.level, flips=asked.flips)
+
+
+def _turned(alone: Way, bias: Bias) -> str:
+    """Name the pairs that humans claim and that a metric's own difference turns round."""
+    turned = [
+        f"{pair.first} - {pair.second} (humans {_plain(bias.human[k])}, it {_plain(bias.metric[k])})"
+        for k, pair in enumerate(alone.pairs)
+        if pair.verdict and bias.human[k] * bias.metric[k] < 0
+    ]
+    if not turned:
+        return ""
+    more = f" and {several(len(turned) - MOST_TURNED, 'pair')} more" if len(turned) > MOST_TURNED else ""
+    return f"by its own means it turns round {', '.join(turned[:MOST_TURNED])}{more}; "
 
 
 def _nothing_left(evidence: Evidence, name: str, width: float) -> str:
     alone = 1 - int(evidence.rated.sum()) / max(int(np.isfinite(evidence.metrics[name]).sum()), 1)
     return (
-        f"it follows humans, but intervals of differences with it are {width:.2f} times as wide: humans rated all but "
+        f"intervals of differences with it are {width:.2f} times as wide, since humans rated all but "
         f"{100 * max(alone, 0):.0f} % of the outputs that it scored"
     )
 
@@ -83,12 +108,23 @@ def _biased(asked: Asked, bias: Bias, bound: float) -> str:
     """Say of which pair a metric's own difference misses most."""
     if not np.isfinite(bias.value).all():
         return "what its own means miss is not known of every system"
-    k = int(np.maximum(np.abs(bias.low), np.abs(bias.high)).argmax())
+    k = bias.worst_pair
     first, second = (asked.names[place[k]] for place in asked.places)
-    off = f"that of {first} and {second} is off by {bias.value[k]:.2g} ({bias.low[k]:.2g} to {bias.high[k]:.2g})"
+    value, low, high = (_plain(float(one[k])) for one in (bias.value, bias.low, bias.high))
+    off = f"that of {first} and {second} is off by {value} ({low} to {high})"
     if np.any((bias.low > 0) | (bias.high < 0)):
         return f"its own differences are biased, at worst {off}"
     return f"that its own differences are within {bound:.2g} of the humans' is not shown, at worst {off}"
+
+
+def _plain(value: float) -> str:
+    """Write a number with two digits, without a 0 before the point.
+
+    >>> _plain(-0.29), _plain(2.08)
+    ('-.29', '2.1')
+    """
+    text = f"{value:.2g}"
+    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
 def width_of(alone: Compared, corrected: Compared) -> float:

@@ -189,7 +189,7 @@ def _named(world: VoteWorld) -> str:
     return (
         "one strength for each system, fitted by moments: what raters prefer beyond it has a standard deviation of "
         f"{world.taste_sd:.2f} logits, outputs one of {world.output_sd:.2f}"
-    )
+    ) + (f", the first place is worth {world.first:.2f}" if world.first else "")
 
 
 def _mcse(some: Bools) -> float:

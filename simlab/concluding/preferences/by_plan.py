@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from simlab.analysis.preferences.places import orders_of
+from simlab.analysis.preferences.votes import FEWEST
 from simlab.concluding.expected import expected, systems_apart
-from simlab.concluding.preferences.held import pair_of
+from simlab.concluding.preferences.held import Held, named_pairs, of_table, pair_of
 from simlab.concluding.sheets import Read
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
@@ -32,6 +34,7 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
     held = preferences.read(table, wanted.told, list(wanted.metrics) if with_metric else None)
     if held.n_systems < 2 or not len(held.outcome):
         raise InputError(f"{where}: no comparison says who won; fill in winner")
+    _refuse_orders(of_table(held, where), where)
     deviations = systems_apart(held.system_names, expected(config), where)
     pair = pair_of(held.first, held.second, held.n_systems)
     per_pair, budget = int(config["budget"]["annotations_per_pair"]), config["budget"]
@@ -53,6 +56,24 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
         deviations.append(f"{short} of {several(len(count), 'pair')} have fewer comparisons than planned")
     total = int(planned.sum())
     return Read(came, total if budget["annotations"] is None else min(total, budget["annotations"]), deviations)
+
+
+def _refuse_orders(held: Held, where: str) -> None:
+    """Raise InputError where a rule would take what a place is worth for what a system is: rules know no places."""
+    both = "conclude without a plan's rule"
+    if held.both_orders:
+        raise InputError(
+            f"{where}: asks about {several(held.both_orders, 'output')} of a pair in both orders, and the rule would "
+            f"count each answer; {both}, or keep one order"
+        )
+    n = np.bincount(held.votes.pair, minlength=held.votes.n_pairs)
+    hidden = np.flatnonzero(orders_of(held.votes).one_way & (n >= FEWEST))
+    if len(hidden):
+        named = " - ".join(named_pairs(held.system_names)[hidden[0]])
+        raise InputError(
+            f"{where}: of {legible(named, 80)} the same system always stands first, and its wins are not told from "
+            f"those of the place; {both}, or, if raters saw either order, write winners by their names"
+        )
 
 
 def _collected(

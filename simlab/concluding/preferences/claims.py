@@ -8,6 +8,7 @@ import numpy as np
 
 from simlab.analysis.preferences.fresh import CONCENTRATION, fresh, weighed_anytime
 from simlab.analysis.preferences.net_wins import MANY, OF_MANY, PATTERNS, Weighed, weighed
+from simlab.analysis.preferences.places import match_orders
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import FEWEST, Votes, Way, drawn, per_pair, way_of
 from simlab.concluding.conclusion import Promise, PromiseName
@@ -42,7 +43,7 @@ def claims(held: Held, name: PromiseName, family: Bools, level: float, seed: int
 
 def taken(held: Held, *, raters_drawn: bool, items_drawn: bool) -> str:
     """Say in words who is taken as drawn from more like them, and who as given."""
-    parts = [("raters", raters_drawn)] * bool(held.rater_names) + [("items", items_drawn)] * held.items
+    parts = [("raters", raters_drawn)] * bool(held.rater_names) + [(f"{held.unit}s", items_drawn)] * held.items
     as_drawn = " and ".join(word for word, yes in parts if yes)
     given = " and ".join(word for word, yes in parts if not yes)
     said = [f"{as_drawn} taken as drawn from more like them"] if as_drawn else []
@@ -55,10 +56,14 @@ def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> C
     votes, way = held.votes, way_of(held.votes)
     n_patterns = PATTERNS if len(votes.pair) < MANY else OF_MANY
     found = weighed(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
-    raters, items = drawn(votes, votes.rater), drawn(votes, votes.item)
-    test = {"vote": "exact sign tests, Holm", "both": "flips of raters and of items, max-T"}.get(
-        way, f"flips of {way}s, max-T"
-    )
+    of = votes if len(votes.pair) else held.asked
+    raters, items = drawn(of, of.rater), drawn(of, of.item) or way == "item"
+    unit = f"{held.unit}s"
+    test = {
+        "vote": "exact sign tests, Holm",
+        "both": f"flips of raters and of {unit}, max-T",
+        "item": f"flips of {unit}, max-T",
+    }.get(way, f"flips of {way}s, max-T")
     says = (
         f"with {_percent(1 - level)} probability no claim below is wrong: {_pairs(family)}, at the plan's end; "
         f"{taken(held, raters_drawn=raters, items_drawn=items)} ({test})"
@@ -77,7 +82,7 @@ def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> C
 def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) -> Claims:
     many = not held.rater_names or held.n_raters >= FEWEST
     kept = fresh(held.votes, many)
-    votes = held.votes.where(kept)
+    votes = match_orders(held.votes.where(kept))
     found, ahead = weighed_anytime(votes, family, level, held.ordered)
     says = (
         f"with {_percent(1 - level)} probability no claim below is wrong, however often one looks while votes come: "
@@ -98,7 +103,8 @@ def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) ->
 def _of_fresh(held: Held, kept: Bools, many: bool) -> list[str]:
     notes = []
     if not kept.all():
-        new = "voter and item" if many and held.rater_names and held.items else "item" if held.items else "voter"
+        named = many and held.rater_names and held.items
+        new = f"voter and {held.unit}" if named else held.unit if held.items else "voter"
         notes.append(
             f"anytime: of each pair only votes whose {new} are new to it count, {int(kept.sum()):,} of {len(kept):,}; "
             "later ones are no fair coins given the earlier ones"
@@ -124,12 +130,17 @@ def _signs(difference: Array) -> Array:
     return np.asarray(np.sign(np.nan_to_num(difference)), np.int8)
 
 
+def fewest_clusters(found: Claims) -> int:
+    """Return how many raters (items, documents) flips need for a claim: their least p-value is 2^(1 - n)."""
+    return int(np.ceil(1 - np.log2(found.promise.level)))
+
+
 def thin(found: Claims) -> Bools:
     """Mark the pairs that could not be claimed if every vote were for the same system: too few contributions."""
     m = max(int((found.family & (found.tested.n > 0)).sum()), 1)
     if found.promise.name == "fixed" and found.way != "vote":
         of = found.votes.item if found.way == "item" else found.votes.rater
-        return np.asarray(per_pair(found.votes, of) < np.ceil(1 - np.log2(found.promise.level)))
+        return np.asarray(per_pair(found.votes, of) < fewest_clusters(found))
     if found.promise.name == "anytime":
         counts = found.votes.counts()
         decided = counts[:, 0] + counts[:, 2]

@@ -11,7 +11,8 @@ import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.concluding.conclusion import Conclusion, Pair
-from simlab.concluding.preferences import limits, settling, standing
+from simlab.concluding.consistency import kept_repetition
+from simlab.concluding.preferences import limits, positions, settling, standing
 from simlab.concluding.preferences.again import MOST, Again, again
 from simlab.concluding.preferences.claims import Claims, claims
 from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
@@ -30,8 +31,15 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
     _check(table, wanted)
     read = preferences.read(table, wanted.told, list(wanted.metrics) or None)
-    held = of_table(read, legible(table))
-    held = without_raters(replace(held, notes=(*held.notes, *agreement(read))), wanted)
+    left = without_raters(read, wanted)
+    preferences.refuse_two_sorts(left, legible(table))
+    held = of_table(left, legible(table))
+    held = replace(
+        held,
+        line=preferences.understood(read),
+        read=preferences.record(read),
+        notes=(*read.notes, *agreement(read), *held.notes[len(read.notes) :]),
+    )
     return _by_rule(table, held, wanted, say) if wanted.overrides else of_held(held, wanted, say)
 
 
@@ -83,6 +91,7 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
     stands = standing.standing(held, found, level, wanted.seed)
     order = partial_order(found.verdict, held.system_names)
     repeated, noted = _again(held, found, stands, wanted, say)
+    kept, refused = kept_repetition(None if repeated is None else repeated.repetition)
     return Conclusion(
         question=COMPARE,
         read=held.read,
@@ -94,12 +103,17 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         pairs=pairs(held, found, wanted.margin),
         cycles=order.cycles,
         detectable=settling.detectable_difference(found),
-        lines=tuple(standing.lines(held, stands)),
-        about=standing.about(held, stands, level) | _named(found, stands),
-        repetition=None if repeated is None else repeated.repetition,
+        lines=(*positions.lines(held, level), *standing.lines(held, stands)),
+        about=standing.about(held, stands, level) | _named(found, stands) | positions.record(held, level),
+        repetition=kept,
         control=None if repeated is None else repeated.control,
         notes=(*held.notes, *found.notes, *noted),
-        warnings=(*limits.limits(held, found), *standing.warnings(held, stands)),
+        warnings=(
+            *refused,
+            *positions.warnings(held, found.family),
+            *limits.limits(held, found),
+            *standing.warnings(held, stands),
+        ),
     )
 
 
@@ -114,7 +128,7 @@ def _again(
     held: Held, found: Claims, stands: standing.Standing, wanted: Wanted, say: Callable[[str], None]
 ) -> tuple[Again | None, list[str]]:
     """Carry the study out again, where a table is not too large for that; else say so."""
-    if not wanted.again or stands.fitted is None or stands.scale is None:
+    if not wanted.again or stands.fitted is None or stands.scale is None or not len(found.votes.pair):
         return None, []
     n = len(held.votes.pair)
     if n > MOST:
@@ -126,11 +140,21 @@ def _again(
 
 def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
     """Return what is concluded of each pair of the family."""
-    named = named_pairs(held.system_names)
-    return [_pair(*named[k], k, found, margin) for k in np.flatnonzero(found.family).tolist()]
+    named, nothing = named_pairs(held.system_names), positions.without_answers(held, found.votes)
+    differences = positions.raw_differences(held)
+    return [
+        _unknown(*named[k], float(differences[k]), margin) if nothing[k] else _pair(*named[k], k, held, found, margin)
+        for k in np.flatnonzero(found.family).tolist()
+    ]
 
 
-def _pair(first: str, second: str, k: int, found: Claims, margin: float | None) -> Pair:
+def _unknown(first: str, second: str, difference: float, margin: float | None) -> Pair:
+    """Return a pair of which no answer is the same in both orders: any difference may be."""
+    direction = int(np.sign(difference))
+    return Pair(first, second, difference, -1.0, 1.0, 1.0, 1.0, direction, 0, None if margin is None else "open")
+
+
+def _pair(first: str, second: str, k: int, held: Held, found: Claims, margin: float | None) -> Pair:
     of = found.tested
     low, high, verdict = float(of.low[k]), float(of.high[k]), int(found.verdict[k])
     return Pair(
@@ -144,7 +168,7 @@ def _pair(first: str, second: str, k: int, found: Claims, margin: float | None) 
         direction=int(found.direction[k]),
         verdict=verdict,
         within=None if margin is None else within(low, high, margin),
-        more=settling.more(found, k),
+        more=settling.more(held, found, k),
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from simlab.analysis.preferences.places import join_orders, orders_of
 from simlab.analysis.preferences.votes import Votes
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, or_nearest, several
@@ -20,9 +21,11 @@ from simlab.types import Bools, Collected, InputError, Ints
 class Held:
     """Hold votes with the names behind their numbers.
 
-    `rater_names` is empty where raters are not named, `items` tells whether items are. `ordered` is False where votes
-    are only counted. `placed[k]` is who won by place in the row (0, 1, 2: first, tie, second). `line` and `read` say
-    what was read, to people and to programs.
+    `asked` are the answers as they came, `votes` those that are concluded from: what was asked in both orders is one
+    (`both_orders` counts these outputs, `flipped` those left out since the answer went with the order). `rater_names`
+    is empty where raters are not named, `items` tells whether items are; `unit` is what the table draws, documents
+    where it names them. `ordered` is False where votes are only counted. `by_place`: winners are written as places.
+    `line` and `read` say what was read, to people and to programs.
     """
 
     votes: Votes
@@ -30,15 +33,19 @@ class Held:
     rater_names: tuple[str, ...]
     items: bool
     ordered: bool
-    placed: Ints
     line: str
     read: Mapping[str, Any]
+    asked: Votes
     notes: tuple[str, ...] = ()
+    unit: Literal["item", "document"] = "item"
+    by_place: bool = False
+    both_orders: int = 0
+    flipped: int = 0
 
     @property
     def n_raters(self) -> int:
         """Count the raters that voted."""
-        return len(np.unique(self.votes.rater[self.votes.rater >= 0]))
+        return len(np.unique(self.asked.rater[self.asked.rater >= 0]))
 
     def number_of(self, system: str, option: str) -> int:
         """Return the number of a system; raise InputError for one that is not there."""
@@ -54,19 +61,42 @@ def of_table(table: Preferences, where: str) -> Held:
         raise InputError(f"{where}: no comparison says who won; fill in winner, or counts in a_wins, ties and b_wins")
     turned = table.first > table.second
     value = np.where(turned, table.outcome - 1, 1 - table.outcome)
+    pair, place = (
+        pair_of(table.first, table.second, table.n_systems),
+        None if table.counted else np.where(turned, -1, 1),
+    )
+    asked = Votes(pair, value, table.rater, table.item, table.n_systems, place)
+    joined = join_orders(asked)
+    votes, asked = _of_documents(joined.votes, table), _of_documents(asked, table)
     return Held(
-        votes=Votes(
-            pair_of(table.first, table.second, table.n_systems), value, table.rater, table.item, table.n_systems
-        ),
+        votes=votes if table.by_place else _by_name(votes),
+        asked=asked,
+        unit="document" if table.document_known else "item",
+        by_place=table.by_place,
+        both_orders=joined.asked,
+        flipped=joined.flipped,
         system_names=table.system_names,
         rater_names=table.rater_names,
         items=table.item_known,
         ordered=not table.counted,
-        placed=table.outcome,
         line=preferences.understood(table),
         read=preferences.record(table),
         notes=table.notes,
     )
+
+
+def _of_documents(votes: Votes, table: Preferences) -> Votes:
+    """Let whole documents be the items, where a table names them."""
+    if not table.document_known:
+        return votes
+    return replace(votes, item=np.append(table.document, -1)[votes.item], documents=True)
+
+
+def _by_name(votes: Votes) -> Votes:
+    """Forget the place of pairs in one order alone, where winners are written by name: that order may mean nothing."""
+    if votes.place is None:
+        return votes
+    return replace(votes, place=np.where(orders_of(votes).one_way[votes.pair], 0, votes.place))
 
 
 def of_collected(collected: Collected) -> Held:
@@ -78,7 +108,7 @@ def of_collected(collected: Collected) -> Held:
     line = f"{several(n, 'comparison')} of {several(frame.n_systems, 'system')} ({several(pairs, 'pair')})"
     votes = Votes(unit.astype(np.int64), 1 - value.astype(np.int64), rater, item, frame.n_systems)
     read = {"rows": n, "used": n, "systems": frame.n_systems, "pairs": pairs, "items": len(np.unique(item))}
-    return Held(votes, frame.system_names, frame.rater_names, True, True, value, line, read)
+    return Held(votes, frame.system_names, frame.rater_names, True, True, line, read, votes)
 
 
 def pair_of(first: Ints, second: Ints, n_systems: int) -> Ints:
@@ -91,20 +121,21 @@ def pair_of(first: Ints, second: Ints, n_systems: int) -> Ints:
     return np.asarray(low * (2 * n_systems - low - 1) // 2 + high - low - 1)
 
 
-def without_raters(held: Held, wanted: Wanted) -> Held:
-    """Leave out the votes of the raters that are to be excluded; raise InputError for one that is not there."""
+def without_raters(table: Preferences, wanted: Wanted) -> Preferences:
+    """Leave out the answers of the raters that are to be excluded; raise InputError for one that is not there."""
     if not wanted.exclude:
-        return held
+        return table
     for rater in wanted.exclude:
-        if rater not in held.rater_names:
-            advice = or_nearest(rater, held.rater_names or ["none"], "it has", 200)
+        if rater not in table.rater_names:
+            advice = or_nearest(rater, table.rater_names or ["none"], "it has", 200)
             raise InputError(f"--exclude {legible(rater, 40)}: no such rater; {advice}")
-    gone = [held.rater_names.index(rater) for rater in wanted.exclude]
-    kept: Bools = ~np.isin(held.votes.rater, gone)
+    gone = [table.rater_names.index(rater) for rater in wanted.exclude]
+    kept: Bools = ~np.isin(table.rater, gone)
     if not kept.any():
         raise InputError(f"--exclude {legible(', '.join(wanted.exclude), 80)}: nothing is left; exclude fewer raters")
     said = f"left out: {several(int((~kept).sum()), 'comparison')} of {legible(', '.join(wanted.exclude), 80)}"
-    return replace(held, votes=held.votes.where(kept), placed=held.placed[kept], notes=(*held.notes, said))
+    left = {name: getattr(table, name)[kept] for name in ("first", "second", "item", "rater", "outcome", "line")}
+    return replace(table, **left, notes=(*table.notes, said))
 
 
 def named_pairs(names: Sequence[str]) -> list[tuple[str, str]]:

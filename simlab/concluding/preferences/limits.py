@@ -10,7 +10,6 @@ from simlab.analysis.preferences.votes import FEWEST
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.held import Held, named_pairs
 from simlab.messages import legible, several
-from simlab.tables.winners import TIE
 
 OFTEN = 10
 """Votes from which on a rater who says the same each time is worth a word."""
@@ -26,27 +25,32 @@ def limits(held: Held, found: Claims) -> Iterator[str]:
     """Go through the limits, one line each."""
     yield from _of_pairs(held, found)
     yield from _of_raters(held, found)
-    n_items = len(np.unique(held.votes.item))
-    if held.items and n_items < FEWEST:
+    n_items = len(np.unique(held.asked.item))
+    if held.items and n_items < FEWEST and found.way != "item":
         these = "it" if n_items == 1 else "these"
-        yield f"{several(n_items, 'item')}: claims are about {these}, whatever else there is"
+        yield f"{several(n_items, held.unit)}: claims are about {these}, whatever else there is"
 
 
 def _of_pairs(held: Held, found: Claims) -> Iterator[str]:
-    never = np.flatnonzero(found.family & (np.bincount(held.votes.pair, minlength=held.votes.n_pairs) == 0))
+    asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (held.asked, held.votes))
+    never = np.flatnonzero(found.family & (asked == 0))
     if len(never):
         named = named_pairs(held.system_names)
         which = ", ".join(" - ".join(named[k]) for k in never[:3]) + (", ..." if len(never) > 3 else "")
         yield f"{several(len(never), 'pair')} never compared ({legible(which, 120)}): nothing is claimed there"
-    few = found.family & thin(found)
-    few[never] = False
+    few = found.family & thin(found) & (left > 0)
     if n := int(few.sum()):
-        what = {"rater": "raters", "item": "items", "both": "raters", "vote": "comparisons that are no ties"}[found.way]
+        what = {
+            "rater": "raters",
+            "item": f"{held.unit}s",
+            "both": "raters",
+            "vote": "comparisons that are no ties",
+        }[found.way]
         yield f"{several(n, 'pair')} with too few {what} to be claimed, whatever these say"
 
 
 def _of_raters(held: Held, found: Claims) -> Iterator[str]:
-    voted = held.votes.rater[held.votes.rater >= 0]
+    voted = held.asked.rater[held.asked.rater >= 0]
     if not len(voted):
         return
     n = held.n_raters
@@ -55,27 +59,26 @@ def _of_raters(held: Held, found: Claims) -> Iterator[str]:
         yield f"{who}: fewer than {FEWEST} cannot stand for others; claims are about what {say}"
     each = np.bincount(voted, minlength=len(held.rater_names))
     most = int(each.argmax())
-    share = each[most] / len(held.votes.pair)
+    share = each[most] / len(held.asked.pair)
     if found.way in ("rater", "both") and share > LOAD:
         yield (
             f"{legible(held.rater_names[most], 40)} gave {share:.0%} of all votes: raters are taken as drawn, and "
             "with one who counts so much little can be claimed"
         )
-    if (held.placed != TIE).any():
-        yield from _alike(held)
+    if held.asked.value.any():
+        yield from _always_ties(held)
 
 
-def _alike(held: Held) -> Iterator[str]:
-    """Name raters who always gave the same answer."""
-    known = held.votes.rater >= 0
-    by = np.zeros((len(held.rater_names), 3), np.int64)
-    np.add.at(by, (held.votes.rater[known], held.placed[known]), 1)
-    usual = by.sum(0) / by.sum()
-    chance = usual[by.argmax(1)] ** by.sum(1)
-    always = np.flatnonzero((by.sum(1) >= OFTEN) & (by.max(1) == by.sum(1)) & (chance < UNLIKELY))
+def _always_ties(held: Held) -> Iterator[str]:
+    """Name raters who always said that two outputs are a tie; who always names one place is named elsewhere."""
+    known = held.asked.rater >= 0
+    n, ties = (
+        np.bincount(held.asked.rater[one], minlength=len(held.rater_names))
+        for one in (known, known & (held.asked.value == 0))
+    )
+    chance = (ties.sum() / n.sum()) ** n
+    always = np.flatnonzero((n >= OFTEN) & (ties == n) & (chance < UNLIKELY))
     for rater in always[:3].tolist():
-        said = int(by[rater].argmax())
-        what = "a tie" if said == TIE else "the first of the row" if said == 0 else "the second of the row"
-        yield f"{legible(held.rater_names[rater], 40)} always answered {what}, {by[rater].sum():,} times; see --exclude"
+        yield f"{legible(held.rater_names[rater], 40)} always answered a tie, {n[rater]:,} times; see --exclude"
     if len(always) > 3:
         yield f"so did {several(len(always) - 3, 'other rater')}"

@@ -14,7 +14,7 @@ from simlab.messages import legible, several
 from simlab.studies.money import less_paid, prices_of
 from simlab.tables.numbers import missing
 from simlab.tables.preferences import USUAL as USUAL
-from simlab.tables.winners import WORDS
+from simlab.tables.verdicts import SHARES, place_of
 from simlab.types import COMPARE, Array, Collected, Frame, InputError, Ints, Seen
 
 FORM = "comparisons (item, system_a, system_b, winner)"
@@ -57,7 +57,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
 def _layout(collected: Collected) -> _Layout:
     names = collected.frame.system_names
     # A system that bears the name of an outcome would be mistaken for it.
-    signs = any(name.lower() in WORDS for name in names)
+    signs = any(name.lower() in SHARES or place_of(name) >= 0 for name in names)
     first, second = np.triu_indices(len(names), 1)
     return _Layout(names, first, second, documents_of(collected), collected.metric, signs)
 
@@ -184,8 +184,8 @@ def _codes(rows: Rows, name: str, first: Ints, second: Ints) -> Ints:
     for k, text in enumerate(cells):
         if text in systems[k]:
             codes[k] = 2 * systems[k].index(text)
-        elif text.lower() in WORDS:
-            codes[k] = WORDS[text.lower()]
+        elif (place := SHARES.get(text, place_of(text))) >= 0:
+            codes[k] = place
         elif not missing(text):
             raise InputError(
                 f"{rows.at(k)}: {name}={legible(text, 40)} names none of the two, nor a tie; mend the line"
@@ -219,10 +219,14 @@ def _refuse_more(
     for k in np.flatnonzero(outside)[:1]:
         raise InputError(f"{rows.at(came[k])}: the plan has no such comparison (order {order[k]}); mend the line")
     for what, number_of, size in (("these outputs", item[came], n_items), ("this order", order, most)):
-        both, start = np.unique(pair[came] * max(size, 1) + number_of, return_index=True)
+        key = pair[came] * max(size, 1) + number_of
+        both, start = np.unique(key, return_index=True)
         if len(both) < len(came):
             k = int(np.setdiff1d(np.arange(len(came)), start)[0])
-            raise InputError(f"{rows.at(came[k])}: the pair has a comparison with {what} already; keep one of the two")
+            before = rows.differing(came[int(np.argmax(key == key[k]))], came[k])
+            raise InputError(
+                f"{rows.at(came[k])}: the pair has a comparison with {what} already, on {before}; keep one of the two"
+            )
 
 
 def _metric(rows: Rows, told: Told, pair: Ints, item: Ints, codes: Ints) -> Array | None:

@@ -5,38 +5,85 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.analysis.preferences.assurance import boundary, detectable, settle_anytime
+from simlab.analysis.preferences.assurance import boundary, detectable, least_wins, settle_anytime, settle_exactly
+from simlab.analysis.preferences.flipping import least_clusters
 from simlab.analysis.preferences.fresh import CONCENTRATION
-from simlab.analysis.settling import Seen, needed
+from simlab.analysis.preferences.places import contributions, orders_of
+from simlab.analysis.preferences.sequential import mixture_evidence
+from simlab.analysis.preferences.votes import own_number
+from simlab.analysis.settling import Needed, Seen, needed
 from simlab.concluding.conclusion import More
-from simlab.concluding.preferences.claims import Claims
+from simlab.concluding.preferences.claims import Claims, thin
+from simlab.concluding.preferences.held import Held
+from simlab.messages import several
 
 LIMIT = 100_000.0
 """More comparisons of a pair than anybody would buy."""
 
+LONGEST = 1_000
+"""Wins in a row by which any e-process has reached what a family needs."""
 
-def more(found: Claims, k: int) -> More | None:
-    """Return how many more comparisons settle an open pair with 80 % probability; None for one that is claimed."""
+
+def more(held: Held, found: Claims, k: int) -> More | None:
+    """Return how many more comparisons settle an open pair with 80 % probability, by the test that speaks.
+
+    Never fewer than it takes for its least p-value. None for a pair that is claimed, that was not compared, or that was
+    only compared in one order, which more of the same do not settle.
+    """
     of = found.tested
-    if found.verdict[k] or not of.n[k]:
+    if found.verdict[k] or not of.n[k] or orders_of(found.votes).one_way[k]:
         return None
+    number, least, where = _needed(found, k), *_least(held, found, k)
+    median, low, high = (max(one, least) for one in (number.median, number.low, number.high))
+    return More("comparisons", median, low, high, LIMIT, 1.0, f"comparisons of these two{where}")
+
+
+def _least(held: Held, found: Claims, k: int) -> tuple[float, str]:
+    """Return the comparisons without which no claim can be made whatever they say, and what else they need."""
+    wins, _, losses = found.votes.counts()[k].tolist()
+    if found.promise.name == "anytime":
+        further = np.arange(LONGEST)
+        decided = np.stack([max(wins, losses) + further, 0 * further, min(wins, losses) + 0 * further], axis=1)
+        return float(np.argmax(mixture_evidence(decided, CONCENTRATION) >= found.tested.critical_open)), ""
+    if found.way == "vote":
+        return float(least_wins(wins, losses, _level_of_next(found))), ""
+    own = found.votes.where(found.votes.pair == k)
+    cluster = np.unique(own_number(own.item if found.way == "item" else own.rater), return_inverse=True)[1]
+    total = np.rint(np.bincount(cluster, contributions(own)[0])).astype(np.int64)
+    short = least_clusters(total, found.promise.level)
+    if not short:
+        return 1.0, ""
+    unit = held.unit if found.way == "item" else "rater"
+    each = len(own.pair) / len(total)
+    return short * max(each, 1.0), f" {'on' if unit != 'rater' else 'by'} {several(short, f'further {unit}')} at least"
+
+
+def _level_of_next(found: Claims) -> float:
+    """Return the level at which the next pair is claimed by Holm's step-down."""
+    tested = found.family & (found.tested.n > 0) & ~orders_of(found.votes).one_way
+    return found.promise.level / max(int(tested.sum()) - int(np.count_nonzero(found.verdict[tested])), 1)
+
+
+def _needed(found: Claims, k: int) -> Needed:
+    of = found.tested
+    if found.promise.name == "fixed" and found.way == "vote":
+        wins, ties, losses = found.votes.counts()[k].tolist()
+        return settle_exactly(max(wins, losses), min(wins, losses), ties, _level_of_next(found), LIMIT)
     # Votes that are all alike have no error of their own; one more that is not must be reckoned with.
     n, sd = float(of.n[k]), max(float(of.sd[k]), 1 / float(of.n[k]))
     difference = float(of.difference[k])
     if found.promise.name == "anytime":
         decided = (float(np.count_nonzero(found.votes.value[found.votes.pair == k])) + 1) / (n + 1)
-        number = settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
-    else:
-        # Flips of few clusters reach less far than those of the many that more comparisons bring.
-        least = float(ndtri(1 - found.promise.level / 2))
-        number = needed(Seen(difference, sd**2, 0.0, max(of.critical_open, least), n), LIMIT)
-    return More("comparisons", number.median, number.low, number.high, LIMIT, 1.0, "comparisons of these two")
+        return settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
+    # Flips of few clusters reach less far than those of the many that more comparisons bring.
+    least = float(ndtri(1 - found.promise.level / 2))
+    return needed(Seen(difference, sd**2, 0.0, max(of.critical_open, least), n), LIMIT)
 
 
 def detectable_difference(found: Claims) -> float | None:
     """Return the share of wins less losses that a typical pair of such a table is claimed at with 80 % probability."""
     of = found.tested
-    there = found.family & (of.n > 1) & (of.sd > 0)
+    there = found.family & (of.n > 1) & (of.sd > 0) & ~thin(found)
     if not there.any():
         return None
     sd, n = float(np.median(of.sd[there])), float(np.median(of.n[there]))

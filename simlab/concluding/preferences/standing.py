@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from simlab.analysis.preferences.dropping import Dropped, drop
+from simlab.analysis.preferences.places import by_chance, systems_at_one_place
 from simlab.analysis.preferences.scales import Explained, Scale, explained, quantile, scale
 from simlab.analysis.preferences.strengths import Strengths, errors_of, fit, win_shares
 from simlab.analysis.preferences.votes import Votes, Way, way_of, way_of_all
@@ -49,12 +50,12 @@ def standing(held: Held, found: Claims, level: float, seed: int) -> Standing:
     if not (counts[:, 0] + counts[:, 2]).any():
         return Standing(None, None, None, None, way, "pairs")
     fitted = fit(counts, votes.n_systems)
-    sparse = float(thin(found).mean()) > SPARSE and votes.n_systems > 2
+    sparse = float(thin(found).mean()) > SPARSE and votes.n_systems > 2 and by_chance(votes)
     return Standing(
         fitted=fitted,
         scale=scale(stream(seed, "conclude", "strengths"), votes, way, fitted, level),
         explained=explained(votes, way_of(votes), fitted),
-        dropped=drop(counts, fitted),
+        dropped=None if systems_at_one_place(votes).any() else drop(counts, fitted),
         way=way,
         ranks_by="strengths" if sparse else "pairs",
     )
@@ -62,9 +63,12 @@ def standing(held: Held, found: Claims, level: float, seed: int) -> Standing:
 
 def systems(held: Held, found: Claims, stands: Standing, level: float) -> list[System]:
     """Return each system's share of wins against the average of the others, ties half, and its possible ranks."""
-    n = votes_of_systems(held.votes)
-    ranks = stands.scale.verdict if stands.ranks_by == "strengths" and stands.scale else found.verdict
-    low_rank, high_rank = ranks_of(ranks, held.votes.n_systems)
+    n = votes_of_systems(held.asked)
+    verdict = found.verdict
+    if stands.ranks_by == "strengths" and stands.scale:
+        # A claim binds: strengths say the rest, so that no rank contradicts a claim.
+        verdict = np.where(verdict != 0, verdict, stands.scale.verdict)
+    low_rank, high_rank = ranks_of(verdict, held.votes.n_systems)
     share, low, high = shares(held, stands, level)
     return [
         System(name, *row)
@@ -88,7 +92,7 @@ def shares(held: Held, stands: Standing, level: float) -> tuple[Floats, Floats, 
     """Return shares of wins and the bounds of their intervals, `[system]`; NaN of one that nothing compares."""
     n = held.votes.n_systems
     if stands.fitted is None or stands.scale is None:
-        compared = votes_of_systems(held.votes) > 0
+        compared = votes_of_systems(held.asked) > 0
         return np.where(compared, 0.5, np.nan), np.where(compared, 0.0, np.nan), np.where(compared, 1.0, np.nan)
     share, gradient = win_shares(stands.fitted)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -97,7 +101,8 @@ def shares(held: Held, stands: Standing, level: float) -> tuple[Floats, Floats, 
         reach = quantile(stands.scale.freedom, level) * errors_of(gradient, stands.scale.covariance)
         reach /= share * (1 - share)
         low, high = (1 / (1 + np.exp(-(logit + side * reach))) for side in (-1, 1))
-    low[stands.fitted.without_lower], high[stands.fitted.without_upper] = 0.0, 1.0
+    placed = systems_at_one_place(held.votes)
+    low[stands.fitted.without_lower | placed], high[stands.fitted.without_upper | placed] = 0.0, 1.0
     return share, np.asarray(low).reshape(n), np.asarray(high).reshape(n)
 
 
@@ -113,8 +118,8 @@ def lines(held: Held, stands: Standing) -> Iterator[str]:
     names = held.system_names
     if stands.ranks_by == "strengths":
         yield (
-            "Ranks follow from strengths, since pairs alone say too little here: they hold if one strength for each "
-            f"system explains the comparisons{_tested(stands.explained)}."
+            "Ranks follow from claims and, since pairs alone say too little here, from strengths: they hold if one "
+            f"strength for each system explains the comparisons{_tested(stands.explained)}."
         )
     elif stands.fitted is not None:
         yield (
@@ -129,7 +134,8 @@ def warnings(held: Held, stands: Standing) -> Iterator[str]:
     """Go through what limits strengths."""
     fitted = stands.fitted
     if fitted is None:
-        yield "all comparisons are ties: no strengths, and nothing that could be claimed"
+        if len(held.votes.pair):
+            yield "all comparisons are ties: no strengths, and nothing that could be claimed"
         return
     names = held.system_names
     if (parts := int(fitted.part.max()) + 1) > 1:
@@ -143,6 +149,8 @@ def warnings(held: Held, stands: Standing) -> Iterator[str]:
             which = ", ".join(names[k] for k in np.flatnonzero(marked)[:5])
             won = "never lost to" if said == "upper" else "never won against"
             yield f"{which} {won} others: strengths have no {said} bound there, and are held finite by a weak prior"
+    if not by_chance(held.votes):
+        yield "some systems stood first more often than others: shares of wins hold what that is worth, claims do not"
     if stands.explained and stands.explained.p_value < UNSURE:
         weight = "ranks" if stands.ranks_by == "strengths" else "estimates"
         yield f"one strength for each system does not explain the comparisons: {weight} that rest on it may mislead"

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from simlab.analysis.raters.weighted import contributed
 from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Repetition
+from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.ratings.judging import claims_something, family_of
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
@@ -23,7 +25,7 @@ from simlab.fitting.repetitions import TableWorld, table_world
 from simlab.fitting.report import INTERVAL
 from simlab.parts import name_of
 from simlab.rng import stream
-from simlab.studies.ratings.concluding import lead_of
+from simlab.studies.ratings.concluding import document_totals, lead_of, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared, prepare
 from simlab.tables.held import Ratings
 from simlab.types import Array, Bools, Collected, Floats, InputError, Streams
@@ -47,6 +49,7 @@ class Study:
     family: Bools
     raters_drawn: bool
     level: float
+    weighted: bool = False
 
 
 def with_again(
@@ -66,7 +69,9 @@ def with_again(
     verdict = np.zeros(len(family), np.int64)
     verdict[family] = [pair.verdict for pair in found.pairs]
     drawn = "raters" in found.about["drawn"]
-    study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level)
+    study = Study(
+        ratings, collected, prepared, verdict, family, drawn, prepared.level, found.about["test"] == "weighted_flips"
+    )
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
         try:
@@ -74,7 +79,8 @@ def with_again(
         except InputError as error:
             return _unrepeated(found, str(error))
         repeated, checked = repetition(study, world, wanted.seed), control(study, world, wanted.seed)
-    return replace(found, repetition=repeated, control=checked, warnings=(*found.warnings, *_lies(world)))
+    kept, refused = kept_repetition(repeated)
+    return replace(found, repetition=kept, control=checked, warnings=(*refused, *_lies(world), *found.warnings))
 
 
 def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -136,7 +142,7 @@ def _confirmed(
     for draw in range(n_draws):
         rng = stream(seed, "conclude", word, draw)
         for k in range(EACH):
-            lead[draw, k] = lead_of(study.prepared, with_scores(study, answer(rng, draw)))[claimed]
+            lead[draw, k] = _lead(study, with_scores(study, answer(rng, draw)))[claimed]
     lead *= study.verdict[claimed]
     average = lead.mean(1)
     scatter = (lead - average[:, None]).reshape(-1, len(claimed)) * np.sqrt(EACH / (EACH - 1))
@@ -144,7 +150,17 @@ def _confirmed(
     keep = np.sqrt(np.clip(1 - np.divide(noise, spread, out=np.ones_like(spread), where=spread > 0), 0, 1))
     centre = average.mean(0) + keep * (average - average.mean(0))
     share = np.array([(at + scatter > 0).all(1).mean() for at in centre])
-    return Interval(float(share.mean()), *map(float, np.quantile(share, INTERVAL)))
+    value, (low, high) = float(share.mean()), map(float, np.quantile(share, INTERVAL))
+    # A mean may lie beyond the middle nine tenths of what it is the mean of.
+    return Interval(value, min(low, value), max(high, value))
+
+
+def _lead(study: Study, collected: Collected) -> Floats:
+    """Return by how much the first of each two systems came out better, by the estimate that is tested."""
+    if not study.weighted:
+        return lead_of(study.prepared, collected)
+    rated = rated_of(collected, scored(study.prepared, collected), document_totals(study.prepared, collected))
+    return np.asarray(contributed(rated).difference * (-1 if collected.frame.lower_is_better else 1))
 
 
 def control(study: Study, world: TableWorld, seed: int, studies: int | None = None) -> Control:

@@ -48,6 +48,8 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
     missing = counts.size * per_output - len(ratings.score)
     if missing:
         deviations.append(f"{missing:,} of {counts.size * per_output:,} ratings of these documents are missing")
+    if ratings.far is not None:
+        raise ratings.far.refusal(where)
     deviations += _of_documents(ratings, int(config["design"]["documents"]))
     deviations += _of_raters(ratings, plan, config)
     return Read(collected(ratings, config["seed"]), planned, deviations)

@@ -23,13 +23,15 @@ FLIPS = 2000
 class Layout(NamedTuple):
     """Hold how raters and documents of a table meet: how many raters rated each two systems at least, and at most.
 
-    `crossed`: some document was rated by several raters.
+    `crossed`: some document was rated by several raters. `even`: all systems of an output's segment were rated by the
+    same raters, so that their levels cancel in every difference.
     """
 
     named: bool
     fewest: int
     most: int
     crossed: bool
+    even: bool = True
 
 
 def layout_of(ratings: Ratings) -> Layout:
@@ -48,7 +50,20 @@ def layout_of(ratings: Ratings) -> Layout:
     met = (came.T @ came > 0)[first, second]
     of_pairs = counts[first, second][met]
     fewest = int(of_pairs.min()) if len(of_pairs) else 0
-    return Layout(ratings.rater_known, fewest, int(of_pairs.max(initial=0)), bool((of_document > 1).any()))
+    crossed = bool((of_document > 1).any())
+    return Layout(ratings.rater_known, fewest, int(of_pairs.max(initial=0)), crossed, _is_even(ratings))
+
+
+def _is_even(ratings: Ratings) -> bool:
+    """Tell whether all systems that a segment was rated for were rated there by the same raters, equally often."""
+    cell, n = np.unique(ratings.item * ratings.n_raters + ratings.rater, return_inverse=True)
+    counts = np.bincount(n * ratings.n_systems + ratings.system, minlength=len(cell) * ratings.n_systems)
+    by_cell = counts.reshape(-1, ratings.n_systems)
+    item = cell // ratings.n_raters
+    there = np.zeros((len(ratings.document), ratings.n_systems), np.int64)
+    np.maximum.at(there, item, by_cell)
+    expected = np.where(there[item] > 0, by_cell.max(1)[:, None], 0)
+    return bool((by_cell == expected).all())
 
 
 def _rated(document: Ints, system: Ints, n_documents: int, n_systems: int) -> Floats:
@@ -59,10 +74,16 @@ def _rated(document: Ints, system: Ints, n_documents: int, n_systems: int) -> Fl
 
 
 def analysis(layout: Layout) -> dict[str, str]:
-    """Choose the test: raters as drawn where each pair has enough of them, else as they are; all pairs by max-T."""
+    """Choose the test: raters as drawn where each pair has enough of them, else as they are; all pairs by max-T.
+
+    The design decides, and never a score: criteria of one table, and both runs of one, get the same promise. Where
+    raters did not meet the same systems means are weighted, and the weighted difference is tested and printed.
+    """
     chosen = {"decision.multiplicity": "max_t"}
     if not layout.named or layout.fewest < ENOUGH_RATERS:
         return chosen | {"analysis.test": "permutation", "analysis.test.permutations": str(FLIPS)}
+    if not layout.even:
+        return chosen | {"analysis.test": "weighted_flips"}
     test = "crossed_flips" if layout.crossed else "rater_flips"
     return chosen | {"analysis.test": test}
 
@@ -98,4 +119,4 @@ def _check_keys(said: Mapping[str, str], wanted: Wanted) -> None:
         raise InputError(f"--level {wanted.level:g} and {said['decision.level']}: say it once")
 
 
-BY_FLIPS = ("permutation", "rater_flips", "crossed_flips")
+BY_FLIPS = ("permutation", "rater_flips", "crossed_flips", "weighted_flips")

@@ -41,13 +41,16 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     if wanted.second is None:
         return found
     # Who is left out of one table need not be in the other.
-    other = replace(wanted, exclude=(), again=False)
-    return with_second(found, _of(study_of(wanted.second, other), other, say), wanted.second)
+    other = replace(wanted, exclude=(), again=False, told=replace(wanted.told, skip=()))
+    second = study_of(wanted.second, other)
+    if second.ratings.far is not None:
+        raise second.ratings.far.refusal(legible(wanted.second))
+    return with_second(found, _of(second, other, say), wanted.second)
 
 
 def study_of(table: Path, wanted: Wanted) -> Study:
     """Read a table, leave out what is asked to be or cannot be used, and choose the analysis."""
-    ratings = read(table, wanted.told)
+    ratings = read(table, wanted.told, averaged=True)
     where = legible(table)
     kept, left_out = without(ratings, wanted.exclude, where)
     if kept.n_systems < 2:
@@ -56,7 +59,13 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     whole, incomplete = Kept(kept, ()) if wanted.plan else in_whole(kept)
     layout = layout_of(whole)
     config = wanted.plan.config if wanted.plan else config_of(layout, wanted)
-    said = Table(understood.record(ratings), understood.line(ratings), layout.named, _lone_segments(whole))
+    said = Table(
+        understood.record(ratings),
+        understood.line(ratings),
+        layout.named,
+        _lone_segments(whole),
+        anew=whole.averaged == "raters",
+    )
     notes = (*ratings.notes, *left_out, *incomplete)
     return Study(whole, config, collected(whole, wanted.seed), said, notes)
 

@@ -11,9 +11,10 @@ from simlab.analysis.settling import detectable
 from simlab.concluding.conclusion import Conclusion, Promise, System
 from simlab.concluding.ratings.intervals import DOCUMENTS, Spans, drawn_by
 from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
-from simlab.concluding.ratings.limits import warnings_of
+from simlab.concluding.ratings.limits import blind_pairs, warnings_of
 from simlab.concluding.ratings.pairs import pairs_of
 from simlab.concluding.ratings.people import raters_of
+from simlab.concluding.ratings.plain import misleading_means
 from simlab.concluding.ratings.promising import Basis, promise
 from simlab.concluding.ratings.systems import systems_of
 from simlab.concluding.standing import groups_of
@@ -27,13 +28,15 @@ from simlab.types import Array, Bools, Collected, ImpossibleValue, InputError, R
 class Table(NamedTuple):
     """Hold what was read, to a program and to people, and whether raters are named.
 
-    `lone_segments`: nothing says which segments belong to one document, so that each is one of its own.
+    `lone_segments`: nothing says which segments belong to one document, so that each is one of its own. `anew`: answers
+    of raters who are not known were averaged.
     """
 
     read: Mapping[str, Any]
     line: str
     raters_named: bool = True
     lone_segments: bool = False
+    anew: bool = False
 
 
 def concluded(
@@ -50,9 +53,21 @@ def concluded(
     family = family_of(frame.system_names, wanted.against)
     rated = _rated(prepared, collected)
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
-    found = verdicts(prepared, collected, outcome, rated, family)
     told, drawn = uncertainty_of(config, prepared, collected, rated, family), drawn_by(test)
-    systems = systems_of(collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level)
+    found = verdicts(prepared, collected, outcome, rated, family, told.of.centre)
+    weighted = name_of(test) == "weighted_flips"
+    scale = _scale(config, table)
+    systems = systems_of(
+        collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level, scale, weighted=weighted
+    )
+    pairs = pairs_of(
+        frame.system_names,
+        found,
+        told,
+        wanted,
+        lower_is_better=frame.lower_is_better,
+        widest=scale[1] - scale[0],
+    )
     return Conclusion(
         question="rate",
         read=table.read,
@@ -61,13 +76,25 @@ def concluded(
         lower_is_better=frame.lower_is_better,
         promise=_promised(prepared, wanted, table, drawn, int(family.sum()), frame.n_raters),
         systems=systems,
-        pairs=pairs_of(frame.system_names, found, told, wanted, lower_is_better=frame.lower_is_better),
+        pairs=pairs,
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
-        detectable=_detectable(told, family),
+        detectable=None if any(blind_pairs(found, prepared)) else _detectable(told, family),
         about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
-        warnings=(*_alone(table), *warnings_of(collected, told, prepared, drawn, found)),
+        warnings=(
+            *misleading_means(pairs, rated, frame.system_names, frame.rater_names),
+            *_alone(table),
+            *warnings_of(collected, told, prepared, drawn, found),
+        ),
     )
+
+
+def _scale(config: Mapping[str, Any], table: Table) -> tuple[float, float]:
+    """Return the least and the largest mean that scores as they are allow; normalised ones have no such ends."""
+    scale = table.read.get("scale")
+    if scale is None or name_of(config["analysis"]["normalization"]) != "none":
+        return -np.inf, np.inf
+    return float(scale[0]), float(scale[1])
 
 
 def _rated(prepared: Prepared, collected: Collected) -> Rated:
@@ -82,7 +109,7 @@ def _promised(
     prepared: Prepared, wanted: Wanted, table: Table, drawn: frozenset[str], n_pairs: int, n_raters: int
 ) -> Promise:
     level, multiplicity = prepared.level, prepared.multiplicity
-    return promise(Basis(level, multiplicity, n_pairs, wanted.against, drawn, n_raters, table.raters_named))
+    return promise(Basis(level, multiplicity, n_pairs, wanted.against, drawn, n_raters, table.raters_named, table.anew))
 
 
 def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -127,6 +154,7 @@ def _about(
         "drawn": sorted(drawn),
         "raters": "drawn" if "raters" in drawn else "given",
         "groups": [[names[k] for k in group] for group in groups_of(verdict, order)],
+        **({"estimate": "weighted mean"} if name_of(test) == "weighted_flips" else {}),
         "intervals": "of systems each by itself; of differences all at once",
         **({"margin": wanted.margin} if wanted.margin is not None else {}),
         **({"against": wanted.against} if wanted.against is not None else {}),

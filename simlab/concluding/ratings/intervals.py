@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.analysis.multiplicity import Family
-from simlab.analysis.raters.uncertainty import Uncertainty, of_both, of_documents, of_raters, of_t_tests
+from simlab.analysis.raters.uncertainty import Uncertainty, of_both, of_documents, of_raters, of_t_tests, of_weighted
 from simlab.analysis.simultaneous import bar
 from simlab.formulas import SLACK
 from simlab.parts import name_of
@@ -21,6 +21,7 @@ DRAWN: Mapping[str, frozenset[str]] = {
     "rater_flips": RATERS,
     "by_rater": RATERS,
     "crossed_flips": BOTH,
+    "weighted_flips": BOTH,
     "two_way": BOTH,
 }
 """What each test takes for a sample of more; a test that is not known takes documents for one."""
@@ -28,6 +29,7 @@ DRAWN: Mapping[str, frozenset[str]] = {
 _OF: Mapping[str, Callable[[Rated], Uncertainty]] = {
     "rater_flips": of_raters,
     "crossed_flips": of_both,
+    "weighted_flips": of_weighted,
     "by_rater": lambda rated: of_t_tests(rated, crossed=False),
     "two_way": lambda rated: of_t_tests(rated, crossed=True),
 }
@@ -107,7 +109,12 @@ def spans(
 def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
     """Tell which pairs have so many units, and flips, that a p-value may be as small as the level."""
     # Documents decide how flips of all raters the same way come out: every other time as seen.
-    n = {"rater_flips": of.raters, "crossed_flips": of.raters + 1, "permutation": of.documents}.get(name_of(test))
+    n = {
+        "rater_flips": of.raters,
+        "crossed_flips": of.raters + 1,
+        "weighted_flips": of.raters,
+        "permutation": of.documents,
+    }.get(name_of(test))
     if n is None:
         return np.ones(len(of.means), bool)
     flips = int(test.get("flips", test.get("permutations", FLIPS)))

@@ -9,6 +9,7 @@ import numpy as np
 
 from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.normalization import error, mean
+from simlab.analysis.raters.contributions import differ
 from simlab.concluding.ratings.intervals import Spans, of_pairs, spans
 from simlab.concluding.ratings.pairs import Verdicts
 from simlab.formulas import passes
@@ -16,7 +17,7 @@ from simlab.messages import legible, or_nearest
 from simlab.parts import chosen, name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared
-from simlab.types import Array, Bools, Collected, InputError, Rated
+from simlab.types import Array, Bools, Collected, Floats, InputError, Rated
 
 
 def check(config: Mapping[str, Any], prepared: Prepared, collected: Collected) -> None:
@@ -30,7 +31,8 @@ def check(config: Mapping[str, Any], prepared: Prepared, collected: Collected) -
         raise InputError(
             "decision.multiplicity=max_t needs a test by flips, and "
             f"analysis.test={name_of(config['analysis']['test'])} has none; choose "
-            "decision.multiplicity=holm, or analysis.test=rater_flips, crossed_flips or permutation"
+            "decision.multiplicity=holm, or analysis.test=rater_flips, crossed_flips, "
+            "weighted_flips or permutation"
         )
     section, plugins, seen = config["analysis"]["normalization"], config.get("plugins", ()), collected.seen
     by_errors = chosen(section, error, plugins)
@@ -61,12 +63,26 @@ def family_of(names: Sequence[str], against: str | None) -> Bools:
 
 
 def verdicts(
-    prepared: Prepared, collected: Collected, outcome: Mapping[str, Array], rated: Rated, family: Bools
+    prepared: Prepared,
+    collected: Collected,
+    outcome: Mapping[str, Array],
+    rated: Rated,
+    family: Bools,
+    centre: Floats | None = None,
 ) -> Verdicts:
-    """Take what the kind of study says of all pairs; of fewer, adjust p-values for these alone."""
+    """Take what the kind of study says of all pairs; of fewer, adjust p-values for these alone.
+
+    `centre` are the differences that are tested, whose sign is the direction (None: that of the plain means).
+    """
     p_value, direction = outcome["p_value"], outcome["direction"]
+    if centre is not None:
+        sign = -1 if collected.frame.lower_is_better else 1
+        direction = np.where(differ(rated, np.nan_to_num(centre)), sign * np.sign(np.nan_to_num(centre)), 0).astype(
+            np.int8
+        )
     if family.all() or prepared.multiplicity == "none":
-        changed, significant = outcome.get("adjusted_p_value", p_value), outcome["significant"] & family
+        changed = outcome.get("adjusted_p_value", p_value)
+        significant = passes(changed, prepared.level) & (direction != 0) & family
         return Verdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
     changed = np.full(len(p_value), np.nan)
     if prepared.multiplicity == "max_t" and prepared.family is not None:

@@ -20,10 +20,25 @@ def warnings_of(
 ) -> tuple[str, ...]:
     """Return sentences on what limits a conclusion, in a fixed order."""
     return (
+        *blind_pairs(found, prepared),
         *_never_met(collected, told, found),
         *_out_of_reach(told, prepared, drawn, found),
         *_people(collected),
     )
+
+
+def blind_pairs(found: Verdicts, prepared: Prepared) -> Iterator[str]:
+    """Say where all pairs together hide what one of them would claim by itself, times the number of pairs."""
+    m = int(found.family.sum())
+    alone = np.where(found.family, m * found.p_value, 1.0)
+    hidden = np.flatnonzero((alone <= prepared.level) & (found.verdict == 0) & (found.adjusted > alone))
+    if prepared.multiplicity == "max_t" and len(hidden):
+        k = hidden[np.argmin(found.p_value[hidden])]
+        yield (
+            f"the test of all pairs at once is blind here: {several(len(hidden), 'pair')} would be claimed by own "
+            f"p-values times {m} ({alone[k]:.2g}; adjusted {found.adjusted[k]:.2g}), since pairs that rest on "
+            "few raters rule the largest statistic; open says little, and no size of difference that is found is known"
+        )
 
 
 def _never_met(collected: Collected, told: Spans, found: Verdicts) -> Iterator[str]:
@@ -69,6 +84,8 @@ def _people(collected: Collected) -> Iterator[str]:
     if n.sum() and low.min() == high.max():
         yield f"all ratings are {low.min():g}: systems cannot be told apart"
         return
-    for k in np.flatnonzero((n > 1) & (low == high) & (len(names) > 1)):
-        outputs = several(int(n[k]), "output")
-        yield f"{legible(names[k], 60)} gave {low[k]:g} to all of {outputs}, which tells no systems apart"
+    alike = np.flatnonzero((n > 1) & (low == high) & (len(names) > 1))
+    said = [f"{legible(names[k], 60)} gave {low[k]:g} to all of {several(int(n[k]), 'output')}" for k in alike]
+    if said:
+        rest = f" and {several(len(said) - MOST_NAMES, 'rater')} more gave one score" if len(said) > MOST_NAMES else ""
+        yield f"{'; '.join(said[:MOST_NAMES])}{rest}, which tells no systems apart"

@@ -33,17 +33,20 @@ class Verdicts(NamedTuple):
 
 
 def pairs_of(
-    names: Sequence[str], found: Verdicts, told: Spans, wanted: Wanted, *, lower_is_better: bool
+    names: Sequence[str], found: Verdicts, told: Spans, wanted: Wanted, *, lower_is_better: bool, widest: float
 ) -> tuple[Pair, ...]:
-    """Return the pairs of the family, in the order of the systems' names.
+    """Return the pairs of the family, in the order of the systems' names; no two means differ by more than `widest`.
 
     What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
     """
     first, second = np.triu_indices(len(names), 1)
-    means = told.of.means
+    means = told.of.centre
     low, high = consistent(means, *told.bounds(), found.verdict != 0)
-    unknown = np.isnan(means)
+    unknown = np.isnan(told.of.means)
+    means = np.where(unknown, np.nan, means)
     low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
+    # Infinite bounds say that nothing is known of a spread; finite ones end where the scale does.
+    low, high = (np.where(np.isfinite(of), np.clip(of, -widest, widest), of) for of in (low, high))
     return tuple(
         Pair(
             first=names[first[k]],
@@ -57,6 +60,7 @@ def pairs_of(
             verdict=int(found.verdict[k]),
             within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
             more=None if found.verdict[k] or not told.within_reach[k] else _more(told, int(k)),
+            plain=float(told.of.means[k]),
         )
         for k in np.flatnonzero(found.family)
     )

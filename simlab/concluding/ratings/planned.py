@@ -148,10 +148,14 @@ def _refuse_unasked(rows: Rows, came: Ints, seen: Seen, n_asked: Ints, frame: Fr
             f"{rows.at(came[k])}: an output has {several(int(counts[output[k]]), 'rating')} and its plan asked for "
             f"{n_asked[k]}; take out what does not belong to this study, or name its own plan"
         )
-    both, first = np.unique(output * (frame.n_raters + 1) + seen.rater, return_index=True)
+    key = output * (frame.n_raters + 1) + seen.rater
+    both, first = np.unique(key, return_index=True)
     if len(both) < len(output):
         k = int(np.setdiff1d(np.arange(len(output)), first)[0])
-        raise InputError(f"{rows.at(came[k])}: the rater rates this output a second time; keep one of the two")
+        before = rows.differing(int(came[int(np.argmax(key == key[k]))]), int(came[k]))
+        raise InputError(
+            f"{rows.at(came[k])}: the rater rates this output a second time, before on {before}; keep one of the two"
+        )
 
 
 def _deviations(told: Told, frame: Frame, position: Ints, n: int) -> list[str]:

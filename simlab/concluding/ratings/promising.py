@@ -9,7 +9,10 @@ from simlab.messages import legible, several
 
 
 class Basis(NamedTuple):
-    """Hold what a promise rests on: the pairs of its family, what the test takes as drawn, and who rated."""
+    """Hold what a promise rests on: the pairs of its family, what the test takes as drawn, and who rated.
+
+    `anew`: nobody knows who rated, and answers to an output were averaged as if its raters were drawn for it.
+    """
 
     level: float
     multiplicity: str
@@ -18,6 +21,7 @@ class Basis(NamedTuple):
     drawn: frozenset[str]
     n_raters: int
     raters_named: bool
+    anew: bool = False
 
 
 TECHNIQUE = {"max_t": "max-T", "holm": "Holm", "bh": "Benjamini and Hochberg"}
@@ -52,6 +56,8 @@ def _drawn(basis: Basis) -> str:
         return "documents and raters taken as drawn from more like them"
     if basis.drawn == {"raters"}:
         return "raters taken as drawn from more like them, with their documents"
+    if basis.anew:
+        return "documents taken as drawn from more like them, with raters, who are not known, anew for each output"
     if not basis.raters_named:
         return "documents taken as drawn from more like them, raters, who are not named, as given"
     given = "the one rater" if basis.n_raters == 1 else f"these {basis.n_raters} raters"

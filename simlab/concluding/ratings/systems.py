@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from simlab.analysis.raters.marginal import means
+from simlab.analysis.raters.weighted import weighted_means
 from simlab.concluding.conclusion import System
 from simlab.concluding.standing import ranks_of
 from simlab.types import Array, Collected, Rated
@@ -19,11 +20,16 @@ def systems_of(
     verdict: Array,
     raters_drawn: bool,
     level: float,
+    scale: tuple[float, float],
+    *,
+    weighted: bool,
 ) -> tuple[System, ...]:
-    """Return the systems, best first; an interval without bounds where nothing is known of the spread."""
+    """Return the systems, best first; an interval ends at its scale, and is all of it where no spread is known."""
     from scipy.special import stdtrit
 
-    names, estimate = collected.frame.system_names, outcome["estimate"]
+    names, plain = collected.frame.system_names, outcome["estimate"]
+    # Weighted means stay on the scale, too: the level of an average rater may lie beyond it.
+    estimate = plain if not weighted else np.clip(weighted_means(rated), *scale)
     found = means(rated, raters_drawn=raters_drawn)
     known = (found.freedom > 0) & np.isfinite(found.error)
     reach = stdtrit(np.where(known, found.freedom, 1.0), 1 - level / 2) * np.where(known, found.error, 0.0)
@@ -35,10 +41,11 @@ def systems_of(
             names[k],
             int(outcome["human_count"][k]),
             float(estimate[k]),
-            float(estimate[k] - reach[k]),
-            float(estimate[k] + reach[k]),
+            max(float(estimate[k] - reach[k]), scale[0]),
+            min(float(estimate[k] + reach[k]), scale[1]),
             int(best[k]),
             int(worst[k]),
+            float(plain[k]),
         )
         for k in order.tolist()
     )

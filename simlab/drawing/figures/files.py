@@ -48,7 +48,10 @@ def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
     return figure
 
 
+MAKER = "simlab"
+
+
 def save(figure: Figure, file: Path) -> None:
     """Write a figure without the time of day, so that the same store gives the same file."""
-    undated: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    undated: Any = {".png": {"Software": MAKER}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     figure.savefig(file, dpi=DPI[look.now().style], metadata=undated[file.suffix.lower()])

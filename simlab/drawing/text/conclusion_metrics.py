@@ -15,6 +15,7 @@ from simlab.messages import several
 VERDICTS = {"trust": "trust", "correct": "correct", "leave_out": "leave out"}
 QUALITIES = {"youden": "J", "correlation": "correlation"}
 MOST_METRICS = 6
+MOST_ERRORS = 3
 
 
 def table(metrics: Sequence[Metric]) -> Iterator[str]:
@@ -32,9 +33,26 @@ def table(metrics: Sequence[Metric]) -> Iterator[str]:
         yield line
         if one.reason:
             yield f"  {numbers.filled(one.reason, 2)}"
+        yield from _errors(one)
     if cut := len(metrics) - len(shown):
         yield f"... {several(cut, 'metric')} more: --format json has all"
     yield "width: of a corrected interval, over that of humans alone."
+
+
+def _errors(one: Metric) -> Iterator[str]:
+    """Write what a metric's own differences miss of the humans', pair by pair, the largest first."""
+    if not one.bias_pairs:
+        return
+    digits = numbers.decimals_of([(error.high - error.low) / 2 for error in one.bias_pairs])
+    errors = sorted(one.bias_pairs, key=lambda error: -abs(error.value))
+    said = [
+        f"{error.first} - {error.second} {numbers.measured(error.value, error.low, error.high, digits)}"
+        for error in errors[:MOST_ERRORS]
+    ]
+    said += [f"{several(len(errors) - MOST_ERRORS, 'pair')} more"] if len(errors) > MOST_ERRORS else []
+    scale = "" if one.bias_factor is None else f", its scores times {number(one.bias_factor, 2)} to spread as humans'"
+    text = f"errors of its own differences, all pairs at once{scale}: {'; '.join(said)}"
+    yield f"  {numbers.filled(text, 2)}"
 
 
 def _row(one: Metric, *, named: bool) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
+from typing import Any
 
 from simlab.concluding.conclusion import Conclusion, Interval, More
 from simlab.drawing.text import tables
@@ -150,6 +151,16 @@ def listed(names: Sequence[str], most: int) -> str:
     """
     said = ", ".join(names[:most])
     return f"{said} and {len(names) - most:,} more" if len(names) > most else said
+
+
+def texts_of(read: Mapping[str, Any], name: str) -> list[str]:
+    """Return the texts of a list in what was read; what is no list of texts, as in an edited file, is left out.
+
+    >>> texts_of({"unused": ["comment", 3]}, "unused"), texts_of({}, "remarks")
+    (['comment'], [])
+    """
+    listed_there = read.get(name)
+    return [one for one in listed_there if isinstance(one, str) and one] if isinstance(listed_there, list) else []
 
 
 def short(names: Sequence[str], most: int) -> dict[str, str]:

@@ -53,6 +53,7 @@ def oriented(pair: Pair) -> Pair:
         direction=-pair.direction,
         verdict=-pair.verdict,
         within=within,
+        plain=None if pair.plain is None else -pair.plain,
     )
 
 

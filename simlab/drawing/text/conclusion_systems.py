@@ -10,11 +10,12 @@ from simlab.drawing.text import tables
 from simlab.drawing.text.conclusion_pairs import beaten, ordered
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
-from simlab.messages import several
 
 MOST_SYSTEMS, FIRST, LAST = 20, 12, 4
 """Of more systems than a page holds the first and the last are shown."""
 LEAST_ROOM, MOST_LETTERS = 12, 32
+BELOW = "see below"
+"""Stands where names are too long for the column; they follow under the table."""
 UNEVEN = 1.25
 """Answers are counted system by system where the most are so many times the least."""
 METHODS = {
@@ -37,14 +38,18 @@ def table(found: Conclusion, digits: int) -> str:
     columns = [[row[0], brief[row[1]], *row[2:]] for row in columns]
     room = WIDTH - sum(max(map(len, column)) + 2 for column in zip(header, *columns, strict=True))
     beats = [
-        _beats({brief[name] for name in below.get(one.system, ())}, brief[one.system], list(brief.values()), room)
+        _beats({brief[name] for name in below.get(one.system, ())}, brief[one.system], list(brief.values()))
         for one in shown
     ]
-    rows = [[*row, said] for row, said in zip(columns, beats, strict=True)]
+    fits = [len(said) <= max(room, LEAST_ROOM) for said in beats]
+    rows = [[*row, said if fit else BELOW] for row, said, fit in zip(columns, beats, fits, strict=True)]
     lines = tables.aligned([*header, "better than"], rows, left=2, last_left=True).splitlines()
     if cut:
         text = f"... {len(cut):,} systems between, ranks {_ranks(cut)}: --format json has all"
         lines.insert(1 + FIRST, text)
+    # Who is claimed to be better than whom is never left out: what the column cannot hold stands below it.
+    named = zip(shown, beats, fits, strict=True)
+    lines += [numbers.filled(f"{brief[one.system]} is better than {said}.") for one, said, fit in named if not fit]
     return "\n".join(lines)
 
 
@@ -108,8 +113,8 @@ def _cell(held: Estimated | None, digits: int) -> str:
     return "-" if held is None else numbers.measured(held.value, held.low, held.high, digits)
 
 
-def _beats(below: Set[str], name: str, names: Sequence[str], room: int) -> str:
-    """Say whom a system is better than: by name, all but some, all from one down, or the first, as there is room."""
+def _beats(below: Set[str], name: str, names: Sequence[str]) -> str:
+    """Say whom a system is better than: by name, all but some, or all from one down, whichever is shortest."""
     if not below:
         return "-"
     others = [one for one in names if one != name]
@@ -120,8 +125,4 @@ def _beats(below: Set[str], name: str, names: Sequence[str], room: int) -> str:
     first = next(one for one in names if one in below)
     if below == set(names[names.index(first) :]):
         ways.append(f"all from {first} down")
-    fitting = [said for said in ways if len(said) <= max(room, LEAST_ROOM)]
-    if fitting:
-        return min(fitting, key=len)
-    counted = f"{first} and {len(below) - 1:,} more"
-    return counted if len(below) > 1 and len(counted) <= room else several(len(below), "system")
+    return min(ways, key=len)

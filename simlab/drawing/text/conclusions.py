@@ -7,24 +7,27 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from simlab.concluding.conclusion import Conclusion, Followed, Rater, Repetition
+from simlab.concluding.consistency import check_consistent
 from simlab.drawing.text import conclusion_metrics as metrics
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import conclusion_pairs as pairs
 from simlab.drawing.text import conclusion_systems as systems
 from simlab.drawing.text.fitted_world import line
 from simlab.drawing.text.tables import number
-from simlab.messages import several
+from simlab.messages import legible, several
 
 MOST_LINES, USUAL_SYSTEMS = 25, 8
-MOST_WARNINGS, MOST_CYCLES, LEAST_RATERS = 4, 2, 2
+MOST_WARNINGS, MOST_CYCLES, LEAST_RATERS, MOST_COLUMNS = 4, 2, 2, 12
 DIGEST = 6
 
 
 def page(found: Conclusion, written: Sequence[Path] = (), following: str = "") -> str:
     """Write a conclusion for people: 25 lines of 100 columns for eight systems; `following` is the next command.
 
-    Where that is too little, fewer open pairs are shown. What is cut is counted.
+    Where that is too little, fewer open pairs are shown. What is cut is counted. Raises Inconsistent for a conclusion
+    whose numbers contradict each other.
     """
+    check_consistent(found)
     full = _page(found, written, following, brief=False)
     room = MOST_LINES + max(len(found.systems) - USUAL_SYSTEMS, 0)
     return full if len(full.splitlines()) <= room else _page(found, written, following, brief=True)
@@ -48,6 +51,10 @@ def _next(following: str) -> list[str]:
 def _head(found: Conclusion) -> Iterator[str]:
     """Say what was read, by which plan, and what is promised; then what limits it."""
     yield line("Read", found.line)
+    for one in numbers.texts_of(found.read, "remarks"):
+        yield line("", one)
+    if unused := numbers.texts_of(found.read, "unused"):
+        yield line("", f"not used: {numbers.listed(list(map(legible, unused)), MOST_COLUMNS)}")
     if found.plan is not None:
         yield line("Plan", followed(found.plan))
     promise = found.promise
@@ -91,7 +98,8 @@ def _cycles(cycles: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _raters(raters: Sequence[Rater], digits: int) -> Iterator[str]:
     """Name the raters who score the same outputs highest and lowest."""
-    known = sorted((one for one in raters if math.isfinite(one.leniency)), key=lambda one: one.leniency)
+    # Of whom an output or two is known, nothing is: such a rater is not named as the most lenient.
+    known = sorted((one for one in raters if math.isfinite(one.high - one.low)), key=lambda one: one.leniency)
     if len(known) < LEAST_RATERS:
         return
     ends = " to ".join(f"{one.rater} {_lenient(one, digits)}" for one in (known[0], known[-1]))

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simlab.config.calculation import Calculation
+from simlab.config.groups import Options, find_options
+from simlab.config.studyfile import option_of
 from simlab.config.sweep import Sweep
 from simlab.drawing.text.tables import listing, word
 from simlab.messages import flat, replicated
+from simlab.types import InputError
 
 
 def inventory(aims: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> str:
@@ -65,13 +68,23 @@ def _preset(preset: Mapping[str, Sequence[Any]]) -> str:
 
 
 def _settings(base: Mapping[str, Any]) -> list[list[str]]:
-    """List what all cells share; a part by its name, without the measures, which the sweep names."""
+    """List what all cells share; an option by the name that one types, without the measures, which the sweep names."""
+    options = find_options()
     values = flat({group: section for group, section in base.items() if group != "measure"})
-    return [
-        [key.removesuffix("._target_"), value.rpartition(".")[2] if key.endswith("_target_") else _value(value)]
-        for key, value in values
-        if value != []
-    ]
+    named = ((key.removesuffix("._target_"), key.endswith("_target_"), value) for key, value in values if value != [])
+    return [[key, _option(key, value, base, options) if part else _value(value)] for key, part, value in named]
+
+
+def _option(group: str, target: str, base: Mapping[str, Any], options: Options) -> str:
+    """Name the option of a group that a section is; its part where no option has that."""
+    section: Any = base
+    for name in group.split("."):
+        section = section[name]
+    own = {key: value for key, value in section.items() if not isinstance(value, Mapping)}
+    try:
+        return option_of(own, group, options[group])
+    except (InputError, KeyError):
+        return target.rpartition(".")[2]
 
 
 def _role(what: Any) -> str:

@@ -32,6 +32,8 @@ REFERENCES = {
     "comparison experiments. Journal of the American Statistical Association 65, 317-328.",
     "Deriu et al. 2023": "Deriu, J., von Däniken, P., Tuggener, D. and Cieliebak, M. (2023). Correction of errors in "
     "preference ratings from automated metrics for text generation. Findings of ACL 2023.",
+    "Henderson 1975": "Henderson, C. R. (1975). Best linear unbiased estimation and prediction under a selection "
+    "model. Biometrics 31, 423-447.",
     "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
     "Statistics 6, 65-70.",
     "Lan and DeMets 1983": "Lan, K. K. G. and DeMets, D. L. (1983). Discrete sequential boundaries for clinical "
@@ -109,6 +111,12 @@ METHODS = {
         "each pair was compared by flipping the signs of whole raters and of whole documents, so that the test speaks "
         "of raters and documents like these",
         ("Canay et al. 2017", "Cameron et al. 2011"),
+    ),
+    "weighted_flips": Method(
+        "means were weighted by who rated what, so that raters who met one system more do not decide, and each pair "
+        "was compared by flipping the signs of whole raters and of whole documents, so that it speaks of raters "
+        "and documents like these",
+        ("Henderson 1975", "Canay et al. 2017", "Cameron et al. 2011"),
     ),
     "flips": Method("signs of whole clusters of answers were flipped at random", ("Canay et al. 2017",)),
     "document_flips": Method(

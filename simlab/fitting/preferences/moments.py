@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simlab.analysis.preferences.places import orders_of
 from simlab.analysis.preferences.strengths import Strengths, distances, probabilities
 from simlab.analysis.preferences.votes import Votes, cells, own_number
 from simlab.types import Floats, Ints
@@ -25,13 +26,16 @@ ATTENUATION = 0.346
 
 _NODES, _HALVINGS = 15, 40
 
+_FARTHEST = 8.0
+"""Logits that a place is worth at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class VoteWorld:
     """Hold a world in logits: `strength[system]`, `log_ties`, spreads of raters' tastes and of outputs.
 
     `taste[rater, system]` are the tastes of the table's own raters, `output[item, system]` what its own outputs are
-    worth beyond their systems; None where they are drawn anew.
+    worth beyond their systems; None where they are drawn anew. `first` is what the first place is worth.
     """
 
     strength: Floats
@@ -40,6 +44,7 @@ class VoteWorld:
     output_sd: float
     taste: Floats | None = None
     output: Floats | None = None
+    first: float = 0.0
 
     def equal(self) -> VoteWorld:
         """Return the same world with systems that are equal."""
@@ -49,6 +54,7 @@ class VoteWorld:
         """Draw votes in the same places: `[vote]`, +1, 0, -1; raters and outputs are new where none are told."""
         first, second = (one[votes.pair] for one in np.triu_indices(votes.n_systems, 1))
         d = self.strength[first] - self.strength[second]
+        d = d if votes.place is None else d + self.first * votes.place
         for of, own, sd in (
             (own_number(votes.rater), self.taste, self.taste_sd),
             (own_number(votes.item), self.output, self.output_sd),
@@ -70,7 +76,26 @@ def world_of(votes: Votes, fitted: Strengths) -> VoteWorld:
     taste, output = _spreads(votes, fitted)
     shift = 2 * (taste**2 + output**2)
     strength = fitted.value * np.sqrt(1 + ATTENUATION * shift)
-    return VoteWorld(strength, _ties(votes, strength, fitted.log_ties, shift), taste, output)
+    world = VoteWorld(strength, _ties(votes, strength, fitted.log_ties, shift), taste, output)
+    return replace(world, first=_first_place(votes, fitted))
+
+
+def _first_place(votes: Votes, fitted: Strengths) -> float:
+    """Find what the first place is worth in logits, given strengths: wins of the first place are as many as expected.
+
+    Nothing where pairs are in one order alone, where it is not told from the strengths.
+    """
+    if votes.place is None or orders_of(votes).one_way[votes.pair].all():
+        return 0.0
+    d = distances(fitted.value)[votes.pair]
+    won = float((votes.place * votes.value).sum())
+    low, high = -_FARTHEST, _FARTHEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        chance = probabilities(d + middle * votes.place, fitted.log_ties)
+        expected = float((votes.place * (chance[:, 0] - chance[:, 2])).sum())
+        low, high = (middle, high) if expected < won else (low, middle)
+    return (low + high) / 2 if votes.place.any() else 0.0
 
 
 def own_effects(rng: np.random.Generator, votes: Votes, of: Ints, sd: float, fitted: Strengths) -> Floats:

@@ -10,10 +10,11 @@ import numpy as np
 from simlab.planning.searching.families import Family, looked_at
 from simlab.planning.searching.judging import At, Judged
 from simlab.planning.searching.paths import Chance
+from simlab.planning.stages import in_time
 from simlab.planning.terms import Bench, Found, Wanted, family
 
-FIRST = 16
-"""Worlds of a design that is named and was never looked at."""
+FEW, FIRST = 8, 16
+"""Worlds of a design that is named and was never looked at: where patience is over, and else."""
 
 
 def found(
@@ -29,7 +30,8 @@ def found(
     places = [_reaching(one, wanted, chance) for one in held]
     furthest = _furthest(held, wanted, chance)
     named = [*enumerate(places), furthest, *([judged.choice] if judged.choice else [])]
-    look({(f, k): FIRST for f, k in named if k not in held[f].known})
+    new = [(f, k) for f, k in dict.fromkeys(named) if k not in held[f].known]
+    look(dict.fromkeys(new, FIRST if in_time(bench, FIRST * len(new)) == FIRST * len(new) else FEW))
     first = judged.choice or furthest
     best = held[furthest[0]].designs[furthest[1]]
     order = sorted(range(len(held)), key=lambda f: _standing(held[f], places[f], wanted, chance))

@@ -17,10 +17,11 @@ from simlab.planning.searching.families import Family, families
 from simlab.planning.searching.judging import At, Judged, judge
 from simlab.planning.searching.naming import found
 from simlab.planning.searching.paths import Chance
+from simlab.planning.stages import in_time
 from simlab.planning.terms import Bench, Design, Found, Wanted
 
-FIRST = 16
-"""Worlds of a first look."""
+FEW, FIRST = 8, 16
+"""Worlds of a first look: the first of them tell how long the others take."""
 LEAST = 48
 """A choice rests on so many worlds at least, and so do the designs that were close to it."""
 GROWTH = 1.6
@@ -56,10 +57,10 @@ def search(bench: Bench, designs: Sequence[Design], wanted: Wanted, say: Say | N
         if judged.probability >= wanted.confidence and _rests_on_enough(held, judged):
             why = "the choice is right with the wanted probability"
             break
-        if bench.left() <= 0:
-            why = "patience is over"
-            break
         if not wants:
+            break
+        if not (wants := _in_time(bench, held, wants)):
+            why = "patience is over"
             break
         look(bench, held, wants)
         judged = judge(held, wanted, chance)
@@ -78,9 +79,19 @@ def _first_looks(bench: Bench, held: Sequence[Family], wanted: Wanted) -> None:
     """Look at each family in its middle, or at the largest size below that is within the limits, by halves."""
     wants = {(f, len(one) // 2): FIRST for f, one in enumerate(held)}
     while wants:
-        look(bench, held, wants)
+        look(bench, held, dict.fromkeys(wants, FEW))
+        look(bench, held, _in_time(bench, held, wants))
         low = {f: min(one.known) for f, one in enumerate(held) if not one.allowed(wanted).any()}
         wants = {(f, k // 2): FIRST for f, k in low.items() if k > 0} if bench.left() > 0 else {}
+
+
+def _in_time(bench: Bench, held: Sequence[Family], wants: dict[At, int]) -> dict[At, int]:
+    """Take as many of the worlds that are wanted of each design as end before patience does; none where it is over."""
+    added = {at: n - held[at[0]].worlds.get(at[1], 0) for at, n in wants.items()}
+    if bench.left() <= 0:
+        return {}
+    share = in_time(bench, sum(added.values())) / max(sum(added.values()), 1)
+    return {at: wants[at] - n + int(share * n) for at, n in added.items() if int(share * n) > 0}
 
 
 def _rests_on_enough(held: Sequence[Family], judged: Judged) -> bool:

@@ -12,6 +12,7 @@ from simlab.analysis.normalization import error, mean
 from simlab.analysis.raters.crossed import crossed_flips
 from simlab.analysis.raters.flips import rater_flips
 from simlab.analysis.raters.t_tests import by_rater
+from simlab.analysis.raters.weighted_flips import weighted_flips
 from simlab.analysis.significance import permutation
 from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
@@ -172,7 +173,7 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
         raise InputError(
             "decision.multiplicity=max_t needs a test by flips, which are made for all pairs at once, and "
             f"analysis.test={name_of(test)} has none; choose decision.multiplicity=holm, or analysis.test="
-            "rater_flips, crossed_flips or permutation"
+            "rater_flips, crossed_flips, weighted_flips or permutation"
         )
     if prepared.multiplicity == "holm":
         _check_within_reach(name_of(test), least, frame.n_systems * (frame.n_systems - 1) // 2, level)
@@ -205,7 +206,7 @@ def _least_p_value(test: Mapping[str, Any], frame: Frame, documents: int, plugin
 
 
 def _flips_raters(test: Mapping[str, Any], plugins: Sequence[str]) -> bool:
-    return any(chosen(test, part, plugins) for part in (rater_flips, crossed_flips))
+    return any(chosen(test, part, plugins) for part in (rater_flips, crossed_flips, weighted_flips))
 
 
 def _check_normalization(normalization: Mapping[str, Any], world: World, plugins: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from simlab.analysis.multiplicity import Family, Multiplicity
 from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
+from simlab.analysis.raters.weighted_flips import weighted_family, weighted_flips
 from simlab.analysis.significance import permutation, permuted
 from simlab.design.assignment import one_stream
 from simlab.parts import bind, chosen, data_of
@@ -23,6 +24,7 @@ FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
     permutation: permuted,
     rater_flips: flipped,
     crossed_flips: crossed,
+    weighted_flips: weighted_family,
 }
 """Tests by flips, each with the function that says what its flips do to all pairs at once."""
 

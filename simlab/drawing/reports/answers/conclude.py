@@ -15,7 +15,7 @@ from simlab.drawing.text import conclusion_pairs as pairs
 from simlab.drawing.text import conclusions, paragraphs
 from simlab.drawing.text.conclusion_systems import METHODS, confidence
 from simlab.drawing.text.references import METHODS as CITING
-from simlab.messages import several
+from simlab.messages import legible, several
 
 QUESTIONS = {
     "rate": "Which systems do people rate better?",
@@ -273,8 +273,17 @@ def _metric(found: Conclusion, one: Metric) -> Section:
         (each.system, METHODS.get(each.method, each.method), _known(each.value, each.low, each.high))
         for each in one.estimates
     )
-    table = Table("Estimates with the metric beside those of people alone", ("system", "from", _axis(found)), rows)
-    return Section(f"Metric {one.name}", (said, table) if rows else (said,))
+    parts: list[Prose | Table] = [said]
+    if rows:
+        header = ("system", "from", _axis(found))
+        parts.append(Table("Estimates with the metric beside those of people alone", header, rows))
+    if one.bias_pairs:
+        errors = tuple(
+            (f"{each.first} - {each.second}", _known(each.value, each.low, each.high)) for each in one.bias_pairs
+        )
+        title = "Errors of the metric's own differences (metric less people), bounds for all pairs at once"
+        parts.append(Table(title, ("pair", "error"), errors))
+    return Section(f"Metric {one.name}", tuple(parts))
 
 
 def _simulated(found: Conclusion) -> Iterator[Section]:
@@ -311,6 +320,9 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
 
 def _read(found: Conclusion) -> Iterator[Section]:
     told = [f"Read: {numbers.read(found)}."]
+    told += [f"{one[0].upper()}{one[1:]}." for one in numbers.texts_of(found.read, "remarks")]
+    if unused := numbers.texts_of(found.read, "unused"):
+        told.append(f"Not used: {legible(', '.join(unused), 200)}.")
     told += [f"Plan: {conclusions.followed(found.plan)}."] if found.plan else []
     told += [f"Without {names}: {sum(p.verdict != 0 for p in one.pairs)} pairs are claimed."
              for names, one in found.without.items()]  # fmt: skip

@@ -13,6 +13,7 @@ from simlab.concluding.conclusion import (
     Followed,
     Interval,
     Metric,
+    MetricError,
     More,
     Pair,
     Promise,
@@ -21,6 +22,7 @@ from simlab.concluding.conclusion import (
     Repetition,
     System,
 )
+from simlab.concluding.consistency import contradictions
 from simlab.drawing.reports.answers import reading
 from simlab.drawing.reports.answers.reading import FLAG, MAYBE, NUMBER, OBJECT, TEXT, TEXTS, WHOLE, Kind, Row
 from simlab.drawing.text.references import METHODS
@@ -46,6 +48,7 @@ TOP = {
 }
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
+PLAIN = {"plain": MAYBE}
 RANKS = dict.fromkeys(("rank_low", "rank_high"), WHOLE)
 PAIR = {
     **dict.fromkeys(("first", "second"), TEXT),
@@ -79,20 +82,30 @@ METRIC = {
     "width": MAYBE,
     **dict.fromkeys(("estimates", "pairs"), LIST),
 }
+ERROR = {"first": TEXT, "second": TEXT, **dict.fromkeys(("human", "metric", "value", "low", "high"), MAYBE)}
+BIAS = {"bias": LIST, "bias_pairs": LIST, "bias_worst": MAYBE_OBJECT, "bias_factor": MAYBE}
 RATED = {"system": TEXT, **INTERVAL}
-ABOUT = {"estimate": TEXT, "difference": TEXT, "test": TEXT, "methods": TEXTS, "margin": NUMBER, "raters": TEXT}
+ABOUT = {
+    "estimate": TEXT,
+    "difference": TEXT,
+    "test": TEXT,
+    "methods": TEXTS,
+    "margin": NUMBER,
+    "raters": TEXT,
+    "normalization": TEXT,
+}
 """What words are made of; the rest of `about` is for programs."""
 
 Made = TypeVar("Made")
 
 
 def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
-    """Read a conclusion from its record; raise InputError for what is none. Null is NaN."""
+    """Read a conclusion from its record; raise InputError for what is none, or contradicts itself. Null is NaN."""
     row = reading.record(held, where, TOP)
     systems = [System(**reading.known(one)) for one in _systems(row["systems"], f"{where}.systems")]
     names = {one.system for one in systems}
     plan = row["plan"]
-    return Conclusion(
+    found = Conclusion(
         row["question"],
         row["read"],
         line(row["read"], where),
@@ -114,6 +127,9 @@ def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
         row["notes"],
         row["warnings"],
     )
+    for said in () if depth else contradictions(found):
+        raise reading.wrong(where, f"its numbers contradict each other: {said}")
+    return found
 
 
 def line(read: Mapping[str, Any], where: str) -> str:
@@ -131,7 +147,7 @@ def line(read: Mapping[str, Any], where: str) -> str:
 
 
 def _systems(held: Any, where: str) -> list[Row]:
-    rows = reading.filled(held, where, {**SYSTEM, **RANKS})
+    rows = reading.filled(held, where, {**SYSTEM, **RANKS}, PLAIN)
     if len({row["system"] for row in rows}) < len(rows):
         raise reading.wrong(where, "two systems have the same name")
     return rows
@@ -139,7 +155,7 @@ def _systems(held: Any, where: str) -> list[Row]:
 
 def _pairs(held: Any, where: str, names: set[str]) -> list[Pair]:
     made = []
-    for k, row in enumerate(reading.records(held, where, PAIR)):
+    for k, row in enumerate(reading.records(held, where, PAIR, PLAIN)):
         if not {row["first"], row["second"]} <= names:
             raise reading.wrong(f"{where}[{k}]", "a pair is of systems that are not listed")
         more = _maybe(row.pop("more"), f"{where}[{k}].more", _more)
@@ -155,8 +171,10 @@ def _more(held: Any, where: str) -> More:
 
 
 def _metric(held: Any, where: str, names: set[str]) -> Metric:
-    row = reading.record(held, where, METRIC)
-    quality = next((name for name in held if name not in {*METRIC, "youden"}), "youden")
+    row = reading.record(held, where, METRIC, BIAS)
+    quality = next((name for name in held if name not in {*METRIC, *BIAS, "youden"}), "youden")
+    errors = _all(row.get("bias_pairs", []), f"{where}.bias_pairs", ERROR, MetricError)
+    worst = row.get("bias_worst")
     estimates = reading.records(row["estimates"], f"{where}.estimates", {"method": TEXT, **RATED})
     return Metric(
         row["name"],
@@ -169,6 +187,10 @@ def _metric(held: Any, where: str, names: set[str]) -> Metric:
         math.nan if row["width"] is None else row["width"],
         [Estimated(**reading.known(one)) for one in estimates],
         _pairs(row["pairs"], f"{where}.pairs", names),
+        _all(row.get("bias", []), f"{where}.bias", RATED, Rated),
+        errors,
+        None if worst is None else _all([worst], f"{where}.bias_worst", ERROR, MetricError)[0],
+        row.get("bias_factor"),
     )
 
 

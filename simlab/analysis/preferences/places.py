@@ -1,0 +1,250 @@
+"""Keep the place in a row apart from the systems that stand there: some raters prefer whatever comes first.
+
+With systems i and j equal and b the preference for the first place, votes average b where i stands first and -b where j
+does. So the mean over votes is no difference of systems unless both stood first as often; the mean of the two means is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from simlab.analysis.preferences.strengths import distances, fit
+from simlab.analysis.preferences.votes import Votes
+from simlab.analysis.sign_test import exact
+from simlab.types import Bools, Floats, Ints
+
+BY_DESIGN = 0.9
+"""Share of outputs that nobody in particular compared several times, as often in either order, from which on that is
+taken for the design: somebody asked in both orders."""
+
+NEARLY_ALL = 0.9
+"""Share of answers for one place from which on answers are called those of the place."""
+
+EVEN = 2.5
+"""Standard deviations of fair coins up to which a system is taken to have stood first by chance."""
+
+OFTEN, UNLIKELY = 10, 0.001
+"""Answers that a rater must have given, and the chance of so many for one place below which it is worth a word."""
+
+
+class BothOrders(NamedTuple):
+    """Hold votes of which those on the same outputs in both orders by the same rater are one.
+
+    `asked` counts outputs that a rater compared in both orders, `flipped` those whose answers are not the same: they
+    are left out.
+    """
+
+    votes: Votes
+    asked: int
+    flipped: int
+
+
+class Follower(NamedTuple):
+    """Hold a rater (-1: nobody in particular) with `n` answers of which the share `share` is for one place.
+
+    `first`: it is the first place. `chance` is the share that the strengths of the systems let expect.
+    """
+
+    rater: int
+    first: bool
+    n: int
+    share: float
+    chance: float
+
+
+class Orders(NamedTuple):
+    """Say of each pair `[pair]` how its votes are ordered.
+
+    `one_way`: the same system always stood first, so that its wins are not told from those of the place. `uneven`: one
+    stood first more often than chance has it.
+    """
+
+    one_way: Bools
+    uneven: Bools
+
+
+def join_orders(votes: Votes) -> BothOrders:
+    """Join what the same rater said of the same outputs in both orders to one vote: the answer if it is the same twice.
+
+    If systems are exchangeable, a pair of answers is as likely as the one that the exchange makes of it, so that an
+    answer kept is a fair coin however much raters prefer a place; answers that go with the place say nothing of the
+    systems. Votes of nobody in particular are joined where the table looks as if somebody asked in both orders.
+    """
+    if votes.place is None:
+        return BothOrders(votes, 0, 0)
+    known = (votes.place != 0) & (votes.item >= 0)
+    cell = _cells(votes, known)
+    n_cells = int(cell.max(initial=-1)) + 1
+    sides = [known & (votes.place == side) for side in (1, -1)]
+    ahead = np.stack([np.bincount(cell[one], votes.value[one], n_cells) for one in sides])
+    n = np.stack([np.bincount(cell[one], minlength=n_cells) for one in sides])
+    both = np.asarray((n > 0).all(0))
+    nobody = np.zeros(n_cells, bool)
+    nobody[cell[known & (votes.rater < 0)]] = True
+    repeated = nobody & (n.sum(0) > 1)
+    if repeated.any() and np.mean((n[0] == n[1])[repeated]) < BY_DESIGN:
+        both &= ~nobody
+    answer = np.sign(ahead)
+    same = answer[0] == answer[1]
+    inside = known & both[cell]
+    _, earliest = np.unique(np.where(inside, cell, n_cells + np.arange(len(cell))), return_index=True)
+    kept = ~inside
+    kept[earliest] = True
+    kept &= ~inside | same[cell]
+    value = np.where(inside, answer[0][cell], votes.value).astype(np.int64)
+    place = np.where(inside, 0, votes.place)
+    joined = replace(votes, value=value, place=place).where(kept)
+    return BothOrders(joined, int(both.sum()), int((both & ~same).sum()))
+
+
+def _cells(votes: Votes, known: Bools) -> Ints:
+    """Number what the same rater, or nobody in particular, said of the same outputs; 0 where that is not known."""
+    key = np.zeros(len(known), np.int64)
+    for column in (votes.pair, votes.item, votes.rater):
+        _, key = np.unique(key * (int(column.max(initial=0)) + 2) + column + 1, return_inverse=True)
+    return np.asarray(np.where(known, key, 0))
+
+
+def match_orders(votes: Votes) -> Votes:
+    """Join the k-th vote in one order with the k-th in the other where these are uneven: the answer if it is the same.
+
+    What is joined stands where the later one came; a rest without a partner is left out. Each answer that is kept is a
+    fair coin where systems are equal, whatever a place is worth, so that evidence may be gathered vote by vote.
+    """
+    orders = orders_of(votes)
+    if votes.place is None or not (orders.uneven | orders.one_way).any():
+        return votes
+    place, kept = votes.place.copy(), np.ones(len(votes.pair), bool)
+    for pair in np.flatnonzero(orders.uneven | orders.one_way):
+        one, other = (np.flatnonzero((votes.pair == pair) & (votes.place == side)) for side in (1, -1))
+        n = min(len(one), len(other))
+        kept[one], kept[other] = False, False
+        late = np.maximum(one[:n], other[:n])
+        kept[late] = votes.value[one[:n]] == votes.value[other[:n]]
+        place[late] = 0
+    return replace(votes, place=place).where(kept)
+
+
+def systems_at_one_place(votes: Votes) -> Bools:
+    """Mark the systems that always stood first, or always second, where the place is known: `[system]`."""
+    n, lead = _places_of_systems(votes)
+    return np.asarray((n > 0) & (np.abs(lead) == n))
+
+
+def by_chance(votes: Votes) -> bool:
+    """True if each system stood first about as often as second: what places are worth then evens out over a table."""
+    n, lead = _places_of_systems(votes)
+    return not bool((np.abs(lead) > EVEN * np.sqrt(np.maximum(n, 1))).any())
+
+
+def _places_of_systems(votes: Votes) -> tuple[Ints, Ints]:
+    """Count each system's votes, and how many more times it stood first than second: `[system]`."""
+    place = np.zeros_like(votes.pair) if votes.place is None else votes.place
+    first, second = (one[votes.pair] for one in np.triu_indices(votes.n_systems, 1))
+    n = np.bincount(first, minlength=votes.n_systems) + np.bincount(second, minlength=votes.n_systems)
+    lead = np.bincount(first, place, votes.n_systems) - np.bincount(second, place, votes.n_systems)
+    return n, np.asarray(lead, np.int64)
+
+
+def orders_of(votes: Votes) -> Orders:
+    """Say of which pairs the place is known, and uneven.
+
+    Up to one standard deviation of fair coins a place is called even: there the sign test of votes as they are stays
+    within .001 of its level of .05 whatever a place is worth, since what it adds to the mean it takes from the spread.
+    """
+    nothing = np.zeros(votes.n_pairs, bool)
+    if votes.place is None:
+        return Orders(nothing, nothing)
+    n = np.bincount(votes.pair, minlength=votes.n_pairs)
+    lead = np.abs(np.bincount(votes.pair, votes.place, votes.n_pairs))
+    placed = np.bincount(votes.pair, np.abs(votes.place), votes.n_pairs)
+    return Orders((n > 0) & (lead == n), lead > np.sqrt(placed))
+
+
+def contributions(votes: Votes) -> tuple[Floats, Floats]:
+    """Return what each vote adds to a pair's wins less losses at equal places, and what it weighs: `[vote]`.
+
+    Of pairs in uneven order the regression of the vote on the place is taken off twice: off the vote as it is where
+    systems are equal (a score test with the place's worth restricted), and off the system that is first (Frisch and
+    Waugh 1933). Total over weight is then half the sum of the mean in either order; both are 0 in one order alone.
+    """
+    value, weight = votes.value.astype(float), np.ones(len(votes.pair))
+    uneven = orders_of(votes).uneven
+    if votes.place is None or not uneven.any():
+        return value, weight
+    place = votes.place.astype(float)
+    square = np.maximum(np.bincount(votes.pair, place**2, votes.n_pairs), 1.0)
+    lead = np.bincount(votes.pair, place, votes.n_pairs) / square
+    worth = np.bincount(votes.pair, place * value, votes.n_pairs) / square
+    changed = uneven[votes.pair]
+    left = 1 - lead[votes.pair] * place
+    value = np.where(changed, left * (value - worth[votes.pair] * place), value)
+    return value, np.where(changed, left**2, weight)
+
+
+def exact_at_places(votes: Votes) -> Floats:
+    """Return two-sided p-values of Fisher's exact test, `[pair]`, of whether the first wins as often whoever is first.
+
+    If systems are equal it does, whatever a place is worth. Ties are left out. What both orders agree on has no place:
+    it is held to the sign test, and the smaller of both p-values counts twice. Source: Fisher 1935 (given all margins
+    the wins of the first place in one of the two orders have a hypergeometric law).
+    """
+    place = np.zeros_like(votes.value) if votes.place is None else votes.place
+    wins = {
+        (side, won): np.bincount(votes.pair[(place == side) & (votes.value == won)], minlength=votes.n_pairs)
+        for side in (1, -1, 0) for won in (1, -1)
+    }  # fmt: skip
+    p_value = hypergeometric(wins[1, 1], wins[1, -1], wins[-1, -1], wins[-1, 1])
+    free = np.stack([wins[0, 1], np.zeros_like(wins[0, 1]), wins[0, -1]], axis=1)
+    there = free.any(1)
+    return np.where(there, np.minimum(2 * np.minimum(p_value, exact(free)), 1.0), p_value)
+
+
+def hypergeometric(a: Ints, b: Ints, c: Ints, d: Ints) -> Floats:
+    """Return the p-values of Fisher's exact test of tables of counts ((a, b), (c, d)), `[table]`.
+
+    >>> one = (np.array([5]), np.array([0]), np.array([0]), np.array([5]))
+    >>> hypergeometric(*one).round(4).tolist()
+    [0.0079]
+    """
+    row, column, total = (a + b)[:, None], (a + c)[:, None], (a + b + c + d)[:, None]
+    k = np.arange(int(row.max(initial=0)) + 1)
+    possible = (k <= np.minimum(row, column)) & (k >= np.maximum(0, row + column - total))
+    inside = np.where(possible, k, np.maximum(0, row + column - total))
+    log = binomial(row, inside) + binomial(total - row, column - inside) - binomial(total, column)
+    chance = np.where(possible, np.exp(log), 0.0)
+    observed = np.take_along_axis(chance, a[:, None], axis=1)
+    # Tables as likely as the observed one count, whatever rounding makes of them.
+    return np.asarray(np.minimum(np.where(chance <= observed * (1 + 1e-7), chance, 0.0).sum(1), 1.0))
+
+
+def binomial(n: Ints, k: Ints) -> Floats:
+    """Return the logarithm of n over k."""
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+
+
+def followers(asked: Votes) -> list[Follower]:
+    """List raters whose answers go with the place in nearly all comparisons, and more often than systems let expect."""
+    from scipy.special import bdtrc
+
+    if asked.place is None:
+        return []
+    decided = asked.where((asked.value != 0) & (asked.place != 0))
+    if decided.place is None or not len(decided.pair):
+        return []
+    apart = distances(fit(decided.counts(), decided.n_systems).value)[decided.pair]
+    expected = 1 / (1 + np.exp(-apart * decided.place))
+    wins = decided.value * decided.place > 0
+    found = []
+    for rater in np.unique(decided.rater).tolist():
+        own: Bools = decided.rater == rater
+        n, first = int(own.sum()), float(wins[own].mean())
+        share, chance = (first, expected[own].mean()) if first >= 0.5 else (1 - first, 1 - expected[own].mean())
+        likely = bdtrc(round(share * n) - 1, n, float(chance))
+        if n >= OFTEN and share >= NEARLY_ALL and likely < UNLIKELY:
+            found.append(Follower(rater, first >= 0.5, n, share, float(chance)))
+    return found

@@ -1,0 +1,198 @@
+"""Refuse a conclusion whose numbers contradict each other: intervals, claims, ranks, margins and what is foreseen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from simlab.concluding.conclusion import Conclusion, Metric, Pair, Repetition, System
+from simlab.concluding.standing import within
+
+TOLERANCE = 1e-9
+"""Numbers differ by rounding where they differ by less than this share of the largest of them."""
+
+APART = 3.0
+"""Monte-Carlo errors by which two simulated shares may differ by chance."""
+
+
+class Inconsistent(ValueError):
+    """A conclusion contradicts itself, which no table excuses."""
+
+
+def check_consistent(found: Conclusion) -> Conclusion:
+    """Return a conclusion as it is; raise Inconsistent, naming the first contradiction, where its numbers have one."""
+    for said in contradictions(found):
+        raise Inconsistent(f"the conclusion contradicts itself: {said}")
+    return found
+
+
+def contradictions(found: Conclusion) -> Iterator[str]:
+    """Name what contradicts something else in a conclusion: pairs, ranks, groups, a repetition."""
+    yield from _of_family(found)
+    for pair in found.pairs:
+        said = (*_of_difference(pair, found), *_of_claim(pair, found), *_of_settling(pair, found))
+        yield from (f"{pair.first} - {pair.second}: {one}" for one in said)
+    yield from _of_systems(found)
+    yield from _of_groups(found)
+    for metric in found.metrics:
+        yield from (f"metric {metric.name}: {said}" for said in _of_metric(metric))
+    if found.repetition is not None:
+        yield from _of_repetition(found.repetition)
+    for one in found.without.values():
+        yield from contradictions(one)
+
+
+def _of_family(found: Conclusion) -> Iterator[str]:
+    """Check that pairs are those of the family: of listed systems, each once, all or those with one of them."""
+    names = {one.system for one in found.systems}
+    pairs = [frozenset((one.first, one.second)) for one in found.pairs]
+    if any(len(one) < 2 or not one <= names for one in pairs):
+        yield "a pair is of systems that are not listed"
+    if len(set(pairs)) < len(pairs):
+        yield "a pair stands there twice"
+    baseline = frozenset.intersection(*pairs) if pairs else names
+    if len(pairs) not in (0, len(names) * (len(names) - 1) // 2) and not (baseline and len(pairs) == len(names) - 1):
+        yield f"its {len(pairs)} pairs are neither all of {len(names)} systems nor those of one with all others"
+
+
+def _of_difference(pair: Pair, found: Conclusion) -> Iterator[str]:
+    """Check that the interval holds the difference, and that both point where the better system is."""
+    low, high, value = pair.low, pair.high, pair.difference
+    slack = _slack(low, high, value)
+    if low > high + slack or value < low - slack or value > high + slack:
+        yield f"its interval, {low:g} to {high:g}, does not hold the difference {value:g}"
+    better = -1 if found.lower_is_better else 1
+    if value and pair.direction * better * value < 0:
+        yield f"the difference {value:g} points away from the system that came out better"
+
+
+def _of_claim(pair: Pair, found: Conclusion) -> Iterator[str]:
+    """Check a verdict against the direction, the interval, and the p-values."""
+    low, high, slack = pair.low, pair.high, _slack(pair.low, pair.high)
+    better = -1 if found.lower_is_better else 1
+    if pair.verdict not in (0, pair.direction):
+        yield "the claim is not of the system that came out better"
+    if pair.verdict and pair.verdict * better * (low if pair.verdict * better > 0 else high) < -slack:
+        yield f"is claimed, and its interval, {low:g} to {high:g}, reaches beyond 0"
+    if not pair.verdict and (low > slack or high < -slack):
+        yield f"is open, and its interval, {low:g} to {high:g}, excludes 0"
+    if pair.adjusted < pair.p_value - _slack(pair.p_value):
+        yield f"its adjusted p-value {pair.adjusted:g} is below its own, {pair.p_value:g}"
+    if pair.verdict and pair.adjusted > found.promise.level + _slack(found.promise.level):
+        yield f"is claimed at an adjusted p-value of {pair.adjusted:g}, above {found.promise.level:g}"
+
+
+def _of_settling(pair: Pair, found: Conclusion) -> Iterator[str]:
+    """Check what is said of a margin against the interval, and what would settle a pair against its verdict."""
+    low, high, margin = pair.low, pair.high, found.about.get("margin")
+    if pair.within is not None and margin is not None and not math.isnan(low + high):
+        expected = within(low, high, float(margin), lower=found.lower_is_better)
+        if pair.within != expected:
+            yield f"is called {pair.within} up to {margin:g}, and its interval says {expected}"
+    more = pair.more
+    if more is not None and pair.verdict:
+        yield "is claimed, and more is asked for to settle it"
+    if more is not None and not more.low <= more.median <= more.high:
+        yield f"needs {more.median:g} more {more.unit}, outside {more.low:g} to {more.high:g}"
+
+
+def _of_systems(found: Conclusion) -> Iterator[str]:
+    """Check that estimates lie in their intervals and ranks are cut with the claims."""
+    above, below = _claimed(found.pairs)
+    n, scale = len(found.systems), _scale(found)
+    for one in found.systems:
+        if one.low > one.estimate + _slack(one.low, one.estimate) or one.high < one.estimate - _slack(one.estimate):
+            yield f"{one.system}: its interval, {one.low:g} to {one.high:g}, does not hold {one.estimate:g}"
+        best, worst = 1 + len(above.get(one.system, ())), n - len(below.get(one.system, ()))
+        if not 1 <= one.rank_low <= one.rank_high <= n:
+            yield f"{one.system}: its ranks, {one.rank_low} to {one.rank_high}, are none of {n}"
+        elif one.rank_low < best or one.rank_high > worst:
+            yield (
+                f"{one.system}: may have rank {one.rank_low} to {one.rank_high}, and its claims leave {best} to {worst}"
+            )
+        yield from _off_scale(one, *scale)
+
+
+def _scale(found: Conclusion) -> tuple[float, float]:
+    """Return the least and the largest score that means of a table may have, where it says so and nothing changed them.
+
+    What was read may come from a file: what is no scale is none.
+    """
+    scale, unchanged = found.read.get("scale"), found.about.get("normalization", "none") == "none"
+    if found.question != "rate" or not unchanged or not isinstance(scale, Sequence) or len(scale) != 2:
+        return -math.inf, math.inf
+    known = all(isinstance(one, int | float) for one in scale)
+    return (float(scale[0]), float(scale[1])) if known else (-math.inf, math.inf)
+
+
+def _off_scale(one: System, least: float, most: float) -> Iterator[str]:
+    for value in (one.estimate, one.low, one.high):
+        if value < least - _slack(least, most) or value > most + _slack(least, most):
+            yield f"{one.system}: {value:g} lies outside its scale, {least:g} to {most:g}"
+
+
+def _claimed(pairs: Sequence[Pair]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return which systems are claimed to be above each system, and which below."""
+    above: dict[str, set[str]] = {}
+    below: dict[str, set[str]] = {}
+    for one in pairs:
+        if one.verdict:
+            better, worse = (one.first, one.second) if one.verdict > 0 else (one.second, one.first)
+            above.setdefault(worse, set()).add(better)
+            below.setdefault(better, set()).add(worse)
+    return above, below
+
+
+def _of_groups(found: Conclusion) -> Iterator[str]:
+    """Check that nothing claims a difference within a group that nothing separates."""
+    above, _ = _claimed(found.pairs)
+    for group in found.about.get("groups", ()):
+        for one in group:
+            if others := above.get(one, set()) & set(group):
+                yield f"{one} and {min(others)} stand in a group that nothing separates, and are claimed to differ"
+
+
+def _of_metric(metric: Metric) -> Iterator[str]:
+    for one in metric.estimates:
+        if one.low > one.value + _slack(one.low, one.value) or one.high < one.value - _slack(one.high, one.value):
+            yield f"{one.system}: its interval, {one.low:g} to {one.high:g}, does not hold {one.value:g}"
+
+
+def _of_repetition(again: Repetition) -> Iterator[str]:
+    """Check that shares lie in their intervals, and that the same raters confirm no less than new ones."""
+    shares: Mapping[str, float] = {
+        "same raters": again.srp.value,
+        "same raters, other documents": again.srp_new_documents.value,
+        "all new": again.srp_new_study.value,
+    }
+    for who, value in shares.items():
+        if not math.isnan(value) and not 0 <= value <= 1:
+            yield f"a repetition confirms {value:g} ({who}), which is no share"
+    if is_reversed(again):
+        yield (
+            f"a repetition confirms {again.srp.value:.2f} with the same raters and "
+            f"{again.srp_new_study.value:.2f} with all new"
+        )
+
+
+def is_reversed(again: Repetition) -> bool:
+    """Tell whether the same raters confirm less than new ones, by more than simulations err.
+
+    Drawing raters anew adds to what varies; where less varies and less is confirmed the world is not that of the table.
+    """
+    # The error of a difference of two shares is at most that of two shares of one half. What is not known is not less.
+    return again.srp.value < again.srp_new_study.value - APART * math.sqrt(0.5 / max(again.studies, 1))
+
+
+def kept_repetition(again: Repetition | None) -> tuple[Repetition | None, tuple[str, ...]]:
+    """Return a repetition as it is; one that contradicts itself is left out, with a sentence that says so."""
+    if again is None or not is_reversed(again):
+        return again, ()
+    return None, (
+        f"no repetition is foreseen: in worlds fitted to this table the same raters confirm every claim in "
+        f"{again.srp.value:.2f} and new raters in {again.srp_new_study.value:.2f}, which cannot be ({again.world})",
+    )
+
+
+def _slack(*values: float) -> float:
+    return TOLERANCE * max([1.0, *(abs(one) for one in values if math.isfinite(one))])

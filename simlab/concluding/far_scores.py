@@ -1,0 +1,56 @@
+"""Hold a conclusion against the one without scores that are far outside: slips of the pen must not decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from simlab.concluding.conclusion import Conclusion
+from simlab.messages import legible, several
+from simlab.tables.slips import FarScores
+
+
+def check_far_scores(table: Path, found: Conclusion, without: Callable[[tuple[int, ...]], Conclusion]) -> Conclusion:
+    """Say that scores far outside change nothing; `without` concludes without the lines that they are on.
+
+    Raises InputError naming the first of them where a claim, the order of the systems, or what an interval says of
+    a pair is another without them.
+    """
+    if (record := found.read.get("far_outside")) is None:
+        return found
+    far = FarScores(tuple(record["lines"]), tuple(record["scores"]), *record["others"])
+    if (changed := _changed(found, without(far.lines))) is not None:
+        raise far.refusal(legible(table), f", and without {_them(far.lines)} {changed}")
+    same = f"without {_them(far.lines)} claims, order and intervals say the same"
+    return replace(found, warnings=(*found.warnings, f"line {far.lines[0]}: {far.phrase()}; {same}"))
+
+
+def _them(lines: tuple[int, ...]) -> str:
+    return "it" if len(lines) == 1 else f"these {several(len(lines), 'score')}"
+
+
+def _changed(found: Conclusion, other: Conclusion) -> str | None:
+    """Say what is another in the second of two conclusions; None where nothing is."""
+    if _claims(found) != _claims(other):
+        return "other claims are made"
+    if _order(found) != _order(other):
+        return "the order of the systems is another"
+    if _signs(found) != _signs(other):
+        return "intervals say something else"
+    return None
+
+
+def _claims(found: Conclusion) -> dict[tuple[str, str], tuple[int, str | None]]:
+    return {(one.first, one.second): (one.verdict, one.within) for one in found.pairs}
+
+
+def _order(found: Conclusion) -> list[str]:
+    known = [one for one in found.systems if math.isfinite(one.estimate)]
+    return [one.system for one in sorted(known, key=lambda one: (one.estimate, one.system))]
+
+
+def _signs(found: Conclusion) -> dict[tuple[str, str], int]:
+    """Return on which side of 0 the interval of each pair lies; 0: it covers 0."""
+    return {(one.first, one.second): (one.low > 0) - (one.high < 0) for one in found.pairs}

@@ -1,0 +1,150 @@
+"""Say what the place in a row is worth in a table of comparisons, and what it hides of the systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from simlab.analysis.preferences.net_wins import bounds, spreads_of
+from simlab.analysis.preferences.places import Orders, by_chance, followers, orders_of
+from simlab.analysis.preferences.strengths import effective
+from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of
+from simlab.concluding.conclusion import Interval
+from simlab.concluding.preferences.held import Held, named_pairs
+from simlab.messages import legible, several
+from simlab.types import Bools, Floats
+
+MOST_NAMED = 3
+
+
+def first_place(asked: Votes, level: float) -> tuple[Interval, int] | None:
+    """Return the share of decided comparisons that the first of the row wins, with bounds, and how many there are.
+
+    None where no place is known, or nothing decided. Bounds are score bounds, raters and items clustered as in claims.
+    """
+    if asked.place is None or not (won_first := asked.value * asked.place).any():
+        return None
+    won = replace(asked, pair=np.zeros_like(asked.pair), value=won_first, n_systems=2, place=None).where(won_first != 0)
+    way = way_of(won)
+    freedom = max(min(effective(one) for one in clusters(won, way)) - 1, 1.0)
+    n, total = np.array([float(len(won.pair))]), np.array([float(won.value.sum())])
+    low, high = bounds(total, n, spreads_of(won, way), float(stdtrit(freedom, 1 - level / 2)))
+    share, least, most = ((1 + float(one[0])) / 2 for one in (total / n, low, high))
+    return Interval(share, least, most), len(won.pair)
+
+
+def lines(held: Held, level: float) -> Iterator[str]:
+    """Go through what the place is worth, and which answers in both orders contradict each other."""
+    found = first_place(held.asked, level)
+    if found is not None:
+        share, n = found
+        where = "place" if held.by_place else "column"
+        said = f"The first {where} wins {_interval(share)} of {several(n, 'comparison')} that {_are(n)} no ties"
+        if _never_turned(held.asked):
+            seen = "" if held.by_place else ": if raters saw that order, place and system are not told apart"
+            said += f", always with the same system of a pair{seen}"
+        yield f"{said}."
+    if held.both_orders:
+        left = held.both_orders - held.flipped
+        yield (
+            f"{several(held.both_orders, 'output')} of a pair asked in both orders: {held.flipped:,} flipped with the "
+            f"order and {'is' if held.flipped == 1 else 'are'} left out, {left:,} {'counts' if left == 1 else 'count'} "
+            "once."
+        )
+    uneven = orders_of(held.votes).uneven & ~orders_of(held.votes).one_way
+    if not by_chance(held.votes) and (n := int(uneven.sum())):
+        yield f"Of {several(n, 'pair')} one system stood first more often: the difference is the one at equal places."
+
+
+def warnings(held: Held, family: Bools) -> Iterator[str]:
+    """Name raters whose answers follow the place, and pairs that nothing can be claimed of because of it."""
+    found = followers(held.asked)
+    for one in found[:MOST_NAMED]:
+        who = legible(held.rater_names[one.rater], 40) if one.rater >= 0 else "raters who are not named"
+        side = "first" if one.first else "second"
+        see = "; see --exclude" if one.rater >= 0 and len(held.rater_names) > 1 else ""
+        yield (
+            f"{who} answered the {side} of the row in {round(one.share * one.n):,} of {several(one.n, 'comparison')} "
+            f"({_share(one.share)}; by chance {_share(one.chance)}): such answers follow the place, not the "
+            f"systems{see}"
+        )
+    if len(found) > MOST_NAMED:
+        yield f"so do {several(len(found) - MOST_NAMED, 'other rater')}"
+    if nothing := np.flatnonzero(family & without_answers(held, held.votes)).tolist():
+        yield f"{_pairs(held, nothing)}: no answer was the same in both orders, so that nothing is known of the systems"
+    n = np.bincount(held.votes.pair, minlength=held.votes.n_pairs)
+    if hidden := np.flatnonzero(family & orders_of(held.votes).one_way & (n >= FEWEST)).tolist():
+        yield (
+            f"{_pairs(held, hidden)}: the same system always stood first, which is not told from the place: nothing is "
+            "claimed; ask in both orders, or, if raters saw either order, write winners by their names"
+        )
+
+
+def record(held: Held, level: float) -> dict[str, Any]:
+    """Say the same to a program."""
+    found = first_place(held.asked, level)
+    if found is None:
+        return {"position": None}
+    share, n = found
+    orders: Orders = orders_of(held.votes)
+    named = named_pairs(held.system_names)
+    return {
+        "position": {
+            "first_wins": share._asdict(),
+            "decided": n,
+            "by_place": held.by_place,
+            "both_orders": held.both_orders,
+            "flipped": held.flipped,
+            "one_order": [list(named[k]) for k in np.flatnonzero(orders.one_way).tolist()],
+            "followers": [
+                {
+                    "rater": held.rater_names[one.rater] if one.rater >= 0 else None,
+                    "place": "first" if one.first else "second",
+                    "answers": one.n,
+                    "share": one.share,
+                    "chance": one.chance,
+                }
+                for one in followers(held.asked)
+            ],
+        }
+    }
+
+
+def raw_differences(held: Held) -> Floats:
+    """Return wins less losses of all answers, `[pair]`, whatever the place."""
+    n = np.bincount(held.asked.pair, minlength=held.asked.n_pairs)
+    return np.asarray(np.bincount(held.asked.pair, held.asked.value, held.asked.n_pairs) / np.maximum(n, 1))
+
+
+def without_answers(held: Held, votes: Votes) -> Bools:
+    """Mark the pairs that were asked about, and of which no answer is among the votes that are used."""
+    asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (held.asked, votes))
+    return np.asarray((asked > 0) & (left == 0))
+
+
+def _never_turned(asked: Votes) -> bool:
+    """True if each pair was asked about in one order alone."""
+    there = np.bincount(asked.pair, minlength=asked.n_pairs) > 0
+    return bool(orders_of(asked).one_way[there].all())
+
+
+def _pairs(held: Held, which: list[int]) -> str:
+    named = named_pairs(held.system_names)
+    said = ", ".join(" - ".join(named[k]) for k in which[:MOST_NAMED]) + (", ..." if len(which) > MOST_NAMED else "")
+    return f"{several(len(which), 'pair')} ({legible(said, 120)})" if len(which) > 1 else legible(said, 80)
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _share(value: float) -> str:
+    return f"{value:.2f}".removeprefix("0")
+
+
+def _interval(one: Interval) -> str:
+    return f"{_share(one.value)} ({_share(one.low)} to {_share(one.high)})"

@@ -1,0 +1,73 @@
+"""Store truth values and whole numbers so that those which are missing read as missing.
+
+Zarr has no gap for them: what was never simulated, or belongs to a pair that a cell does not have, would read as False
+or 0, and every mean over it would be wrong. So they are stored with a value that stands for nothing and the attribute
+`_FillValue` of the CF conventions (section 2.5.1), by which xarray reads floats with NaN. Truth values are stored as
+int8, 1 byte as before; read, they take 4 bytes in place of 1, counts 8 in place of 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simlab.types import Array, Outcome
+
+WHOLE = ("status", "document_set")
+"""Outcomes that are known of every campaign: one that was not run has a status, too."""
+HOLDS, BLANK = "holds", "blank"
+"""Attributes: the type of what is stored, and what a campaign concludes that has nothing to say."""
+
+
+def is_masked(name: str, outcome: Outcome) -> bool:
+    """Tell whether an outcome is stored with a value that stands for nothing."""
+    return np.dtype(outcome.dtype).kind in "biu" and name not in WHOLE
+
+
+def stored_type(name: str, outcome: Outcome) -> np.dtype[Any]:
+    """Return the type in which an outcome is stored."""
+    dtype = np.dtype(outcome.dtype)
+    return np.dtype(np.int8) if dtype.kind == "b" and is_masked(name, outcome) else dtype
+
+
+def missing_value(name: str, outcome: Outcome) -> Any:
+    """Return what stands for nothing in an array of an outcome."""
+    if not is_masked(name, outcome):
+        return outcome.fill
+    dtype = np.dtype(outcome.dtype)
+    if dtype.kind == "b":
+        return -1
+    limits = np.iinfo(dtype)
+    return int(limits.max if dtype.kind == "u" else limits.min)
+
+
+def about(name: str, outcome: Outcome) -> dict[str, Any]:
+    """Return the attributes that tell readers what is missing, and of which type the rest is."""
+    if not is_masked(name, outcome):
+        return {}
+    fill = outcome.fill.item() if isinstance(outcome.fill, np.generic) else outcome.fill
+    return {"_FillValue": missing_value(name, outcome), HOLDS: outcome.dtype, BLANK: int(fill)}
+
+
+def masked(values: Array, name: str, outcome: Outcome, carried_out: Array) -> Array:
+    """Return outcomes as they are stored: missing where campaigns failed, and where a gap is their answer.
+
+    `carried_out` tells the rows of `values` that mean something.
+    """
+    if not is_masked(name, outcome):
+        return values
+    stored = values.astype(stored_type(name, outcome))
+    gone = np.broadcast_to(~carried_out.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
+    if outcome.gap:
+        gone = gone | (values == outcome.fill)
+    return np.where(gone, np.asarray(missing_value(name, outcome), stored.dtype), stored)
+
+
+def restored(values: Array, attributes: Mapping[Any, Any]) -> Array:
+    """Return outcomes as campaigns gave them, from what xarray reads: of their own type, blank where missing."""
+    if HOLDS not in attributes:
+        return values
+    known = np.where(np.isnan(values), attributes[BLANK], values) if values.dtype.kind == "f" else values
+    return known.astype(attributes[HOLDS])

@@ -1,0 +1,149 @@
+"""Tell control items from ratings by the marks that campaigns give them: TGT, BAD, BAD_REF, REF, REPEAT, CHK, tutorial.
+
+Marks are those of Appraise and of the crowd's direct assessments of WMT. They count only in a column that nothing else
+is read from, where real items are marked too and hardly anything else stands: REF and BAD are also names of systems.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.files import decimal
+from simlab.messages import legible
+from simlab.tables.held import Controls, Ratings
+from simlab.tables.row_choice import LeftOut, Rows
+
+REAL = frozenset(("tgt", "target", "real", "regular", "system"))
+DAMAGED = frozenset(("bad", "bad_ref", "badref", "bad_reference"))
+CONTROL = DAMAGED | frozenset(
+    ("ref", "reference", "repeat", "repeated", "rep", "dup", "chk", "check", "control", "calibration", "attention")
+).union(("attention_check", "quality_check", "qc"))
+_PRACTICE = re.compile(r"(tutorial|practice|training)\b.*")
+_NEARLY_ALL = 0.98
+MOST_KINDS = 20
+"""A column of marks has at most so many kinds of them."""
+RULE = (
+    "a damaged copy was not scored as worse than the output itself, or, where the same rater did not score that, than "
+    "the middle one of the rater's scores"
+)
+
+
+class Marks(NamedTuple):
+    """A column of marks, at place `at`; `counts` are the rows of each control mark, none where nothing is left out.
+
+    `remark` is a sentence for the page where a column seems to mark control items, and nothing is left out.
+    """
+
+    at: int
+    name: str
+    counts: Mapping[str, int]
+    remark: str = ""
+
+    def left_out(self) -> LeftOut:
+        """Return what is left out."""
+        kinds = ", ".join(f"{legible(mark, 30)} {n:,}" for mark, n in self.counts.items())
+        return LeftOut(sum(self.counts.values()), f"control items ({legible(self.name, 40)}: {kinds})")
+
+    def keep(self, rows: Rows) -> Iterator[tuple[int, list[str]]]:
+        """Go through the rows that are of no control item."""
+        return ((line, row) for line, row in rows if not self.counts or not is_control(_cell(row, self.at)))
+
+
+def _cell(row: Sequence[str], at: int) -> str:
+    return row[at].strip() if at < len(row) else ""
+
+
+def _mark(cell: str) -> str:
+    return re.sub(r"[\s-]+", "_", cell.strip().casefold())
+
+
+def is_control(cell: str) -> bool:
+    """True if a cell is the mark of a control item.
+
+    >>> is_control("BAD-REF"), is_control("Tutorial 3"), is_control("TGT"), is_control("A")
+    (True, True, False, False)
+    """
+    return _mark(cell) in CONTROL or bool(_PRACTICE.fullmatch(_mark(cell).replace("_", " ")))
+
+
+def _is_mark(cell: str) -> bool:
+    return _mark(cell) in REAL or is_control(cell)
+
+
+def marks_of(
+    first: Sequence[Sequence[str]], rows: Callable[[], Rows], names: Sequence[str], used: Collection[int]
+) -> Marks | None:
+    """Find the column that marks control items, None for none; `first` are the first rows, `rows` goes through all.
+
+    Columns at the places `used` hold names, scores or verdicts, and no marks.
+    """
+    for at, name in enumerate(names):
+        cells = {_cell(row, at) for row in first}
+        if not name or at in used or len(cells) > MOST_KINDS or not any(map(_is_mark, cells)):
+            continue
+        found = _judged(Counter(_cell(row, at) for _, row in rows()), at, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _judged(cells: Counter[str], at: int, name: str) -> Marks | None:
+    """Judge a column by all of its cells."""
+    n = cells.total() - cells[""]
+    control = {cell: count for cell, count in cells.items() if is_control(cell)}
+    real = sum(count for cell, count in cells.items() if _mark(cell) in REAL)
+    if not control or len(cells) > MOST_KINDS:
+        return None
+    if real and real + sum(control.values()) >= _NEARLY_ALL * n:
+        return Marks(at, name, control)
+    if not real and not any(_mark(cell) in DAMAGED for cell in control):
+        return None
+    others = [cell for cell in cells if cell and cell not in control]
+    kept = legible(f"{name}={others[0] if others else next(iter(control))}", 60)
+    said = legible(f"{name} ({', '.join(control)})", 80)
+    remark = f"{said} seems to mark control items, none is left out: --where {kept} would read some rows only"
+    return Marks(at, name, {}, remark)
+
+
+def control_results(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> Controls | None:
+    """Hold the scores of damaged copies against the same rater's scores of the outputs; None where there are none.
+
+    `rows` are all rows of the table, `columns` the places of what is read.
+    """
+    if not {"rater", "score", "system"} <= columns.keys():
+        return None
+    scores = _scores_by_output(ratings)
+    middle = {
+        name: float(np.median(ratings.score[ratings.rater == k]))
+        for k, name in enumerate(ratings.rater_names)
+        if (ratings.rater == k).any()
+    }
+    places = {name: k for k, name in enumerate(ratings.rater_names)}
+    met, failed = [], []
+    for _, row in rows:
+        value = decimal(_cell(row, columns["score"]))
+        rater = _cell(row, columns["rater"])
+        if _mark(_cell(row, marks.at)) not in DAMAGED or value is None or rater not in middle:
+            continue
+        output = tuple(_cell(row, columns[key]) for key in ("system", "document", "segment") if key in columns)
+        whole = scores.get((rater, *(part.partition("#")[0] for part in output)), middle[rater])
+        met.append(places[rater])
+        failed.append(value <= whole if ratings.lower_is_better else value >= whole)
+    return Controls(np.array(met, np.int64), np.array(failed), RULE) if met else None
+
+
+def _scores_by_output(ratings: Ratings) -> dict[tuple[str, ...], float]:
+    """Return scores by rater, system, and document and segment where a table has both."""
+    found: dict[tuple[str, ...], float] = {}
+    numbers = (flat.tolist() for flat in (ratings.rater, ratings.system, ratings.item, ratings.score))
+    for rater, system, item, score in zip(*numbers, strict=True):
+        who, what = ratings.rater_names[rater], ratings.system_names[system]
+        document, segment = ratings.document_names[ratings.document[item]], ratings.item_names[item]
+        found[who, what, document, segment] = score
+        found.setdefault((who, what, segment if segment == document else document), score)
+    return found

@@ -1,0 +1,140 @@
+"""Open a stranger's file as a table, text or JSON: its header, wherever that stands, and the rows below it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+from simlab.messages import legible, several
+from simlab.tables import columns
+from simlab.tables.dialect import Dialect, cells, dialect_of, header_of, rows
+from simlab.tables.lines import REMEDY, numbered_lines
+from simlab.tables.records import is_json, read_records
+from simlab.types import InputError
+
+TITLE_LINES = 10
+"""So many lines are looked at for the header: exports put a title, a date or a remark above it, and no more."""
+
+
+class Rows(Iterator[tuple[int, list[str]]]):
+    """Rows of cells with the numbers of their lines, to be gone through once; the first can be looked at before."""
+
+    def __init__(self, rows: Iterable[tuple[int, list[str]]]) -> None:
+        self._rows = iter(rows)
+        self._ahead: deque[tuple[int, list[str]]] = deque()
+
+    def __next__(self) -> tuple[int, list[str]]:
+        return self._ahead.popleft() if self._ahead else next(self._rows)
+
+    def first(self, n: int = 200) -> list[list[str]]:
+        """Return the cells of the first rows, which are still to come."""
+        self._ahead.extend(islice(self._rows, max(n - len(self._ahead), 0)))
+        return [row for _, row in islice(self._ahead, n)]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """The header of a file, on line `line`, and its rows of cells.
+
+    `dialect` is None of JSON. `first` is the first line that is not empty, of the number `first_line`, and `lines` are
+    all lines, for files without a header (JSON: none); go through these or through the rows. `notes` are sentences on
+    what stands above the header.
+    """
+
+    path: Path
+    where: str
+    header: tuple[str, ...]
+    line: int
+    dialect: Dialect | None
+    rows: Rows
+    first: str = ""
+    first_line: int = 1
+    lines: Iterable[tuple[int, str]] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def header_at(self) -> str:
+        """Name the line of the header in a message."""
+        return f"{self.where}, line {self.line}" if self.dialect else f"{self.where}, its keys"
+
+
+def open_table(path: Path, told: Mapping[str, str], remedy: str = REMEDY) -> TableFile:
+    """Open a file; `told` are the table's own names of columns, by which its header is known as well.
+
+    Raises InputError for an empty file, and for JSON that is no list of records; rows raise it as they are read.
+    """
+    if is_json(path, remedy):
+        found = read_records(path)
+        return TableFile(path, found.where, found.keys, 1, None, Rows(found.rows))
+    where = legible(path)
+    lines = numbered_lines(path, remedy)
+    head = list(islice(lines, TITLE_LINES))
+    filled = [k for k, (_, text) in enumerate(head) if text.strip()]
+    if not filled:
+        raise InputError(f"{where}: is empty")
+    at = _header_place([text for _, text in head], filled, told)
+    number, text = head[at]
+    dialect = dialect_of(text)
+    header = tuple(header_of(text, dialect, f"{where}, line {number}"))
+    content = rows(chain(head[at + 1 :], lines), dialect, where)
+    first_line, first = head[filled[0]]
+    notes: tuple[str, ...] = ()
+    if at != filled[0]:
+        above = several(sum(k < at for k in filled), "line")
+        notes = (f"the header is line {number}; left out: {above} above it ({legible(first.strip(), 60)})",)
+    filled_rows = ((line, row) for line, row in content if any(map(str.strip, row)))
+    return TableFile(
+        path, where, header, number, dialect, Rows(filled_rows), first, first_line, chain(head, lines), notes
+    )
+
+
+def _header_place(head: Sequence[str], filled: Sequence[int], told: Mapping[str, str]) -> int:
+    """Return which of the first lines names columns that are read; else the first that names several; else the first.
+
+    Messages then speak of the line that its owner takes for the header.
+    """
+    names = {k: cells(head[k], dialect_of(head[k])) for k in filled}
+    known = (k for k in filled if columns.name_a_table(names[k], told))
+    several_names = (k for k in filled if len(names[k]) > 1)
+    return next(known, next(several_names, filled[0]))
+
+
+def differing_rows(path: Path, told: Mapping[str, str]) -> Callable[[int, int], str]:
+    """Return what says, of the rows on two lines, in which columns they differ; the file is read anew for it."""
+
+    def differing(first: int, second: int) -> str:
+        file = open_table(path, told)
+        held = {line: row for line, row in file.rows if line in (first, second)}
+        return difference(file.header, held.get(first, []), held.get(second, []))
+
+    return differing
+
+
+def difference(names: Sequence[str], first: Sequence[str], second: Sequence[str]) -> str:
+    """Say in which columns two rows differ.
+
+    >>> difference(["system", "score"], ["A", "4"], ["A", "5"])
+    'the two rows differ in score (4, 5)'
+    """
+    cells_of = zip(names, first, second, strict=False)
+    apart = [f"{name} ({one}, {other})" for name, one, other in cells_of if one.strip() != other.strip()]
+    if not apart:
+        return "the two rows are alike in every column"
+    return f"the two rows differ in {legible(', '.join(apart), 160)}"
+
+
+def rows_with(path: Path, one: str, other: str) -> str:
+    """Say where two names stand first, and in which columns these rows differ; empty where no cell is such a name."""
+    file, met = open_table(path, {}), dict[str, tuple[int, list[str]]]()
+    for line, row in file.rows:
+        cells_there = {cell.strip() for cell in row}
+        for name in (one, other):
+            if name in cells_there:
+                met.setdefault(name, (line, row))
+        if len(met) == 2:
+            (first, row_of_one), (second, row_of_other) = met[one], met[other]
+            return f" (lines {first} and {second}: {difference(file.header, row_of_one, row_of_other)})"
+    return ""

@@ -1,0 +1,83 @@
+"""No page contradicts itself: a conclusion whose numbers do is refused, whichever of them is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import made_conclusions as made
+import pytest
+
+from simlab.concluding.conclusion import Conclusion, Interval, Repetition
+from simlab.concluding.consistency import Inconsistent, check_consistent, contradictions, kept_repetition
+from simlab.drawing.text.conclusions import page
+
+WHOLE = [made.rated(), made.planned(), made.interim(), made.compared(), made.judged(), made.many(20)]
+CLAIMED, OPEN = 0, 27
+"""Places of a claimed pair, and of an open one, in the conclusion that tests change."""
+
+
+def changed(k: int, **numbers: Any) -> Conclusion:
+    pairs = list(made.rated().pairs)
+    pairs[k] = pairs[k]._replace(**numbers)
+    return made.rated(pairs=pairs)
+
+
+def ranked(low: int, high: int) -> Conclusion:
+    first, *rest = made.rated().systems
+    return made.rated(systems=[first._replace(rank_low=low, rank_high=high), *rest])
+
+
+def of_system(**numbers: Any) -> Conclusion:
+    first, *rest = made.rated().systems
+    return made.rated(systems=[first._replace(**numbers), *rest])
+
+
+@pytest.mark.parametrize("found", WHOLE)
+def test_what_is_consistent_passes(found: Conclusion) -> None:
+    assert not list(contradictions(found))
+    assert check_consistent(found) is found
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (changed(OPEN, difference=12.8, low=-4.5, high=10.0), "does not hold the difference"),
+        (changed(OPEN, low=0.2), "is open, and its interval"),
+        (changed(CLAIMED, low=-0.5), "is claimed, and its interval"),
+        (changed(CLAIMED, verdict=-1), "not of the system that came out better"),
+        (changed(CLAIMED, direction=-1, verdict=-1), "points away"),
+        (changed(CLAIMED, adjusted=0.08), "claimed at an adjusted p-value of 0.08"),
+        (changed(CLAIMED, p_value=0.02, adjusted=0.01), "below its own"),
+        (changed(CLAIMED, more=made.rated().pairs[OPEN].more), "more is asked for"),
+        (ranked(1, 3), "and its claims leave 1 to 1"),
+        (ranked(0, 1), "none of 8"),
+        (made.rated(pairs=made.rated().pairs[:-1]), "neither all of 8 systems"),
+        (made.rated(pairs=[*made.rated().pairs[:-1], made.rated().pairs[0]]), "twice"),
+        (made.rated(about={"groups": [["S3", "S1"]]}), "in a group that nothing separates"),
+        (
+            made.rated(about={"margin": 2.0}, pairs=[one._replace(within="equivalent") for one in made.rated().pairs]),
+            "is called equivalent",
+        ),
+        (of_system(low=75.0), "does not hold"),
+        (replace(of_system(high=104.0), read={**made.READ, "scale": [0.0, 100.0]}), "outside its scale"),
+    ],
+)
+def test_each_contradiction_is_refused(found: Conclusion, words: str) -> None:
+    said = list(contradictions(found))
+    assert any(words in one for one in said), said
+    with pytest.raises(Inconsistent, match="contradicts itself"):
+        page(found)
+
+
+def again(same: float, new: float) -> Repetition:
+    return Repetition(Interval(same, 0, 1), Interval(new, 0, 1), 1000, "gaussian, 17 of 19 checks passed; failed: ties")
+
+
+@pytest.mark.parametrize(("same", "new", "kept"), [(0.01, 0.67, False), (0.9, 0.7, True), (0.5, 0.53, True)])
+def test_the_same_raters_confirm_no_less_than_new_ones(same: float, new: float, kept: bool) -> None:
+    found, said = kept_repetition(again(same, new))
+    assert (found is not None) == kept
+    assert all("failed: ties" in one and "cannot be" in one for one in said)
+    assert bool(said) != kept
+    assert bool(list(contradictions(made.rated(repetition=again(same, new))))) != kept
