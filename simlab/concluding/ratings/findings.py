@@ -60,6 +60,7 @@ def concluded(
     systems = systems_of(
         collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level, scale, weighted=weighted
     )
+    blind = any(blind_pairs(found, prepared))
     pairs = pairs_of(
         frame.system_names,
         found,
@@ -67,6 +68,7 @@ def concluded(
         wanted,
         lower_is_better=frame.lower_is_better,
         widest=scale[1] - scale[0],
+        blind=blind,
     )
     return Conclusion(
         question="rate",
@@ -78,7 +80,7 @@ def concluded(
         systems=systems,
         pairs=pairs,
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
-        detectable=None if any(blind_pairs(found, prepared)) else _detectable(told, family),
+        detectable=None if blind else _detectable(told, family),
         about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
         warnings=(
@@ -124,7 +126,7 @@ def _alone(table: Table) -> tuple[str, ...]:
 
 
 def _detectable(told: Spans, family: Bools) -> float | None:
-    known = family & told.within_reach
+    known = family & told.within_reach & told.scatter
     if not known.any():
         return None
     return detectable(float(np.median(told.bar[known])), float(np.median(told.error[known])))

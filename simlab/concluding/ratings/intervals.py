@@ -39,6 +39,9 @@ FLIPS = 2000
 """Patterns of flips that intervals rest on."""
 
 
+ROUNDING = 1e-9
+"""Share of the largest score below which sums of scores are equal up to rounding."""
+
 FEW, MUCH = 12, 1.2
 """Below so many units intervals are of Bonferroni's t; bounds of flips beyond it by this factor come from few units."""
 
@@ -46,12 +49,14 @@ FEW, MUCH = 12, 1.2
 class Spans(NamedTuple):
     """Hold the uncertainty of differences, and by how many standard errors each must differ from 0: its `bar`.
 
-    `per_document` are the ratings of the two systems on a document that both have.
+    `per_document` are the ratings of the two systems on a document that both have. `scatter` marks pairs whose
+    differences vary at all: how far others are off nothing in the table says.
     """
 
     of: Uncertainty
     bar: Floats
     per_document: Floats
+    scatter: Bools
 
     @property
     def error(self) -> Floats:
@@ -65,7 +70,7 @@ class Spans(NamedTuple):
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the bounds of all differences at once."""
-        known = self.within_reach
+        known = self.within_reach & self.scatter
         reach = np.where(known, np.where(known, self.bar, 0.0) * np.where(known, self.error, 0.0), np.inf)
         return self.of.centre - reach, self.of.centre + reach
 
@@ -103,7 +108,13 @@ def spans(
         of_flips = bar(rng, of.parts, met, level, FLIPS)
         many = np.min([part.n for part in of.parts], axis=0) >= FEW
         reach = np.where(many & (of_flips <= MUCH * reach), of_flips, reach)
-    return Spans(of, np.where(enough, reach, np.inf), _per_document(rated))
+    scatter = np.sqrt(of.variance) > least_error(rated)
+    return Spans(of, np.where(enough, reach, np.inf), _per_document(rated), np.asarray(scatter))
+
+
+def least_error(rated: Rated) -> float:
+    """Return the standard error below which estimates from such scores differ by rounding alone."""
+    return ROUNDING * max(1.0, float(np.abs(rated.value).max(initial=0.0)))
 
 
 def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:

@@ -23,6 +23,7 @@ def warnings_of(
         *blind_pairs(found, prepared),
         *_never_met(collected, told, found),
         *_out_of_reach(told, prepared, drawn, found),
+        *_without_scatter(collected, told, found),
         *_people(collected),
     )
 
@@ -72,6 +73,20 @@ def _out_of_reach(told: Spans, prepared: Prepared, drawn: frozenset[str], found:
         f"with {few} no difference, however large, could be claimed at {prepared.level:g}: "
         "that nothing is claimed says nothing"
     )
+
+
+def _without_scatter(collected: Collected, told: Spans, found: Verdicts) -> Iterator[str]:
+    """Name pairs whose differences are the same throughout: no interval, and no size that is found, follows."""
+    names = collected.frame.system_names
+    first, second = np.triu_indices(len(names), 1)
+    alike = np.flatnonzero(found.family & told.within_reach & ~told.scatter)
+    if len(alike):
+        said = [f"{names[first[k]]} - {names[second[k]]}" for k in alike[:MOST_NAMES]]
+        rest = f" and {several(len(alike) - MOST_NAMES, 'pair')} more" if len(alike) > MOST_NAMES else ""
+        yield (
+            f"the table shows no scatter of {legible(', '.join(said), 200)}{rest}: how far such a difference is off, "
+            "and which it would find, is not known"
+        )
 
 
 def _people(collected: Collected) -> Iterator[str]:

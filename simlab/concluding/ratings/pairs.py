@@ -33,12 +33,21 @@ class Verdicts(NamedTuple):
 
 
 def pairs_of(
-    names: Sequence[str], found: Verdicts, told: Spans, wanted: Wanted, *, lower_is_better: bool, widest: float
+    names: Sequence[str],
+    found: Verdicts,
+    told: Spans,
+    wanted: Wanted,
+    *,
+    lower_is_better: bool,
+    widest: float,
+    blind: bool,
 ) -> tuple[Pair, ...]:
     """Return the pairs of the family, in the order of the systems' names; no two means differ by more than `widest`.
 
     What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
+    Nor is it where the test of all pairs is `blind`, whose bar pairs of few raters rule, or where nothing scatters.
     """
+    foreseen = told.within_reach & told.scatter & (not blind) & (found.verdict == 0)
     first, second = np.triu_indices(len(names), 1)
     means = told.of.centre
     low, high = consistent(means, *told.bounds(), found.verdict != 0)
@@ -59,7 +68,7 @@ def pairs_of(
             direction=int(found.direction[k]),
             verdict=int(found.verdict[k]),
             within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
-            more=None if found.verdict[k] or not told.within_reach[k] else _more(told, int(k)),
+            more=_more(told, int(k)) if foreseen[k] else None,
             plain=float(told.of.means[k]),
         )
         for k in np.flatnonzero(found.family)

@@ -9,6 +9,7 @@ import numpy as np
 from simlab.analysis.raters.marginal import means
 from simlab.analysis.raters.weighted import weighted_means
 from simlab.concluding.conclusion import System
+from simlab.concluding.ratings.intervals import least_error
 from simlab.concluding.standing import ranks_of
 from simlab.types import Array, Collected, Rated
 
@@ -31,7 +32,8 @@ def systems_of(
     # Weighted means stay on the scale, too: the level of an average rater may lie beyond it.
     estimate = plain if not weighted else np.clip(weighted_means(rated), *scale)
     found = means(rated, raters_drawn=raters_drawn)
-    known = (found.freedom > 0) & np.isfinite(found.error)
+    # Scores that are all alike do not say how far others would be off.
+    known = (found.freedom > 0) & np.isfinite(found.error) & (found.error > least_error(rated))
     reach = stdtrit(np.where(known, found.freedom, 1.0), 1 - level / 2) * np.where(known, found.error, 0.0)
     reach = np.where(known, reach, np.inf)
     best, worst = ranks_of(verdict, len(names))

@@ -67,13 +67,15 @@ def amount(value: str, unit: str) -> str:
 
 
 def span(low: float, high: float, digits: int) -> str:
-    """Write the bounds of an interval.
+    """Write the bounds of an interval, with as many decimals as tell them apart.
 
-    >>> span(-1.2, 3, 1), span(float("nan"), 3, 1)
-    ('-1.2 to 3.0', 'not known')
+    >>> span(-1.2, 3, 1), span(float("nan"), 3, 1), span(float("-inf"), float("inf"), 1), span(98.9, 99.1, 0)
+    ('-1.2 to 3.0', 'not known', 'not known', '98.9 to 99.1')
     """
-    if math.isnan(low) or math.isnan(high):
+    if math.isnan(low) or math.isnan(high) or low == -high == -math.inf:
         return "not known"
+    while end(low, digits) == end(high, digits) and low < high and digits < MOST_DECIMALS:
+        digits += 1
     return f"{end(low, digits)} to {end(high, digits)}"
 
 
