@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.conclusion import Conclusion, Limit, Rank
 from simlab.messages import legible, several
 from simlab.tables.slips import FarScores
 
@@ -24,7 +24,8 @@ def check_far_scores(table: Path, found: Conclusion, without: Callable[[tuple[in
     if (changed := _changed(found, without(far.lines))) is not None:
         raise far.refusal(legible(table), f", and without {_them(far.lines)} {changed}")
     same = f"without {_them(far.lines)} claims, order and intervals say the same"
-    return replace(found, warnings=(*found.warnings, f"line {far.lines[0]}: {far.phrase()}; {same}"))
+    said = Limit(f"line {far.lines[0]}: {far.phrase()}; {same}", Rank.LEFT_OUT)
+    return replace(found, warnings=(*found.warnings, said))
 
 
 def _them(lines: tuple[int, ...]) -> str:
