@@ -71,10 +71,12 @@ def kept(keep: Callable[[str], None], text: str) -> list[str]:
 
 
 def to_csv(text: str) -> str:
-    """Write the records of a JSON answer as comma-separated values; a list in a cell as JSON."""
+    """Write the records of a JSON answer, or the one that it is, as comma-separated values; lists in cells as JSON."""
     from simlab.drawing.text import tables
 
-    return tables.to_csv([{key: _cell(value) for key, value in record.items()} for record in json.loads(text)])
+    answer = json.loads(text)
+    records = [answer] if isinstance(answer, dict) else answer
+    return tables.to_csv([{key: _cell(value) for key, value in record.items()} for record in records])
 
 
 def soundness(text: str, sound: bool) -> str:

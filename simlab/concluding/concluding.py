@@ -30,9 +30,12 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
         told = replace(wanted.told, skip=lines)
         return _of_kind(table, replace(wanted, told=told, exclude=(), again=False), lambda words: None)
 
-    without = {", ".join(wanted.exclude): _of_kind(table, replace(wanted, again=False), say)} if wanted.exclude else {}
-    found = check_far_scores(table, _of_kind(table, replace(wanted, exclude=()), say), without_lines)
-    return check_consistent(replace(found, without=without) if without else found)
+    quick, whole = replace(wanted, again=False), replace(wanted, exclude=())
+    without = {", ".join(wanted.exclude): _of_kind(table, quick, lambda words: None)} if wanted.exclude else {}
+    found = _of_kind(table, whole, say)
+    if far := check_far_scores(table, found, without_lines):
+        found = _of_kind(table, replace(whole, far_checked=True), say)
+    return check_consistent(replace(found, without=without, warnings=(*found.warnings, *far)))
 
 
 def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:

@@ -5,13 +5,66 @@ These records are all that commands, pages and figures know; whoever concludes f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 PromiseName: TypeAlias = Literal["fixed", "anytime"]
 MetricVerdict: TypeAlias = Literal["trust", "correct", "leave_out"]
 WithinMargin: TypeAlias = Literal["better", "worse", "not_inferior", "not_superior", "equivalent", "open"]
+
+
+class Rank(IntEnum):
+    """Order what limits a conclusion by what it changes, the most first."""
+
+    PROMISE = 0
+    """The promise does not hold, or may not, or the test that keeps it is blind."""
+    CLAIMS = 1
+    """Something is not, or cannot be, claimed."""
+    NUMBERS = 2
+    """Printed numbers say less than they seem to."""
+    LEFT_OUT = 3
+    """Something was left out, or is not foreseen."""
+    RATERS = 4
+    """Single raters are odd; said in one line."""
+    OTHER = 5
+
+
+class Limit(str):
+    """Hold a sentence on what limits a conclusion, with its rank."""
+
+    rank: Rank
+
+    def __new__(cls, text: str, rank: Rank = Rank.OTHER) -> Limit:
+        """Make a sentence that knows its rank."""
+        made = super().__new__(cls, text)
+        made.rank = rank
+        return made
+
+
+def ranked(rank: Rank, texts: Iterable[str]) -> list[Limit]:
+    """Give sentences a rank."""
+    return [Limit(text, rank) for text in texts]
+
+
+def in_order(limits: Iterable[str]) -> tuple[str, ...]:
+    """Order sentences by their ranks, in each as they came; those on raters become one.
+
+    >>> in_order(["e", *ranked(Rank.RATERS, ["c", "d"]), Limit("b", Rank.CLAIMS), Limit("a", Rank.PROMISE)])
+    ('a', 'b', 'c; d', 'e')
+    """
+    by: dict[Rank, list[str]] = {rank: [] for rank in Rank}
+    for one in limits:
+        by[rank_of(one)].append(one)
+    if len(by[Rank.RATERS]) > 1:
+        by[Rank.RATERS] = [Limit("; ".join(by[Rank.RATERS]), Rank.RATERS)]
+    return tuple(one for rank in Rank for one in by[rank])
+
+
+def rank_of(limit: str) -> Rank:
+    """Return the rank of a sentence; that of one that has none is the last."""
+    return limit.rank if isinstance(limit, Limit) else Rank.OTHER
 
 
 class Interval(NamedTuple):
@@ -215,7 +268,7 @@ class Conclusion:
     estimates are counted in. `family` are the pairs that the promise is about (all, or those with a baseline).
     `detectable` is the smallest difference that such a table finds with 80 % probability, in `unit`. `order` names,
     in groups, what nothing separates. `about` holds words and numbers for the paragraph. `notes` are sentences on what
-    was left out or taken for granted, `warnings` on what limits the conclusion.
+    was left out or taken for granted, `warnings` on what limits the conclusion, those first that change most.
     """
 
     question: str
@@ -238,3 +291,7 @@ class Conclusion:
     about: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Put warnings in order, wherever they were added."""
+        object.__setattr__(self, "warnings", in_order(self.warnings))

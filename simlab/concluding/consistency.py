@@ -63,7 +63,7 @@ def _of_difference(pair: Pair, found: Conclusion) -> Iterator[str]:
         yield f"its interval, {low:g} to {high:g}, does not hold the difference {value:g}"
     better = -1 if found.lower_is_better else 1
     if value and pair.direction * better * value < 0:
-        yield f"the difference {value:g} points away from the system that came out better"
+        yield f"the difference {value:g} points away from the system that came out better ({pair.direction:+d})"
 
 
 def _of_claim(pair: Pair, found: Conclusion) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _of_claim(pair: Pair, found: Conclusion) -> Iterator[str]:
     low, high, slack = pair.low, pair.high, _slack(pair.low, pair.high)
     better = -1 if found.lower_is_better else 1
     if pair.verdict not in (0, pair.direction):
-        yield "the claim is not of the system that came out better"
+        yield f"the claim ({pair.verdict:+d}) is not of the system that came out better ({pair.direction:+d})"
     if pair.verdict and pair.verdict * better * (low if pair.verdict * better > 0 else high) < -slack:
         yield f"is claimed, and its interval, {low:g} to {high:g}, reaches beyond 0"
     if not pair.verdict and (low > slack or high < -slack):
@@ -88,10 +88,10 @@ def _of_settling(pair: Pair, found: Conclusion) -> Iterator[str]:
     if pair.within is not None and margin is not None and not math.isnan(low + high):
         expected = within(low, high, float(margin), lower=found.lower_is_better)
         if pair.within != expected:
-            yield f"is called {pair.within} up to {margin:g}, and its interval says {expected}"
+            yield f"is called {pair.within} up to {margin:g}, and its interval, {low:g} to {high:g}, says {expected}"
     more = pair.more
     if more is not None and pair.verdict:
-        yield "is claimed, and more is asked for to settle it"
+        yield f"is claimed (p {pair.adjusted:g}), and {more.median:g} more {more.unit} are asked for to settle it"
     if more is not None and not more.low <= more.median <= more.high:
         yield f"needs {more.median:g} more {more.unit}, outside {more.low:g} to {more.high:g}"
 

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.conclusion import Conclusion, Limit, Rank
+from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
 from simlab.tables.slips import FarScores
 
 
-def check_far_scores(table: Path, found: Conclusion, without: Callable[[tuple[int, ...]], Conclusion]) -> Conclusion:
-    """Say that scores far outside change nothing; `without` concludes without the lines that they are on.
+def is_undecided(read: Mapping[str, Any], wanted: Wanted) -> bool:
+    """Tell whether a table has scores far outside, of which nobody knows yet whether they decide anything."""
+    return read.get("far_outside") is not None and not wanted.far_checked
+
+
+def check_far_scores(
+    table: Path, found: Conclusion, without: Callable[[tuple[int, ...]], Conclusion]
+) -> tuple[Limit, ...]:
+    """Say that scores far outside, if any, change nothing; `without` concludes without the lines that they are on.
 
     Raises InputError naming the first of them where a claim, the order of the systems, or what an interval says of
     a pair is another without them.
     """
     if (record := found.read.get("far_outside")) is None:
-        return found
+        return ()
     far = FarScores(tuple(record["lines"]), tuple(record["scores"]), *record["others"])
     if (changed := _changed(found, without(far.lines))) is not None:
         raise far.refusal(legible(table), f", and without {_them(far.lines)} {changed}")
     same = f"without {_them(far.lines)} claims, order and intervals say the same"
-    return replace(found, warnings=(*found.warnings, f"line {far.lines[0]}: {far.phrase()}; {same}"))
+    return (Limit(f"line {far.lines[0]}: {far.phrase()}; {same}", Rank.LEFT_OUT),)
 
 
 def _them(lines: tuple[int, ...]) -> str:

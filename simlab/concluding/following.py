@@ -9,7 +9,7 @@ from pathlib import Path
 from simlab.concluding import exported
 from simlab.concluding.assigning import missing, unblinding
 from simlab.concluding.assigning.unblinding import Sheets
-from simlab.concluding.conclusion import Conclusion, Promise
+from simlab.concluding.conclusion import Conclusion, Promise, Rank, ranked
 from simlab.concluding.looks import Looked, look
 from simlab.concluding.plans import Plan, followed
 from simlab.concluding.sheets import Read, refuse_events
@@ -112,7 +112,7 @@ def without_raters(collected: Collected, wanted: Wanted, table: Path) -> Collect
 
 def judged(found: Conclusion, read: Read, plan: Plan, looked: Looked) -> Conclusion:
     """Say whether the plan's promise holds at this look."""
-    warnings = (*found.warnings, *([looked.warning] if looked.warning else []))
+    warnings = (*found.warnings, *ranked(Rank.PROMISE, [looked.warning] if looked.warning else []))
     broken = _broken(found.promise, read, looked, plan)
     promise = found.promise._replace(holds=False, broken=broken) if broken else found.promise
     said = followed(plan, read.planned, read.deviations, looked)

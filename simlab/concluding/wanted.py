@@ -22,6 +22,7 @@ class Wanted:
     `level` None: the plan's, else .05. `promise` None: the plan's, else `fixed`. `metrics` are columns (or metrics of
     the second table); empty: those of the table. `against` names the baseline, `margin` is a difference that does not
     matter, `exclude` are raters whose answers are also left out. `again` is False where no world is to be fitted.
+    `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.
     """
 
     told: Told = NOTHING
@@ -38,3 +39,4 @@ class Wanted:
     again: bool = True
     adequate_from: float | None = None
     threshold: float | None = None
+    far_checked: bool = False

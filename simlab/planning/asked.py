@@ -52,8 +52,8 @@ def settings(
 
 
 def _amount(option: str, value: float) -> str:
-    if not 0 <= value < float("inf"):
-        raise InputError(f"{option} {value:g} is no amount of money; give 0 or more")
+    if not 0 < value < float("inf"):
+        raise InputError(f"{option} {value:g} is no amount of money; give more than 0")
     return f"{value:.15g}"
 
 

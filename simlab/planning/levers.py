@@ -56,7 +56,11 @@ def chosen(ground: Ground, compose: Compose, over: str | None, candidates: Path 
     if candidates is not None:
         where, config = f"--candidates {legible(candidates)}", compose(())
         named = [tuple((_named(key, config, where), value) for key, value in one) for one in listed(candidates)]
-        return _checked([_complete(one, ground) for one in named], compose, where)
+        try:
+            found = [tuple((key, _valued(key, value, config)) for key, value in one) for one in named]
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+        return _checked([_complete(one, ground) for one in found], compose, where)
     config = compose(())
     levers = usual(config, ground) if over is None else typed(over, config, ground)
     if math.prod(len(lever.values) for lever in levers) > MOST_DESIGNS:
@@ -150,6 +154,11 @@ def _read(key: str, values: str, config: Config) -> list[Any]:
     return sorted(checked_value(config, key, value, ()) for value in setting.values) if key == SIZE else [
         checked_value(config, key, value, ()) for value in setting.values
     ]  # fmt: skip
+
+
+def _valued(key: str, value: Any, config: Config) -> Any:
+    """Return a value of a key in the key's own type; raise InputError where it is none. Parts are checked as wholes."""
+    return value if key in list_options() else checked_value(config, key, value, ())
 
 
 def geometric(low: int, high: int) -> list[int]:

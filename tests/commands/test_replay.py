@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import pdb
 import sqlite3
@@ -46,6 +48,14 @@ def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict
     assert answer(["replay", *words, "--format", "json"]) == code
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
+
+
+def test_one_answer_is_a_table_of_one_row(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = said(capsys, str(swept), "0.0.0")
+    assert answer(["replay", str(swept), "0.0.0", "--format", "csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert list(row) == list(found)
+    assert row["key"] == found["key"]
 
 
 @pytest.mark.parametrize("address", ["0.0.0", "4.1.3", "5.1.2"])

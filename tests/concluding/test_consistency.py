@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import made_conclusions as made
 import pytest
 
+from simlab.commands.errors import explain
 from simlab.concluding.conclusion import Conclusion, Interval, Repetition
 from simlab.concluding.consistency import Inconsistent, check_consistent, contradictions, kept_repetition
 from simlab.drawing.text.conclusions import page
@@ -49,7 +52,7 @@ def test_what_is_consistent_passes(found: Conclusion) -> None:
         (changed(CLAIMED, direction=-1, verdict=-1), "points away"),
         (changed(CLAIMED, adjusted=0.08), "claimed at an adjusted p-value of 0.08"),
         (changed(CLAIMED, p_value=0.02, adjusted=0.01), "below its own"),
-        (changed(CLAIMED, more=made.rated().pairs[OPEN].more), "more is asked for"),
+        (changed(CLAIMED, more=made.rated().pairs[OPEN].more), "more documents are asked for"),
         (ranked(1, 3), "and its claims leave 1 to 1"),
         (ranked(0, 1), "none of 8"),
         (made.rated(pairs=made.rated().pairs[:-1]), "neither all of 8 systems"),
@@ -66,8 +69,24 @@ def test_what_is_consistent_passes(found: Conclusion) -> None:
 def test_each_contradiction_is_refused(found: Conclusion, words: str) -> None:
     said = list(contradictions(found))
     assert any(words in one for one in said), said
+    # Who reports the bug reads of which pair it is, and two numbers.
+    assert all(len(re.findall(r"\d+", one.partition(": ")[2])) >= 2 for one in said if " - " in one), said
     with pytest.raises(Inconsistent, match="contradicts itself"):
         page(found)
+
+
+def test_the_line_of_the_bug_names_the_pair_and_both_numbers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(Inconsistent) as raised:
+        check_consistent(changed(OPEN, difference=12.8, low=-4.5, high=10.0))
+    assert explain(raised.value) == 1
+    pair = made.rated().pairs[OPEN]
+    said = f"{pair.first} - {pair.second}: its interval, -4.5 to 10, does not hold the difference 12.8"
+    assert (
+        f"this is a bug in simlab (Inconsistent: the conclusion contradicts itself: {said});" in capsys.readouterr().err
+    )
 
 
 def again(same: float, new: float) -> Repetition:

@@ -9,7 +9,8 @@ from pathlib import Path
 import made_conclusions as made
 import pytest
 
-from simlab.concluding.conclusion import Conclusion, More
+from simlab.concluding.conclusion import Conclusion, More, Rank, ranked
+from simlab.concluding.record import record
 from simlab.concluding.standing import within
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import paragraphs, references
@@ -69,6 +70,17 @@ def test_deviations_and_warnings_are_listed_and_the_rest_is_counted() -> None:
     assert "Plan 3f9c2a, 1,040 answers planned; deviations: r5 was replaced by r7; 9 of 1,040" in text
     assert "Warning limit 3" in text
     assert "and 2 warnings more: --format json" in text
+
+
+def test_no_warning_that_changes_a_claim_or_a_number_is_cut() -> None:
+    odd = [f"rater {k} always answered a tie" for k in range(3)]
+    limits = [*ranked(Rank.RATERS, odd), *ranked(Rank.NUMBERS, "abcd"), *ranked(Rank.CLAIMS, "xyz")]
+    found = replace(made.planned(), warnings=[*limits, *ranked(Rank.PROMISE, "!")])
+    warned = [one.split()[1] for one in page(found, (), NEXT).splitlines() if one.startswith("Warning")]
+    assert warned == list("!xyzabcd")
+    assert "and 1 warning more: --format json" in said(found)
+    # Raters are one line.
+    assert record(found)["warnings"][-1] == "; ".join(odd)
 
 
 def test_pairs_that_were_never_compared_and_cycles_are_named() -> None:

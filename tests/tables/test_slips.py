@@ -164,8 +164,11 @@ def test_magnitudes_are_offered_logarithms(tmp_path: Path) -> None:
         for s, value in zip("AB", np.exp(rng.normal(4, 1, 2)), strict=True)
     ]
     rows[5] = ("B", "d2", "900000")
+    # Nothing is carried out again, which takes a while, before a slip of the pen is looked for.
+    started: list[str] = []
     with pytest.raises(InputError, match="logarithms or ranks"):
-        conclude(_written([("system", "document", "score"), *rows], tmp_path / "t.csv"), QUIET, lambda words: None)
+        conclude(_written([("system", "document", "score"), *rows], tmp_path / "t.csv"), Wanted(), started.append)
+    assert not started
 
 
 def test_human_scores_beside_a_metric_are_looked_at(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, Control, Metric, Repetition
+from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.judgements import again, saying
 from simlab.concluding.judgements.asking import Asked, Way, asked_of, check, way_of
 from simlab.concluding.judgements.gathering import Evidence, gather
@@ -29,6 +31,8 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     if wanted.promise == "anytime":
         raise InputError("--promise anytime: is of preferences; judgements are concluded from once, at the end")
     evidence = gather(table, wanted)
+    if is_undecided(evidence.read, wanted):
+        wanted, say = replace(wanted, again=False), lambda words: None
     systems, of = laid(evidence, None)
     check(of, [evidence.system_names[k] for k in systems], table)
     asked = asked_of(evidence, systems, wanted)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, Pair, Promise, System
+from simlab.concluding.conclusion import Conclusion, Limit, Pair, Promise, Rank, System, ranked
 from simlab.concluding.ratings.promising import TECHNIQUE
 from simlab.concluding.standing import ranks_of
 from simlab.concluding.wanted import Wanted
@@ -99,6 +99,7 @@ def _about(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str,
     return {"estimator": name_of(estimator), "intervals": "each by itself", "youden": youden}
 
 
-def _warnings(outcome: Mapping[str, Array], names: Sequence[str]) -> list[str]:
+def _warnings(outcome: Mapping[str, Array], names: Sequence[str]) -> list[Limit]:
     skewed = [names[k] for k in np.flatnonzero(outcome["skewed"]).tolist()]
-    return [f"judgements of {', '.join(skewed)} are too skewed for their intervals"] if skewed else []
+    said = [f"judgements of {', '.join(skewed)} are too skewed for their intervals"] if skewed else []
+    return ranked(Rank.NUMBERS, said)

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from simlab.analysis.means.document_pairs import Compared
 from simlab.analysis.means.intervals import too_skewed
 from simlab.analysis.settling import POWER
-from simlab.concluding.conclusion import Metric, Promise
+from simlab.concluding.conclusion import Limit, Metric, Promise, Rank, ranked
 from simlab.concluding.judgements.asking import FLIPS, Asked, Way
 from simlab.concluding.judgements.gathering import Evidence
 
@@ -60,21 +60,19 @@ def about(evidence: Evidence, level: float, metrics: Sequence[Metric], *, used: 
     }
 
 
-def warnings(evidence: Evidence, asked: Asked, way: Way) -> list[str]:
+def warnings(evidence: Evidence, asked: Asked, way: Way) -> list[Limit]:
     """Say what limits the conclusion."""
     documents = int((way.of.n > 0).any(0).sum())
-    said = [*_unseen(evidence, asked), *_skewed(asked, way)]
+    said = [*ranked(Rank.CLAIMS, _unseen(evidence, asked)), *ranked(Rank.NUMBERS, _skewed(asked, way))]
     if np.ptp(evidence.human[evidence.rated]) == 0:
-        said.append("humans gave all outputs the same score: nothing can be told apart")
+        said.append(Limit("humans gave all outputs the same score: nothing can be told apart", Rank.CLAIMS))
     alike = [name for name, part in zip(asked.names, way.means.part, strict=True) if not part.any()]
     if alike:
-        said.append(
-            f"all ratings of {', '.join(alike)} are alike: what they vary by is not known, and bounds are a guess"
-        )
+        alone = f"all ratings of {', '.join(alike)} are alike: what they vary by is not known, and bounds are a guess"
+        said.append(Limit(alone, Rank.NUMBERS))
     if documents < FEWEST_TO_CLAIM:
-        said.append(
-            f"humans rated {documents} documents: with fewer than {FEWEST_TO_CLAIM} no difference can be claimed at .05"
-        )
+        few = f"with fewer than {FEWEST_TO_CLAIM} no difference can be claimed at .05"
+        said.append(Limit(f"humans rated {documents} documents: {few}", Rank.CLAIMS))
     return said
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
-from simlab.concluding.conclusion import Conclusion, Pair
+from simlab.concluding.conclusion import Conclusion, Pair, Rank, ranked
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.preferences import limits, positions, settling, standing
 from simlab.concluding.preferences.again import MOST, Again, again
@@ -109,7 +109,7 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         control=None if repeated is None else repeated.control,
         notes=(*held.notes, *found.notes, *noted),
         warnings=(
-            *refused,
+            *ranked(Rank.LEFT_OUT, refused),
             *positions.warnings(held, found.family),
             *limits.limits(held, found),
             *standing.warnings(held, stands),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from simlab.analysis.preferences.votes import FEWEST
+from simlab.concluding.conclusion import Limit, Rank, ranked
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.held import Held, named_pairs
 from simlab.messages import legible, several
@@ -21,14 +22,15 @@ LOAD = 0.2
 """Share of all votes above which one rater carries a table that takes raters as drawn."""
 
 
-def limits(held: Held, found: Claims) -> Iterator[str]:
+def limits(held: Held, found: Claims) -> Iterator[Limit]:
     """Go through the limits, one line each."""
-    yield from _of_pairs(held, found)
+    yield from ranked(Rank.CLAIMS, _of_pairs(held, found))
     yield from _of_raters(held, found)
     n_items = len(np.unique(held.asked.item))
     if held.items and n_items < FEWEST and found.way != "item":
         these = "it" if n_items == 1 else "these"
-        yield f"{several(n_items, held.unit)}: claims are about {these}, whatever else there is"
+        said = f"{several(n_items, held.unit)}: claims are about {these}, whatever else there is"
+        yield Limit(said, Rank.CLAIMS)
 
 
 def _of_pairs(held: Held, found: Claims) -> Iterator[str]:
@@ -49,24 +51,26 @@ def _of_pairs(held: Held, found: Claims) -> Iterator[str]:
         yield f"{several(n, 'pair')} with too few {what} to be claimed, whatever these say"
 
 
-def _of_raters(held: Held, found: Claims) -> Iterator[str]:
+def _of_raters(held: Held, found: Claims) -> Iterator[Limit]:
     voted = held.asked.rater[held.asked.rater >= 0]
     if not len(voted):
         return
     n = held.n_raters
     if n < FEWEST:
         who, say = ("one rater", "this one says") if n == 1 else (f"{n} raters", "these say")
-        yield f"{who}: fewer than {FEWEST} cannot stand for others; claims are about what {say}"
+        said = f"{who}: fewer than {FEWEST} cannot stand for others; claims are about what {say}"
+        yield Limit(said, Rank.CLAIMS)
     each = np.bincount(voted, minlength=len(held.rater_names))
     most = int(each.argmax())
     share = each[most] / len(held.asked.pair)
     if found.way in ("rater", "both") and share > LOAD:
-        yield (
+        yield Limit(
             f"{legible(held.rater_names[most], 40)} gave {share:.0%} of all votes: raters are taken as drawn, and "
-            "with one who counts so much little can be claimed"
+            "with one who counts so much little can be claimed",
+            Rank.CLAIMS,
         )
     if held.asked.value.any():
-        yield from _always_ties(held)
+        yield from ranked(Rank.RATERS, _always_ties(held))
 
 
 def _always_ties(held: Held) -> Iterator[str]:

@@ -13,7 +13,7 @@ from simlab.analysis.preferences.net_wins import bounds, spreads_of
 from simlab.analysis.preferences.places import Orders, by_chance, followers, orders_of
 from simlab.analysis.preferences.strengths import effective
 from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of
-from simlab.concluding.conclusion import Interval
+from simlab.concluding.conclusion import Interval, Limit, Rank, ranked
 from simlab.concluding.preferences.held import Held, named_pairs
 from simlab.messages import legible, several
 from simlab.types import Bools, Floats
@@ -60,20 +60,31 @@ def lines(held: Held, level: float) -> Iterator[str]:
         yield f"Of {several(n, 'pair')} one system stood first more often: the difference is the one at equal places."
 
 
-def warnings(held: Held, family: Bools) -> Iterator[str]:
+def warnings(held: Held, family: Bools) -> Iterator[Limit]:
     """Name raters whose answers follow the place, and pairs that nothing can be claimed of because of it."""
+    # One rater, or raters who are not named, are all that the claims rest on.
+    yield from ranked(Rank.RATERS if len(held.rater_names) > 1 else Rank.NUMBERS, _followers(held))
+    yield from ranked(Rank.CLAIMS, _unclaimed(held, family))
+
+
+def _followers(held: Held) -> Iterator[str]:
     found = followers(held.asked)
+    if not found:
+        return
+    said = []
     for one in found[:MOST_NAMED]:
         who = legible(held.rater_names[one.rater], 40) if one.rater >= 0 else "raters who are not named"
         side = "first" if one.first else "second"
-        see = "; see --exclude" if one.rater >= 0 and len(held.rater_names) > 1 else ""
-        yield (
+        said.append(
             f"{who} answered the {side} of the row in {round(one.share * one.n):,} of {several(one.n, 'comparison')} "
-            f"({_share(one.share)}; by chance {_share(one.chance)}): such answers follow the place, not the "
-            f"systems{see}"
+            f"({_share(one.share)}; by chance {_share(one.chance)})"
         )
-    if len(found) > MOST_NAMED:
-        yield f"so do {several(len(found) - MOST_NAMED, 'other rater')}"
+    rest = f" and so did {several(len(found) - MOST_NAMED, 'other rater')}" if len(found) > MOST_NAMED else ""
+    see = "; see --exclude" if len(held.rater_names) > 1 else ""
+    yield f"{', '.join(said)}{rest}: such answers follow the place, not the systems{see}"
+
+
+def _unclaimed(held: Held, family: Bools) -> Iterator[str]:
     if nothing := np.flatnonzero(family & without_answers(held, held.votes)).tolist():
         yield f"{_pairs(held, nothing)}: no answer was the same in both orders, so that nothing is known of the systems"
     n = np.bincount(held.votes.pair, minlength=held.votes.n_pairs)

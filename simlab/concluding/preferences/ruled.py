@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
-from simlab.concluding.conclusion import Conclusion, Pair, Promise, System
+from simlab.concluding.conclusion import Conclusion, Limit, Pair, Promise, Rank, System
 from simlab.concluding.preferences.concluding import UNIT, of_held
 from simlab.concluding.preferences.held import named_pairs, of_collected
 from simlab.concluding.standing import ranks_of
@@ -52,7 +52,9 @@ def concluded(
         pairs=pairs,
         cycles=order.cycles,
         about=_about(config, outcome),
-        warnings=() if len(collected.seen.value) else ("no comparison came: nothing can be claimed",),
+        warnings=()
+        if len(collected.seen.value)
+        else (Limit("no comparison came: nothing can be claimed", Rank.CLAIMS),),
     )
     return _with_strengths(found, config, collected, wanted, say) if len(collected.seen.value) else found
 

@@ -13,7 +13,7 @@ from simlab.analysis.preferences.places import by_chance, systems_at_one_place
 from simlab.analysis.preferences.scales import Explained, Scale, explained, quantile, scale
 from simlab.analysis.preferences.strengths import Strengths, errors_of, fit, win_shares
 from simlab.analysis.preferences.votes import Votes, Way, way_of, way_of_all
-from simlab.concluding.conclusion import System
+from simlab.concluding.conclusion import Limit, Rank, System, ranked
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.held import Held
 from simlab.concluding.standing import ranks_of
@@ -130,8 +130,12 @@ def lines(held: Held, stands: Standing) -> Iterator[str]:
         yield _dropped(stands.dropped, names, len(held.votes.pair))
 
 
-def warnings(held: Held, stands: Standing) -> Iterator[str]:
-    """Go through what limits strengths."""
+def warnings(held: Held, stands: Standing) -> list[Limit]:
+    """Go through what limits strengths; where there are none, nothing could be claimed."""
+    return ranked(Rank.CLAIMS if stands.fitted is None else Rank.NUMBERS, _warnings(held, stands))
+
+
+def _warnings(held: Held, stands: Standing) -> Iterator[str]:
     fitted = stands.fitted
     if fitted is None:
         if len(held.votes.pair):

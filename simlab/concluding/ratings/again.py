@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from simlab.analysis.raters.weighted import contributed
 from simlab.analysis.segment_t import segment_t
-from simlab.concluding.conclusion import Conclusion, Control, Interval, Repetition
+from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.ratings.judging import claims_something, family_of
 from simlab.concluding.wanted import Wanted
@@ -80,7 +80,8 @@ def with_again(
             return _unrepeated(found, str(error))
         repeated, checked = repetition(study, world, wanted.seed), control(study, world, wanted.seed)
     kept, refused = kept_repetition(repeated)
-    return replace(found, repetition=kept, control=checked, warnings=(*refused, *_lies(world), *found.warnings))
+    rough = ranked(Rank.LEFT_OUT, (*refused, *_lies(world)))
+    return replace(found, repetition=kept, control=checked, warnings=(*rough, *found.warnings))
 
 
 def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.choosing import config_of, layout_of
 from simlab.concluding.ratings.collecting import Kept, collected, in_whole, without
@@ -72,7 +73,7 @@ def study_of(table: Path, wanted: Wanted) -> Study:
 
 def _of(study: Study, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
     found = concluded(study.config, study.collected, wanted, study.table, study.notes)
-    if not wanted.again:
+    if not wanted.again or is_undecided(found.read, wanted):
         return found
     say("carrying the study out again, in a world fitted to it")
     return with_again(found, study.ratings, study.config, study.collected, wanted)

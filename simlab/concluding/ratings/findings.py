@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.analysis.settling import detectable
-from simlab.concluding.conclusion import Conclusion, Promise, System
+from simlab.concluding.conclusion import Conclusion, Promise, Rank, System, ranked
 from simlab.concluding.ratings.intervals import DOCUMENTS, Spans, drawn_by
 from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
 from simlab.concluding.ratings.limits import blind_pairs, warnings_of
@@ -84,8 +84,8 @@ def concluded(
         about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
         warnings=(
-            *misleading_means(pairs, rated, frame.system_names, frame.rater_names),
-            *_alone(table),
+            *ranked(Rank.NUMBERS, misleading_means(pairs, rated, frame.system_names, frame.rater_names)),
+            *ranked(Rank.PROMISE, _alone(table)),
             *warnings_of(collected, told, prepared, drawn, found),
         ),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from simlab.concluding.conclusion import Limit, Rank, ranked
 from simlab.concluding.ratings.intervals import Spans
 from simlab.concluding.ratings.pairs import Verdicts
 from simlab.messages import legible, several
@@ -17,13 +18,13 @@ MOST_NAMES = 3
 
 def warnings_of(
     collected: Collected, told: Spans, prepared: Prepared, drawn: frozenset[str], found: Verdicts
-) -> tuple[str, ...]:
-    """Return sentences on what limits a conclusion, in a fixed order."""
+) -> tuple[Limit, ...]:
+    """Return sentences on what limits a conclusion."""
     return (
-        *blind_pairs(found, prepared),
-        *_never_met(collected, told, found),
-        *_out_of_reach(told, prepared, drawn, found),
-        *_without_scatter(collected, told, found),
+        *ranked(Rank.PROMISE, blind_pairs(found, prepared)),
+        *ranked(Rank.CLAIMS, _never_met(collected, told, found)),
+        *ranked(Rank.CLAIMS, _out_of_reach(told, prepared, drawn, found)),
+        *ranked(Rank.NUMBERS, _without_scatter(collected, told, found)),
         *_people(collected),
     )
 
@@ -89,7 +90,7 @@ def _without_scatter(collected: Collected, told: Spans, found: Verdicts) -> Iter
         )
 
 
-def _people(collected: Collected) -> Iterator[str]:
+def _people(collected: Collected) -> Iterator[Limit]:
     names = collected.frame.rater_names
     seen = collected.seen
     n = np.bincount(seen.rater, minlength=len(names))
@@ -97,10 +98,10 @@ def _people(collected: Collected) -> Iterator[str]:
     np.minimum.at(low, seen.rater, seen.value)
     np.maximum.at(high, seen.rater, seen.value)
     if n.sum() and low.min() == high.max():
-        yield f"all ratings are {low.min():g}: systems cannot be told apart"
+        yield Limit(f"all ratings are {low.min():g}: systems cannot be told apart", Rank.CLAIMS)
         return
     alike = np.flatnonzero((n > 1) & (low == high) & (len(names) > 1))
     said = [f"{legible(names[k], 60)} gave {low[k]:g} to all of {several(int(n[k]), 'output')}" for k in alike]
     if said:
         rest = f" and {several(len(said) - MOST_NAMES, 'rater')} more gave one score" if len(said) > MOST_NAMES else ""
-        yield f"{'; '.join(said[:MOST_NAMES])}{rest}, which tells no systems apart"
+        yield Limit(f"{'; '.join(said[:MOST_NAMES])}{rest}, which tells no systems apart", Rank.RATERS)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from simlab.concluding.conclusion import Conclusion, Followed, Rater, Repetition
+from simlab.concluding.conclusion import Conclusion, Followed, Rank, Rater, Repetition, rank_of
 from simlab.concluding.consistency import check_consistent
 from simlab.drawing.text import conclusion_metrics as metrics
 from simlab.drawing.text import conclusion_numbers as numbers
@@ -61,10 +61,12 @@ def _head(found: Conclusion) -> Iterator[str]:
     yield line(
         "Promise", promise.says if promise.holds else f"does not hold here: {promise.broken}; else {promise.says}"
     )
-    for one in found.warnings[:MOST_WARNINGS]:
+    # What changes a claim or a number is never cut.
+    shown = max(sum(rank_of(one) < Rank.LEFT_OUT for one in found.warnings), MOST_WARNINGS)
+    for one in found.warnings[:shown]:
         yield line("Warning", one)
-    if rest := len(found.warnings) - MOST_WARNINGS:
-        yield from [line("", f"and {several(rest, 'warning')} more: --format json")] if rest > 0 else []
+    if (rest := len(found.warnings) - shown) > 0:
+        yield line("", f"and {several(rest, 'warning')} more: --format json")
 
 
 def followed(plan: Followed) -> str:
