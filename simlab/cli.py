@@ -1269,8 +1269,6 @@ def _with_csv(write: Callable[[Literal["table", "json"]], str]) -> Callable[[For
 
 def _refuse_repeated(command: Any, words: list[str]) -> None:
     """Refuse an option given twice, of which the last would count in silence, and a file or folder without a name."""
-    from simlab.types import InputError
-
     own = getattr(command, "commands", {}).get(words[0])
     before = words[: words.index("--")] if "--" in words else words
     for option in own.params if own else ():
@@ -1278,14 +1276,16 @@ def _refuse_repeated(command: Any, words: list[str]) -> None:
         given = [(name, k) for k, word in enumerate(before) for name in names if word.split("=")[0] == name]
         if not given or getattr(option, "is_flag", False) or option.multiple:
             continue
-        if len(given) > 1:
-            raise InputError(f"{given[0][0]} is given twice; give it once")
         (name, k) = given[0]
         value = before[k].partition("=")[2] if "=" in before[k] else next(iter(before[k + 1 : k + 2]), None)
-        if value == "" and option.metavar in ("DIR", "FILE"):
-            raise InputError(
-                f"{name} names nothing (an unset variable?); name a {'folder' if option.metavar == 'DIR' else 'file'}"
-            )
+        unnamed = value == "" and option.metavar in ("DIR", "FILE")
+        if len(given) > 1 or unnamed:
+            # Help comes this way too, and types import numpy.
+            from simlab.types import InputError
+
+            kind = "folder" if option.metavar == "DIR" else "file"
+            blank = f"names nothing (an unset variable?); name a {kind}"
+            raise InputError(f"{name} {'is given twice; give it once' if len(given) > 1 else blank}")
 
 
 def _stores(words: list[str] | None) -> tuple[list[Path], list[str]]:

@@ -69,12 +69,13 @@ def asked(
         raise InputError(f"--level {level:g}: a probability of a wrong claim lies between 0 and 1; try .05")
     if margin is not None and not (0 < margin < float("inf")):
         raise InputError(f"--margin {margin:g}: a difference that does not matter is above 0")
-    if len(tables_named) == 2 and all(map(Path.is_file, tables_named)) and filecmp.cmp(*tables_named, shallow=False):
-        first, second = map(legible, tables_named)
-        raise InputError(f"{second}: holds what {first} holds, and no table confirms itself; name one, or another")
+    table, second = (*tables_named, None, None)[:2]
+    if table and second and table.is_file() and second.is_file() and filecmp.cmp(table, second, shallow=False):
+        raise InputError(
+            f"{legible(second)}: holds what {legible(table)} holds, and no table confirms itself; name one, or another"
+        )
     metrics = tuple(dict.fromkeys(name.strip() for name in (metric or "").split(",") if name.strip()))
-    second = tables_named[1] if len(tables_named) > 1 else None
-    return next(iter(tables_named), None), Wanted(
+    return table, Wanted(
         told=told,
         plan=None if plan is None else read_plan(plan, plugins),
         promise=promise,

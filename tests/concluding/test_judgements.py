@@ -239,3 +239,14 @@ def test_two_tables_of_other_test_sets_share_nothing(tmp_path: Path) -> None:
     _, metric = _segments(other, [[row[0], row[1], f"other{row[2]}", *row[3:]] for row in rows])
     with pytest.raises(InputError, match="share no output"):
         _conclude(human, replace(QUIET, second=metric, metrics=("judge",)))
+
+
+def test_without_scatter_no_interval_is_a_point_and_no_difference_of_0_is_found(tmp_path: Path) -> None:
+    lines = [f"{s},i{k},{2 + k % 3 + (s == 'A')},{k * (5 + (s == 'A')) % 7}" for k in range(12) for s in "AB"]
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["system,item,human,judge", *lines]) + "\n", encoding="utf-8")
+    found = _conclude(table, QUIET)
+    (pair,) = found.pairs
+    assert pair.low < pair.difference < pair.high
+    assert found.detectable is None
+    assert any("shows no scatter of A - B" in one for one in found.warnings)

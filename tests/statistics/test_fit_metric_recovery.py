@@ -185,7 +185,7 @@ def preferences(rng: np.random.Generator, mu: Any, n_items: int) -> Compared:
     ratings = np.zeros((3, 3))
     np.add.at(ratings, (pair, human), 1)
     names = (("A", "B"), ("A", "C"), ("B", "C"))
-    return Compared(pair, item, np.eye(3)[human], ratings, names, ("A", "B", "C"), n_items, {"metric": says})
+    return Compared(pair, item, item, np.eye(3)[human], ratings, names, ("A", "B", "C"), n_items, {"metric": says})
 
 
 @pytest.mark.parametrize("mirrored", [True, False])

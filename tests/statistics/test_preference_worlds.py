@@ -34,7 +34,7 @@ LATENT: dict[str, Any] = {
     "n_systems": 3, "n_items": N, "quality": [0.0, 0.3, 1.0], "system_sd": 0.0, "output_sd": 1.0,
     "item_sd": 0.0, "tie_margin": 0.3, "test_set": "fresh", "outputs_per_document": 1, "document_agreement": 0.0,
 }  # fmt: skip
-NOTHING: dict[str, Any] = {"sha256": None, "better": None, "columns": None, "people": None}
+NOTHING: dict[str, Any] = {"sha256": None, "better": None, "columns": None, "people": None, "where": None}
 GIVEN: dict[str, Any] = {
     "n_systems": 3, "n_items": N, "p": None, "difference": 0.1, "draws": 0.3, "difficulty": 0.0, "test_set": "fresh",
     "outputs_per_document": 1, "document_agreement": 0.0,

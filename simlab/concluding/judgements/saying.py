@@ -13,6 +13,8 @@ from simlab.analysis.settling import POWER
 from simlab.concluding.conclusion import Limit, Metric, Promise, Rank, ranked
 from simlab.concluding.judgements.asking import FLIPS, Asked, Way
 from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.standing import scatters
+from simlab.messages import several
 
 FEWEST_TO_CLAIM = 6
 
@@ -30,7 +32,8 @@ def promise(asked: Asked, *, used: bool) -> Promise:
 
 def detectable(found: Compared) -> float | None:
     """Return the difference that half of the pairs show with 80 %; None where no pair can be claimed."""
-    known = found.se[np.isfinite(found.reach)] * (found.reach[np.isfinite(found.reach)] + ndtri(POWER))
+    there = np.isfinite(found.reach) & scatters(found)
+    known = found.se[there] * (found.reach[there] + ndtri(POWER))
     return float(np.median(known)) if len(known) else None
 
 
@@ -70,6 +73,11 @@ def warnings(evidence: Evidence, asked: Asked, way: Way) -> list[Limit]:
     if alike:
         alone = f"all ratings of {', '.join(alike)} are alike: what they vary by is not known, and bounds are a guess"
         said.append(Limit(alone, Rank.NUMBERS))
+    if len(still := np.flatnonzero(~scatters(way.found))):
+        first, second = (asked.names[place[still[0]]] for place in asked.places)
+        rest = f" and {several(len(still) - 1, 'pair')} more" if len(still) > 1 else ""
+        lacks = "how far such a difference is off, and which it would find, is not known"
+        said.append(Limit(f"the table shows no scatter of {first} - {second}{rest}: {lacks}", Rank.NUMBERS))
     if documents < FEWEST_TO_CLAIM:
         few = f"with fewer than {FEWEST_TO_CLAIM} no difference can be claimed at .05"
         said.append(Limit(f"humans rated {documents} documents: {few}", Rank.CLAIMS))

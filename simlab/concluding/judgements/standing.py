@@ -12,6 +12,9 @@ from simlab.concluding.conclusion import More, Pair, System
 from simlab.concluding.standing import within
 from simlab.types import Bools, Ints
 
+ROUNDING = 1e-9
+"""Share of a difference below which its standard error is rounding alone."""
+
 LIMIT = 100_000.0
 """More documents than anybody rates are not counted."""
 
@@ -43,13 +46,19 @@ def pairs_of(
     margin: float | None,
     more: Sequence[More | None],
 ) -> list[Pair]:
-    """Say what is concluded about each pair; a difference counts as found where its adjusted p-value says so."""
+    """Say what is concluded about each pair; a difference counts as found where its adjusted p-value says so.
+
+    Where a difference does not scatter, how far it is off is not known: its bounds are those that the claim allows.
+    """
     turn = -1 if lower_is_better else 1
     pairs = []
     for k, (i, j) in enumerate(zip(*(place.tolist() for place in places), strict=True)):
         gap, low, high = (float(part[k]) for part in (found.difference, found.low, found.high))
         direction = int(np.sign(turn * gap))
         claimed = found.adjusted[k] <= level
+        if not (known := scatters(found)[k]):
+            low = 0.0 if claimed and gap > 0 else -np.inf
+            high = 0.0 if claimed and gap < 0 else np.inf
         oriented = (low, high) if turn > 0 else (-high, -low)
         pairs.append(
             Pair(
@@ -63,10 +72,15 @@ def pairs_of(
                 direction=direction,
                 verdict=direction if claimed else 0,
                 within=None if margin is None else within(*oriented, margin),
-                more=None if claimed else more[k],
+                more=more[k] if known and not claimed else None,
             )
         )
     return pairs
+
+
+def scatters(found: Compared) -> Bools:
+    """Tell which differences vary at all between documents, beyond rounding."""
+    return np.asarray(found.se > ROUNDING * np.maximum(1.0, np.abs(found.difference)))
 
 
 def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], each: float) -> list[More]:

@@ -78,7 +78,7 @@ def _settings(base: Mapping[str, Any]) -> list[list[str]]:
 def _option(group: str, target: str, base: Mapping[str, Any], options: Options) -> str:
     """Name the option of a group that a section is; its part where no option has that."""
     section: Any = base
-    for name in group.split("."):
+    for name in group.split(".") if group in options else ():
         section = section[name]
     own = {key: value for key, value in section.items() if not isinstance(value, Mapping)}
     try:
