@@ -37,4 +37,6 @@ def reservations() -> Iterator[list[str]]:
 
         warnings.showwarning = kept
         warnings.simplefilter("always", Reservation)
+        # Joblib says when imported that it found no semaphores; whoever needs them says where, and what to do.
+        warnings.filterwarnings("ignore", ".*joblib will operate in serial mode")
         yield said

@@ -7,18 +7,19 @@ from pathlib import Path
 
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
+from simlab.engine.addresses import Address
 from simlab.engine.backends import refuse_contradiction
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.checking import CheckFunction
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, outcome_bytes, prepare, refuse_too_large
 from simlab.engine.provenance import provenance, refuse_other_program
-from simlab.engine.purchases import Purchase, purchase
+from simlab.engine.purchases import Purchase, ends_first, purchase
 from simlab.engine.quoting import Quote, placed, quotes
 from simlab.engine.run import fit_in, missing, study_block
 from simlab.engine.shards import Shard
 from simlab.engine.sizing import first_round
 from simlab.engine.timing import seconds_of
-from simlab.engine.workers import BlockFunction
+from simlab.engine.workers import BlockFunction, Task
 from simlab.studies.money import currency_of
 
 
@@ -28,7 +29,7 @@ class Forecast:
 
     Blocks and campaigns of the whole sweep, and of them missing; seconds (`at_least`: that is a lower bound); bytes
     that are stored; bytes of memory that a process takes, and what these are made of; `purchases` are what a campaign
-    buys in each of the cells that were timed, `quotes` what a campaign takes in some of those that have prices.
+    buys in each of the cells that were looked at, `quotes` what a campaign takes in some of those that have prices.
     `covered` says what one answer covers, and how money cuts a design, in the first cells.
     """
 
@@ -74,7 +75,10 @@ def forecast(
             tasks = missing(sweep, book, fit_in(job, book)[1], shard)
     else:
         tasks = missing(sweep, None, [cell.at(()) for cell in job.cells], shard)
-    timed = seconds_of(block or study_block(), tasks, processes)
+    # What a campaign buys is said of the whole sweep, whatever is stored of it.
+    in_order = [job.cells[k] for k in ends_first([cell.values for cell in job.cells])]
+    others = [Task(Address(cell.cell, 0, 0, 1), cell.config) for cell in in_order]
+    timed = seconds_of(block or study_block(), tasks, processes, others)
     memory = job.memory or Memory(PROCESS_BYTES, 0.0, "", ())
     return Forecast(
         cells=len(job.cells),

@@ -18,6 +18,7 @@ import numpy as np
 from simlab.config.sweep import Sweep
 from simlab.effort import current_effort
 from simlab.engine.limits import Limits
+from simlab.engine.pools import NoSemaphores, start_pool
 from simlab.engine.preparing import Checked
 from simlab.engine.threads import ONE_THREAD, one_thread
 from simlab.engine.workers import BlockFunction, guard
@@ -92,11 +93,11 @@ def quotes(block: BlockFunction, cells: Sequence[tuple[Mapping[str, Any], Mappin
     wanted = spread([cell for cell in cells if quotable(cell[1])], MOST_CELLS)
     if not wanted:
         return ()
-    from joblib.externals.loky import ProcessPoolExecutor
-
-    executor = ProcessPoolExecutor(
-        max_workers=1, initializer=guard, initargs=(os.getpid(), Limits(), None), env=ONE_THREAD
-    )
+    try:
+        executor = start_pool(1, initializer=guard, initargs=(os.getpid(), Limits(), None), env=ONE_THREAD)
+    except NoSemaphores:
+        # The row of times says so.
+        return ()
     found = []
     try:
         for at, config in wanted:

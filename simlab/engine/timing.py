@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from simlab.effort import current_effort
 from simlab.engine.addresses import Finished
 from simlab.engine.limits import Limits
+from simlab.engine.pools import SHARED, NoSemaphores, start_pool
 from simlab.engine.threads import ONE_THREAD
 from simlab.engine.workers import BlockFunction, Task, guard, work
 from simlab.messages import duration
@@ -23,12 +24,13 @@ SHORT_SECONDS = 0.1
 SOME = 10
 """Of studies shorter than that so many are timed together: alone one costs as much as several in a block."""
 _START_SECONDS = 30.0
+LOOKING_SECONDS = 1.5
 
 
 class Timed(NamedTuple):
     """Hold seconds of all that is to be run, whether that is a lower bound only, and what it was worked out from.
 
-    `studies` are those that were timed.
+    `studies` are those that were timed or looked at.
     """
 
     seconds: float
@@ -40,47 +42,51 @@ class Timed(NamedTuple):
 class _Times(NamedTuple):
     """Hold the studies that were timed with the seconds of a campaign of their cells, in a block.
 
-    `warm` is what a process takes before it computes at its pace; `cut` is after how long a study was cut off.
+    `warm` is what a process takes before it computes at its pace; `cut` is after how long a study was cut off,
+    `looked` are studies of other cells.
     """
 
     timed: list[tuple[Finished, float]]
     warm: float
     cut: float = 0.0
+    looked: tuple[Finished, ...] = ()
 
 
-def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int) -> Timed:
+def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int, others: Sequence[Task] = ()) -> Timed:
     """Time a few studies in as many cells as patience allows, and scale up; cells not timed count as the mean.
 
     The first run of a study also imports, compiles and draws the world: each process pays for that once, at the same
-    time as the others. Short studies are timed as blocks of several, which share what they can.
+    time as the others. Short studies are timed as blocks of several, which share what they can. Of `others`, of cells
+    that need not be missing, the first studies are carried out for a little longer, to be looked at.
     """
     todo: dict[str, int] = {}
     for task in tasks:
         todo[task.address.cell] = todo.get(task.address.cell, 0) + task.address.count
-    if not todo:
-        return Timed(0.0, False, "nothing is missing")
     firsts = {task.address.cell: task for task in reversed(tasks)}
-    timed, warm, cut = _times(block, list(firsts.values()))
+    timed, warm, cut, looked = _times(block, list(firsts.values()), others)
+    if not todo:
+        return Timed(0.0, False, "nothing is missing", looked)
     took = {one.address.cell: seconds for one, seconds in timed}
     processes = min(jobs, len(tasks))
+    if not took and not cut:
+        return Timed(0.0, True, f"nothing could be timed: {SHARED} takes no semaphores of processes")
     if not took:
         worlds = len({task.address.world for task in tasks})
         return Timed(cut * worlds / min(jobs, worlds), True, f"one study was cut off here after {cut:.0f} s")
     mean = sum(took.values()) / len(took)
     seconds = warm + sum(n * took.get(cell, mean) for cell, n in todo.items()) / processes
     how = f"{duration(warm)} to start; from one study timed here in each of {len(took)} of {len(firsts)} cells"
-    studies = tuple(one for one, _ in timed)
+    studies = (*(one for one, _ in timed), *looked)
     return Timed(seconds, cut > 0, how + (", the next was cut off" if cut else ""), studies)
 
 
-def _times(block: BlockFunction, tasks: Sequence[Task]) -> _Times:
+def _times(block: BlockFunction, tasks: Sequence[Task], others: Sequence[Task]) -> _Times:
     """Carry out a study of each cell, and where it is short a block of some."""
-    from joblib.externals.loky import ProcessPoolExecutor
-
     took: list[tuple[Finished, float]] = []
-    executor: Any = ProcessPoolExecutor(
-        max_workers=1, initializer=guard, initargs=(os.getpid(), Limits(), None), env=ONE_THREAD
-    )
+    try:
+        executor = start_pool(1, initializer=guard, initargs=(os.getpid(), Limits(), None), env=ONE_THREAD)
+    except NoSemaphores:
+        return _Times(took, 0.0)
     warm, started = 0.0, time.monotonic()
     try:
         # Starting a process takes a second, which is no study's.
@@ -100,10 +106,22 @@ def _times(block: BlockFunction, tasks: Sequence[Task]) -> _Times:
             since = since or time.monotonic()
             if time.monotonic() - since > current_effort().timing_seconds:
                 break
-        return _Times(took, warm)
+        known = {one.address.cell for one, _ in took}
+        left = [task for task in others if task.address.cell not in known]
+        return _Times(took, warm, looked=_looked_at(executor, block, left))
     finally:
         with suppress(Exception):
             executor.shutdown(wait=True, kill_workers=True)
+
+
+def _looked_at(executor: Any, block: BlockFunction, tasks: Sequence[Task]) -> tuple[Finished, ...]:
+    """Carry out the first study of as many cells as patience allows."""
+    looked: list[Finished] = []
+    until = time.monotonic() + min(LOOKING_SECONDS, current_effort().timing_seconds)
+    with suppress(Exception):
+        for task in tasks:
+            looked.append(_seconds(executor, block, task, until, 1)[0])
+    return tuple(looked)
 
 
 def _seconds(executor: Any, block: BlockFunction, task: Task, until: float, count: int) -> tuple[Finished, float]:

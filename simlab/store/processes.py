@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from simlab.engine.limits import Limits
+from simlab.engine.pools import start_pool
 from simlab.engine.threads import ONE_THREAD
 from simlab.engine.workers import guard
 
@@ -34,11 +35,7 @@ class Workers:
 @contextmanager
 def started(jobs: int) -> Iterator[Workers]:
     """Start worker processes, and end them, at once where whoever asked for them does not come to the end."""
-    from joblib.externals.loky import ProcessPoolExecutor
-
-    executor = ProcessPoolExecutor(
-        max_workers=jobs, initializer=guard, initargs=(os.getpid(), Limits(), ()), env=ONE_THREAD
-    )
+    executor = start_pool(jobs, initializer=guard, initargs=(os.getpid(), Limits(), ()), env=ONE_THREAD)
     done = False
     try:
         yield Workers(executor)

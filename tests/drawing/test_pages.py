@@ -55,7 +55,10 @@ def test_a_forecast_says_how_long_and_how_large() -> None:
     bought = [Purchase(n, 0.5 * n, 4, frozenset({"human_count"})) for n in (400, 1200)]
     ahead.purchases = bought
     said = " ".join(forecast.foreseen(ahead, Path("out")).split())
-    assert "a campaign buys 400 to 1,200 ratings in all (100 to 300 per system), price in all 200 to 600" in said
+    assert "a campaign buys 400 to 1,200 ratings in all (100 to 300 per system), price in all 200 to 600 (2 of" in said
+    assert "(2 of 6 cells looked at)" in said
+    ahead.cells = 2
+    assert "looked at" not in forecast.foreseen(ahead, Path("out"))
     ahead.purchases = [Purchase(60, 60.0, 4, frozenset({"used", "verdict"}))]
     assert "60 comparisons in all (10 per pair)" in forecast.foreseen(ahead, Path("out"))
     assert "calculate 12 settings" in forecast.calculated(12, Path("out"))

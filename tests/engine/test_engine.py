@@ -5,12 +5,17 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import fake_studies
+import numpy as np
 import pytest
 
+from simlab.effort import current_effort, use_effort
 from simlab.engine import ledger, preparing
 from simlab.engine import run as engine
 from simlab.engine.addresses import Address, unpack
@@ -18,7 +23,7 @@ from simlab.engine.dispatch import WORKER_DIED
 from simlab.engine.forecast import forecast
 from simlab.engine.preparing import prepare
 from simlab.engine.progress import progress
-from simlab.types import InputError
+from simlab.types import InputError, Place
 
 
 def run(sweep: fake_studies.Sweep, folder: Path, block: str = "block", jobs: int = 1) -> engine.Summary:
@@ -158,6 +163,17 @@ def test_a_torn_block_is_run_again(tmp_path: Path) -> None:
     assert (again.torn, again.blocks) == (1, 1)
 
 
+def _buys(config: Mapping[str, Any], places: Sequence[Place]) -> fake_studies.Block:
+    """Buy a rating of each document."""
+    paid = np.full(len(places), config["design"]["documents"])
+    return fake_studies.Block({"ratings_used": paid, "cost": 0.5 * paid, "estimate": np.zeros((len(places), 3))})
+
+
+def _buys_slowly(config: Mapping[str, Any], places: Sequence[Place]) -> fake_studies.Block:
+    time.sleep(0.02)
+    return _buys(config, places)
+
+
 def test_a_forecast_says_what_a_run_would_do(tmp_path: Path) -> None:
     sweep = fake_studies.sweep()
     parts = {"block": fake_studies.slow, "check": fake_studies.check}
@@ -171,6 +187,26 @@ def test_a_forecast_says_what_a_run_would_do(tmp_path: Path) -> None:
     assert (half.campaigns, half.campaigns_missing) == (40, 20)
     with pytest.raises(InputError, match="seed=1 there, seed=2 asked"):
         forecast(fake_studies.sweep(seed=2), tmp_path / "out", 2, **parts)
+
+
+def test_a_forecast_looks_at_the_whole_sweep(tmp_path: Path) -> None:
+    """What a campaign buys is said of all cells, also of those that are stored."""
+    parts = {"block": _buys, "check": fake_studies.check}
+    run(fake_studies.sweep((10, 40)), tmp_path / "out")
+    for documents, how in (((10, 40), "nothing is missing"), ((20, 10, 40), "in each of 1 of 1 cells")):
+        found = forecast(fake_studies.sweep(documents), tmp_path / "out", 1, **parts)
+        assert how in found.how
+        assert sorted(one.ratings for one in found.purchases) == sorted(documents)
+
+
+def test_a_forecast_without_patience_looks_at_the_ends_of_axes(tmp_path: Path) -> None:
+    with use_effort(current_effort()._replace(timing_seconds=0.3)):
+        found = forecast(
+            fake_studies.sweep(range(10, 1010)), tmp_path / "out", 1, block=_buys_slowly, check=fake_studies.check
+        )
+    bought = {one.ratings for one in found.purchases}
+    assert 1009 in bought
+    assert len(bought) < found.cells
 
 
 def test_progress_writes_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,7 +29,7 @@ def foreseen(forecast: Forecast, folder: Path, shard: str | None = None) -> str:
         ["campaigns", f"{forecast.campaigns}; {missing}"],
         ["time", f"{about} {duration(forecast.seconds)} with {forecast.jobs} processes ({forecast.how})"],
         *(["covers" if k == 0 else "", line] for k, line in enumerate(forecast.covered)),
-        *([["buys", _bought(forecast.purchases, forecast.currency)]] if forecast.purchases else []),
+        *([["buys", _bought(forecast.purchases, forecast.cells, forecast.currency)]] if forecast.purchases else []),
         *quotes.rows(forecast.quotes),
         ["memory", _memory(forecast)],
         ["size", f"at most {size(forecast.bytes)}, uncompressed"],
@@ -38,8 +38,11 @@ def foreseen(forecast: Forecast, folder: Path, shard: str | None = None) -> str:
     return listing("Nothing was run. This would take:", rows)
 
 
-def _bought(purchases: Sequence[Purchase], currency: str = "") -> str:
-    """Write what a campaign buys: of all systems together and of each, or of each pair; and at which price."""
+def _bought(purchases: Sequence[Purchase], cells: int, currency: str = "") -> str:
+    """Write what a campaign buys: of all systems together and of each, or of each pair; and at which price.
+
+    Where not all cells were looked at, others may buy less, or more.
+    """
     held = purchases[0].outcomes
     unit = of_outcome("ratings_used", held) or "ratings"
     # Where pairs are compared, no answer belongs to one system.
@@ -48,6 +51,7 @@ def _bought(purchases: Sequence[Purchase], currency: str = "") -> str:
     return (
         f"a campaign buys {_span([one.ratings for one in purchases])} {unit} in all ({each} per {share}), "
         f"price in all {_span([one.cost for one in purchases])}{f' {currency}' if currency else ''}"
+        f"{f' ({len(purchases)} of {cells:,} cells looked at)' if len(purchases) < cells else ''}"
     )
 
 

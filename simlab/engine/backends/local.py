@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.backends import Died
+from simlab.engine.backends.alone import results_of_one
 from simlab.engine.backends.interrupts import interrupts_told, interrupts_wait
 from simlab.engine.bundles import Bundles
 from simlab.engine.limits import Limits, manner_of_death
+from simlab.engine.pools import NoSemaphores, start_pool
 from simlab.engine.threads import ONE_THREAD
 from simlab.engine.workers import BlockFunction, Carried, Config, Task, guard, work_within
 from simlab.processes import descendants
@@ -66,6 +68,10 @@ class Local:
                     yield several
         except TerminatedWorkerError as error:
             yield Died(tuple(started), manner_of_death(str(error), limits))
+        except NoSemaphores:
+            if self.workers > 1:
+                raise
+            yield from results_of_one(block, tasks, limits)
 
 
 def _results(
@@ -147,7 +153,7 @@ def _let_go() -> None:
 
 
 def _started(workers: int, limits: Limits, surroundings: Surroundings) -> Any:
-    from joblib.externals.loky import ProcessPoolExecutor, process_executor
+    from joblib.externals.loky import process_executor
 
     if os.name == "posix":
         # Loky asks a program for descendants that Ctrl-C ends, too, and that is not there on every system.
@@ -155,8 +161,8 @@ def _started(workers: int, limits: Limits, surroundings: Surroundings) -> Any:
     _start_trackers()
     # What a dying worker has to say is said in one line by the driver, unless the user wants to see where it was.
     quiet = {} if os.environ.get("PYTHONFAULTHANDLER") else {"PYTHONFAULTHANDLER": ""}
-    return ProcessPoolExecutor(
-        max_workers=workers,
+    return start_pool(
+        workers,
         timeout=IDLE_SECONDS,
         initializer=guard,
         initargs=(os.getpid(), limits, surroundings),
