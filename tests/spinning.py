@@ -13,8 +13,6 @@ import fake_studies
 from simlab.store import filling
 from simlab.types import Place
 
-MILLISECONDS = (5, 500)
-
 
 def spun(seconds: float, config: Mapping[str, Any], places: Sequence[Place]) -> fake_studies.Block:
     until = time.process_time() + seconds

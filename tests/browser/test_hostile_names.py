@@ -15,6 +15,8 @@ from made_reports import HOSTILE, charts, explorer, matrix, report
 
 from simlab.drawing.reports import html
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("altair", reason="the extra simlab[report] is not installed")
 pytest.importorskip("vl_convert", reason="the extra simlab[report] is not installed")
 

@@ -14,6 +14,8 @@ from made_reports import charts, explorer, matrix, report
 
 from simlab.drawing.reports import html, interactive
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("altair", reason="the extra simlab[report] is not installed")
 pytest.importorskip("vl_convert", reason="the extra simlab[report] is not installed")
 

@@ -30,6 +30,8 @@ from looking import (
 from made_reports import PLAIN, QUANTITIES, charts, explorer, matrix, report
 
 from simlab.drawing.reports import html
+
+pytestmark = pytest.mark.slow
 from simlab.drawing.text.cells import measured_column
 from simlab.rng import stream
 

@@ -97,16 +97,13 @@ def test_a_number_where_a_text_is_wanted_is_shown_in_quotes() -> None:
         check(systems, "systems")
 
 
+def whole() -> dict[str, Any]:
+    small = {"seed": 1, "worlds": 2, **ONE, "studies": 3, "plugins": []}
+    return {**small, "budget": BUDGET, "design": {"grouping": GROUPING}}
+
+
 def test_a_value_is_checked_for_the_key_of_a_config() -> None:
-    config = {
-        "seed": 1,
-        "worlds": 2,
-        **ONE,
-        "studies": 3,
-        "plugins": [],
-        "budget": BUDGET,
-        "design": {"grouping": GROUPING},
-    }
+    config = whole()
     again = checked_value(config, "budget.price_per_rating", 2)
     assert (again, type(again)) == (2.0, float)
     assert checked_value(config, "seed", 7) == 7
@@ -117,17 +114,8 @@ def test_a_value_is_checked_for_the_key_of_a_config() -> None:
 
 @pytest.mark.parametrize("key", ["seeds", "budget.price", "budget", "design.grouping.n", "seed.inner", "no.such.key"])
 def test_a_key_that_a_config_lacks_is_no_value_to_check(key: str) -> None:
-    config = {
-        "seed": 1,
-        "worlds": 2,
-        **ONE,
-        "studies": 3,
-        "plugins": [],
-        "budget": BUDGET,
-        "design": {"grouping": GROUPING},
-    }
     with pytest.raises(KeyError):
-        checked_value(config, key, 1)
+        checked_value(whole(), key, 1)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -56,11 +54,6 @@ def forget() -> None:
     importlib.invalidate_caches()
     for cached in (questions._implied, questions._kinds_with, parts._model_of_part):
         cached.cache_clear()
-
-
-def cells(folder: str) -> set[str]:
-    with closing(sqlite3.connect(f"{folder}/ledger.sqlite")) as database:
-        return {key for (key,) in database.execute("SELECT cell FROM cells")}
 
 
 def test_a_new_key_makes_another_study(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,6 @@ PROFILE: Any = {
 }
 LONGEST_SECONDS = 20.0
 """CPU seconds of one answer; the largest take one."""
-MEMBERS = (tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.FIFOTYPE, tarfile.LNKTYPE)
 DRY = ("--cfg", "job")
 
 

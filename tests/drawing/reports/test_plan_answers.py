@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -68,14 +68,6 @@ def _text(name: str) -> str:
 def kept(name: str) -> dict[str, Any]:
     """Return a kept answer that a test may change."""
     return {"simlab": "0.2.0", "command": COMMAND, "schema": schemas.ANSWER, "answer": json.loads(_text(name))}
-
-
-def leaves(held: Any) -> Iterator[Any]:
-    if isinstance(held, dict | list):
-        for one in held.values() if isinstance(held, dict) else held:
-            yield from leaves(one)
-    else:
-        yield held
 
 
 def tables(report: Report) -> list[Table]:
