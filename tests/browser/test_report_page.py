@@ -30,10 +30,10 @@ from looking import (
 from made_reports import PLAIN, QUANTITIES, charts, explorer, matrix, report
 
 from simlab.drawing.reports import html
-
-pytestmark = pytest.mark.slow
 from simlab.drawing.text.cells import measured_column
 from simlab.rng import stream
+
+pytestmark = pytest.mark.slow
 
 pytest.importorskip("altair", reason="the extra simlab[report] is not installed")
 pytest.importorskip("vl_convert", reason="the extra simlab[report] is not installed")
