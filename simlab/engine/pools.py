@@ -8,7 +8,7 @@ from typing import Any
 from simlab.files import needed
 from simlab.types import InputError
 
-SHARED = "/dev/shm" if sys.platform == "linux" else "shared memory"  # noqa: S108 (nothing is written there)
+SEMAPHORES = "/dev/shm" if sys.platform == "linux" else "shared memory"  # noqa: S108 (nothing is written there)
 
 
 class NoSemaphores(InputError):
@@ -23,7 +23,7 @@ def start_pool(workers: int, **settings: Any) -> Any:
         return ProcessPoolExecutor(max_workers=workers, **settings)
     except OSError as error:
         raise NoSemaphores(
-            f"{SHARED}: {(error.strerror or str(error)).lower()}; processes wait for each other by semaphores, which "
+            f"{SEMAPHORES}: {(error.strerror or str(error)).lower()}; processes wait for each other by semaphores, which "
             f"lie there: {needed(error)} (in a container, see its option --shm-size), or run with --jobs 1, "
             "which does without"
         ) from error

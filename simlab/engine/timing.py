@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from simlab.effort import current_effort
 from simlab.engine.addresses import Finished
 from simlab.engine.limits import Limits
-from simlab.engine.pools import SHARED, NoSemaphores, start_pool
+from simlab.engine.pools import SEMAPHORES, NoSemaphores, start_pool
 from simlab.engine.threads import ONE_THREAD
 from simlab.engine.workers import BlockFunction, Task, guard, work
 from simlab.messages import duration
@@ -69,7 +69,7 @@ def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int, others: S
     took = {one.address.cell: seconds for one, seconds in timed}
     processes = min(jobs, len(tasks))
     if not took and not cut:
-        return Timed(0.0, True, f"nothing could be timed: {SHARED} takes no semaphores of processes")
+        return Timed(0.0, True, f"nothing could be timed: {SEMAPHORES} takes no semaphores of processes")
     if not took:
         worlds = len({task.address.world for task in tasks})
         return Timed(cut * worlds / min(jobs, worlds), True, f"one study was cut off here after {cut:.0f} s")

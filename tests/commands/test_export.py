@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -114,20 +113,6 @@ def test_what_is_asked_of_a_campaign_goes_with_a_folder(swept: Path, capsys: pyt
     assert answer(["conclude", str(swept), *CELL, "--plan", "a.yaml"]) == 2
     err = capsys.readouterr().err
     assert all(said in err for said in ("no folder is named", "has its own; leave it out", "has its own plan"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "cell"), [("ratings", ["grouping=ungrouped", "documents=10"]), ("preferences", ["decision=fixed"])]
-)
-def test_a_folder_of_an_earlier_version_is_exported(
-    name: str, cell: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(Path(__file__).parents[1] / "golden" / "folders" / name, tmp_path / "old")
-    assert answer(["export", "old", *cell, "--study", "1", "--out", "a.csv"]) == 0
-    assert answer(["conclude", "a.csv", "--plan", "a.csv.study.yaml"]) in (0, 3)
-    assert "no deviations; first look" in capsys.readouterr().out
-    assert answer(["run", "a.csv.study.yaml", "--dry-run"]) == 0
 
 
 @pytest.mark.slow

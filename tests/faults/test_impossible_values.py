@@ -238,8 +238,9 @@ def test_a_measure_of_infinite_numbers_failed_and_the_reason_of_others_is_not_ma
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_what_parts_print_is_no_part_of_the_answer(jobs: str, package: Path) -> None:
     asked = words("rate", "analysis.test=test_prints", "measure=[srp,measure_prints]", "--format", "json")
+    asked[asked.index("--jobs") + 1] = jobs
     found = subprocess.run(
-        [sys.executable, "-m", "simlab", *asked, "--jobs", jobs],
+        [sys.executable, "-m", "simlab", *asked],
         env={**os.environ, "PYTHONPATH": str(package)},
         capture_output=True,
         text=True,

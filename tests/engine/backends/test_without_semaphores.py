@@ -17,7 +17,7 @@ from simlab.engine.addresses import Address
 from simlab.engine.backends import local
 from simlab.engine.dispatch import WORKER_DIED
 from simlab.engine.forecast import forecast
-from simlab.engine.pools import SHARED, NoSemaphores
+from simlab.engine.pools import SEMAPHORES, NoSemaphores
 
 
 @pytest.fixture(params=[errno.ENOSPC, errno.EROFS])
@@ -55,7 +55,7 @@ def test_one_process_computes_the_same(tmp_path: Path, why: str, monkeypatch: py
 
 
 def test_several_processes_are_refused(tmp_path: Path, why: str) -> None:
-    with pytest.raises(NoSemaphores, match=f"^{SHARED}: {why}; .*(free some space|make it writable).*--jobs 1"):
+    with pytest.raises(NoSemaphores, match=f"^{SEMAPHORES}: {why}; .*(free some space|make it writable).*--jobs 1"):
         carry_out(tmp_path, 2)
 
 
@@ -70,4 +70,4 @@ def test_a_block_that_kills_its_process_is_known(tmp_path: Path, why: str) -> No
 def test_a_forecast_says_why_it_timed_nothing(tmp_path: Path, why: str) -> None:
     found = forecast(fake_studies.sweep(), tmp_path / "o", 1, block=fake_studies.block, check=fake_studies.check)
     assert found.at_least
-    assert SHARED in found.how
+    assert SEMAPHORES in found.how
