@@ -23,7 +23,7 @@ def start_pool(workers: int, **settings: Any) -> Any:
         return ProcessPoolExecutor(max_workers=workers, **settings)
     except OSError as error:
         raise NoSemaphores(
-            f"{SEMAPHORES}: {(error.strerror or str(error)).lower()}; processes wait for each other by semaphores, which "
-            f"lie there: {needed(error)} (in a container, see its option --shm-size), or run with --jobs 1, "
+            f"{SEMAPHORES}: {(error.strerror or str(error)).lower()}; processes wait for each other by semaphores, "
+            f"which lie there: {needed(error)} (in a container, see its option --shm-size), or run with --jobs 1, "
             "which does without"
         ) from error
