@@ -229,6 +229,7 @@ def batches(
             continue
 
 
+@pytest.mark.slow
 def test_a_second_study_by_itself_keeps_its_level_and_one_added_to_the_first_does_not() -> None:
     """With 1,000 campaigns of equal systems; what looked nearly settled is added to in the control."""
     table = Made(systems=SYSTEMS, documents=DOCUMENTS, segments=1, raters=3, taste=0.0)
@@ -246,6 +247,7 @@ def test_a_second_study_by_itself_keeps_its_level_and_one_added_to_the_first_doe
     assert np.mean(added) > LEVEL + 6 * mcse
 
 
+@pytest.mark.slow
 def test_raters_whose_tastes_chose_the_pairs_are_not_asked_again() -> None:
     """Eight raters stand for others: other people keep the level, the same ones do not."""
     table = Made(systems=SYSTEMS, documents=32, segments=1, raters=8, taste=0.0, document=0.0, noise=0.3, even=100.0)

@@ -317,6 +317,7 @@ def _of_equal_systems(rng: np.random.Generator, *, units: str) -> Rows:
     return [("system", "document", "score"), *rows]
 
 
+@pytest.mark.slow
 def test_a_crowd_without_names_keeps_the_level_and_single_answers_as_units_do_not(tmp_path: Path) -> None:
     studies = 240
     share = {}

@@ -24,6 +24,7 @@ def _held(seeds, truth=TRUTH):
     return rows, np.array([row.low - ROOM <= row.true <= row.high + ROOM for row in rows])
 
 
+@pytest.mark.slow
 def test_true_repetitions_lie_where_they_are_expected():
     rows, held = _held(range(1, 4))
     # 90 % intervals: 5 or fewer of 9 are one in 1,000.
@@ -31,6 +32,7 @@ def test_true_repetitions_lie_where_they_are_expected():
     assert held.sum() >= 6
 
 
+@pytest.mark.slow
 def test_other_people_confirm_less_often_than_the_same():
     rows, _ = _held(range(4, 5), Truth(system=2.5, rater_system=1.5))
     predicted = {way: np.mean([row.predicted for row in rows if row.way == way]) for way in WAYS}
@@ -52,6 +54,7 @@ def test_nothing_claimed_is_not_confirmed():
     assert repetition(study, table_world(study.ratings, 0, 4), 0) is None
 
 
+@pytest.mark.slow
 def test_equal_systems_are_claimed_to_differ_as_rarely_as_promised():
     held = pilot(np.random.default_rng(2), Truth(system_document=6.0, rater_document=4.0), n_systems=6, n_documents=20)
     study = study_of(table_of(held))
@@ -74,6 +77,7 @@ def test_repetitions_of_many_tables_lie_where_they_are_expected():
     assert -0.12 < np.mean(bias) < 0.03
 
 
+@pytest.mark.slow
 def test_a_repetition_against_a_baseline_is_about_its_pairs(tmp_path):
     file = tmp_path / "pilot.csv"
     write(pilot(np.random.default_rng(3), n_systems=4, n_documents=20), file)

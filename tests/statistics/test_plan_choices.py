@@ -88,6 +88,7 @@ def equal_campaigns(looked: Mapping[Design, Looked], wanted: Wanted) -> int:
     return worlds * len(looked)
 
 
+@pytest.mark.slow
 def test_two_plans_of_a_few_designs_are_right(tmp_path: Path) -> None:
     few = designs(("ungrouped", "pseudo_side_by_side"), (1,), (20, 40, 60))
     wanted = replace(EASIER, targets=(Target("power", 0.3), Target("no_wrong_claim", 0.9)), margin=0.1)

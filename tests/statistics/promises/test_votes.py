@@ -20,6 +20,7 @@ def broken(rows: Iterable[Row], n_errors: float) -> list[Row]:
     return [row for row in rows if not row.holds(n_errors)]
 
 
+@pytest.mark.slow
 def test_claims_from_votes_are_seldom_wrong_and_intervals_hold() -> None:
     assert broken(errors(60, QUICK), 5) == []
 
