@@ -17,6 +17,7 @@ import simlab
 from simlab.cli import answer
 from simlab.commands.fit import following
 from simlab.commands.fitting_answers import Found
+from simlab.effort import USUAL, use_effort
 from simlab.fitting import laws
 from simlab.tables.held import NOTHING
 from simlab.world.files.fitted_checks import failed_checks
@@ -134,7 +135,9 @@ def test_what_comparisons_say_nothing_about_has_no_number(capsys: pytest.Capture
     # A rater of its own for each row: rows that are copies of others count once.
     rows = [f"i,A,B,{'ab'[k % 3 % 2]},r{k}" for k in range(12)]
     Path("pilot.csv").write_text("\n".join(["item,system_a,system_b,winner,rater", *rows]))
-    page = said(capsys, code=3)
+    # Short chains of a dozen comparisons do not pass their checks.
+    with use_effort(USUAL):
+        page = said(capsys, code=0)
     assert "12 comparisons of 2 systems (1 pair), 1 item, 12 raters; no ties" in page
     unknown = [line for line in page.splitlines() if "not known" in line]
     assert [line.split("  ")[0] for line in unknown] == [
