@@ -21,6 +21,8 @@ from simlab.commands import calculator
 from simlab.drawing.text import tables
 from simlab.rng import stream
 
+pytestmark = pytest.mark.slow
+
 ALL = "return arguments[0].map((plan) => epsilonOf(plan))"
 TOLD = "return arguments[0].map((epsilon) => told(epsilon))"
 

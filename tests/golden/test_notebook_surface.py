@@ -116,6 +116,7 @@ def test_every_verb_is_called() -> None:
     assert list(recorded()["results"]) == list(CALLS)
 
 
+@pytest.mark.slow
 def test_results_have_the_recorded_dimensions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert results() == recorded()["results"]

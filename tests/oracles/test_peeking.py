@@ -80,6 +80,7 @@ def test_the_e_process_keeps_its_level_exactly(batch: int) -> None:
     assert 0.001 < exact.better + exact.worse < 0.05
 
 
+@pytest.mark.slow
 def test_they_are_able_to_decide() -> None:
     at = looks(500, 10, 500)
     fixed = claims(partial(decisions.fixed, form="exact", **PLAIN), DIFFERENT, at)
@@ -103,6 +104,7 @@ def test_a_mixture_is_a_martingale_and_a_wrongly_scaled_one_is_not() -> None:
 MU = np.array([[0.75, 0.3, 0.1], [0.15, 0.4, 0.15], [0.1, 0.3, 0.75]])
 
 
+@pytest.mark.slow
 def test_bets_on_what_the_metric_leaves_open_keep_the_level_and_gain_power() -> None:
     n = 2500
     null = np.mean(first_verdict(with_metric(simulate(EQUAL, 10, n, "null", mu=MU))) != 0)

@@ -70,6 +70,7 @@ def test_published_cells_of_meteor_come_out_to_the_printed_digit() -> None:
     assert max(map(abs, far.values())) <= 0.05 + 1e-9, far
 
 
+@pytest.mark.slow
 def test_no_verdict_on_these_trials_hangs_on_a_near_tie(pairs: list[ScorePairs]) -> None:
     """Rounding does decide some where it is taken for a difference: a control."""
     assert not any(row["near_ties"] for row in measured(pairs).values())
@@ -78,6 +79,7 @@ def test_no_verdict_on_these_trials_hangs_on_a_near_tie(pairs: list[ScorePairs])
     assert sum(int((held.original > held.corrupted).sum()) for held in exact) > rounded
 
 
+@pytest.mark.slow
 def test_metrics_agree_about_kinds_of_corruptions_more_than_within_them(pairs: list[ScorePairs]) -> None:
     """What docs/mutt.md says of BLEU-4 and CIDEr with five references."""
     five = [held for held in pairs if held.trials.n_references == 5 and held.metric in ("bleu_4", "cider")]

@@ -62,6 +62,7 @@ def test_nobody_listens(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_web_server_is_no_scheduler(tmp_path: Path) -> None:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -101,12 +102,14 @@ def test_tls_needs_certificates(tmp_path: Path) -> None:
     assert "Dask's configuration has no certificates" in refused(tmp_path / "s", "tls://127.0.0.1:8786")
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as held:
         line = refused(tmp_path / "s", f"tcp://127.0.0.1:{held.getsockname()[1]}")
     assert "does not answer as a scheduler of Dask does" in line
 
 
+@pytest.mark.slow
 def test_workers_that_never_come(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with clusters.cluster(tmp_path / "empty", workers=0) as held:
         line = refused(tmp_path / "s", held.address, 5.0)

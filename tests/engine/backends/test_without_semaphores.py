@@ -60,6 +60,7 @@ def test_several_processes_are_refused(tmp_path: Path, why: str) -> None:
 
 
 @pytest.mark.parametrize("why", [errno.ENOSPC], indirect=True)
+@pytest.mark.slow
 def test_a_block_that_kills_its_process_is_known(tmp_path: Path, why: str) -> None:
     summary = carry_out(tmp_path, name="deadly")
     assert [failure.address for failure in summary.failures] == ["documents=20, world 1, studies 4 to 7"]
