@@ -531,6 +531,9 @@ def conclude(
         float | None, typer.Option(metavar="X", help="A metric says adequate above it; else the best.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
+    no_repetition: Annotated[
+        bool, typer.Option("--no-repetition", help="Leave out how a repetition would come out.")
+    ] = False,
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw order, pairs, raters and metrics, as .png, .svg or .pdf.")
     ] = None,
@@ -576,6 +579,7 @@ def conclude(
         seed,
         told,
         plugins or [],
+        again=not no_repetition,
     )
     with _drawn(figure, "--figure", style, width):
         if folder:

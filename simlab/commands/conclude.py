@@ -53,6 +53,8 @@ def asked(
     seed: int,
     told: Told,
     plugins: Sequence[str] = (),
+    *,
+    again: bool = True,
 ) -> tuple[Path | None, Wanted]:
     """Tell tables from settings, and put what is asked together; raise InputError for what cannot be meant.
 
@@ -87,6 +89,7 @@ def asked(
         exclude=tuple(dict.fromkeys(exclude)),
         overrides=overrides,
         seed=seed,
+        again=again,
         adequate_from=adequate_from,
         threshold=threshold,
     )
@@ -159,6 +162,7 @@ def _in_vain(wanted: Wanted, form: Form) -> list[tuple[str, bool]]:
         ("--against", wanted.against is not None),
         ("--margin", wanted.margin is not None),
         ("--exclude", bool(wanted.exclude)),
+        ("--no-repetition", not wanted.again),
         ("--adequate-from", wanted.adequate_from is not None),
         ("--threshold", wanted.threshold is not None),
         ("--columns, --better, --scale, --people and --where", wanted.told != NOTHING),

@@ -44,5 +44,6 @@ def asked(table: Path, wanted: Wanted) -> list[str]:
         *option("adequate-from", wanted.adequate_from),
         *option("threshold", wanted.threshold),
         *option("seed", wanted.seed or None),
+        *([] if wanted.again else ["--no-repetition"]),
         *told_words(wanted.told),
     ]

@@ -72,13 +72,15 @@ def conclude(
     people: File | None = None,
     where: Rows | None = None,
     seed: int = 0,
+    repetition: bool = True,
     progress: bool = False,
 ) -> Concluded:
     """Conclude from a table of ratings, preferences, or outputs that humans and metrics scored, under a promise.
 
     `words` are a second table, and KEY=VALUE for keys of the analysis. Options are those of `simlab conclude`;
-    `columns`, `better`, `scale`, `people` and `where` those of `fit`. Raises InputError, before anything is
-    estimated, for a table that cannot be read and for what is asked wrongly.
+    `columns`, `better`, `scale`, `people` and `where` those of `fit`; `repetition=False` is `--no-repetition`.
+
+    Raises InputError, before anything is estimated, for a table that cannot be read and for what is asked wrongly.
 
     >>> found = simlab.conclude("ratings.csv", against="baseline")  # doctest: +SKIP
     >>> found.pairs.to_dataframe()[["first", "second", "difference", "verdict"]]  # doctest: +SKIP
@@ -105,6 +107,7 @@ def conclude(
             threshold,
             seed,
             told_of(columns, better, scale, people, where),
+            again=repetition,
         )
         if first is None:
             raise InputError("no table is named; conclude takes one, or two")

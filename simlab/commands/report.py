@@ -143,6 +143,7 @@ def _of_plan(folder: Path, *, heds: bool) -> Made:
 
 def _of_answer(file: Path, *, heds: bool) -> Made:
     from simlab.drawing.reports import answers
+    from simlab.drawing.reports.answers.conclude_reading import conclusion
 
     if heds:
         raise InputError(
@@ -151,7 +152,12 @@ def _of_answer(file: Path, *, heds: bool) -> Made:
         )
     saved = saving.read(file)
     try:
-        return Made(answers.of(saved))
+        made = Made(answers.of(saved))
+        # A conclusion without its promise is as doubtful on a page as where it was made.
+        if answers.command_of(str(saved["command"])) == "conclude" and conclusion(saved["answer"]).withdrawn:
+            doubt = f"{legible(file, 120)}: the promise of this conclusion is withdrawn"
+            return made._replace(doubts=[doubt], code=RESERVED)
+        return made
     except InputError as error:
         raise InputError(f"{legible(file, 200)}: {error}") from error
 

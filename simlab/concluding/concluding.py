@@ -28,13 +28,17 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
 
     def without_lines(lines: tuple[int, ...]) -> Conclusion:
         told = replace(wanted.told, skip=lines)
-        return _of_kind(table, replace(wanted, told=told, exclude=(), again=False), lambda words: None)
+        return _of_kind(table, replace(wanted, told=told, exclude=(), again=False, gate=False), lambda words: None)
 
     quick, whole = replace(wanted, again=False), replace(wanted, exclude=())
-    without = {", ".join(wanted.exclude): _of_kind(table, quick, lambda words: None)} if wanted.exclude else {}
+    if wanted.exclude:
+        # Refuses what cannot be left out, before anything takes a while.
+        _of_kind(table, replace(quick, gate=False), lambda words: None)
     found = _of_kind(table, whole, say)
     if far := check_far_scores(table, found, without_lines):
         found = _of_kind(table, replace(whole, far_checked=True), say)
+    quick = replace(quick, far_checked=True)
+    without = {", ".join(wanted.exclude): _of_kind(table, quick, lambda words: None)} if wanted.exclude else {}
     return check_consistent(replace(found, without=without, warnings=(*found.warnings, *far)))
 
 

@@ -129,6 +129,7 @@ class Pair(NamedTuple):
     +1 where the first came out better, whichever way the scale goes, `verdict` the same where it is claimed, else 0.
     NaN is not known (a pair that was never compared). `within` is the answer to `--margin`. The difference is what is
     tested; `plain` is that of plain means, which raters who met one system more may draw away (None: of no means).
+    `unpromised` is what would have been claimed where the promise is withdrawn, else 0.
     """
 
     first: str
@@ -143,6 +144,7 @@ class Pair(NamedTuple):
     within: WithinMargin | None = None
     more: More | None = None
     plain: float | None = None
+    unpromised: int = 0
 
 
 class Rater(NamedTuple):
@@ -217,18 +219,37 @@ class Metric:
     bias_factor: float | None = None
 
 
+UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
+
+
+class ClaimedAgain(NamedTuple):
+    """Hold the share of the claims that a repetition claims again, in the same direction, by what is new in it.
+
+    `same`: nothing; `new_documents`: documents; `new_study`: raters, too. Intervals are 90 %, as of a repetition.
+    """
+
+    same: Interval = UNKNOWN
+    new_documents: Interval = UNKNOWN
+    new_study: Interval = UNKNOWN
+
+
+SIGN_BY_CHANCE = 0.5
+"""A repetition of nothing finds the sign of one claim with this probability."""
+
+
 class Repetition(NamedTuple):
-    """Hold the chance that a repetition confirms every claim, with a 90 % interval over what the world may be.
+    """Hold the chance that a repetition gives all claims the same sign, with a 90 % interval over what worlds may be.
 
     `srp`: nothing is new; `srp_new_documents`: the same raters on other documents; `srp_new_study`: other raters, too.
-    NaN is not known. `studies` of each were simulated in the `world`.
+    NaN is not known. `studies` of each were simulated in the `world`. A sign is less than a claim: `claimed_again`.
     """
 
     srp: Interval
     srp_new_study: Interval
     studies: int
     world: str
-    srp_new_documents: Interval = Interval(float("nan"), float("nan"), float("nan"))
+    srp_new_documents: Interval = UNKNOWN
+    claimed_again: ClaimedAgain = ClaimedAgain()
 
 
 class Control(NamedTuple):
@@ -236,6 +257,7 @@ class Control(NamedTuple):
 
     `uncorrected` is the same under t tests of segments (of comparisons: sign tests), each by itself. `watched` is the
     same under sign tests of each pair at every one of many looks while votes come (None: not of this kind of study).
+    `pair_claim` is the share of pairs that are claimed (None: the promise is not about each pair by itself).
     """
 
     studies: int
@@ -247,6 +269,19 @@ class Control(NamedTuple):
     world: str
     watched: float | None = None
     watched_mcse: float | None = None
+    pair_claim: float | None = None
+    pair_claim_mcse: float | None = None
+
+    def gated(self, promise: Promise) -> tuple[float, float]:
+        """Return the share of wrong claims that a promise bounds, and its Monte-Carlo standard error."""
+        if promise.multiplicity == "none" and self.pair_claim is not None and self.pair_claim_mcse is not None:
+            return self.pair_claim, self.pair_claim_mcse
+        return self.some_claim, self.some_claim_mcse
+
+    def contradicts(self, promise: Promise) -> bool:
+        """Tell whether wrong claims are more than promised, by more than three Monte-Carlo standard errors."""
+        share, mcse = self.gated(promise)
+        return share - 3 * mcse > promise.level
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,3 +334,8 @@ class Conclusion:
     def __post_init__(self) -> None:
         """Put warnings in order, wherever they were added."""
         object.__setattr__(self, "warnings", in_order(self.warnings))
+
+    @property
+    def withdrawn(self) -> bool:
+        """Tell whether the check on equal systems took the promise back."""
+        return not self.promise.holds and self.control is not None and self.control.contradicts(self.promise)

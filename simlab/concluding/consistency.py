@@ -30,7 +30,8 @@ def contradictions(found: Conclusion) -> Iterator[str]:
     """Name what contradicts something else in a conclusion: pairs, ranks, groups, a repetition."""
     yield from _of_family(found)
     for pair in found.pairs:
-        said = (*_of_difference(pair, found), *_of_claim(pair, found), *_of_settling(pair, found))
+        checks = (_of_difference, _of_claim, _of_gate, _of_settling)
+        said = [one for check in checks for one in check(pair, found)]
         yield from (f"{pair.first} - {pair.second}: {one}" for one in said)
     yield from _of_systems(found)
     yield from _of_groups(found)
@@ -74,7 +75,7 @@ def _of_claim(pair: Pair, found: Conclusion) -> Iterator[str]:
         yield f"the claim ({pair.verdict:+d}) is not of the system that came out better ({pair.direction:+d})"
     if pair.verdict and pair.verdict * better * (low if pair.verdict * better > 0 else high) < -slack:
         yield f"is claimed, and its interval, {low:g} to {high:g}, reaches beyond 0"
-    if not pair.verdict and (low > slack or high < -slack):
+    if not pair.verdict and not found.withdrawn and (low > slack or high < -slack):
         yield f"is open, and its interval, {low:g} to {high:g}, excludes 0"
     if pair.adjusted < pair.p_value - _slack(pair.p_value):
         yield f"its adjusted p-value {pair.adjusted:g} is below its own, {pair.p_value:g}"
@@ -82,10 +83,20 @@ def _of_claim(pair: Pair, found: Conclusion) -> Iterator[str]:
         yield f"is claimed at an adjusted p-value of {pair.adjusted:g}, above {found.promise.level:g}"
 
 
+def _of_gate(pair: Pair, found: Conclusion) -> Iterator[str]:
+    """Check that nothing is claimed under a promise that is withdrawn, and nothing is called unpromised else."""
+    if found.withdrawn and (pair.verdict or pair.within not in (None, "open")):
+        yield "is claimed, and the promise is withdrawn"
+    if pair.unpromised and not found.withdrawn:
+        yield f"would be claimed ({pair.unpromised:+d}), and the promise is not withdrawn"
+    if pair.unpromised not in (0, pair.direction):
+        yield f"would be claimed ({pair.unpromised:+d}) and came out the other way ({pair.direction:+d})"
+
+
 def _of_settling(pair: Pair, found: Conclusion) -> Iterator[str]:
     """Check what is said of a margin against the interval, and what would settle a pair against its verdict."""
     low, high, margin = pair.low, pair.high, found.about.get("margin")
-    if pair.within is not None and margin is not None and not math.isnan(low + high):
+    if pair.within is not None and margin is not None and not math.isnan(low + high) and not found.withdrawn:
         expected = within(low, high, float(margin), lower=found.lower_is_better)
         if pair.within != expected:
             yield f"is called {pair.within} up to {margin:g}, and its interval, {low:g} to {high:g}, says {expected}"

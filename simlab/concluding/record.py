@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from simlab.concluding.conclusion import Conclusion, Metric, More, Pair, Promise
+from simlab.concluding.conclusion import SIGN_BY_CHANCE, Conclusion, Metric, More, Pair, Promise
 
 
 def record(found: Conclusion) -> dict[str, Any]:
@@ -56,6 +56,8 @@ def _repetition(found: Conclusion) -> dict[str, Any] | None:
         "srp": again.srp._asdict(),
         "srp_new_documents": again.srp_new_documents._asdict(),
         "srp_new_study": again.srp_new_study._asdict(),
+        "sign_by_chance": SIGN_BY_CHANCE,
+        "claimed_again": {name: one._asdict() for name, one in again.claimed_again._asdict().items()},
         "studies": again.studies,
         "world": again.world,
     }

@@ -21,7 +21,9 @@ class Wanted:
 
     `level` None: the plan's, else .05. `promise` None: the plan's, else `fixed`. `metrics` are columns (or metrics of
     the second table); empty: those of the table. `against` names the baseline, `margin` is a difference that does not
-    matter, `exclude` are raters whose answers are also left out. `again` is False where no world is to be fitted.
+    matter, `exclude` are raters whose answers are also left out. `again` is False where no repetition is wanted. `gate`
+    is False where nobody reads claims as promised (in a simulation, or where two conclusions are compared first): no
+    user says so.
     `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.
     """
 
@@ -37,6 +39,7 @@ class Wanted:
     overrides: tuple[str, ...] = ()
     seed: int = 0
     again: bool = True
+    gate: bool = True
     adequate_from: float | None = None
     threshold: float | None = None
     far_checked: bool = False

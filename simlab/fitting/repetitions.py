@@ -7,10 +7,11 @@ documents; other people may rate; and systems may be made equal, for whoever wan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
+from scipy.special import expit, logit
 
 from simlab.fitting.backtest.choosing import chosen
 from simlab.fitting.checks import checks
@@ -22,6 +23,7 @@ from simlab.tables.held import Ratings, as_errors
 from simlab.types import Floats, InputError
 from simlab.world.fitted import new_raters
 from simlab.world.laws.fitted import Effects
+from simlab.world.laws.scale_means import truth_of_pool
 from simlab.world.laws.scales import ScaleEffects, answer_again, with_raters
 
 THOROUGH = 2_000
@@ -30,6 +32,9 @@ FEWEST = 4
 """Documents from which a world of further ones is fitted."""
 TABLES = 100
 """Tables that a world is checked with; a page on a fit takes three times as many."""
+
+SECANTS, NEAR = 6, 1e-9
+"""Steps of the secant method, and the least move that it takes a slope from."""
 
 Answer = Callable[[np.random.Generator, int], Floats]
 """Answer the whole design once more, given a generator and the number of a draw of the parameters."""
@@ -49,6 +54,7 @@ class TableWorld:
     passed: int
     failed: tuple[str, ...]
     turned: bool
+    _even: dict[int, Any] = field(default_factory=dict)
 
     @property
     def n_draws(self) -> int:
@@ -78,10 +84,18 @@ class TableWorld:
         return self._answered(rng, self._others(rng, self.fitted.effects[draw], draw))
 
     def equal(self, rng: np.random.Generator, draw: int, *, raters_drawn: bool) -> Floats:
-        """Let equal systems be rated, for other documents: by other raters, or by these, who then favour none."""
-        effects = equal(self.fitted.effects[draw])
-        drawn = self._others(rng, effects, draw) if raters_drawn else without_taste(effects)
-        return self._answered(rng, drawn)
+        """Let equal systems be rated, for other documents: by other raters, or by these, who together favour none.
+
+        Leniency and tastes stay what they are, for raters at large by their laws, for these raters one by one.
+        """
+        effects = self.fitted.effects[draw]
+        if raters_drawn:
+            return self._answered(rng, self._others(rng, equal(effects), draw))
+        if draw not in self._even:
+            design = self.fitted.ratings
+            load = np.bincount(design.rater, minlength=design.n_raters) / len(design.rater)
+            self._even[draw] = equal_over(effects, load)
+        return self._answered(rng, self._even[draw])
 
     def _others(self, rng: np.random.Generator, effects: Any, draw: int) -> Any:
         if isinstance(effects, ScaleEffects):
@@ -154,8 +168,36 @@ def equal(effects: Any) -> Any:
     return replace(effects, system_mean=np.full_like(effects.system_mean, mean))
 
 
-def without_taste(effects: Any) -> Any:
-    """Let raters favour no system; what they make of single documents stays."""
+def equal_over(effects: Any, load: Floats) -> Any:
+    """Make all systems alike over these raters, whose tastes stay; raters count as their `load[rater]` says.
+
+    On a scale each system is moved until the mean of its scores is that of all: a scale with ends or steps turns tastes
+    that cancel out into scores that do not.
+    """
+    even = equal(effects)
     if isinstance(effects, Effects):
-        return replace(effects, rater_system_sd=0.0)
-    return replace(effects, rater_system_sd=0.0, taste=np.zeros_like(effects.taste))
+        major = expit(logit(effects.major_share) + np.log(effects.severity))
+        points = (1 - major) * effects.minor_weight + major * effects.major_weight
+        return replace(even, rater_weight=load * effects.leniency * points)
+    pull = load * effects.sharpness
+    system = even.system - (effects.taste * load).sum(1) / pull.sum()
+    system += even.system.mean() - system.mean()
+    if effects.scale.law == "gaussian" and not np.isfinite([effects.scale.low, effects.scale.high]).any():
+        return replace(even, system=system)
+    # Heavy tails and fine steps cost much and move means of scores by next to nothing.
+    fine = effects.scale.step <= effects.residual_sd
+    rough = replace(even, scale=replace(effects.scale, tail=np.inf, step=0.0 if fine else effects.scale.step))
+
+    def off(at: Floats) -> Floats:
+        return truth_of_pool(replace(rough, system=at), load)
+
+    score = off(system)
+    wanted, before, system = float(score.mean()), system, system + (score.mean() - score) / pull.sum()
+    for _ in range(SECANTS):
+        new = off(system)
+        move = system - before
+        slope = np.divide(new - score, move, out=np.ones_like(move), where=np.abs(move) > NEAR)
+        before, score = system, new
+        step = np.divide(wanted - new, slope, out=np.zeros_like(move), where=(slope > 0) & (np.abs(move) > NEAR))
+        system = system + step
+    return replace(even, system=system)

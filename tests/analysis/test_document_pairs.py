@@ -152,11 +152,17 @@ def test_studies_of_equals_claim_as_often_as_promised() -> None:
 def test_claims_far_from_open_are_confirmed_and_none_are_always() -> None:
     means = influence(_totals(1, shift=30.0), corrected=False)
     first, second = _pairs()
-    sure = confirmed(stream(1, "repeat"), means, (first, second, -np.ones(len(first), int)))
+    low, high = np.zeros(len(first)), np.full(len(first), 1e3)
+    sure, claimed = confirmed(stream(1, "repeat"), means, (first, second, -np.ones(len(first), int)), low)
     assert sure.value > 0.99
+    assert claimed.value >= sure.value
+    # The sign comes again, and no difference is as large as a bar that is far above it.
+    same, claimed = confirmed(stream(1, "repeat"), means, (first, second, -np.ones(len(first), int)), high)
+    assert same == sure
+    assert claimed == (0.0, 0.0, 0.0)
     none = np.array([], int)
-    assert confirmed(stream(1, "repeat"), means, (none, none, none)) == (1.0, 1.0, 1.0)
-    wrong = confirmed(stream(1, "repeat"), means, (first, second, np.ones(len(first), int)))
+    assert confirmed(stream(1, "repeat"), means, (none, none, none), none) == ((1.0, 1.0, 1.0),) * 2
+    wrong, _ = confirmed(stream(1, "repeat"), means, (first, second, np.ones(len(first), int)), low)
     assert wrong.value < 0.01
 
 

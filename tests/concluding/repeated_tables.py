@@ -84,7 +84,7 @@ def compared(seed: int, truth: Truth, repetitions: int = 200) -> Iterator[Compar
         return
     rng = np.random.default_rng(seed + 10_000)
     for way in WAYS:
-        true = np.mean([_confirms(study, _answers(rng, held, truth, study.ratings, way)) for _ in range(repetitions)])
+        true = np.mean([_confirms(study, answers(rng, held, truth, study.ratings, way)) for _ in range(repetitions)])
         one = getattr(found, way)
         yield Compared(way, one.value, one.low, one.high, float(true))
 
@@ -95,7 +95,8 @@ def _confirms(study: Study, score: Floats) -> bool:
     return bool((found[claimed] == study.verdict[claimed]).all())
 
 
-def _answers(rng: np.random.Generator, held: Pilot, truth: Truth, table: Ratings, way: str) -> Floats:
+def answers(rng: np.random.Generator, held: Pilot, truth: Truth, table: Ratings, way: str) -> Floats:
+    """Repeat a table from the truth that it was drawn from, in one of the ways."""
     law = law_of(held, truth)
     design = (table.system, table.item, table.rater, table.document)
     if way == "srp":

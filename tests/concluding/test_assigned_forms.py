@@ -74,7 +74,7 @@ def test_filled_sheets_are_the_campaign_that_was_simulated(form: str, share: flo
 
 def said_as_stored(filled: Path, folder: Path, config: dict[str, Any]) -> None:
     held = run_block(config, [Place(0)]).arrays
-    found = conclude(filled, Wanted(plan=read_plan(folder), again=False), lambda line: None)
+    found = conclude(filled, Wanted(plan=read_plan(folder), again=False, gate=False), lambda line: None)
     assert found.plan is not None
     assert found.plan.look == 1
     assert [one.estimate for one in sorted(found.systems, key=lambda one: one.system)] == held["estimate"][0].tolist()

@@ -70,7 +70,7 @@ def alike(config: Config, place: Place, held: Mapping[str, Array] | None, folder
 
 def said_as_stored(table: Path, plan: Plan, held: Mapping[str, Array]) -> None:
     """Conclude as `simlab conclude --plan` does."""
-    found = conclude(table, Wanted(plan=plan, again=False), lambda line: None)
+    found = conclude(table, Wanted(plan=plan, again=False, gate=False), lambda line: None)
     assert found.plan is not None
     assert (list(found.plan.deviations), found.plan.look) == ([], 1)
     np.testing.assert_array_equal([one.estimate for one in found.systems], in_order(found, held["estimate"][0]))

@@ -24,7 +24,7 @@ from simlab.types import Floats, InputError
 from tests.shared_data import SHARED
 from tests.strangers import Rows, mutations
 
-QUIET = Wanted(again=False)
+QUIET = Wanted(again=False, gate=False)
 PAIRS = np.triu_indices(3, 1)
 FAVOURS = np.array([0.0, 1.0, 0.0])
 WORLDS = {

@@ -18,7 +18,7 @@ from simlab.tables.held import Told
 from simlab.types import InputError
 
 EXAMPLE = Path(__file__).parents[2] / "examples/judged.csv"
-QUIET = Wanted(again=False)
+QUIET = Wanted(again=False, gate=False)
 
 
 def _conclude(table: Path, wanted: Wanted = QUIET) -> Conclusion:

@@ -49,7 +49,7 @@ def export(config: dict[str, Any], out: Path) -> Path:
 
 
 def concluded(table: Path, plan: Path, **asked: Any) -> Conclusion:
-    return conclude(table, Wanted(plan=read_plan(plan), again=False, **asked), lambda line: None)
+    return conclude(table, Wanted(plan=read_plan(plan), again=False, gate=False, **asked), lambda line: None)
 
 
 def plan_alone(config: dict[str, Any], folder: Path) -> Path:
@@ -122,7 +122,7 @@ def test_a_look_that_cannot_be_recorded_is_warned_of(tmp_path: Path, monkeypatch
 
     plan = read_plan(beside(table))
     monkeypatch.setattr(Path, "write_text", full)
-    found = conclude(table, Wanted(plan=plan, again=False), lambda line: None)
+    found = conclude(table, Wanted(plan=plan, again=False, gate=False), lambda line: None)
     assert any("this look is not recorded" in one for one in found.warnings)
 
 

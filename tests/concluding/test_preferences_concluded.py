@@ -26,7 +26,7 @@ from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 
 EXAMPLE = Path(__file__).parents[2] / "examples/preferences.csv"
-QUIET = Wanted(again=False)
+QUIET = Wanted(again=False, gate=False)
 Row = tuple[str, str, str, str, str]
 
 

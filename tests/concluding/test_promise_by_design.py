@@ -18,7 +18,7 @@ from simlab.tables import preferences
 from tests.strangers import Rows
 
 HEADER = ("item", "system_a", "system_b", "winner", "rater")
-QUIET = Wanted(again=False)
+QUIET = Wanted(again=False, gate=False)
 Fill = Callable[[random.Random, int, str], str]
 
 

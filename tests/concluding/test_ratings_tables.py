@@ -49,7 +49,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def found(path: Path, **asked: object) -> Conclusion:
-    return conclude(path, Wanted(**{"again": False, **asked}), lambda _: None)
+    return conclude(path, Wanted(**{"again": False, "gate": False, **asked}), lambda _: None)
 
 
 def test_the_example_is_concluded() -> None:

@@ -177,12 +177,12 @@ AFTER = Room(documents=int(LIMIT), ratings=200)
 
 def config_for(table: Made, test: str, key: str) -> Mapping[str, Any]:
     words = (f"analysis.test={test}", f"analysis.test.{key}=199", "decision.multiplicity=max_t")
-    return config_of(layout_of(made(stream(1), table)), Wanted(again=False, overrides=words))
+    return config_of(layout_of(made(stream(1), table)), Wanted(again=False, gate=False, overrides=words))
 
 
 def concluded_first(config: Mapping[str, Any], ratings: Ratings, seed: int) -> Conclusion:
     read = {"documents": ratings.n_documents, "raters": ratings.n_raters, "used": len(ratings.score)}
-    return concluded(config, collected(ratings, seed), Wanted(again=False), Table(read, ""))
+    return concluded(config, collected(ratings, seed), Wanted(again=False, gate=False), Table(read, ""))
 
 
 def only(ratings: Ratings, systems: tuple[str, ...]) -> Ratings:

@@ -20,7 +20,7 @@ from tests.shared_data import SHARED
 from tests.strangers import Rows, mutations
 
 STRANGERS = SHARED / "strangers"
-QUIET = Wanted(again=False)
+QUIET = Wanted(again=False, gate=False)
 SYSTEMS = {"system": ("system_a", "system_b")}
 
 
@@ -84,11 +84,11 @@ def check_both_orders(found: Conclusion, n_items: int) -> None:
 @pytest.mark.needs_shared("strangers/02-both-orders-cancel.csv")
 def test_a_judge_who_always_says_first_shows_nothing_of_the_systems(tmp_path: Path) -> None:
     file = STRANGERS / "02-both-orders-cancel.csv"
-    check_both_orders(found := concluded(file, Wanted(again=False, margin=0.1)), 20)
+    check_both_orders(found := concluded(file, Wanted(again=False, gate=False, margin=0.1)), 20)
     assert "is on top by its strength" not in said(found)
     assert "j answered the first of the row in 40 of 40 comparisons (1.00; by chance .50)" in said(found)
     bare = [line.rpartition(",")[0].split(",") for line in file.read_text().splitlines()]
-    check_both_orders(concluded(saved(bare, tmp_path / "bare.csv"), Wanted(again=False, margin=0.1)), 20)
+    check_both_orders(concluded(saved(bare, tmp_path / "bare.csv"), Wanted(again=False, gate=False, margin=0.1)), 20)
 
 
 @pytest.mark.parametrize(("seed", "raters", "named"), [(1, 1, True), (2, 1, False), (3, 4, True)])
@@ -102,7 +102,7 @@ def test_answers_that_follow_the_place_are_named_however_written(
     read = 0
     for one in mutations(table, tmp_path, seed, names=kinds):
         try:
-            found = concluded(one.path, Wanted(again=False, margin=0.2))
+            found = concluded(one.path, Wanted(again=False, gate=False, margin=0.2))
         except InputError:
             continue
         check_both_orders(found, 30 * raters)
@@ -186,7 +186,7 @@ def test_one_order_whose_winners_are_named_is_concluded_and_said(tmp_path: Path)
 
 
 def test_rules_know_no_places(tmp_path: Path) -> None:
-    rule = Wanted(again=False, overrides=("decision=fixed",))
+    rule = Wanted(again=False, gate=False, overrides=("decision=fixed",))
     with pytest.raises(InputError, match=r"always stands first.*write winners by their names"):
         concluded(saved(one_order(1), tmp_path / "one.csv"), rule)
     with pytest.raises(InputError, match=r"asks about 30 outputs of a pair in both orders"):
@@ -194,7 +194,9 @@ def test_rules_know_no_places(tmp_path: Path) -> None:
 
 
 def test_anytime_promises_count_answers_in_both_orders_once(tmp_path: Path) -> None:
-    found = concluded(saved(first_always(1), tmp_path / "both.csv"), Wanted(again=False, promise="anytime", margin=0.2))
+    found = concluded(
+        saved(first_always(1), tmp_path / "both.csv"), Wanted(again=False, gate=False, promise="anytime", margin=0.2)
+    )
     assert [(one.verdict, one.within) for one in found.pairs] == [(0, "open")]
     found = concluded(saved(one_order(1), tmp_path / "one.csv"), Wanted(promise="anytime"))
     assert [(one.verdict, one.low, one.high) for one in found.pairs] == [(0, -1, 1)]
@@ -255,9 +257,9 @@ def test_people_and_machines_are_not_counted_as_one() -> None:
     with pytest.raises(InputError, match=r"1 machine \(gpt4_pair\) and 3 others .*--where judge=gpt4_pair, or --where"):
         concluded(file)
     people = [("judge", f"expert_{k}") for k in range(3)]
-    found = concluded(file, Wanted(again=False, told=Told(where=tuple(people))))
+    found = concluded(file, Wanted(again=False, gate=False, told=Told(where=tuple(people))))
     assert (found.read["used"], found.read["raters"]) == (30, 3)
-    assert concluded(file, Wanted(again=False, exclude=("gpt4_pair",))).pairs == found.pairs
+    assert concluded(file, Wanted(again=False, gate=False, exclude=("gpt4_pair",))).pairs == found.pairs
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -22,7 +22,7 @@ FOLDER = SHARED / "strangers"
 
 
 def found(path: Path, **asked: object) -> Conclusion:
-    return conclude(path, Wanted(**{"again": False, **asked}), lambda _: None)
+    return conclude(path, Wanted(**{"again": False, "gate": False, **asked}), lambda _: None)
 
 
 def rows_of(path: Path) -> list[list[str]]:

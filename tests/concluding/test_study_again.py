@@ -1,15 +1,20 @@
 """A repetition is confirmed as often as it is said to be, and equal systems are claimed to differ as rarely."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.ratings.again import DRAWS, control, repetition
+from simlab.concluding.ratings.again import DRAWS, control, repetition, with_scores
+from simlab.concluding.ratings.judging import claimed_pairs
 from simlab.concluding.ratings.planned import ratings_of
 from simlab.concluding.wanted import Wanted
 from simlab.fitting import repetitions
 from simlab.fitting.repetitions import table_world
-from tests.concluding.repeated_tables import WAYS, compared, study_of, table_of
+from simlab.studies.ratings.concluding import lead_of
+from simlab.types import Streams
+from tests.concluding.repeated_tables import WAYS, answers, compared, study_of, table_of
 from tests.pilots import Truth, pilot, write
 
 ROOM = 0.02
@@ -52,6 +57,34 @@ def test_nothing_claimed_is_not_confirmed():
     study = study_of(table_of(pilot(np.random.default_rng(1), Truth(system=0.0), n_systems=3, n_documents=8)))
     study.verdict[:] = 0
     assert repetition(study, table_world(study.ratings, 0, 4), 0) is None
+
+
+def test_a_sign_comes_again_more_often_than_a_claim(short_effort):
+    study = study_of(table_of(pilot(np.random.default_rng(0), n_systems=4, n_documents=20)))
+    found = repetition(study, table_world(study.ratings, 0, 20), 0)
+    assert found is not None
+    claimed = np.count_nonzero(study.verdict)
+    for sign, anew in zip((found.srp, found.srp_new_documents, found.srp_new_study), found.claimed_again, strict=True):
+        assert 0 <= anew.low <= anew.value <= anew.high <= 1
+        # A claim that is found again has its sign again: all signs are at least as likely as all claims.
+        assert 1 - anew.value >= (1 - sign.value) / claimed - 0.05
+
+
+@pytest.mark.slow
+def test_as_many_claims_are_claimed_again_as_is_said():
+    held = pilot(np.random.default_rng(5), TRUTH, n_systems=6, n_documents=30)
+    study = study_of(table_of(held))
+    found, claimed = repetition(study, table_world(study.ratings, 5, DRAWS), 5), study.verdict != 0
+    assert found is not None
+    rng, shares = np.random.default_rng(6), []
+    for k in range(200):
+        again = with_scores(study, answers(rng, held, TRUTH, study.ratings, "srp"))
+        again = replace(again, streams=Streams(7, ("true", k)))
+        anew = claimed_pairs(study.prepared, again, study.family)[claimed]
+        shares.append((anew & (lead_of(study.prepared, again)[claimed] * study.verdict[claimed] > 0)).mean())
+    same = found.claimed_again.same
+    assert same.low - ROOM <= np.mean(shares) <= same.high + ROOM
+    assert same.value < 0.98
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def test_control_items_of_a_table_are_no_ratings(tmp_path: Path) -> None:
     path = SHARED / "strangers/07-control-items-read-as-ratings.csv"
     with path.open(encoding="utf-8") as file:
         _check(list(csv.reader(file)), tmp_path, 7, "TGT")
-    found = conclude(path, Wanted(again=False), lambda words: None)
+    found = conclude(path, Wanted(again=False, gate=False), lambda words: None)
     assert found.read["left_out"] == {"ratings": 12, "why": "control items (itemType: BAD 12)"}
     assert "12 control items" in found.line
     assert [one.n for one in found.systems] == [10, 10]

@@ -21,7 +21,7 @@ from simlab.types import Floats, InputError
 from tests.shared_data import SHARED
 from tests.strangers import Rows, answer_or_line, mutations
 
-QUIET = Wanted(again=False)
+QUIET = Wanted(again=False, gate=False)
 Law = Callable[[np.random.Generator, int], Floats]
 
 

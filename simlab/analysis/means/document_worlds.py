@@ -26,7 +26,7 @@ class Segments(NamedTuple):
 
 
 class Confirmed(NamedTuple):
-    """Hold the probability that a repetition confirms all claims, with bounds of 90 %."""
+    """Hold a share of simulated repetitions, or of claims in them, with bounds of 90 %."""
 
     value: float
     low: float
@@ -113,12 +113,15 @@ def confirmed(
     rng: np.random.Generator,
     of: Influence,
     claims: tuple[Ints, Ints, Ints],
+    bar: Floats,
     noise: Floats | None = None,
     *,
     worlds: int = 400,
     studies: int = 400,
-) -> Confirmed:
-    """Return how likely a repetition finds the direction of all claims `(first, second, direction)`.
+) -> tuple[Confirmed, Confirmed]:
+    """Return how likely a repetition finds the direction of all claims `(first, second, direction)`, and claims each.
+
+    `bar[claim]` is the difference from which on a pair is claimed.
 
     What is true is drawn from its posterior, which draws means together as far as they are noise (systems are normal
     about a common mean); a repetition errs as this study does, or with `noise[system]`, variances, of the same
@@ -126,7 +129,7 @@ def confirmed(
     """
     first, second, direction = claims
     if not len(first):
-        return Confirmed(1.0, 1.0, 1.0)
+        return Confirmed(1.0, 1.0, 1.0), Confirmed(1.0, 1.0, 1.0)
     if noise is None:
         error = of.part @ of.part.T
         middle, spread = _shrunk(of.value, error)
@@ -134,11 +137,17 @@ def confirmed(
         # Of documents that are the same, what these brought is known but for the noise of ratings.
         error = np.diag(noise)
         middle, spread = of.value, error
-    truth, chance = middle + _normal(rng, spread, worlds), np.zeros(worlds)
+    truth, chance, anew = middle + _normal(rng, spread, worlds), np.zeros(worlds), np.zeros(worlds)
     for world in range(worlds):
         means = truth[world] + _normal(rng, error, studies)
-        chance[world] = (direction * (means[:, first] - means[:, second]) > 0).all(1).mean()
-    return Confirmed(float(chance.mean()), *(float(x) for x in np.quantile(chance, (0.05, 0.95))))
+        lead = direction * (means[:, first] - means[:, second])
+        chance[world], anew[world] = (lead > 0).all(1).mean(), (lead > bar).mean()
+    return _share(chance), _share(anew)
+
+
+def _share(of_worlds: Floats) -> Confirmed:
+    """Return the mean of a share over worlds, and where the middle nine tenths of it lie."""
+    return Confirmed(float(of_worlds.mean()), *(float(x) for x in np.quantile(of_worlds, (0.05, 0.95))))
 
 
 def _shrunk(value: Floats, error: Floats) -> tuple[Floats, Floats]:

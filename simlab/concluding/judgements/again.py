@@ -10,13 +10,12 @@ from simlab.analysis.means import document_worlds
 from simlab.analysis.means.document_pairs import Influence
 from simlab.analysis.means.document_worlds import Segments
 from simlab.analysis.means.documents import Totals
-from simlab.concluding.conclusion import Control, Interval, Pair, Repetition
+from simlab.concluding.conclusion import UNKNOWN, ClaimedAgain, Control, Interval, Pair, Repetition
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.effort import current_effort
 from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints
 
-OPEN = Interval(float("nan"), float("nan"), float("nan"))
 WORLD = "documents of this table drawn again whole, the ratings of each system moved to one mean"
 TRUE = "true means normal about a common one, given this table; documents bring what they brought here"
 
@@ -53,10 +52,18 @@ def repetition(
         return None
     gap = np.array([np.sign(pair.difference) for pair in pairs])
     claims = places[0][claimed], places[1][claimed], gap[claimed]
-    rng, same = stream(seed, "conclude", "repetition"), OPEN
+    # A difference as uncertain as this one is claimed where it is as large as its bounds are wide.
+    bar = np.array([(pair.high - pair.low) / 2 for pair in pairs])[claimed]
+    rng, same = stream(seed, "conclude", "repetition"), (UNKNOWN, UNKNOWN)
     if evidence.noise is not None:
-        same = Interval(*document_worlds.confirmed(rng, of, claims, _noise(evidence, systems)))
-    return Repetition(same, OPEN, 400 * 400, TRUE, Interval(*document_worlds.confirmed(rng, of, claims)))
+        same = _intervals(document_worlds.confirmed(rng, of, claims, bar, _noise(evidence, systems)))
+    other = _intervals(document_worlds.confirmed(rng, of, claims, bar))
+    again = ClaimedAgain(same[1], other[1])
+    return Repetition(same[0], UNKNOWN, 400 * 400, TRUE, other[0], again)
+
+
+def _intervals(shares: tuple[document_worlds.Confirmed, document_worlds.Confirmed]) -> tuple[Interval, Interval]:
+    return Interval(*shares[0]), Interval(*shares[1])
 
 
 def _mcse(share: float, n: int) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, Metric
 from simlab.concluding.far_scores import is_undecided
+from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
 from simlab.concluding.judgements import again, saying
 from simlab.concluding.judgements.asking import Asked, Way, asked_of, check, way_of
 from simlab.concluding.judgements.gathering import Evidence, gather
@@ -19,6 +19,7 @@ from simlab.concluding.judgements.standing import systems_of
 from simlab.concluding.judgements.totals import laid
 from simlab.concluding.simulations import try_to_simulate
 from simlab.concluding.wanted import Wanted
+from simlab.effort import current_effort
 from simlab.types import JUDGE, InputError, Ints
 
 Say = Callable[[str], None]
@@ -34,15 +35,14 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
         raise InputError("--promise anytime: is of preferences; judgements are concluded from once, at the end")
     evidence = gather(table, wanted)
     if is_undecided(evidence.read, wanted):
-        wanted, say = replace(wanted, again=False), lambda words: None
+        wanted, say = replace(wanted, gate=False), lambda words: None
     systems, of = laid(evidence, None)
     check(of, [evidence.system_names[k] for k in systems], table)
     asked = asked_of(evidence, systems, wanted)
     alone = way_of(asked, of, corrected=False)
     metrics, used, notes = _metrics(evidence, asked, alone, wanted, say)
     way = alone if used is None else used
-    simulated = _again(evidence, systems, asked, way, used is not None, say) if wanted.again else {}
-    return Conclusion(
+    found = Conclusion(
         question=JUDGE,
         read=evidence.read,
         line=evidence.line,
@@ -59,8 +59,8 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
         about=saying.about(evidence, asked.level, metrics, used=used is not None),
         notes=(*evidence.notes, *notes),
         warnings=saying.warnings(evidence, asked, way),
-        **simulated,
     )
+    return _again(found, evidence, systems, asked, way, used is not None, wanted, say)
 
 
 def _metrics(
@@ -78,20 +78,33 @@ def _metrics(
     return metrics, used, notes
 
 
-def _again(evidence: Evidence, systems: Ints, asked: Asked, way: Way, corrected: bool, say: Say) -> dict[str, Any]:
-    """Carry the study out again, as it is and with equal systems; return these fields of a conclusion."""
+def _again(
+    found: Conclusion,
+    evidence: Evidence,
+    systems: Ints,
+    asked: Asked,
+    way: Way,
+    corrected: bool,
+    wanted: Wanted,
+    say: Say,
+) -> Conclusion:
+    """Hold a conclusion against studies with equal systems, then add how a repetition would come out."""
+    if not wanted.gate or not current_effort().equal_studies:
+        return unrepeated(found, NOT_ASKED)
     say("carrying the study out again, with its documents drawn anew")
-    repeated, unrepeated = try_to_simulate(
-        lambda: again.repetition(evidence, systems, way.means, asked.places, way.pairs, asked.seed)
-    )
+    rows = (evidence.system, evidence.item, evidence.human, *evidence.metrics.values())
+    seed = seed_from_rows((*evidence.system_names, *evidence.metrics), *rows)
     checked, unchecked = try_to_simulate(
         lambda: again.control(
-            evidence, systems, way.of, asked.places, corrected=corrected, level=asked.level, seed=asked.seed
+            evidence, systems, way.of, asked.places, corrected=corrected, level=asked.level, seed=seed
         )
     )
-    return {
-        "repetition": repeated,
-        "repetition_missing": unrepeated,
-        "control": checked,
-        "control_missing": unchecked,
-    }
+    found = with_gate(replace(found, control=checked, control_missing=unchecked))
+    if found.withdrawn:
+        return found
+    if not wanted.again:
+        return replace(found, repetition_missing=NOT_ASKED)
+    repeated, unknown = try_to_simulate(
+        lambda: again.repetition(evidence, systems, way.means, asked.places, way.pairs, asked.seed)
+    )
+    return replace(found, repetition=repeated, repetition_missing=unknown)

@@ -34,6 +34,7 @@ def concluded(
     outcome = {name: values[0] for name, values in conclude(prepare(config), [collected]).items()}
     n = len(collected.seen.value)
     line = f"{several(n, 'judgement')} of {several(len(names), 'system')}"
+    why = "studies of a plan's estimator are not carried out again after the fact"
     return Conclusion(
         question="judge",
         read={"rows": n, "used": n, "systems": len(names)},
@@ -46,6 +47,8 @@ def concluded(
         about=_about(config, outcome),
         notes=("bounds of differences are each pair's own, those of the plan's estimator",),
         warnings=_warnings(outcome, names),
+        repetition_missing=why,
+        control_missing=why,
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,16 +18,17 @@ from simlab.analysis.preferences.fresh import highest_evidence
 from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.strengths import Strengths
 from simlab.analysis.preferences.votes import FEWEST, Votes, own_number
-from simlab.concluding.conclusion import Control, Interval, Repetition
+from simlab.concluding.conclusion import UNKNOWN, ClaimedAgain, Control, Interval, Repetition
 from simlab.concluding.preferences.claims import Claims
+from simlab.concluding.simulations import share_again
 from simlab.effort import current_effort
 from simlab.fitting.predictions import prediction_interval
-from simlab.fitting.preferences.moments import VoteWorld, own_effects, world_of
+from simlab.fitting.preferences.moments import VoteWorld, own_effects
 from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, Ints
 
-DRAWS, EACH = 100, 10
-"""Draws of what the world may be, and repetitions carried out in each."""
+DRAWS, EACH, TESTED = 100, 10, 3
+"""Draws of what the world may be, repetitions carried out in each, and how many of these are tested, too."""
 
 LOOKS = 300
 """Looks of somebody who watches a table grow, and tests each pair at every one."""
@@ -43,28 +43,13 @@ _MOST_EFFECTS = 2_000_000
 """Raters (or items) times systems squared up to which their own effects are drawn given their votes."""
 
 
-class Again(NamedTuple):
-    """Hold a repetition (None: nothing was claimed) and a control."""
-
-    repetition: Repetition | None
-    control: Control
-
-
-def again(held_votes: Votes, found: Claims, fitted: Strengths, covariance: Floats, seed: int, ordered: bool) -> Again:
-    """Return how far a repetition confirms all claims, and how often equal systems are told apart.
+def repetition(
+    votes: Votes, found: Claims, fitted: Strengths, covariance: Floats, world: VoteWorld, seed: int, *, ordered: bool
+) -> Repetition | None:
+    """Repeat a study in each world that its table allows, and count where every claim comes out the same way.
 
     `covariance` is that of the strengths: what the table leaves open about them.
     """
-    world = world_of(held_votes, fitted)
-    return Again(
-        repetition(held_votes, found, fitted, covariance, world, seed), control(found, world, seed, ordered=ordered)
-    )
-
-
-def repetition(
-    votes: Votes, found: Claims, fitted: Strengths, covariance: Floats, world: VoteWorld, seed: int
-) -> Repetition | None:
-    """Repeat a study in each world that its table allows, and count where every claim comes out the same way."""
     claimed = np.flatnonzero(found.verdict * found.family)
     if not len(claimed):
         return None
@@ -77,14 +62,17 @@ def repetition(
     def nothing_new(rng: np.random.Generator, one: VoteWorld) -> VoteWorld:
         return replace(same_raters(rng, one), output=None if items is None else items(rng))
 
-    unknown = Interval(np.nan, np.nan, np.nan)
-    same = _confirmed(found, claimed, worlds, same_raters, seed) if raters else unknown
+    unknown = UNKNOWN, UNKNOWN
+    same = _confirmed(found, claimed, worlds, nothing_new, seed, ordered) if raters and items else unknown
+    new_items = _confirmed(found, claimed, worlds, same_raters, seed, ordered) if raters else unknown
+    all_new = _confirmed(found, claimed, worlds, lambda rng, one: one, seed, ordered)
     return Repetition(
-        srp=_confirmed(found, claimed, worlds, nothing_new, seed) if raters and items else unknown,
-        srp_new_study=_confirmed(found, claimed, worlds, lambda rng, one: one, seed),
+        srp=same[0],
+        srp_new_study=all_new[0],
         studies=DRAWS * EACH,
         world=_named(world),
-        srp_new_documents=same,
+        srp_new_documents=new_items[0],
+        claimed_again=ClaimedAgain(same[1], new_items[1], all_new[1]),
     )
 
 
@@ -109,17 +97,23 @@ def _confirmed(
     worlds: list[VoteWorld],
     way: Callable[[np.random.Generator, VoteWorld], VoteWorld],
     seed: int,
-) -> Interval:
-    """Return the chance of a confirmed study, and the 90 % interval of it over what the world may be."""
-    share = np.empty(len(worlds))
+    ordered: bool,
+) -> tuple[Interval, Interval]:
+    """Return the chance that all signs come again, and the share of claims that do, with 90 % intervals over worlds."""
+    share, anew = np.empty(len(worlds)), np.empty((len(worlds), TESTED, len(claimed)), bool)
+    at = np.searchsorted(np.flatnonzero(found.family), claimed)
     for k, world in enumerate(worlds):
         rng = stream(seed, "conclude", "again", k)
         own = way(rng, world)
-        held = [_directions(found.votes, own.vote(rng, found.votes))[claimed] for _ in range(EACH)]
-        share[k] = np.mean([bool((one == found.verdict[claimed]).all()) for one in held])
+        values = [own.vote(rng, found.votes) for _ in range(EACH)]
+        same = [_directions(found.votes, one)[claimed] == found.verdict[claimed] for one in values]
+        share[k] = np.mean([bool(one.all()) for one in same])
+        rng = stream(seed, "conclude", "claimed again", k)
+        for j in range(TESTED):
+            anew[k, j] = _claimed_pairs(rng, found, replace(found.votes, value=values[j]), ordered)[at] & same[j]
     low, high = prediction_interval(share, np.sqrt(share * (1 - share) / (EACH - 1)))
     value = float(share.mean())
-    return Interval(value, max(min(low, value), 0.0), min(max(high, value), 1.0))
+    return Interval(value, max(min(low, value), 0.0), min(max(high, value), 1.0)), share_again(anew)
 
 
 def _directions(votes: Votes, value: Array) -> Array:
@@ -151,7 +145,11 @@ def _nulls(found: Claims, equal: VoteWorld, seed: int, ordered: bool) -> Iterato
         one = _with_given(rng, votes, equal) if given else equal
         study = replace(votes, value=one.vote(rng, votes))
         p_value = sign_test.asymptotic(study.counts())[found.family]
-        yield _claims(rng, found, study, ordered), bool((p_value <= level).any()), watched(study, found.family, level)
+        yield (
+            bool(_claimed_pairs(rng, found, study, ordered).any()),
+            bool((p_value <= level).any()),
+            watched(study, found.family, level),
+        )
 
 
 def _with_given(rng: np.random.Generator, votes: Votes, equal: VoteWorld) -> VoteWorld:
@@ -162,15 +160,14 @@ def _with_given(rng: np.random.Generator, votes: Votes, equal: VoteWorld) -> Vot
     return replace(equal, taste=taste - load @ taste / load.sum())
 
 
-def _claims(rng: np.random.Generator, found: Claims, study: Votes, ordered: bool) -> bool:
-    """Say whether the table's own analysis claims anything of a study."""
+def _claimed_pairs(rng: np.random.Generator, found: Claims, study: Votes, ordered: bool) -> Bools:
+    """Return which pairs of the family the table's own analysis claims of a study."""
     level = found.promise.level
     if found.promise.name == "anytime":
         log_e, _ = highest_evidence(study, ordered)
-        return bool(holm_of_e_values(log_e[found.family], level).any())
-    return bool(
-        weighed(rng, study, found.way, found.family, level, max(PATTERNS, math.ceil(10 / level) - 1)).claimed.any()
-    )
+        return np.asarray(holm_of_e_values(log_e[found.family], level), bool)
+    tested = weighed(rng, study, found.way, found.family, level, max(PATTERNS, math.ceil(10 / level) - 1))
+    return np.asarray(tested.claimed[found.family], bool)
 
 
 def watched(study: Votes, family: Bools, level: float, looks: int = LOOKS) -> bool:

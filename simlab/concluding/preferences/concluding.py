@@ -12,8 +12,9 @@ import numpy as np
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.concluding.conclusion import Conclusion, Pair
 from simlab.concluding.consistency import kept_repetition
+from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
 from simlab.concluding.preferences import limits, positions, settling, standing
-from simlab.concluding.preferences.again import MOST, Again, again
+from simlab.concluding.preferences.again import MOST, control, repetition
 from simlab.concluding.preferences.claims import Claims, claims
 from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
 from simlab.concluding.preferences.metrics import agreement
@@ -21,6 +22,7 @@ from simlab.concluding.simulations import try_to_simulate
 from simlab.concluding.standing import within
 from simlab.concluding.wanted import LEVEL, Wanted
 from simlab.effort import current_effort
+from simlab.fitting.preferences.moments import world_of
 from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.types import COMPARE, Bools, InputError
@@ -91,9 +93,7 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
     level = found.promise.level
     stands = standing.standing(held, found, level, wanted.seed)
     order = partial_order(found.verdict, held.system_names)
-    repeated, missing = _again(held, found, stands, wanted, say)
-    kept, refused = kept_repetition(None if repeated is None else repeated.repetition)
-    return Conclusion(
+    concluded = Conclusion(
         question=COMPARE,
         read=held.read,
         line=held.line,
@@ -106,10 +106,6 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         detectable=settling.detectable_difference(found),
         lines=(*positions.lines(held, level), *standing.lines(held, stands)),
         about=standing.about(held, stands, level) | _named(found, stands) | positions.record(held, level),
-        repetition=kept,
-        repetition_missing=missing or refused,
-        control=None if repeated is None else repeated.control,
-        control_missing=missing,
         notes=(*held.notes, *found.notes),
         warnings=(
             *positions.warnings(held, found.family),
@@ -117,6 +113,7 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
             *standing.warnings(held, stands),
         ),
     )
+    return _again(concluded, held, found, stands, wanted, say)
 
 
 def _named(found: Claims, stands: standing.Standing) -> dict[str, Any]:
@@ -127,19 +124,41 @@ def _named(found: Claims, stands: standing.Standing) -> dict[str, Any]:
 
 
 def _again(
-    held: Held, found: Claims, stands: standing.Standing, wanted: Wanted, say: Callable[[str], None]
-) -> tuple[Again | None, str]:
-    """Carry the study out again, where a table is not too large for that; else return why not."""
-    if not wanted.again:
-        return None, ""
+    concluded: Conclusion,
+    held: Held,
+    found: Claims,
+    stands: standing.Standing,
+    wanted: Wanted,
+    say: Callable[[str], None],
+) -> Conclusion:
+    """Hold a conclusion against studies with equal systems, then add how a repetition would come out."""
     n, fitted, scale = len(held.votes.pair), stands.fitted, stands.scale
+    if not wanted.gate or not current_effort().equal_studies:
+        return unrepeated(concluded, NOT_ASKED)
     if fitted is None or scale is None or not len(found.votes.pair):
-        return None, "no strengths can be told from these comparisons, so that no world follows from them"
+        return unrepeated(
+            concluded, "no strengths can be told from these comparisons, so that no world follows from them"
+        )
     if n > MOST:
-        return None, f"{n:,} comparisons are more than {MOST:,}"
+        return unrepeated(concluded, f"{n:,} comparisons are more than {MOST:,}")
     say(f"carrying {current_effort().equal_studies:,} studies like this one out again ...")
-    covariance = scale.covariance[-2]
-    return try_to_simulate(lambda: again(held.votes, found, fitted, covariance, wanted.seed, held.ordered))
+    world, why = try_to_simulate(lambda: world_of(held.votes, fitted))
+    if world is None:
+        return unrepeated(concluded, why)
+    votes = held.votes
+    place = np.zeros(n) if votes.place is None else votes.place
+    check_seed = seed_from_rows(held.system_names, votes.pair, votes.value, votes.rater, votes.item, place)
+    checked, unchecked = try_to_simulate(lambda: control(found, world, check_seed, ordered=held.ordered))
+    concluded = with_gate(replace(concluded, control=checked, control_missing=unchecked))
+    if concluded.withdrawn:
+        return concluded
+    if not wanted.again:
+        return replace(concluded, repetition_missing=NOT_ASKED)
+    repeated, unknown = try_to_simulate(
+        lambda: repetition(votes, found, fitted, scale.covariance[-2], world, wanted.seed, ordered=held.ordered)
+    )
+    kept, refused = kept_repetition(repeated)
+    return replace(concluded, repetition=kept, repetition_missing=refused or unknown)
 
 
 def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.concluding.conclusion import Conclusion, Limit, Pair, Promise, Rank, System
+from simlab.concluding.gate import unrepeated
 from simlab.concluding.preferences.concluding import UNIT, of_held
 from simlab.concluding.preferences.held import named_pairs, of_collected
 from simlab.concluding.standing import ranks_of
@@ -56,6 +57,7 @@ def concluded(
         if len(collected.seen.value)
         else (Limit("no comparison came: nothing can be claimed", Rank.CLAIMS),),
     )
+    found = unrepeated(found, "studies that the rule of a plan ends are not carried out again after the fact")
     return _with_strengths(found, config, collected, wanted, say) if len(collected.seen.value) else found
 
 
@@ -88,6 +90,7 @@ def _with_strengths(
 ) -> Conclusion:
     """Add what the same comparisons say beside the plan's rule."""
     asked = replace(wanted, plan=None, promise=found.promise.name, level=config["decision"]["level"], exclude=())
+    asked = replace(asked, again=False, gate=False)
     try:
         beside = of_held(of_collected(collected), asked, say)
     except InputError as error:

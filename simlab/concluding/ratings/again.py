@@ -16,10 +16,11 @@ from threadpoolctl import threadpool_limits
 
 from simlab.analysis.raters.weighted import contributed
 from simlab.analysis.segment_t import segment_t
-from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, Repetition, ranked
+from simlab.concluding.conclusion import UNKNOWN, ClaimedAgain, Conclusion, Control, Interval, Rank, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
-from simlab.concluding.ratings.judging import claims_something, family_of
-from simlab.concluding.simulations import try_to_simulate
+from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
+from simlab.concluding.ratings.judging import claimed_pairs, claims_something, family_of, share_of_claims
+from simlab.concluding.simulations import share_again, try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
 from simlab.fitting.repetitions import TableWorld, table_world
@@ -32,8 +33,8 @@ from simlab.tables.held import Ratings
 from simlab.types import Array, Bools, Collected, Floats, Streams
 
 FLIPS, PER_LEVEL = 299, 15
-DRAWS, EACH = 100, 10
-"""Draws of what the world may be, and repetitions carried out in each."""
+DRAWS, EACH, TESTED = 100, 10, 3
+"""Draws of what the world may be, repetitions carried out in each, and how many of these are tested, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,19 @@ class Study:
 def with_again(
     found: Conclusion, ratings: Ratings, config: Mapping[str, Any], collected: Collected, wanted: Wanted
 ) -> Conclusion:
-    """Add to a conclusion how a repetition would come out, and what its analysis claims about equal systems.
+    """Hold a conclusion against studies with equal systems, then add how a repetition would come out.
 
-    Where one of them cannot be simulated the conclusion stands, and says why it is missing.
+    Where one of them cannot be simulated the conclusion stands, and says why it is missing. World and check follow the
+    table alone, whatever the order of its rows; the repetition follows the seed, too.
     """
+    if not current_effort().equal_studies:
+        return unrepeated(found, NOT_ASKED)
     if name_of(config["analysis"]["normalization"]) == "error":
-        return _unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
+        return unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
     if collected.metric is not None:
-        return _unrepeated(found, "worlds fitted to ratings know no metric that corrects them")
+        return unrepeated(found, "worlds fitted to ratings know no metric that corrects them")
+    ratings, collected = _in_order(ratings, collected)
+    check_seed = _seed(ratings)
     prepared = prepare(_with_fewer_flips(config))
     family = family_of(collected.frame.system_names, wanted.against)
     # A conclusion holds the pairs of its family alone; a repetition gives the leads of all.
@@ -75,20 +81,39 @@ def with_again(
     )
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
-        world, why = try_to_simulate(lambda: table_world(ratings, wanted.seed, DRAWS))
+        world, why = try_to_simulate(lambda: table_world(ratings, check_seed, DRAWS))
         if world is None:
-            return _unrepeated(found, why)
-        repeated, unrepeated = try_to_simulate(lambda: repetition(study, world, wanted.seed))
-        checked, unchecked = try_to_simulate(lambda: control(study, world, wanted.seed))
+            return unrepeated(found, why)
+        checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed))
+        rough = ranked(Rank.LEFT_OUT, _lies(world))
+        found = with_gate(
+            replace(found, control=checked, control_missing=unchecked, warnings=(*rough, *found.warnings))
+        )
+        if found.withdrawn:
+            return found
+        if not wanted.again:
+            return replace(found, repetition_missing=NOT_ASKED)
+        repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
-    return replace(
-        found,
-        repetition=kept,
-        repetition_missing=refused or unrepeated,
-        control=checked,
-        control_missing=unchecked,
-        warnings=(*ranked(Rank.LEFT_OUT, _lies(world)), *found.warnings),
+    return replace(found, repetition=kept, repetition_missing=refused or unknown)
+
+
+def _in_order(ratings: Ratings, collected: Collected) -> tuple[Ratings, Collected]:
+    """Put ratings, and what was collected with them, in an order that does not hang on that of the table's rows."""
+    at = np.lexsort((ratings.score, ratings.rater, ratings.item, ratings.system))
+    columns = {name: getattr(ratings, name)[at] for name in ("system", "item", "rater", "score", "errors", "seconds")}
+    criteria = {name: values[at] for name, values in ratings.criteria.items()}
+    names = ("unit", "item", "rater", "value", "errors", "order", "at")
+    seen = {name: held[at] for name in names if (held := getattr(collected.seen, name)) is not None}
+    return (
+        replace(ratings, criteria=criteria, **columns),
+        replace(collected, seen=replace(collected.seen, **seen)),
     )
+
+
+def _seed(ratings: Ratings) -> int:
+    names = (*ratings.system_names, *ratings.item_names, *ratings.rater_names)
+    return seed_from_rows(names, ratings.system, ratings.item, ratings.rater, ratings.score)
 
 
 def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -99,10 +124,6 @@ def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
     enough = max(FLIPS, math.ceil(PER_LEVEL / decision["level"]) - 1)
     fewer = {key: min(analysis["test"][key], enough) for key in ("permutations", "flips") if key in analysis["test"]}
     return {**config, "analysis": {**analysis, "test": {**analysis["test"], **fewer}}}
-
-
-def _unrepeated(found: Conclusion, why: str) -> Conclusion:
-    return replace(found, repetition_missing=why, control_missing=why)
 
 
 def _lies(world: TableWorld) -> Iterator[str]:
@@ -122,13 +143,15 @@ def repetition(study: Study, world: TableWorld, seed: int) -> Repetition | None:
     if world.own is not None:
         ways["srp"] = world.same
     found = {name: _confirmed(study, answer, world.n_draws, claimed, seed, name) for name, answer in ways.items()}
-    unknown = Interval(np.nan, np.nan, np.nan)
+    same = found.get("srp", (UNKNOWN, UNKNOWN))
+    new_documents, new_study = found["srp_new_documents"], found["srp_new_study"]
     return Repetition(
-        srp=found.get("srp", unknown),
-        srp_new_study=found["srp_new_study"],
+        srp=same[0],
+        srp_new_study=new_study[0],
         studies=world.n_draws * EACH,
         world=world.name,
-        srp_new_documents=found["srp_new_documents"],
+        srp_new_documents=new_documents[0],
+        claimed_again=ClaimedAgain(same[1], new_documents[1], new_study[1]),
     )
 
 
@@ -139,18 +162,23 @@ def _confirmed(
     claimed: Array,
     seed: int,
     word: str,
-) -> Interval:
-    """Return the chance of a confirmed study, and the 90 % interval of it over what the world may be.
+) -> tuple[Interval, Interval]:
+    """Return the chance that all signs come again, and the share of claims that do, with 90 % intervals over worlds.
 
     In each world leads scatter about what they are there on average. How they scatter is learned from all worlds
     together, so that a few repetitions in each are enough; their error in the averages is taken out of how far worlds
     differ.
     """
     lead = np.empty((n_draws, EACH, len(claimed)))
+    anew = np.empty((n_draws, TESTED, len(claimed)), bool)
     for draw in range(n_draws):
         rng = stream(seed, "conclude", word, draw)
         for k in range(EACH):
-            lead[draw, k] = _lead(study, with_scores(study, answer(rng, draw)))[claimed]
+            repeated = with_scores(study, answer(rng, draw))
+            lead[draw, k] = _lead(study, repeated)[claimed]
+            if k < TESTED:
+                tested = replace(repeated, streams=Streams(seed, ("conclude", word, draw * TESTED + k)))
+                anew[draw, k] = claimed_pairs(study.prepared, tested, study.family)[claimed]
     lead *= study.verdict[claimed]
     average = lead.mean(1)
     scatter = (lead - average[:, None]).reshape(-1, len(claimed)) * np.sqrt(EACH / (EACH - 1))
@@ -160,7 +188,7 @@ def _confirmed(
     share = np.array([(at + scatter > 0).all(1).mean() for at in centre])
     value, (low, high) = float(share.mean()), map(float, np.quantile(share, INTERVAL))
     # A mean may lie beyond the middle nine tenths of what it is the mean of.
-    return Interval(value, min(low, value), max(high, value))
+    return Interval(value, min(low, value), max(high, value)), share_again(anew & (lead[:, :TESTED] > 0))
 
 
 def _lead(study: Study, collected: Collected) -> Floats:
@@ -174,7 +202,8 @@ def _lead(study: Study, collected: Collected) -> Floats:
 def control(study: Study, world: TableWorld, seed: int, studies: int | None = None) -> Control:
     """Carry out studies like this one with equal systems; count those that claim something, by two analyses."""
     studies = studies or current_effort().equal_studies
-    some, plain = (np.array(column, bool) for column in zip(*_nulls(study, world, seed, studies), strict=True))
+    claimed, plain = (np.array(column) for column in zip(*_nulls(study, world, seed, studies), strict=True))
+    some, each = claimed > 0, study.prepared.multiplicity == "none"
     return Control(
         studies=studies,
         some_claim=float(some.mean()),
@@ -183,17 +212,21 @@ def control(study: Study, world: TableWorld, seed: int, studies: int | None = No
         uncorrected=float(plain.mean()),
         uncorrected_mcse=_mcse(plain),
         world=world.name,
+        pair_claim=float(claimed.mean()) if each else None,
+        pair_claim_mcse=max(float(claimed.std()), 1 / studies) / np.sqrt(studies) if each else None,
     )
 
 
-def _nulls(study: Study, world: TableWorld, seed: int, studies: int) -> Iterator[tuple[bool, bool]]:
+def _nulls(study: Study, world: TableWorld, seed: int, studies: int) -> Iterator[tuple[float, bool]]:
+    # Where each pair is promised something by itself it matters how many are claimed.
+    count = share_of_claims if study.prepared.multiplicity == "none" else claims_something
     for k in range(studies):
         rng = stream(seed, "conclude", "control", k)
         score = world.equal(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
-        some = claims_something(study.prepared, _drawn(with_scores(study, score), seed, k), study.family)
+        claimed = count(study.prepared, _drawn(with_scores(study, score), seed, k), study.family)
         p_value = segment_t(score, study.ratings.system, study.ratings.item, study.ratings.n_systems)
         yield (
-            some,
+            float(claimed),
             bool((p_value[study.family] <= study.level).any()),
         )
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.far_scores import is_undecided
+from simlab.concluding.gate import NOT_ASKED, unrepeated
 from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.choosing import config_of, layout_of
 from simlab.concluding.ratings.collecting import Kept, collected, in_whole, without
@@ -73,8 +74,8 @@ def study_of(table: Path, wanted: Wanted) -> Study:
 
 def _of(study: Study, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
     found = concluded(study.config, study.collected, wanted, study.table, study.notes)
-    if not wanted.again or is_undecided(found.read, wanted):
-        return found
+    if not wanted.gate or is_undecided(found.read, wanted):
+        return unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
     return with_again(found, study.ratings, study.config, study.collected, wanted)
 

@@ -105,6 +105,23 @@ def uncertainty_of(
     return spans(config["analysis"]["test"], rated, family, prepared.level, rng, times)
 
 
+def claimed_pairs(prepared: Prepared, collected: Collected, family: Bools) -> Bools:
+    """Return which pairs are claimed, `[pair]`; none is outside of the family."""
+    rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
+    if prepared.multiplicity == "max_t" and prepared.family is not None:
+        claimed = np.zeros(len(family), bool)
+        of = of_pairs(prepared.family(collected.streams("test"), rated), family)
+        claimed[family] = passes(of.max_t(), prepared.level)
+        return claimed
+    outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
+    return np.asarray(verdicts(prepared, collected, outcome, rated, family).verdict != 0)
+
+
+def share_of_claims(prepared: Prepared, collected: Collected, family: Bools) -> float:
+    """Return the share of the pairs of a family that are claimed."""
+    return float(claimed_pairs(prepared, collected, family)[family].mean())
+
+
 def claims_something(prepared: Prepared, collected: Collected, family: Bools) -> bool:
     """Tell whether any pair of the family is claimed; of max-T the largest statistic alone decides that."""
     rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))

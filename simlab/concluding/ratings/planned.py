@@ -11,6 +11,7 @@ import numpy as np
 
 from simlab.concluding.campaigns import Told, in_type, untold
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.gate import NOT_ASKED, unrepeated
 from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.findings import Table
 from simlab.concluding.ratings.findings import concluded as of_ratings
@@ -191,8 +192,8 @@ def concluded(
     read |= {"better": "lower" if frame.lower_is_better else "higher", "scale": None}
     better = f"; {read['better']} is better"
     found = of_ratings(config, collected, wanted, Table(read, f"{line}{several(raters, 'rater')}{better}"))
-    if not wanted.again:
-        return found
+    if not wanted.gate:
+        return unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
     return with_again(found, ratings_of(collected), config, collected, wanted)
 

@@ -9,7 +9,7 @@ from simlab.concluding.conclusion import Conclusion, Pair, System
 from simlab.drawing.figures import around, look, panels
 from simlab.drawing.figures import conclusion_order as order
 from simlab.drawing.figures import conclusion_panels as rows
-from simlab.drawing.text.conclusion_numbers import read
+from simlab.drawing.text.conclusion_numbers import broken, read
 from simlab.drawing.text.conclusion_pairs import ordered
 from simlab.drawing.text.conclusion_systems import METHODS, estimated_with
 
@@ -80,7 +80,7 @@ def caption(found: Conclusion) -> str:
     """Say what is promised, or that it is not, and what the marks do not say."""
     promise = found.promise
     says = (promise.says[:1].upper() + promise.says[1:]).replace(" below", "")
-    held = f"{says}." if promise.holds else f"The promise does not hold here: {promise.broken}. ({says}.)"
+    held = f"{says}." if promise.holds else f"The promise {broken(found)}. ({says}.)"
     lenient = " Leniency: how far above the others a rater scores the same outputs." if found.raters else ""
     return f"{read(found)}. {held} Open is not equal.{lenient}"
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from simlab.concluding.conclusion import Conclusion, Interval, More
+from simlab.concluding.conclusion import SIGN_BY_CHANCE, Conclusion, Interval, More, Repetition
+from simlab.concluding.gate import NOT_ASKED
 from simlab.drawing.text import tables
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
@@ -47,11 +48,35 @@ def uncorrected(question: str) -> str:
     return "sign tests of comparisons" if question == COMPARE else "t tests over segments"
 
 
+def broken(found: Conclusion) -> str:
+    """Say why the promise does not hold: "is withdrawn: ..." where the check took it back."""
+    return f"{'is withdrawn' if found.withdrawn else 'does not hold here'}: {found.promise.broken}"
+
+
+def warnings(found: Conclusion) -> list[str]:
+    """Return what limits a conclusion beside its promise: that this is withdrawn is said with it."""
+    return [one for one in found.warnings if not (found.withdrawn and found.promise.broken in one)]
+
+
+def ways(again: Repetition) -> list[tuple[Interval, Interval, str]]:
+    """List, by what is new in a repetition, the chance that all signs come again and the share of claims that do."""
+    of = again.claimed_again
+    held = [(again.srp, of.same, "same raters"), (again.srp_new_study, of.new_study, "all new")]
+    if not math.isfinite(again.srp_new_study.value):
+        held.append((again.srp_new_documents, of.new_documents, "same raters, other documents"))
+    return [one for one in held if math.isfinite(one[0].value)]
+
+
+def by_chance(n_claims: int) -> str:
+    """Say how likely signs come again by chance alone."""
+    return f"by chance {number(SIGN_BY_CHANCE, 1)}{' each' if n_claims > 1 else ''}"
+
+
 def missing(found: Conclusion) -> Iterator[str]:
     """Say which simulations a conclusion lacks, and why; nothing that is not claimed can be repeated."""
     claimed = any(one.verdict for one in found.pairs)
     repeated, checked = found.repetition_missing if claimed else "", found.control_missing
-    if repeated and repeated != checked:
+    if repeated not in ("", checked, NOT_ASKED):
         yield f"No repetition is simulated: {repeated}."
     if checked:
         both = " and no repetition" if repeated == checked else ""

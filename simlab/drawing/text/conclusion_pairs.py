@@ -52,6 +52,7 @@ def oriented(pair: Pair) -> Pair:
         high=-pair.low,
         direction=-pair.direction,
         verdict=-pair.verdict,
+        unpromised=-pair.unpromised,
         within=within,
         plain=None if pair.plain is None else -pair.plain,
     )
@@ -83,6 +84,7 @@ def claims(found: Conclusion, digits: int, *, brief: bool = False) -> Iterator[s
     claimed = sum(one.verdict != 0 for one in found.pairs)
     left = open_pairs(found.pairs)
     said = f"{claimed:,} of {several(len(found.pairs), 'pair')} claimed, {len(left):,} open{_never(found.pairs)}"
+    said += f" ({unpromised(found)})" if found.withdrawn else ""
     if grouped := groups(found) if left and not brief else []:
         said += f"; nothing separates {'; '.join(' '.join(one) for one in grouped[:MOST_GROUPS])}"
         said += f" ({several(len(grouped) - MOST_GROUPS, 'group')} more)" if len(grouped) > MOST_GROUPS else ""
@@ -91,6 +93,11 @@ def claims(found: Conclusion, digits: int, *, brief: bool = False) -> Iterator[s
         least = numbers.amount(number(found.detectable, digits), numbers.unit_of_differences(found))
         said += f" Such a table finds a difference of {least} with 80 %."
     yield numbers.filled(said)
+
+
+def unpromised(found: Conclusion) -> str:
+    """Say of a conclusion that is withdrawn how many pairs would be claimed."""
+    return f"without a promise {sum(one.unpromised != 0 for one in found.pairs):,} would be"
 
 
 def _never(pairs: Sequence[Pair]) -> str:

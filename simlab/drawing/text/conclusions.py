@@ -49,7 +49,11 @@ def _next(following: str) -> list[str]:
 
 
 def _head(found: Conclusion) -> Iterator[str]:
-    """Say what was read, by which plan, and what is promised; then what limits it."""
+    """Say what was read, by which plan, and what is promised; then what limits it. What is withdrawn is said first."""
+    promise = found.promise
+    promised = promise.says if promise.holds else f"{numbers.broken(found)}; else {promise.says}"
+    if found.withdrawn:
+        yield line("Promise", promised)
     yield line("Read", found.line)
     for one in numbers.texts_of(found.read, "remarks"):
         yield line("", one)
@@ -57,15 +61,14 @@ def _head(found: Conclusion) -> Iterator[str]:
         yield line("", f"not used: {numbers.listed(list(map(legible, unused)), MOST_COLUMNS)}")
     if found.plan is not None:
         yield line("Plan", followed(found.plan))
-    promise = found.promise
-    yield line(
-        "Promise", promise.says if promise.holds else f"does not hold here: {promise.broken}; else {promise.says}"
-    )
+    if not found.withdrawn:
+        yield line("Promise", promised)
+    warnings = numbers.warnings(found)
     # What changes a claim or a number is never cut.
-    shown = max(sum(rank_of(one) < Rank.LEFT_OUT for one in found.warnings), MOST_WARNINGS)
-    for one in found.warnings[:shown]:
+    shown = max(sum(rank_of(one) < Rank.LEFT_OUT for one in warnings), MOST_WARNINGS)
+    for one in warnings[:shown]:
         yield line("Warning", one)
-    if (rest := len(found.warnings) - shown) > 0:
+    if (rest := len(warnings) - shown) > 0:
         yield line("", f"and {several(rest, 'warning')} more: --format json")
 
 
@@ -122,11 +125,12 @@ def _again(found: Conclusion, brief: bool) -> Iterator[str]:
         yield "No claim, so that there is nothing that a repetition could confirm."
         return
     what = f"all {claimed:,} claims" if claimed > 1 else "the claim"
-    held = [(again.srp, "same raters"), (again.srp_new_study, "all new")]
-    if not math.isfinite(again.srp_new_study.value):
-        held.append((again.srp_new_documents, "same raters, other documents"))
-    said = ", ".join(f"{numbers.interval(one)} {who}" for one, who in held if math.isfinite(one.value))
-    yield numbers.filled(f"A repetition confirms {what}: {said or 'not known'} ({_after(again, brief)}).")
+    ways = numbers.ways(again)
+    said = ", ".join(f"{numbers.interval(sign)} {who}" for sign, _, who in ways) or "not known"
+    anew = ", ".join(f"{numbers.interval(one)} {who}" for _, one, who in ways if math.isfinite(one.value))
+    of_claims = f" Of the claims it claims again: {anew}." if anew else ""
+    by = f"{numbers.by_chance(claimed)}; {_after(again, brief)}"
+    yield numbers.filled(f"A repetition gives {what} the same sign: {said} ({by}).{of_claims}")
 
 
 def _after(again: Repetition, brief: bool) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from simlab.concluding.conclusion import Conclusion, Metric
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import references
-from simlab.drawing.text.conclusion_pairs import beaten, difference, is_compared, open_pairs, ordered
+from simlab.drawing.text.conclusion_pairs import beaten, difference, is_compared, open_pairs, ordered, unpromised
 from simlab.drawing.text.conclusion_systems import confidence
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
@@ -38,6 +38,11 @@ COUNTS = (
     ("budget", "metric_ratings", "metric score of each system", "metric scores of each system"),
 )
 """Where a composed config says how much is asked for."""
+WAYS = {
+    "same raters": "by the same raters",
+    "all new": "where raters and documents are new",
+    "same raters, other documents": "by the same raters on other documents",
+}
 OF_USE = {"trust": "may be trusted", "correct": "is of use once corrected", "leave_out": "is left out"}
 
 
@@ -115,7 +120,7 @@ def _promised(found: Conclusion) -> Iterator[str]:
     if found.promise.holds:
         yield f"We promise that {says}."
         return
-    yield f"What such a study promises ({says}) does not hold here: {found.promise.broken}."
+    yield f"What such a study promises ({says}) {numbers.broken(found)}."
 
 
 def _found(found: Conclusion) -> Iterator[str]:
@@ -124,6 +129,8 @@ def _found(found: Conclusion) -> Iterator[str]:
     yield from _first(found, digits)
     claimed, left = sum(one.verdict != 0 for one in pairs), open_pairs(pairs)
     yield f"Of {several(len(pairs), 'pair')} of systems {_are(claimed)} claimed{_named(found)}."
+    if found.withdrawn:
+        yield f"{unpromised(found).capitalize()}."
     if left:
         yield f"{len(left):,} stay open, which is not to say equal: {difference(left[0], digits)}."
     if never := sum(not is_compared(one) for one in pairs):
@@ -165,16 +172,17 @@ def _of_metric(metric: Metric) -> str:
 
 def _foreseen(found: Conclusion) -> Iterator[str]:
     """Say what a repetition would confirm, and what studies of equal systems claim: simulated, after the fact."""
-    claimed = any(one.verdict for one in found.pairs)
+    claimed = sum(one.verdict != 0 for one in found.pairs)
     if (again := found.repetition) is not None and claimed:
-        ways = [(again.srp, "by the same raters"), (again.srp_new_study, "where raters and documents are new")]
-        if not math.isfinite(again.srp_new_study.value):
-            ways.append((again.srp_new_documents, "by the same raters on other documents"))
-        said = [f"in {numbers.interval(one)} {who}" for one, who in ways if math.isfinite(one.value)]
+        ways = [(sign, anew, WAYS[who]) for sign, anew, who in numbers.ways(again)]
+        said = [f"in {numbers.interval(sign)} {who}" for sign, _, who in ways]
         yield (
             f"Of {again.studies:,} repetitions, simulated after the fact in worlds fitted to these data "
-            f"({again.world}), every claim is confirmed {' and '.join(said)} (90 % intervals)."
+            f"({again.world}), every claim has the same sign {' and '.join(said)} (90 % intervals; "
+            f"{numbers.by_chance(claimed)})."
         )
+        if tested := [f"{numbers.interval(anew)} {who}" for _, anew, who in ways if math.isfinite(anew.value)]:
+            yield f"Of the claims such a repetition claims again {' and '.join(tested)}."
     yield from numbers.missing(found)
     if (held := found.control) is not None:
         some = numbers.percent(held.some_claim, held.some_claim_mcse)

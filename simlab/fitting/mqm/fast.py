@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.special import expit, logit
@@ -155,7 +155,7 @@ def effects_of(pilot: Pilot, margins: Margins, theta: Floats) -> Effects:
         severity=np.exp(odds),
         sharpness=sharpness,
         punctuation=np.exp(margins.punctuation),
-        **_kinds_known(pilot, dict(zip(synthetic.NAMES, theta.tolist(), strict=True))),
+        **cast(Any, _kinds_known(pilot, dict(zip(synthetic.NAMES, theta.tolist(), strict=True)))),
         major_share=major_share,
         minor_sharpness=minor,
         minor_weight=pilot.minor_weight,

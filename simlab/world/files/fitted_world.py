@@ -9,7 +9,7 @@ from hashlib import sha256 as digest_of
 from importlib.resources import as_file
 from importlib.resources import files as packaged
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
@@ -214,7 +214,7 @@ def _effects(draws: Parameters, k: int, weights: tuple[float, float]) -> Effects
         severity=_row(draws["severity"], k),
         sharpness=_row(draws["sharpness"], k),
         punctuation=_row(draws["punctuation"], k),
-        **{name: values[k] for name, values in column.items()},
+        **cast(Any, {name: values[k] for name, values in column.items()}),
         minor_weight=weights[0],
         major_weight=weights[1],
     )

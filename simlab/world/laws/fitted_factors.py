@@ -22,7 +22,8 @@ class Effects:
     each of their own, `rater_segment_sd` that of such factors of raters on segments; 0: no such factors. Factors of
     segments are lognormal where `segment_skew` is 0, gamma where it is their spread; see `skewed`. `minor_noise`
     is the share of what raters of an output share elsewhere that they do not share of minor errors, `segment_share`
-    that of what they share which the outputs of all systems for a segment have in common.
+    that of what they share which the outputs of all systems for a segment have in common. `rater_weight[rater]` makes
+    the mean taste of these raters for each system 1, each counted with its weight (None: tastes are as they come).
     """
 
     system_mean: Floats
@@ -48,6 +49,7 @@ class Effects:
     segment_skew: float = 0.0
     minor_noise: float = 0.0
     segment_share: float = 0.0
+    rater_weight: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,10 @@ def draw_kinds(rng: np.random.Generator, effects: Effects, document: Ints) -> Fl
 
 def taste_of_systems(rng: np.random.Generator, effects: Effects) -> Floats:
     """Draw how raters differ on systems, whatever the document: `[system, 1, rater]`."""
-    return lognormal(rng, effects.rater_system_sd, (len(effects.system_mean), 1, len(effects.leniency)))
+    taste = lognormal(rng, effects.rater_system_sd, (len(effects.system_mean), 1, len(effects.leniency)))
+    if effects.rater_weight is None:
+        return taste
+    return np.asarray(taste * effects.rater_weight.sum() / (taste @ effects.rater_weight)[..., None])
 
 
 def draw_leanings(rng: np.random.Generator, effects: Effects, of_systems: Floats, document: Ints) -> Leanings:

@@ -32,19 +32,22 @@ def truth(effects: ScaleEffects) -> Floats:
     return total
 
 
-def truth_of_pool(effects: ScaleEffects) -> Floats:
-    """Return each system's mean score over documents and, with equal weight, over these raters: `[system]`, in scores.
+def truth_of_pool(effects: ScaleEffects, weight: Floats | None = None) -> Floats:
+    """Return each system's mean score over documents and these raters: `[system]`, in scores.
 
-    What a rater makes of documents is averaged over documents; leniency, sharpness and taste are the raters' own.
+    Raters count as their `weight[rater]` says (None: all alike). What a rater makes of documents is averaged over
+    documents; leniency, sharpness and taste are the raters' own.
     """
     own = effects.mean + effects.sharpness * (effects.system[:, None] - effects.mean)
     latent = own + effects.leniency + effects.taste
     seen = (effects.document_sd, effects.segment_sd, effects.system_document_sd, effects.output_sd)
     spread = np.sqrt(effects.rater_document_sd**2 + effects.sharpness**2 * np.square(seen).sum())
+    if weight is not None and np.ptp(spread) == 0:
+        return np.asarray(mean_scores(effects.scale, latent, float(spread[0]), effects.residual_sd) @ weight)
     by_rater = [
         mean_scores(effects.scale, latent[:, r], float(spread[r]), effects.residual_sd) for r in range(len(spread))
     ]
-    return np.asarray(np.mean(by_rater, axis=0))
+    return np.asarray(np.average(by_rater, axis=0, weights=weight))
 
 
 def expected_scores(scale: Scale, latent: Floats, residual_sd: float) -> Floats:

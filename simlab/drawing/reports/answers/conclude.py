@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from simlab.concluding.conclusion import Conclusion, Control, Metric, Pair, System
+from simlab.concluding.conclusion import Conclusion, Metric, Pair, System
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import conclude_reading, reading
 from simlab.drawing.reports.terms import Chart, Mark, Points, Prose, Report, Section, Table, Value
@@ -60,7 +60,7 @@ def sentences(found: Conclusion) -> Iterator[str]:
     if found.promise.holds:
         yield f"The promise: {says}."
     else:
-        yield f"The promise ({says}) does not hold here: {found.promise.broken}."
+        yield f"The promise ({says}) {numbers.broken(found)}."
     yield from _first(found)
     digits = numbers.decimals(found)
     for part in (pairs.claims(found, digits), pairs.settling(found.pairs), pairs.within(found)):
@@ -91,25 +91,20 @@ def held_fixed(found: Conclusion) -> str:
 def reservations(found: Conclusion) -> Iterator[str]:
     """Say what is to be held against a conclusion."""
     if not found.promise.holds:
-        yield f"the promise does not hold: {found.promise.broken}"
+        yield f"the promise {numbers.broken(found)}"
     if found.plan is None:
         yield "design and analysis were not registered with simlab beforehand"
     elif found.plan.deviations:
         yield f"the table leaves its plan: {'; '.join(found.plan.deviations)}"
-    yield from found.warnings
+    yield from numbers.warnings(found)
     yield from (one.removesuffix(".") for one in numbers.missing(found))
     yield from (f"no order within the cycle {' > '.join([*one, one[0]])}" for one in found.cycles)
-    if found.control is not None and _exceeds(found.control):
+    if found.control is not None and found.promise.holds and found.control.contradicts(found.promise):
         some = numbers.percent(found.control.some_claim, found.control.some_claim_mcse)
         yield (
             f"studies like this one with equal systems make some claim in {some}, more than the promised "
             f"{numbers.share(found.control.promised)}"
         )
-
-
-def _exceeds(held: Control) -> bool:
-    """Tell a share of false claims that lies three Monte-Carlo errors above what is promised."""
-    return held.some_claim - 3 * held.some_claim_mcse > held.promised
 
 
 def sections(found: Conclusion) -> list[Section]:
@@ -237,7 +232,7 @@ def _table_of_pairs(found: Conclusion, each: Sequence[Pair]) -> Table:
             _known(one.difference, one.low, one.high),
             Value(_finite(one.p_value), reason=UNKNOWN),
             Value(_finite(one.adjusted), reason=UNKNOWN),
-            "claimed better" if one.verdict else "open" if pairs.is_compared(one) else "never compared",
+            _claim(one),
             *((numbers.more(one.more) if one.more else "",) if settled else ()),
         )
         for one in each
@@ -246,6 +241,12 @@ def _table_of_pairs(found: Conclusion, each: Sequence[Pair]) -> Table:
     more = ("more that settles it with 80 %",) if settled else ()
     columns = ("system", "and system", differs, "p", "p, adjusted", "claim", *more)
     return Table("Pairs, the better one first; open is not equal", columns, rows)
+
+
+def _claim(one: Pair) -> str:
+    if one.unpromised:
+        return "open; claimed better without a promise"
+    return "claimed better" if one.verdict else "open" if pairs.is_compared(one) else "never compared"
 
 
 def _raters(found: Conclusion) -> Iterator[Section]:
@@ -291,15 +292,17 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
     """Say what simulated studies of this design say: a repetition, and one of equal systems."""
     rows: list[tuple[str, Value, str]] = []
     if (again := found.repetition) is not None:
+        of = again.claimed_again
         named = (
-            (again.srp, "same raters"),
-            (again.srp_new_documents, "same raters, other documents"),
-            (again.srp_new_study, "all new"),
+            (again.srp, of.same, "same raters"),
+            (again.srp_new_documents, of.new_documents, "same raters, other documents"),
+            (again.srp_new_study, of.new_study, "all new"),
         )
-        rows += [
-            (f"a repetition confirms all claims: {who}", _known(*one, n=again.studies), again.world)
-            for one, who in named
-        ]
+        chance = numbers.by_chance(sum(one.verdict != 0 for one in found.pairs))
+        for sign, anew, who in named:
+            same = f"a repetition gives all claims the same sign ({chance}): {who}"
+            rows.append((same, _known(*sign, n=again.studies), again.world))
+            rows.append((f"share of the claims that it claims again: {who}", _known(*anew), again.world))
     if (held := found.control) is not None:
         plain = f"the same, uncorrected {numbers.uncorrected(found.question)}"
         shares = [

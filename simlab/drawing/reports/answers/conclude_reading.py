@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from simlab.concluding.conclusion import (
+    ClaimedAgain,
     Conclusion,
     Control,
     Estimated,
@@ -61,6 +62,7 @@ MISSING = {"repetition_missing": MAYBE_TEXT, "control_missing": MAYBE_TEXT}
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
 PLAIN = {"plain": MAYBE}
+UNPROMISED = {"unpromised": VERDICT}
 RANKS = dict.fromkeys(("rank_low", "rank_high"), WHOLE)
 PAIR = {
     **dict.fromkeys(("first", "second"), TEXT),
@@ -77,13 +79,15 @@ MORE = {
 RATER = {"rater": TEXT, "n": WHOLE, **dict.fromkeys(("leniency", "low", "high"), MAYBE)}
 INTERVAL = dict.fromkeys(("value", "low", "high"), MAYBE)
 REPETITION = {**dict.fromkeys(("srp", "srp_new_documents", "srp_new_study"), OBJECT), "studies": WHOLE, "world": TEXT}
+TESTED = {"sign_by_chance": NUMBER, "claimed_again": OBJECT}
+CLAIMED_AGAIN = dict.fromkeys(("same", "new_documents", "new_study"), OBJECT)
 CONTROL = {
     "studies": WHOLE,
     **dict.fromkeys(("some_claim", "some_claim_mcse", "uncorrected", "uncorrected_mcse"), MAYBE),
     "promised": NUMBER,
     "world": TEXT,
 }
-WATCHED = dict.fromkeys(("watched", "watched_mcse"), MAYBE)
+WATCHED = dict.fromkeys(("watched", "watched_mcse", "pair_claim", "pair_claim_mcse"), MAYBE)
 PLAN = {**dict.fromkeys(("name", "digest"), TEXT), **dict.fromkeys(("planned", "look"), WHOLE), "deviations": TEXTS}
 METRIC = {
     "name": TEXT,
@@ -169,7 +173,7 @@ def _systems(held: Any, where: str) -> list[Row]:
 
 def _pairs(held: Any, where: str, names: set[str]) -> list[Pair]:
     made = []
-    for k, row in enumerate(reading.records(held, where, PAIR, PLAIN)):
+    for k, row in enumerate(reading.records(held, where, PAIR, {**PLAIN, **UNPROMISED})):
         if not {row["first"], row["second"]} <= names:
             raise reading.wrong(f"{where}[{k}]", "a pair is of systems that are not listed")
         more = _maybe(row.pop("more"), f"{where}[{k}].more", _more)
@@ -215,9 +219,12 @@ def _cycles(held: Sequence[Any], where: str) -> list[list[str]]:
 
 
 def _repetition(held: Any, where: str) -> Repetition:
-    row = reading.record(held, where, REPETITION)
+    row = reading.record(held, where, REPETITION, TESTED)
+    row.pop("sign_by_chance", None)
     intervals = {name: _interval(row[name], f"{where}.{name}") for name in row if name.startswith("srp")}
-    return Repetition(**cast(Any, {**row, **intervals}))
+    anew = reading.record(row.pop("claimed_again", {}), f"{where}.claimed_again", {}, CLAIMED_AGAIN)
+    again = ClaimedAgain(**{name: _interval(one, f"{where}.claimed_again.{name}") for name, one in anew.items()})
+    return Repetition(**cast(Any, {**row, **intervals, "claimed_again": again}))
 
 
 def _control(held: Any, where: str) -> Control:
