@@ -10,7 +10,7 @@ REFUSED = 2
 """Input refused: one line says where, which value, which rule and what to do; nothing was written or lost."""
 RESERVED = 3
 """Done with a reservation: some campaigns failed, a store is unsound, a fitted world fails its checks, a precision or a
-target that was asked for is not reached."""
+target that was asked for is not reached, the promise of a conclusion does not hold or is withdrawn."""
 NOTHING = 4
 """Nothing usable: every campaign failed."""
 INTERRUPTED, TERMINATED, HUNG_UP, CLOSED_PIPE = 130, 143, 129, 141

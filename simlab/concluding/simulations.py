@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from simlab.concluding.conclusion import Interval
-from simlab.fitting.predictions import prediction_interval
+from simlab.fitting.predictions import prediction_interval, widen_by_chance
 from simlab.messages import shortened
 from simlab.types import Bools, InputError
 
@@ -29,7 +29,7 @@ def share_again(claimed: Bools) -> Interval:
     error = math.sqrt(float(by_study.var(1, ddof=1).mean()) / n)
     low, high = prediction_interval(share, np.full(len(share), error))
     value = float(share.mean())
-    return Interval(value, max(min(low, value), 0.0), min(max(high, value), 1.0))
+    return Interval(value, *widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(share)))
 
 
 def try_to_simulate(simulate: Callable[[], Result]) -> tuple[Result | None, str]:

@@ -13,10 +13,12 @@ from simlab.analysis.means.documents import Totals
 from simlab.concluding.conclusion import UNKNOWN, ClaimedAgain, Control, Interval, Pair, Repetition
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.effort import current_effort
+from simlab.fitting.predictions import widen_by_chance
 from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints
 
 WORLD = "documents of this table drawn again whole, the ratings of each system moved to one mean"
+WORLDS = 400
 TRUE = "true means normal about a common one, given this table; documents bring what they brought here"
 
 
@@ -56,14 +58,15 @@ def repetition(
     bar = np.array([(pair.high - pair.low) / 2 for pair in pairs])[claimed]
     rng, same = stream(seed, "conclude", "repetition"), (UNKNOWN, UNKNOWN)
     if evidence.noise is not None:
-        same = _intervals(document_worlds.confirmed(rng, of, claims, bar, _noise(evidence, systems)))
-    other = _intervals(document_worlds.confirmed(rng, of, claims, bar))
+        same = _widened(document_worlds.confirmed(rng, of, claims, bar, _noise(evidence, systems)))
+    other = _widened(document_worlds.confirmed(rng, of, claims, bar))
     again = ClaimedAgain(same[1], other[1])
-    return Repetition(same[0], UNKNOWN, 400 * 400, TRUE, other[0], again)
+    return Repetition(same[0], UNKNOWN, WORLDS * 400, TRUE, other[0], again)
 
 
-def _intervals(shares: tuple[document_worlds.Confirmed, document_worlds.Confirmed]) -> tuple[Interval, Interval]:
-    return Interval(*shares[0]), Interval(*shares[1])
+def _widened(shares: tuple[document_worlds.Confirmed, document_worlds.Confirmed]) -> tuple[Interval, Interval]:
+    sign, claim = (Interval(one.value, *widen_by_chance(*one, WORLDS)) for one in shares)
+    return sign, claim
 
 
 def _mcse(share: float, n: int) -> float:

@@ -22,7 +22,7 @@ from simlab.concluding.conclusion import UNKNOWN, ClaimedAgain, Control, Interva
 from simlab.concluding.preferences.claims import Claims
 from simlab.concluding.simulations import share_again
 from simlab.effort import current_effort
-from simlab.fitting.predictions import prediction_interval
+from simlab.fitting.predictions import prediction_interval, widen_by_chance
 from simlab.fitting.preferences.moments import VoteWorld, own_effects
 from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, Ints
@@ -113,7 +113,8 @@ def _confirmed(
             anew[k, j] = _claimed_pairs(rng, found, replace(found.votes, value=values[j]), ordered)[at] & same[j]
     low, high = prediction_interval(share, np.sqrt(share * (1 - share) / (EACH - 1)))
     value = float(share.mean())
-    return Interval(value, max(min(low, value), 0.0), min(max(high, value), 1.0)), share_again(anew)
+    bounds = widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(worlds))
+    return Interval(value, *bounds), share_again(anew)
 
 
 def _directions(votes: Votes, value: Array) -> Array:

@@ -23,6 +23,7 @@ from simlab.concluding.ratings.judging import claimed_pairs, claims_something, f
 from simlab.concluding.simulations import share_again, try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
+from simlab.fitting.predictions import widen_by_chance
 from simlab.fitting.repetitions import TableWorld, table_world
 from simlab.fitting.report import INTERVAL
 from simlab.parts import name_of
@@ -187,8 +188,9 @@ def _confirmed(
     centre = average.mean(0) + keep * (average - average.mean(0))
     share = np.array([(at + scatter > 0).all(1).mean() for at in centre])
     value, (low, high) = float(share.mean()), map(float, np.quantile(share, INTERVAL))
-    # A mean may lie beyond the middle nine tenths of what it is the mean of.
-    return Interval(value, min(low, value), max(high, value)), share_again(anew & (lead[:, :TESTED] > 0))
+    # A mean may lie beyond the middle nine tenths of what it is the mean of; bounds by chance hold it.
+    sign = Interval(value, *widen_by_chance(value, low, high, n_draws))
+    return sign, share_again(anew & (lead[:, :TESTED] > 0))
 
 
 def _lead(study: Study, collected: Collected) -> Floats:
