@@ -197,8 +197,12 @@ class Metric:
     `labels` counts further human labels that would settle the verdict. `width` is the corrected interval's width over
     that of humans alone, `pairs` what is concluded with the metric corrected. `bias_pairs` are the errors of its own
     differences, `bias_worst` the one whose bounds reach farthest, `bias` each system's error about the mean of all (the
-    baseline, where all are compared with one); `bias_factor` brought its scores to the humans' scale (None: they are
-    on it).
+    baseline, where all are compared with one) with bounds for all systems at once; `bias_factor` brought its scores to
+    the humans' scale (None: they are on it). `favour` is how far each system lies above the line of the metric's means
+    on the humans', against the median of the others, in the metric's points, `favour_slope` that line's slope.
+    `worth_labels` are further human labels that would narrow differences as much as the metric does (None: it was not
+    mixed in); `labels_at_random` is False where the table shows that labels were not dealt at random within systems,
+    None where it cannot.
     """
 
     name: str
@@ -215,6 +219,10 @@ class Metric:
     bias_pairs: Sequence[MetricError] = ()
     bias_worst: MetricError | None = None
     bias_factor: float | None = None
+    favour: Sequence[Rated] = ()
+    favour_slope: Interval | None = None
+    worth_labels: Interval | None = None
+    labels_at_random: bool | None = None
 
 
 class Repetition(NamedTuple):
@@ -267,8 +275,10 @@ class Conclusion:
     `question` is the kind of study; `read` and `line` say what was read, to a program and to people; `unit` is what
     estimates are counted in. `family` are the pairs that the promise is about (all, or those with a baseline).
     `detectable` is the smallest difference that such a table finds with 80 % probability, in `unit`. `order` names,
-    in groups, what nothing separates. `about` holds words and numbers for the paragraph. `notes` are sentences on what
-    was left out or taken for granted, `warnings` on what limits the conclusion, those first that change most.
+    in groups, what nothing separates. `repetition_missing` and `control_missing` say why there is no repetition, or no
+    check on equal systems ("": there is one, or nothing is claimed that could be repeated). `about` holds words and
+    numbers for the paragraph. `notes` are sentences on what was left out or taken for granted, `warnings` on what
+    limits the conclusion, those first that change most.
     """
 
     question: str
@@ -284,7 +294,9 @@ class Conclusion:
     cycles: Sequence[Sequence[str]] = ()
     detectable: float | None = None
     repetition: Repetition | None = None
+    repetition_missing: str = ""
     control: Control | None = None
+    control_missing: str = ""
     plan: Followed | None = None
     without: Mapping[str, Conclusion] = field(default_factory=dict)
     lines: Sequence[str] = ()

@@ -21,7 +21,9 @@ def record(found: Conclusion) -> dict[str, Any]:
         "pairs": [_pair(one) for one in found.pairs],
         "raters": [one._asdict() for one in found.raters],
         "repetition": _repetition(found),
+        "repetition_missing": found.repetition_missing or None,
         "control": None if found.control is None else found.control._asdict(),
+        "control_missing": found.control_missing or None,
         "metric": _metric(found.metrics[0]) if found.metrics else None,
         "metrics": [_metric(one) for one in found.metrics],
         "detectable": found.detectable,
@@ -75,6 +77,10 @@ def _metric(metric: Metric) -> dict[str, Any]:
         "bias_pairs": _records(metric.bias_pairs),
         "bias_worst": None if metric.bias_worst is None else metric.bias_worst._asdict(),
         "bias_factor": metric.bias_factor,
+        "favour": _records(metric.favour),
+        "favour_slope": None if metric.favour_slope is None else metric.favour_slope._asdict(),
+        "worth_labels": None if metric.worth_labels is None else metric.worth_labels._asdict(),
+        "labels_at_random": metric.labels_at_random,
     }
 
 

@@ -76,7 +76,8 @@ def test_who_is_better_than_all_others_has_rank_1(table: str, tmp_path: Path) ->
     assert all((low > 1) == (name in below) for name, (low, _) in expected.items() if name != top)
     for one in strangers.mutations(rows, tmp_path, 1, names=kinds, refers={"winner": "system"}):
         answer = strangers.answer_or_line(found, one.path)
-        assert isinstance(answer, str) or ranks(answer, one) == expected, one
+        assert not isinstance(answer, str), (one, answer)
+        assert ranks(answer, one) == expected, one
 
 
 def scores(seed: int, systems: Sequence[str], documents: int, raters: int, apart: float) -> list[list[str]]:
@@ -128,7 +129,8 @@ def test_what_is_tested_is_printed_inside_its_interval(table: str, tmp_path: Pat
     expected = differences(first)
     for one in strangers.mutations(rows, tmp_path, 1, names=kinds):
         answer = strangers.answer_or_line(found, one.path)
-        assert isinstance(answer, str) or differences(answer, one) == expected, one
+        assert not isinstance(answer, str), (one, answer)
+        assert differences(answer, one) == expected, one
 
 
 @pytest.mark.needs_shared("strangers")

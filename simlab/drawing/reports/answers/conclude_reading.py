@@ -24,7 +24,18 @@ from simlab.concluding.conclusion import (
 )
 from simlab.concluding.consistency import contradictions
 from simlab.drawing.reports.answers import reading
-from simlab.drawing.reports.answers.reading import FLAG, MAYBE, NUMBER, OBJECT, TEXT, TEXTS, WHOLE, Kind, Row
+from simlab.drawing.reports.answers.reading import (
+    FLAG,
+    MAYBE,
+    MAYBE_TEXT,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Kind,
+    Row,
+)
 from simlab.drawing.text.references import METHODS
 
 COUNTED = ("systems", "documents", "items")
@@ -46,6 +57,7 @@ TOP = {
     "without": OBJECT,
     **dict.fromkeys(("notes", "warnings"), TEXTS),
 }
+MISSING = {"repetition_missing": MAYBE_TEXT, "control_missing": MAYBE_TEXT}
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
 PLAIN = {"plain": MAYBE}
@@ -83,7 +95,13 @@ METRIC = {
     **dict.fromkeys(("estimates", "pairs"), LIST),
 }
 ERROR = {"first": TEXT, "second": TEXT, **dict.fromkeys(("human", "metric", "value", "low", "high"), MAYBE)}
-BIAS = {"bias": LIST, "bias_pairs": LIST, "bias_worst": MAYBE_OBJECT, "bias_factor": MAYBE}
+MAYBE_FLAG = Kind("true, false or null", lambda value: value is None or isinstance(value, bool))
+BIAS = {
+    **dict.fromkeys(("bias", "bias_pairs", "favour"), LIST),
+    **dict.fromkeys(("bias_worst", "favour_slope", "worth_labels"), MAYBE_OBJECT),
+    "bias_factor": MAYBE,
+    "labels_at_random": MAYBE_FLAG,
+}
 RATED = {"system": TEXT, **INTERVAL}
 ABOUT = {
     "estimate": TEXT,
@@ -101,7 +119,7 @@ Made = TypeVar("Made")
 
 def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
     """Read a conclusion from its record; raise InputError for what is none, or contradicts itself. Null is NaN."""
-    row = reading.record(held, where, TOP)
+    row = reading.record(held, where, TOP, MISSING)
     systems = [System(**reading.known(one)) for one in _systems(row["systems"], f"{where}.systems")]
     names = {one.system for one in systems}
     plan = row["plan"]
@@ -119,7 +137,9 @@ def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
         _cycles(row["cycles"], f"{where}.cycles"),
         row["detectable"],
         _maybe(row["repetition"], f"{where}.repetition", _repetition),
+        row.get("repetition_missing") or "",
         _maybe(row["control"], f"{where}.control", _control),
+        row.get("control_missing") or "",
         None if plan is None else Followed(**reading.record(plan, f"{where}.plan", PLAN)),
         _without(row["without"], where, depth),
         (),
@@ -191,6 +211,10 @@ def _metric(held: Any, where: str, names: set[str]) -> Metric:
         errors,
         None if worst is None else _all([worst], f"{where}.bias_worst", ERROR, MetricError)[0],
         row.get("bias_factor"),
+        _all(row.get("favour", []), f"{where}.favour", RATED, Rated),
+        _maybe(row.get("favour_slope"), f"{where}.favour_slope", _interval),
+        _maybe(row.get("worth_labels"), f"{where}.worth_labels", _interval),
+        row.get("labels_at_random"),
     )
 
 
