@@ -20,6 +20,7 @@ from simlab.concluding.preferences.held import Held, named_pairs, of_table, with
 from simlab.concluding.preferences.metrics import agreement
 from simlab.concluding.simulations import try_to_simulate
 from simlab.concluding.standing import within
+from simlab.concluding.unmet import unmet_people
 from simlab.concluding.wanted import LEVEL, Wanted
 from simlab.effort import current_effort
 from simlab.fitting.preferences.moments import world_of
@@ -106,6 +107,7 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         detectable=settling.detectable_difference(found),
         lines=(*positions.lines(held, level), *standing.lines(held, stands)),
         about=standing.about(held, stands, level) | _named(found, stands) | positions.record(held, level),
+        limits=unmet_people(held.n_raters) if found.raters_drawn and held.rater_names else None,
         notes=(*held.notes, *found.notes),
         warnings=(
             *positions.warnings(held, found.family),

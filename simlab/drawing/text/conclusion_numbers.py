@@ -14,6 +14,7 @@ from simlab.concluding.gate import NOT_ASKED
 from simlab.drawing.text import tables
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
+from simlab.messages import several
 from simlab.types import COMPARE
 
 MOST_DECIMALS = 4
@@ -70,6 +71,17 @@ def ways(again: Repetition) -> list[tuple[Interval, Interval, str]]:
 def by_chance(n_claims: int) -> str:
     """Say how likely signs come again by chance alone."""
     return f"by chance {number(SIGN_BY_CHANCE, 1)}{' each' if n_claims > 1 else ''}"
+
+
+def unmet(found: Conclusion) -> Iterator[str]:
+    """Say which groups of people so few raters may have missed, where claims are to hold for people at large."""
+    if found.limits is None:
+        return
+    who, least, missed = found.limits
+    yield (
+        f"Limits: a group of up to {share(least)} of people may not have been met by {several(who, 'rater')}, and no "
+        f"test knows what it prefers; a group of 20 % is missed by {share(missed)} of such studies"
+    )
 
 
 def missing(found: Conclusion) -> Iterator[str]:
