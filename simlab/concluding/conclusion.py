@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 PromiseName: TypeAlias = Literal["fixed", "anytime"]
 MetricVerdict: TypeAlias = Literal["trust", "correct", "leave_out"]
+Scope: TypeAlias = Literal["these_raters", "raters_at_large"]
 WithinMargin: TypeAlias = Literal["better", "worse", "not_inferior", "not_superior", "equivalent", "open"]
 
 
@@ -129,6 +130,7 @@ class Pair(NamedTuple):
     +1 where the first came out better, whichever way the scale goes, `verdict` the same where it is claimed, else 0.
     NaN is not known (a pair that was never compared). `within` is the answer to `--margin`. The difference is what is
     tested; `plain` is that of plain means, which raters who met one system more may draw away (None: of no means).
+    `scope` says for whom the pair is claimed: these raters, or raters like them (None: not of ratings).
     """
 
     first: str
@@ -143,6 +145,7 @@ class Pair(NamedTuple):
     within: WithinMargin | None = None
     more: More | None = None
     plain: float | None = None
+    scope: Scope | None = None
 
 
 class Rater(NamedTuple):

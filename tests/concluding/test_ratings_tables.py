@@ -12,7 +12,7 @@ from made_ratings import Plan, made
 
 from simlab.concluding.concluding import conclude
 from simlab.concluding.conclusion import Conclusion
-from simlab.concluding.ratings.choosing import config_of, layout_of
+from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import collected, in_whole, of_ratings, without
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.standing import within
@@ -90,7 +90,7 @@ def test_claims_intervals_and_ranks_agree(table: Path, against: str | None) -> N
 
 def test_what_the_kind_of_study_says_is_taken_unchanged() -> None:
     whole = of_ratings(made(stream(4), Plan(per_output=2), QUALITY), np.ones(30 * 4 * 4 * 2, bool))
-    config, campaign = config_of(layout_of(whole), Wanted(seed=3)), collected(whole, 3)
+    config, campaign = config_of(Wanted(seed=3)), collected(whole, 3)
     answer = concluded(config, campaign, Wanted(seed=3), Table({}, ""))
     outcome = {name: values[0] for name, values in conclude_study(prepare(config), [campaign]).items()}
     assert [one.p_value for one in answer.pairs] == outcome["p_value"].tolist()
@@ -263,7 +263,7 @@ def test_repeated_and_missing_ratings_that_are_as_many_as_planned_are_told_from_
         system=np.where(np.arange(40) == 7, ratings.system[6], ratings.system),
     )
     whole = of_ratings(twice, np.ones(40, bool))
-    answer = concluded(config_of(layout_of(whole), Wanted()), collected(whole, 1), Wanted(), Table({}, ""))
+    answer = concluded(config_of(Wanted()), collected(whole, 1), Wanted(), Table({}, ""))
     estimate = {one.system: one.plain for one in answer.systems}
     name = whole.system_names[twice.system[6]]
     own = twice.system == twice.system[6]

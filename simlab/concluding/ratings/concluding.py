@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.ratings.again import with_again
-from simlab.concluding.ratings.choosing import config_of, layout_of
+from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import Kept, collected, in_whole, without
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.ratings.second import with_second
@@ -58,12 +58,11 @@ def study_of(table: Path, wanted: Wanted) -> Study:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")
     # As planned means as planned: a segment that is missing then costs its document.
     whole, incomplete = Kept(kept, ()) if wanted.plan else in_whole(kept)
-    layout = layout_of(whole)
-    config = wanted.plan.config if wanted.plan else config_of(layout, wanted)
+    config = wanted.plan.config if wanted.plan else config_of(wanted)
     said = Table(
         understood.record(ratings),
         understood.line(ratings),
-        layout.named,
+        whole.rater_known,
         _lone_segments(whole),
         anew=whole.averaged == "raters",
     )

@@ -46,7 +46,7 @@ def blind_pairs(found: Verdicts, prepared: Prepared) -> Iterator[str]:
 def _never_met(collected: Collected, told: Spans, found: Verdicts) -> Iterator[str]:
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)
-    apart = np.flatnonzero(np.isnan(told.of.means) & found.family)
+    apart = np.flatnonzero(~told.of.known & found.family)
     if len(apart):
         said = [f"{names[first[k]]} and {names[second[k]]}" for k in apart[:MOST_NAMES]]
         rest = f" and {several(len(apart) - MOST_NAMES, 'pair')} more" if len(apart) > MOST_NAMES else ""
@@ -58,7 +58,7 @@ def _never_met(collected: Collected, told: Spans, found: Verdicts) -> Iterator[s
 
 def _out_of_reach(told: Spans, prepared: Prepared, drawn: frozenset[str], found: Verdicts) -> Iterator[str]:
     """Say that nothing could be claimed, whatever the ratings, where documents or raters are too few."""
-    met = found.family & ~np.isnan(told.of.means)
+    met = found.family & told.of.known
     out = met & ~told.within_reach
     if not met.any() or not out.any():
         return

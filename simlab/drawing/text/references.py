@@ -112,11 +112,10 @@ METHODS = {
         "of raters and documents like these",
         ("Canay et al. 2017", "Cameron et al. 2011"),
     ),
-    "weighted_flips": Method(
-        "means were weighted by who rated what, so that raters who met one system more do not decide, and each pair "
-        "was compared by flipping the signs of whole raters and of whole documents, so that it speaks of raters "
-        "and documents like these",
-        ("Henderson 1975", "Canay et al. 2017", "Cameron et al. 2011"),
+    "mixed_model": Method(
+        "systems were compared by a linear mixed model of the ratings with raters, raters by systems, documents and "
+        "outputs as random effects (REML, generalised least squares, degrees of freedom after Satterthwaite)",
+        ("Patterson and Thompson 1971", "Giesbrecht and Burns 1985"),
     ),
     "flips": Method("signs of whole clusters of answers were flipped at random", ("Canay et al. 2017",)),
     "document_flips": Method(

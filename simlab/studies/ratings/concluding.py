@@ -54,8 +54,8 @@ def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Gen
     """
     scores = scored(prepared, collected)
     total = sealed(_totals(prepared, collected, scores))
-    direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
     if prepared.claim is not None:
+        direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
         return {"estimate": _means(collected, total), **claimed(prepared, collected, scores, direction, rng)}
     whole = prepared.reads_ratings or prepared.multiplicity == "max_t"
     rated = sealed(rated_of(collected, scores, total)) if whole else None
@@ -63,6 +63,8 @@ def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Gen
     again = deepcopy(rng) if prepared.multiplicity == "max_t" else rng
     p_value = probabilities(prepared.test(rng, rated if prepared.reads_ratings else total), "analysis.test")
     family = _adjusted(prepared, p_value, again, rated)
+    lead = _tested_lead(prepared, collected, total, rated)
+    direction: Array = np.sign(lead).astype(np.int8)
     return {
         "estimate": _means(collected, total),
         "direction": direction,
@@ -94,11 +96,22 @@ def document_totals(prepared: Prepared, collected: Collected) -> Floats:
 
 
 def lead_of(prepared: Prepared, collected: Collected) -> Floats:
-    """Say by how much the first of each two systems came out better, summed over documents; nothing is tested.
+    """Return by how much the first of each two systems came out better, by the estimate that the test compares.
 
-    `[pair]`, 0 where they differ by rounding only; a document counts for a pair if both systems came.
+    `[pair]`, 0 where they differ by rounding only; in sums over documents, or (a model) in means.
     """
-    return _lead(document_totals(prepared, collected), lower_is_better=collected.frame.lower_is_better)
+    scores = scored(prepared, collected)
+    total = _totals(prepared, collected, scores)
+    rated = None if prepared.differences is None else rated_of(collected, scores, total)
+    return _tested_lead(prepared, collected, total, rated)
+
+
+def _tested_lead(prepared: Prepared, collected: Collected, total: Floats, rated: Rated | None) -> Floats:
+    if prepared.differences is None or rated is None:
+        return _lead(total, lower_is_better=collected.frame.lower_is_better)
+    gap = prepared.differences(rated)
+    gap = np.where(np.abs(gap) <= RELATIVE_TOLERANCE * np.abs(rated.value).max(initial=0.0), 0.0, gap)
+    return np.asarray(-gap if collected.frame.lower_is_better else gap)
 
 
 def scored(prepared: Prepared, collected: Collected) -> Seen:
