@@ -28,7 +28,7 @@ FEW_RATERS = 6
 LARGEST = 1_500
 """Columns of equations from which on scores are averaged within documents: a fit then takes seconds."""
 
-MANY = 150
+MANY = 0
 """Columns from which on studies of one design make one step from the components of the first."""
 
 LEAST_FREEDOM, MOST_FREEDOM = 0.5, 1e5

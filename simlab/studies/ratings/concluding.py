@@ -55,8 +55,11 @@ def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Gen
     scores = scored(prepared, collected)
     total = sealed(_totals(prepared, collected, scores))
     if prepared.claim is not None:
-        direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
-        return {"estimate": _means(collected, total), **claimed(prepared, collected, scores, direction, rng)}
+        lead = _lead(total, lower_is_better=collected.frame.lower_is_better)
+        return {
+            "estimate": _means(collected, total),
+            **claimed(prepared, collected, scores, _direction(lead), rng),
+        }
     whole = prepared.reads_ratings or prepared.multiplicity == "max_t"
     rated = sealed(rated_of(collected, scores, total)) if whole else None
     # The flips of a family are those of the test: the same generator, once more.
@@ -64,7 +67,7 @@ def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Gen
     p_value = probabilities(prepared.test(rng, rated if prepared.reads_ratings else total), "analysis.test")
     family = _adjusted(prepared, p_value, again, rated)
     lead = _tested_lead(prepared, collected, total, rated)
-    direction: Array = np.sign(lead).astype(np.int8)
+    direction = _direction(lead)
     return {
         "estimate": _means(collected, total),
         "direction": direction,
@@ -192,9 +195,9 @@ def _segments(collected: Collected, total: Floats) -> Array:
     return np.asarray(size @ ~np.isnan(total))
 
 
-def _direction(total: Floats, *, lower_is_better: bool) -> Array:
-    """Say which of each two systems came out better; means that differ by rounding only are equal."""
-    direction: Array = np.sign(_lead(total, lower_is_better=lower_is_better)).astype(np.int8)
+def _direction(lead: Floats) -> Array:
+    """Return which of each two systems came out better; means that differ by rounding only are equal."""
+    direction: Array = np.sign(lead).astype(np.int8)
     return direction
 
 
