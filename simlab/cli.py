@@ -316,10 +316,14 @@ def plot(
     timeline: Annotated[
         bool, typer.Option("--timeline", help="Draw one campaign: who worked on what and when, what was lost.")
     ] = False,
-    world: Annotated[int, typer.Option(metavar="N", help="Timeline: index of the world.", min=0)] = 0,
-    pool: Annotated[int, typer.Option(metavar="N", help="Timeline: index of the pool of raters.", min=0)] = 0,
-    draw: Annotated[int, typer.Option(metavar="N", help="Timeline: index of the draw of documents.", min=0)] = 0,
-    study: Annotated[int, typer.Option(metavar="N", help="Timeline: index of the study in its world.", min=0)] = 0,
+    world: Annotated[int | None, typer.Option(metavar="N", help="Timeline: index of the world.", min=0)] = None,
+    pool: Annotated[int | None, typer.Option(metavar="N", help="Timeline: index of the pool of raters.", min=0)] = None,
+    draw: Annotated[
+        int | None, typer.Option(metavar="N", help="Timeline: index of the draw of documents.", min=0)
+    ] = None,
+    study: Annotated[
+        int | None, typer.Option(metavar="N", help="Timeline: index of the study in its world.", min=0)
+    ] = None,
     plugins: Plugins = None,
 ) -> None:
     """Draw the figure of a sweep; print the name of its file.
@@ -331,13 +335,17 @@ def plot(
     from simlab.commands import plot as figures
     from simlab.drawing.figures.look import look, worn
 
+    for option, index in (("--world", world), ("--pool", pool), ("--draw", draw), ("--study", study)):
+        if index is not None and not timeline:
+            raise UsageError(f"{option} names one campaign, which --timeline draws; add --timeline, or leave it out")
     with worn(look(style, width)):
         if timeline:
             from simlab.commands import timeline as timelines
             from simlab.types import Place
 
             timelines.refuse_others(measure, x, target, convergence=convergence)
-            drawn = timelines.answer(*_store(where), Place(world, pool, draw, study), out, plugins or [])
+            place = Place(world or 0, pool or 0, draw or 0, study or 0)
+            drawn = timelines.answer(*_store(where), place, out, plugins or [])
         else:
             drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x, target=target)
     print(drawn.file)
@@ -614,6 +622,8 @@ def assign(
     alone: Annotated[
         bool, typer.Option("--alone", help="With --after: as a new study, which is concluded by itself.")
     ] = False,
+    columns: Columns = None,
+    where: RowsWhere = None,
     plugins: Plugins = None,
     form: Format = "table",
     save: Save = None,
@@ -629,7 +639,10 @@ def assign(
     _keeping(save)  # refused at once where it could not be
     if alone and after is None:
         raise UsageError("--alone goes with --after TABLE")
-    asked = assignments.Asked(items, raters, out, as_, seed, controls, languages, after, alone)
+    if after is None and (columns or where):
+        raise UsageError("--columns and --where are of --after TABLE; name it, or leave them out")
+    told = _told(columns, None, None, None, where)
+    asked = assignments.Asked(items, raters, out, as_, seed, controls, languages, after, alone, told)
     said = assignments.answer(folder, asked, plugins or [])
     _say(lambda form: said[form], form, save)
 

@@ -20,6 +20,9 @@ _WIDEST, _STEPS = 14.0, 1401
 """The largest |z| that is tabulated, and the number of steps."""
 
 
+EPSILON = float(np.finfo(float).eps)
+
+
 class StudentFamily(NamedTuple):
     """t statistics of pairs and their degrees of freedom, `[pair]`; 0 and 1 of pairs that cannot be compared.
 
@@ -37,13 +40,22 @@ class StudentFamily(NamedTuple):
         return np.asarray(2 * stdtr(self.freedom, -self.size))
 
     def max_t(self) -> Floats:
-        """Return p-values for all pairs at once, in a single step, so that claims agree with simultaneous intervals.
+        """Return step-down p-values for all pairs at once.
 
-        All pairs: the studentized range with each pair's degrees of freedom, conservative where systems have errors of
-        unequal size (Tukey 1953; Kramer 1956; Hayter 1984). Some pairs: as if these were independent, which is
-        conservative (Sidak 1967).
+        The most extreme pair is held against the largest of all pairs, the next against the largest of all but the
+        first, and so on. All pairs: the studentized range with each pair's degrees of freedom, conservative where
+        systems have errors of unequal size. Fewer: as if these were independent, which is conservative; the smaller of
+        both. Source: Tukey 1953; Kramer 1956; Hayter 1984; Sidak 1967; Romano and Wolf 2005 for stepping down.
         """
-        return tail(self.size, self.freedom, self.n_systems, len(self.size))
+        own = self.p_values()
+        order = np.argsort(own, kind="stable")
+        left = np.arange(len(own), 0, -1)
+        step = -np.expm1(left * np.log1p(-np.minimum(own[order], 1 - EPSILON)))
+        if self.n_systems:
+            step = np.minimum(step, tail(self.size, self.freedom, self.n_systems, len(own))[order])
+        adjusted = np.empty_like(own)
+        adjusted[order] = np.maximum.accumulate(step)
+        return adjusted
 
     def keep(self, pairs: Bools) -> StudentFamily:
         """Return the family of some of its pairs."""
@@ -81,7 +93,7 @@ def _largest(n_systems: int, n_pairs: int) -> tuple[Floats, Floats]:
 
     z = np.linspace(0, _WIDEST, _STEPS)
     if n_systems == 0:
-        return z, np.asarray(-np.expm1(n_pairs * np.log1p(-np.minimum(2 * ndtr(-z), 1 - 1e-300))))
+        return z, np.asarray(-np.expm1(n_pairs * np.log1p(-np.minimum(2 * ndtr(-z), 1 - EPSILON))))
     u = np.linspace(-_WIDEST, _WIDEST, 1201)
     phi = np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi)
     range_ = np.sqrt(2) * z[:, None]

@@ -15,9 +15,11 @@ from simlab.concluding.assigning import appraise, writing
 from simlab.concluding.assigning.assigning import Assigned, assign
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.assigning.writing import As
+from simlab.concluding.wanted import Wanted
 from simlab.drawing.text import assignments as text
 from simlab.drawing.text.tables import Form, to_csv
 from simlab.messages import legible
+from simlab.tables.held import NOTHING, Told
 
 LANGUAGES = "eng-deu"
 
@@ -26,7 +28,8 @@ class Asked(NamedTuple):
     """Hold what is asked of an assignment: the files of items and raters, where sheets go and in which form.
 
     `share` is that of control ratings for each rating, `spoken` the languages for Appraise; None: as is usual. `after`
-    is what came of a first batch, `alone`: what follows is a study that is concluded by itself.
+    is what came of a first batch, `told` how that table is read, `alone`: what follows is a study that is concluded by
+    itself.
     """
 
     items: Path
@@ -38,6 +41,7 @@ class Asked(NamedTuple):
     spoken: str = LANGUAGES
     after: Path | None = None
     alone: bool = False
+    told: Told = NOTHING
 
 
 def answer(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> dict[Form, str]:
@@ -49,7 +53,8 @@ def answer(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> dict[Form
     if asked.after is not None:
         from simlab.commands.assign_after import following
 
-        second = following(folder, asked.after, asked.items, alone=asked.alone, plugins=plugins)
+        wanted = Wanted(told=asked.told, again=False)
+        second = following(folder, asked.after, asked.items, wanted, alone=asked.alone, plugins=plugins)
         folder, said = second.folder, (second.batch.why,)
         asked = asked._replace(items=second.items, after=None)
     assigned, files = carried_out(folder, asked, plugins)

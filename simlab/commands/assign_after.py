@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible
 from simlab.planning import folder
+from simlab.tables.reading import listed
 from simlab.types import InputError
 
 SECOND, ITEMS = "second", "items.csv"
@@ -32,16 +34,21 @@ class Following(NamedTuple):
     batch: Batch
 
 
-def following(first: Path, after: Path, items: Path, *, alone: bool, plugins: Sequence[str] = ()) -> Following:
-    """Conclude from what came, and write the study of the open pairs into a folder below the first one's.
+def following(
+    first: Path, after: Path, items: Path, wanted: Wanted, *, alone: bool, plugins: Sequence[str] = ()
+) -> Following:
+    """Conclude from what came, as is `wanted`, and write the study of the open pairs into a folder below the first.
 
     Raises InputError where the plan's promise would be broken (without `alone`), where nothing is open, and where there
     are not enough documents that nobody rated.
     """
     plan = read_plan(first, plugins)
-    found = conclude(after, Wanted(plan=plan, again=False), note)
+    found = conclude(after, replace(wanted, plan=plan), note)
     held = read_items(items)
-    rated = set() if plan.told is None else set(plan.told.frame.document_names)
+    if plan.told is None:  # a study file names no documents, and the table does
+        rated = {document for document, _ in listed(after, wanted.told)}
+    else:
+        rated = set(plan.told.frame.document_names)
     if plan.told is not None and plan.told.documents is not None:
         rated = {name for name, there in zip(plan.told.frame.document_names, plan.told.documents, strict=True) if there}
     unrated = [name for name in held.documents if name not in rated]

@@ -57,7 +57,13 @@ def told(
         return solved(given, solve, difference, prices, joint)
     if prices or joint:
         raise InputError("--prices and --joint go with --solve; `simlab detect --help` shows how")
-    return measured(combined(given), difference)
+    rows = combined(given)
+    if not given.keys() & {"n_human", "n_metric"}:
+        raise InputError(
+            "detect needs numbers of ratings a system; give n_human=100,1000, or n_metric=1000 accuracy=.8, or "
+            "--solve n_human --difference .05"
+        )
+    return measured(rows, difference)
 
 
 def _of_points(difference: float | None) -> float | None:

@@ -270,8 +270,10 @@ class Conclusion:
     `question` is the kind of study; `read` and `line` say what was read, to a program and to people; `unit` is what
     estimates are counted in. `family` are the pairs that the promise is about (all, or those with a baseline).
     `detectable` is the smallest difference that such a table finds with 80 % probability, in `unit`. `order` names,
-    in groups, what nothing separates. `about` holds words and numbers for the paragraph. `notes` are sentences on what
-    was left out or taken for granted, `warnings` on what limits the conclusion, those first that change most.
+    in groups, what nothing separates. `repetition_missing` and `control_missing` say why there is no repetition, or no
+    check on equal systems ("": there is one, or nothing is claimed that could be repeated). `about` holds words and
+    numbers for the paragraph. `notes` are sentences on what was left out or taken for granted, `warnings` on what
+    limits the conclusion, those first that change most.
     """
 
     question: str
@@ -287,7 +289,9 @@ class Conclusion:
     cycles: Sequence[Sequence[str]] = ()
     detectable: float | None = None
     repetition: Repetition | None = None
+    repetition_missing: str = ""
     control: Control | None = None
+    control_missing: str = ""
     plan: Followed | None = None
     without: Mapping[str, Conclusion] = field(default_factory=dict)
     lines: Sequence[str] = ()

@@ -184,13 +184,13 @@ def is_reversed(again: Repetition) -> bool:
     return again.srp.value < again.srp_new_study.value - APART * math.sqrt(0.5 / max(again.studies, 1))
 
 
-def kept_repetition(again: Repetition | None) -> tuple[Repetition | None, tuple[str, ...]]:
-    """Return a repetition as it is; one that contradicts itself is left out, with a sentence that says so."""
+def kept_repetition(again: Repetition | None) -> tuple[Repetition | None, str]:
+    """Return a repetition as it is and ""; one that contradicts itself is left out, with the reason."""
     if again is None or not is_reversed(again):
-        return again, ()
+        return again, ""
     return None, (
-        f"no repetition is foreseen: in worlds fitted to this table the same raters confirm every claim in "
-        f"{again.srp.value:.2f} and new raters in {again.srp_new_study.value:.2f}, which cannot be ({again.world})",
+        f"in worlds fitted to this table the same raters confirm every claim in {again.srp.value:.2f} and new raters "
+        f"in {again.srp_new_study.value:.2f}, which cannot be ({again.world})"
     )
 
 

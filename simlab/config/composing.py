@@ -299,7 +299,8 @@ def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], k
             )
     if declared.figure.get("kind") == "pairs" and not all("verdict" in kind.outcomes for kind in kinds):
         raise InputError(
-            f"figure.kind=pairs shows verdicts about pairs, and {declared.name} is no study of preferences"
+            f"figure.kind=pairs shows verdicts about pairs, and {declared.name} is no study of preferences; "
+            "choose another kind, such as lines"
         )
     return dict(declared.figure)
 

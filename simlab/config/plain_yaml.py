@@ -58,7 +58,7 @@ def _parse(text: str) -> Any:
         return _content(_Loader(text).get_single_node())
     except yaml.MarkedYAMLError as error:
         line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise InputError(f"is not valid YAML{line} ({' '.join(str(error.problem).split())})") from error
+        raise InputError(f"is not valid YAML{line} ({' '.join(str(error.problem).split())}); mend that line") from error
     except (yaml.YAMLError, RecursionError) as error:
         raise InputError("is not valid YAML") from error
 
@@ -71,7 +71,9 @@ class _Loader(yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent) or event.anchor:
             raise InputError(f"line {event.start_mark.line + 1}: anchors and aliases are not used; write the value")
         if event.tag:
-            raise InputError(f"line {event.start_mark.line + 1}: tags such as {shown(event.tag)} are not used")
+            raise InputError(
+                f"line {event.start_mark.line + 1}: tags such as {shown(event.tag)} are not used; write the value"
+            )
         return super().compose_node(parent, index)
 
 
@@ -87,7 +89,7 @@ def _content(node: Any) -> Any:
     for name, value in node.value if node else ():
         key = name.value if isinstance(name, yaml.ScalarNode) else "[...]"
         if key in content:
-            raise InputError(f"line {name.start_mark.line + 1}: the key {shown(key)} appears twice")
+            raise InputError(f"line {name.start_mark.line + 1}: the key {shown(key)} appears twice; keep one")
         content[key] = _content(value)
     return content
 

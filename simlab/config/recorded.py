@@ -200,7 +200,7 @@ def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _understood(file: Path, section: Mapping[str, Any]) -> Understood:
     people = section["people"]
-    told = section["columns"], section["better"], people and files.expanded(people), section.get("where")
+    told = section["columns"], section["better"], people and files.expanded(people), section["where"]
     return _read(file, file.stat().st_mtime_ns, *told)
 
 
@@ -211,11 +211,11 @@ def _read(
     """Read a table once, as long as it is the same; what is kept of it is a line."""
     from simlab.tables import columns
     from simlab.tables.held import Told
-    from simlab.tables.reading import read
+    from simlab.tables.reading import read_for_config
     from simlab.tables.row_choice import parse_where
     from simlab.tables.understood import line
 
-    ratings = read(
+    ratings = read_for_config(
         file, Told(columns.told(names), better, None, people, parse_where(where.split(",")) if where else ())
     )
     better = "lower" if ratings.lower_is_better else "higher"

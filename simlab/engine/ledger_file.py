@@ -92,7 +92,9 @@ def opened_to_read(folder: Path, patience: float | None = None) -> Iterator[sqli
     """
     path = folder / FILE
     if not path.is_file():
-        raise InputError(f"{folder} holds no sweep: it has no {FILE}")
+        raise InputError(
+            f"{folder} holds no sweep: it has no {FILE}; name a folder that `simlab sweep` or `simlab run` filled"
+        )
     with plain_errors(path), closing(_connect(path, "rw", patience)) as database:
         database.execute("PRAGMA query_only = 1")
         if _is_empty(database, path):

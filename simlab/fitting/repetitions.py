@@ -127,7 +127,9 @@ def _refuse_few(ratings: Ratings) -> None:
     if ratings.n_systems < 2 or np.ptp(ratings.score) == 0:
         raise InputError("all ratings are the same, or of one system: no world follows from them")
     if ratings.n_documents < FEWEST:
-        raise InputError(f"{several(ratings.n_documents, 'document')} say too little of others: no world follows")
+        raise InputError(
+            f"a table of {several(ratings.n_documents, 'document')} says too little of others: no world follows"
+        )
 
 
 def _looked_at(law: Law, ratings: Ratings, seed: int, draws: int, turned: bool) -> TableWorld:

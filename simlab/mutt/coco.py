@@ -75,7 +75,10 @@ def _parts(folder: Path) -> tuple[dict[str, dict[str, Path]], list[str]]:
     for corruption, files in parts.items():
         for part in ("a", "b"):
             if part not in files:
-                raise InputError(f"{folder}: {corruption}_{part}.json is missing beside {min(files.values()).name}")
+                raise InputError(
+                    f"{folder}: {corruption}_{part}.json is missing beside {min(files.values()).name}; "
+                    "both belong together"
+                )
     return parts, ignored
 
 

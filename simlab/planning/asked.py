@@ -73,6 +73,10 @@ def _deadline(text: str, today: date, *, started: bool) -> list[str]:
             f"--by {shown(text)} is no time; write hours (36h), days (5d), a day of the week (friday) or a date "
             f"({today.isoformat()})"
         ) from None
+    if not started and date.fromisoformat(word[:10]) < today:
+        raise InputError(
+            f"--by {shown(text)} is past, today is {today.isoformat()}; give a later day, or hours or days"
+        )
     return _dated(text.strip(), today, started=started)
 
 

@@ -50,7 +50,7 @@ def read(header: str, lines: Iterable[tuple[int, str]], told: Told, where: str) 
             score.append(_score(text, f"{where}, line {number}"))
             held.add([number], [system], [segment], [segment], [RATER])
     if not score:
-        raise InputError(f"{where}: holds no score")
+        raise InputError(f"{where}: holds no score; give a file in which some segment has one")
     return of_averages(held, score, told, where, rows=rows, better_from=source, layout="averages")
 
 
@@ -60,7 +60,9 @@ def _cells(header: str, lines: Iterable[tuple[int, str]], where: str) -> Iterabl
     for number, line in lines:
         fields = line.split()
         if fields and len(fields) != 3:
-            raise InputError(f"{where}, line {number}: has {len(fields)} fields; a line is a system, score and segment")
+            raise InputError(
+                f"{where}, line {number}: has {len(fields)} fields; a line is a system, score and segment; mend it"
+            )
         if fields:
             yield number, fields[system_at], fields[3 - system_at - segment_at], fields[segment_at]
 

@@ -13,6 +13,7 @@ from simlab.messages import legible, or_nearest
 from simlab.tables.columns import NAMES, Names, folded, naming_people
 from simlab.tables.control_items import Marks, marks_of
 from simlab.tables.held import NOTHING, Told
+from simlab.tables.lines import REMEDY
 from simlab.tables.numbers import missing
 from simlab.tables.opening import Rows, TableFile, open_table
 from simlab.tables.row_choice import COPIES, LeftOut, Where, chosen_rows, without_lines
@@ -87,7 +88,8 @@ def load_answers(path: Path, forms: str, told: Told = NOTHING) -> Table:
     """
     table = load(path, forms, told)
     theirs, chosen = {folded(name) for name in told.columns.values()}, {folded(name) for name, _ in told.where}
-    known = {*theirs, *chosen, *_FIXED, *(alias for names in NAMES.values() for alias in (*names.usual, *names.rare))}
+    read = (names for key, names in NAMES.items() if key != "control")
+    known = {*theirs, *chosen, *_FIXED, *(alias for names in read for alias in (*names.usual, *names.rare))}
     used = [at for at, name in enumerate(table.header) if folded(name) in known or folded(name).startswith("human")]
     marks = marks_of(table.first_rows(), table.again, table.header, used)
     return table if marks is None else replace(table, rows=Rows(marks.keep(table.rows)), marks=marks)
@@ -98,10 +100,7 @@ def opened(path: Path, forms: str, told: Mapping[str, str] = MappingProxyType({}
 
     Raises InputError for a file without columns, and, while rows are read, for lines that do not fit it.
     """
-    try:
-        file = open_table(path, told)
-    except InputError as error:
-        raise InputError(f"{error}; a line must name the columns of a table of {forms}") from error
+    file = open_table(path, told, f"give a table of {forms}" if forms else REMEDY)
     if twice := next((name for name in file.header if name and file.header.count(name) > 1), None):
         raise InputError(f"{file.header_at}: the column {legible(twice, 40)!r} is there twice; name each once")
     commas = file.dialect is None or file.dialect.mark != ","

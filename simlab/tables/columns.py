@@ -25,7 +25,7 @@ class Names(NamedTuple):
 _ITEM = Names(
     (
         *("seg_id", "segment", "item", "item_id", "segment_id", "question_id", "prompt_id", "instruction_id"),
-        *("instance_id", "example_id"),
+        *("instance_id", "example_id", "seg"),
     ),
     ("question", "prompt", "instruction", "task_id", "task"),
 )
@@ -60,6 +60,14 @@ NAMES: Mapping[str, Names] = {
     "a_wins": Names(("a_wins", "wins_a")),
     "b_wins": Names(("b_wins", "wins_b")),
     "ties": Names(("ties", "draws")),
+    "person": Names(("person", "people"), ("who", "name")),
+    "hours": Names(("hours",)),
+    "cap": Names(("cap", "most", "most_ratings")),
+    "source": Names(("source", "src"), ("input",)),
+    "output": Names(("output", "target", "tgt", "translation", "hypothesis")),
+    "control": Names(("control",), ("expected",)),
+    "slot": Names(("slot", "code")),
+    "rating": Names(("rating", "score")),
 }
 """The one list of columns that are read, under our names; `segment` is what `item` is, in tables of ratings.
 
@@ -86,6 +94,12 @@ VERDICTS = ("verdict", "choice", "label", "vote", "decision", "judgment", "judge
 def aliases(*keys: str) -> dict[str, Names]:
     """Return the names of some columns, for `cells.renamed`."""
     return {key: NAMES[key] for key in keys}
+
+
+def who_rates() -> Names:
+    """Return the names of the column that names raters in a list of them, where `name` can mean nothing else."""
+    person, rater = NAMES["person"], NAMES["rater"]
+    return Names(rater.usual, (*person.usual, *person.rare, *rater.rare))
 
 
 def folded(name: str) -> str:

@@ -109,7 +109,12 @@ def check(score: Floats, said: Told, better: Better, line: Callable[[int], str])
     """Raise InputError, beginning with `line(k)`, for the first score that cannot be: off its scale, or a credit."""
     if said.scale is not None:
         low, high = said.scale
-        _refuse(score, (score < low) | (score > high), f"is off the scale from {low:g} to {high:g} (--scale)", line)
+        _refuse(
+            score,
+            (score < low) | (score > high),
+            f"is off the scale from {low:g} to {high:g}; mend it, or say another --scale",
+            line,
+        )
     elif better == "lower":
         rule = "is below 0, where scores add up errors and lower is better; negate what was negated, or say "
         _refuse(score, score < 0, f"{rule}--better higher, or --scale A..B", line)

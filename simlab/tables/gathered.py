@@ -193,7 +193,8 @@ def refuse_repeats(
         )
     raise InputError(
         f"{where}, line {held.line[k]}: {legible(output, 200)} has a score before, on line {first}; {twice_said}; keep "
-        "one of the two, or say in a column rater whose they are"
+        "one of the two, or name in a column rater who answered (simlab conclude averages answers of people who are "
+        "not known)"
     )
 
 

@@ -242,7 +242,7 @@ def _gathered(table: Table, wanted: Sequence[str], told: Told) -> _Gathered:
                 found.gaps += 1
             elif not low <= value <= high:
                 off = f"{table.header[k]}={value:g} is off the scale"
-                raise InputError(f"{table.at(line)}: {off} from {low:g} to {high:g} (--scale)")
+                raise InputError(f"{table.at(line)}: {off} from {low:g} to {high:g}; mend it, or say another --scale")
             else:
                 found.of.append(output)
                 found.rating.append(value)

@@ -103,12 +103,14 @@ def read(rows: Iterable[tuple[int, list[str]]], told: Told, where: str) -> Ratin
 def _entry(log: _Read, line: int, row: Sequence[str], where: str) -> Entry | None:
     """Read one row; None for one of a practice round. When it ended is noted, whatever it is about."""
     if len(row) != WIDTH:
-        raise InputError(f"{where}: has {len(row)} fields; a row of a campaign log has {WIDTH}")
+        raise InputError(f"{where}: has {len(row)} fields; a row of a campaign log has {WIDTH}; export the log again")
     login, system, number, kind, _, _, score, output, _, spans, start, end = (cell.strip() for cell in row)
     if kind not in KINDS:
-        raise InputError(f"{where}: unknown kind of item {kind[:20]!r}; known are {', '.join(KINDS)}")
+        raise InputError(
+            f"{where}: unknown kind of item {kind[:20]!r}; known are {', '.join(KINDS)}; write one of these"
+        )
     if not login or not system:
-        raise InputError(f"{where}: the {'system' if login else 'login'} is empty")
+        raise InputError(f"{where}: the {'system' if login else 'login'} is empty; fill it in, or take the line out")
     ended = numbers.seconds("end", end, where)
     spent = ended - numbers.seconds("start", start, where)
     log.undone += spent < 0
@@ -127,7 +129,9 @@ def _marked(spans: str, where: str) -> tuple[int, float]:
         marked: Any = json.loads(spans)
         errors = [(str(span["severity"]).lower(), str(span.get("error_type")).lower()) for span in marked]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise InputError(f"{where}: the spans are no list of errors with a severity, as JSON") from error
+        raise InputError(
+            f"{where}: the spans are no list of errors with a severity, as JSON; export the log again"
+        ) from error
     tenths = sum(points(severity, kind.replace(" ", "-")) for severity, kind in errors)
     return sum(severity in _MARKED for severity, _ in errors), tenths / 10
 

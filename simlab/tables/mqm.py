@@ -76,7 +76,7 @@ def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: Told) -> R
     while chunk := list(islice(rows, _AT_ONCE)):
         _add(gathered, chunk, header)
     if not gathered.unit:
-        raise InputError(f"{header.where}: holds a header and no ratings")
+        raise InputError(f"{header.where}: holds a header and no ratings; add rows below it, or name another file")
     return _ratings(gathered, header, told, better.source)
 
 
@@ -142,7 +142,7 @@ def _mark(severity: str, category: str, where: str) -> Mark:
     marked, kind = _word(severity), _word(category)
     if marked not in SEVERITIES:
         given = legible(ascii(severity), 40)
-        raise InputError(f"{where}: unknown severity {given}; known are {', '.join(SEVERITIES)}")
+        raise InputError(f"{where}: unknown severity {given}; known are {', '.join(SEVERITIES)}; write one of these")
     if kind == "no-error" and marked in ("major", "minor"):
         raise InputError(f"{where}: category No-error contradicts severity {legible(severity, 40)}")
     planted = _PLANTED in (kind, marked)

@@ -35,14 +35,18 @@ def missing(text: str) -> bool:
     return text.lower() in MISSING
 
 
-def score(text: str, where: str) -> float:
-    """Read a score; raise InputError, beginning with `where`, for what is none."""
+def score(text: str, where: str, remedy: str = "mend it, or leave it empty") -> float:
+    """Read a score; raise InputError, beginning with `where` and ending with a remedy, for what is none."""
     value = decimal(text)
     if value is None:
-        comma = "; write a decimal point" if decimal(text.replace(",", ".", 1)) is not None else ""
-        raise InputError(f"{where}: score {legible(ascii(text), 40)} is not a number{comma}")
+        comma = decimal(text.replace(",", ".", 1)) is not None
+        what_to_do = "write a decimal point" if comma else remedy
+        raise InputError(f"{where}: score {legible(ascii(text), 40)} is not a number; {what_to_do}")
     if abs(value) > MAX_SCORE:
-        raise InputError(f"{where}: score {legible(text, 40)} is not within -{MAX_SCORE:,.0f} and {MAX_SCORE:,.0f}")
+        raise InputError(
+            f"{where}: score {legible(text, 40)} is not within -{MAX_SCORE:,.0f} and {MAX_SCORE:,.0f}; "
+            "rescale the scores"
+        )
     return value + 0.0  # -0.0 would be another zero
 
 
@@ -84,7 +88,8 @@ class ScoreColumn:
             # A number with two labels is no answer on a scale: 5 apples, 5 pears.
             if self.labels.setdefault(value, label) == label:
                 return "label", value
-        return "point" if "." in text else "whole", score(text, where)
+        remedy = "mend it, leave it empty, or name the column of scores (--columns score=NAME)"
+        return "point" if "." in text else "whole", score(text, where, remedy)
 
     def _other_pair(self, pair: tuple[str, str]) -> bool:
         before = self.ways.get("word")

@@ -74,7 +74,7 @@ def open_table(path: Path, told: Mapping[str, str], remedy: str = REMEDY) -> Tab
     head = list(islice(lines, TITLE_LINES))
     filled = [k for k, (_, text) in enumerate(head) if text.strip()]
     if not filled:
-        raise InputError(f"{where}: is empty")
+        raise InputError(f"{where}: is empty; {remedy}")
     at = _header_place([text for _, text in head], filled, told)
     number, text = head[at]
     dialect = dialect_of(text)

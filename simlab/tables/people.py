@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simlab.messages import legible, several
+from simlab.tables.columns import NAMES, folded
 from simlab.tables.dialect import dialect_of, header_of, rows
 from simlab.tables.gathered import Gathered, renamed
 from simlab.tables.lines import numbered_lines
 from simlab.types import InputError
-
-PERSON = ("person", "people", "annotatorid", "annotator_id", "annotator", "who", "name")
-"""Usual names of the column that says who a login is, in lower case."""
 
 
 class Named(NamedTuple):
@@ -66,13 +64,18 @@ def people(path: Path, raters: Iterable[str]) -> dict[str, str]:
 def _login(table: Sequence[tuple[int, list[str]]], wide: int, raters: set[str], where: str) -> int:
     met = [len({row[k] for _, row in table} & raters) for k in range(wide)]
     if not max(met):
-        raise InputError(f"--people {where}: names none of the table's raters, such as {legible(min(raters), 60)}")
+        raise InputError(
+            f"--people {where}: names none of the table's raters, such as {legible(min(raters), 60)}; "
+            "write logins as the table does"
+        )
     return met.index(max(met))
 
 
 def _person(table: Sequence[tuple[int, list[str]]], login: int, where: str) -> int:
-    header = [name.lower() for name in table[0][1]]
-    usual = [k for k, name in enumerate(header) if name in PERSON and k != login]
+    header = [folded(name) for name in table[0][1]]
+    person, rater = NAMES["person"], NAMES["rater"]
+    known = (*person.usual, *rater.usual, *person.rare, *rater.rare)
+    usual = [header.index(name) for name in known if name in header and header.index(name) != login]
     filled = [k for k in range(len(header)) if k != login and any(row[k] for _, row in table)]
     if usual or len(filled) == 1:
         return (usual or filled)[0]
@@ -85,7 +88,10 @@ def _known(table: Sequence[tuple[int, list[str]]], login: int, person: int, wher
         if not row[login]:
             continue
         if not row[person]:
-            raise InputError(f"--people {where}, line {line}: does not say who {legible(row[login], 60)} is")
+            raise InputError(
+                f"--people {where}, line {line}: does not say who {legible(row[login], 60)} is; "
+                "fill it in, or take the line out"
+            )
         who, before = known.setdefault(row[login], (row[person], line))
         if who != row[person]:
             both = legible(f"{row[login]} is {who} on line {before} and {row[person]} here", 200)

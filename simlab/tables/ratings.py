@@ -99,9 +99,12 @@ def read(
     while chunk := list(islice(rows, _AT_ONCE)):
         _add(gathered, chunk, header)
     if not gathered.rows:
-        raise InputError(f"{header.where}: holds a header and no ratings")
+        raise InputError(f"{header.where}: holds a header and no ratings; add rows below it, or name another file")
     if not gathered.score:
-        raise InputError(f"{header.where}: holds no score")
+        raise InputError(
+            f"{header.where}: holds no score, only cells that say there is none; "
+            "is it the right column (--columns score=NAME)?"
+        )
     return _ratings(gathered, header, told, as_before, averaged)
 
 
@@ -117,12 +120,15 @@ def cells(chunk: Sequence[tuple[int, list[str]]], header: Header) -> dict[str, l
     for number, row in chunk:
         if len(row) not in header.widths:
             wide = header.widths[0]
-            raise InputError(f"{header.where}, line {number}: has {len(row)} fields where the header has {wide}")
+            raise InputError(
+                f"{header.where}, line {number}: has {len(row)} fields where the header has {wide}; mend the line: a "
+                "cell that holds the separator stands in quotation marks"
+            )
     columns = {key: [row[at].strip() for _, row in chunk] for key, at in header.columns.items()}
     for key in ("system", "document", "segment", "rater"):
         if "" in columns.get(key, ()):
             number = chunk[columns[key].index("")][0]
-            raise InputError(f"{header.where}, line {number}: the {key} is empty")
+            raise InputError(f"{header.where}, line {number}: the {key} is empty; fill it in, or take the line out")
     return columns
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +43,39 @@ def read(path: Path, told: Told = NOTHING, *, as_before: bool = False, averaged:
         below = ((number, text) for number, text in file.lines if number > file.first_line)
         return averages.read(file.first, below, _without_columns(told, where, "people"), where)
     return _with_header(file, told, as_before=as_before, averaged=averaged)
+
+
+def read_for_config(path: Path, told: Told, *, as_before: bool = False) -> Ratings:
+    """Read the table of ratings that a config names; refusals name its keys, which can be typed, and no options.
+
+    Raises InputError as `read` does.
+    """
+    try:
+        return read(path, told, as_before=as_before)
+    except InputError as error:
+        raise InputError(as_keys(str(error))) from error
+
+
+def as_keys(message: str) -> str:
+    r"""Write the options of a message as the keys of recorded systems that say the same.
+
+    >>> as_keys("t.csv, line 3: read those to one of them, --where aspect=fluency --where turn=1")
+    't.csv, line 3: read those to one of them, \'systems.where="aspect=fluency,turn=1"\''
+    >>> as_keys("--where aspect=good will: no row of t.csv has it")
+    'systems.where=aspect=good will: no row of t.csv has it'
+    """
+    message = re.sub(r"^--(where|columns|people|better) ((?:(?!: | --).)*): ", r"systems.\1=\2: ", message)
+    message = re.sub(rf"--where {_WORD}(?: --where {_WORD})*", _where_key, message)
+    message = re.sub(rf"--columns ({_WORD})", r"""'systems.columns="\1"'""", message)
+    return re.sub(r"--(people|better) ", r"systems.\1=", message)
+
+
+_WORD = r"(?:'[^']*'|[^\s,;:()']+(?::[^\s,;:()']+)*)"
+
+
+def _where_key(found: re.Match[str]) -> str:
+    words = re.findall(rf"--where ({_WORD})", found[0])
+    return f"""'systems.where="{",".join(word.strip("'") for word in words)}"'"""
 
 
 def listed(path: Path, told: Told = NOTHING) -> Iterator[tuple[str, str]]:

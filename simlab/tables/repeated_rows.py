@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -206,21 +206,3 @@ def _word(column: str, value: str) -> str:
     import shlex
 
     return shlex.quote(f"{column}={value}")
-
-
-def differences(first: Sequence[str], second: Sequence[str], names: Sequence[str]) -> str:
-    """Say in which columns two rows differ.
-
-    >>> differences(["A", "1", "4"], ["A", "1", "3"], ["system", "item", "score"])
-    'differ in score (4, 3)'
-    """
-    apart = list(_different(first, second, names))
-    if not apart:
-        return "are the same in every column"
-    return f"differ in {', '.join(apart[:4])}" + (", ..." if len(apart) > 4 else "")
-
-
-def _different(first: Sequence[str], second: Sequence[str], names: Sequence[str]) -> Iterator[str]:
-    for name, one, other in zip(names, first, second, strict=True):
-        if one != other:
-            yield f"{legible(name, 40) or 'a column without a name'} ({legible(one, 30)}, {legible(other, 30)})"

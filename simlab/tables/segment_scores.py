@@ -64,7 +64,7 @@ def read(path: Path, lines: Iterable[tuple[int, str]], told: Told, where: str) -
         if n != len(documents):
             raise _other(where, system, several(n, "line"), len(documents))
     if not score:
-        raise InputError(f"{where}: holds no score")
+        raise InputError(f"{where}: holds no score; give a file in which some segment has one")
     if errors[0] >= 0:
         source = direction.told(told, "lower", "it lists marked errors, and lower is better", where).source
         return of_averages(held, score, told, where, errors, rows=rows, better_from=source, layout="segment_scores")

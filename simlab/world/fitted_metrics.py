@@ -115,7 +115,8 @@ def fitted_rho_eta(
     for part, whole in (("TP", "P"), ("TN", "N")):
         if counts[part] > counts[whole]:
             raise InputError(
-                f"{where}: {part}={counts[part]:g} exceeds {whole}={counts[whole]:g}, which it is a part of"
+                f"{where}: {part}={counts[part]:g} exceeds {whole}={counts[whole]:g}, which it is a part of; "
+                "mend the numbers, or write the file with `simlab fit-metric`"
             )
     shapes = [(counts[a] + 1, counts[b] - counts[a] + 1) for a, b in (("TP", "P"), ("TN", "N"))]
     nominal = KnownRates(*(a / (a + b) for a, b in shapes))

@@ -64,7 +64,10 @@ def scalar(
     Raises InputError for systems without a latent quality.
     """
     if contest_of(world).latent is None:
-        raise InputError("metric=scalar scores outputs by their latent quality, which only systems=preference has")
+        raise InputError(
+            "metric=scalar scores outputs by their latent quality, which only systems=preference has; "
+            "choose it, or another metric"
+        )
     own = np.clip(correlation + correlation_sd * rng.standard_normal(world.frame.n_systems), -1, 1)
     return replace(world, metric=MetricLaw(n_outputs, correlation=own, margin=margin))
 

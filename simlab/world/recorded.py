@@ -25,7 +25,7 @@ from simlab.messages import legible, or_nearest
 from simlab.tables import averages, columns
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.lines import REMEDY
-from simlab.tables.reading import read
+from simlab.tables.reading import read, read_for_config
 from simlab.tables.row_choice import parse_where
 from simlab.types import RATE, Array, Bools, Floats, Frame, InputError, Ints, RatedWorld, World
 from simlab.world.files.chosen import chosen_file
@@ -153,7 +153,7 @@ def _world_of(path: Path, state: files.State, people_state: files.State | None, 
         files.refuse_change(digest(path, people), said.sha256, legible(path))
     chosen = parse_where(said.where.split(",")) if said.where else ()
     told = Told(columns=columns.told(said.columns), better=said.better, people=people, where=chosen)
-    return world_of(read(path, told, as_before=True), legible(path))
+    return world_of(read_for_config(path, told, as_before=True), legible(path))
 
 
 def _state(people: str | None) -> files.State | None:

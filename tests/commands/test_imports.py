@@ -18,7 +18,7 @@ HEAVY = [
 LIGHT = (
     ["list"],
     ["show", "item_grouping"],
-    ["detect"],
+    ["detect", "n_human=100"],
     ["agreement", "examples/ratings.csv"],
     ["sweep", "item_grouping", "--dry-run"],
 )

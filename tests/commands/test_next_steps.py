@@ -50,7 +50,7 @@ CASES: Mapping[str, Sequence[str]] = {
     "backtest": ["backtest", "a pilot.csv", "--quick", "--splits", "1", "--jobs", "1"],
     "mutt": ["mutt", "the trials.jsonl", "--metrics", "chrf"],
     "corrupt": ["corrupt", "examples/sentences.jsonl", "--out", "the trials.jsonl"],
-    "detect": ["detect"],
+    "detect": ["detect", "n_human=100"],
     "fit-metric": ["fit-metric", "examples/judged.csv", "--out", "some fits"],
     "list": ["list"],
     "show": ["show", "item_grouping"],
@@ -135,7 +135,9 @@ def test_what_is_no_next_command_is_noticed(page: str) -> None:
         _is_typed_as_it_stands(page)
 
 
-@pytest.mark.parametrize("words", [["list"], ["show", "item_grouping"], ["detect"], ["show", "raters.leniency_sd"]])
+@pytest.mark.parametrize(
+    "words", [["list"], ["show", "item_grouping"], ["detect", "n_human=100"], ["show", "raters.leniency_sd"]]
+)
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_programs_are_given_no_next_command(words: list[str], form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.answer([*words, "--format", form]) == DONE

@@ -97,6 +97,6 @@ def again(same: float, new: float) -> Repetition:
 def test_the_same_raters_confirm_no_less_than_new_ones(same: float, new: float, kept: bool) -> None:
     found, said = kept_repetition(again(same, new))
     assert (found is not None) == kept
-    assert all("failed: ties" in one and "cannot be" in one for one in said)
+    assert kept or ("failed: ties" in said and "cannot be" in said)
     assert bool(said) != kept
     assert bool(list(contradictions(made.rated(repetition=again(same, new))))) != kept

@@ -247,7 +247,7 @@ def test_which_scores_are_better_is_written_where_a_table_was_not_always_read_so
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_text(text)
-    section = {"path": str(path), "sha256": None, "better": told, "columns": None, "people": None}
+    section = {"path": str(path), "sha256": None, "better": told, "columns": None, "people": None, "where": None}
     config: dict[str, Any] = {"systems": section}
     identify(config)
     assert section["better"] == written
@@ -264,7 +264,14 @@ def test_who_is_one_person_is_part_of_the_digest(tmp_path: Path) -> None:
     for text in ("login,person\nr,p\n", "login,person\nr,q\n", None):
         (tmp_path / "p.csv").write_text(text or "")
         people = None if text is None else str(tmp_path / "p.csv")
-        section = {"path": str(tmp_path / "t.csv"), "sha256": None, "better": None, "columns": None, "people": people}
+        section = {
+            "path": str(tmp_path / "t.csv"),
+            "sha256": None,
+            "better": None,
+            "columns": None,
+            "people": people,
+            "where": None,
+        }
         identify({"systems": section})
         digests.append(section["sha256"])
     assert len(set(digests)) == 3

@@ -169,7 +169,7 @@ def test_an_error_of_the_disk_without_a_name_is_no_bug(capsys: pytest.CaptureFix
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
 def test_an_answer_that_cannot_be_written_is_no_bug(redirection: str) -> None:
-    program = "import sys; from simlab import cli; sys.exit(cli.answer(['detect']))"
+    program = "import sys; from simlab import cli; sys.exit(cli.answer(['detect', 'n_human=100']))"
     done = subprocess.run(
         ["bash", "-c", f'exec "$0" -c "{program}" {redirection}', sys.executable], capture_output=True, text=True
     )

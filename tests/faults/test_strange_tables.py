@@ -48,7 +48,7 @@ WRONG = {
         (COMPARED, "--people twice.csv, line 4: r1 is p on line 2 and q here; a login is one person"),
     ],
     "fit t.csv --people pipe": [(RATINGS, "pipe: is not a regular file; give the file that says who raters are")],
-    "fit t.csv --scale 0..60": [(RATINGS, "off the scale from 0 to 60 (--scale)")],
+    "fit t.csv --scale 0..60": [(RATINGS, "off the scale from 0 to 60; mend it")],
     "fit-metric t.csv": [
         ([], "t.csv: is empty"),
         (JUDGED[:1], "holds no rows below its header"),

@@ -59,7 +59,7 @@ def test_a_scale_that_is_told_holds(tmp_path: Path) -> None:
     held = read(tmp_path, HEAD + ROWS, Told(scale=(0, 100)))
     assert "; 0 to 100, lower is better;" in judged.understood(held, lower_is_better=True)
     assert judged.record(held, lower_is_better=True)["scale"] == [0, 100]
-    with pytest.raises(InputError, match=r"line 4: human=100 is off the scale from 0 to 90 \(--scale\)"):
+    with pytest.raises(InputError, match=r"line 4: human=100 is off the scale from 0 to 90; mend it"):
         read(tmp_path, HEAD + ROWS, Told(scale=(0, 90)))
 
 

@@ -191,7 +191,7 @@ def test_a_scale_is_told_or_seen(tmp_path: Path) -> None:
     path = written(tmp_path, ROWS)
     assert read(path).scale == (1, 5)
     assert read(path, Told(scale=(0, 10))).scale == (0, 10)
-    assert "line 5: score 5 is off the scale from 1 to 4 (--scale)" in refused(path, Told(scale=(1, 4)))
+    assert "line 5: score 5 is off the scale from 1 to 4; mend it" in refused(path, Told(scale=(1, 4)))
     assert direction.scale(" -3..3 ") == (-3, 3)
     for text in ("5", "5..1", "a..b", "1..1"):
         with pytest.raises(InputError, match="write the least and the largest score"):

@@ -50,7 +50,7 @@ HEADERS = {
     MQM.replace("\trater", "") + "\n": "no column rater",
     PLAIN.replace("score", "points") + "\n": "no column score",
     PLAIN.replace("segment", "score") + "\n": "column score appears twice",
-    "system\tmqm_avg_score\tseg_id\tdocument\nA\t-1\t1\tB\n": "no column score or rating; .*--columns score=NAME",
+    "system\tmqm_avg_score\tseg_id\tdocument\nA\t-1\t1\tB\n": "no column score or .*systems.columns=.score=NAME.",
     "a\tb\0c\n": "zero byte",
 }
 

@@ -136,7 +136,8 @@ def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
     if np.any((other < -1e-12) | (other > 1 + 1e-12)):
         most = float(np.maximum(alpha, 1 - alpha).min())
         raise InputError(
-            f"difference={np.max(difference):g} is more than {most:g}, which is as far as another system's alpha can be"
+            f"difference={np.max(difference):g} is more than {most:g}, which is as far as another system's alpha can "
+            "be; give a smaller one"
         )
     return np.clip(other, 0.0, 1.0)
 

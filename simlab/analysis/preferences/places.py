@@ -32,15 +32,16 @@ OFTEN, UNLIKELY = 10, 0.001
 
 
 class BothOrders(NamedTuple):
-    """Hold votes of which those on the same outputs in both orders by the same rater are one.
+    """Votes of which those on the same outputs in both orders by the same rater are one.
 
     `asked` counts outputs that a rater compared in both orders, `flipped` those whose answers are not the same: they
-    are left out.
+    are left out of `votes`. In `design` they are left in, so that it does not depend on the answers who met what.
     """
 
     votes: Votes
     asked: int
     flipped: int
+    design: Votes
 
 
 class Follower(NamedTuple):
@@ -75,7 +76,7 @@ def join_orders(votes: Votes) -> BothOrders:
     systems. Votes of nobody in particular are joined where the table looks as if somebody asked in both orders.
     """
     if votes.place is None:
-        return BothOrders(votes, 0, 0)
+        return BothOrders(votes, 0, 0, votes)
     known = (votes.place != 0) & (votes.item >= 0)
     cell = _cells(votes, known)
     n_cells = int(cell.max(initial=-1)) + 1
@@ -94,11 +95,11 @@ def join_orders(votes: Votes) -> BothOrders:
     _, earliest = np.unique(np.where(inside, cell, n_cells + np.arange(len(cell))), return_index=True)
     kept = ~inside
     kept[earliest] = True
-    kept &= ~inside | same[cell]
     value = np.where(inside, answer[0][cell], votes.value).astype(np.int64)
     place = np.where(inside, 0, votes.place)
-    joined = replace(votes, value=value, place=place).where(kept)
-    return BothOrders(joined, int(both.sum()), int((both & ~same).sum()))
+    joined = replace(votes, value=value, place=place)
+    left = joined.where(kept & (~inside | same[cell]))
+    return BothOrders(left, int(both.sum()), int((both & ~same).sum()), joined.where(kept))
 
 
 def _cells(votes: Votes, known: Bools) -> Ints:

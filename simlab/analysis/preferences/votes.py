@@ -72,10 +72,11 @@ def own_number(of: Ints) -> Ints:
 
 
 def way_of(votes: Votes) -> Way:
-    """Say what of the votes on a pair is independent: raters as drawn where pairs have enough of them, items likewise.
+    """Choose the independent unit of votes on a pair: raters as drawn where pairs have enough of them, items likewise.
 
     Raters that a typical pair has too few of are taken as given. Where all that a rater says comes from items of their
-    own, raters alone are enough, and the other way round.
+    own, raters alone are enough, and the other way round. Who met which pair and item decides, never how they voted:
+    an analysis that winners choose has no level.
     """
     raters, items = _clusters(votes, votes.rater), _clusters(votes, votes.item)
     both = _distinct(votes.pair, own_number(votes.rater), own_number(votes.item))
@@ -120,10 +121,9 @@ def summed(cluster: Ints, pair: Ints, values: Floats | Ints, n_pairs: int) -> cs
 
 
 def per_pair(votes: Votes, of: Ints) -> Ints:
-    """Count the distinct raters (or items) of each pair whose votes do not cancel out: `[pair]`."""
-    total = summed(own_number(of), votes.pair, votes.value, votes.n_pairs)
-    total.eliminate_zeros()
-    return np.bincount(total.indices, minlength=votes.n_pairs)
+    """Count the distinct raters (or items) of each pair: `[pair]`."""
+    met = summed(own_number(of), votes.pair, np.ones(len(votes.pair)), votes.n_pairs)
+    return np.bincount(met.indices, minlength=votes.n_pairs)
 
 
 def _clusters(votes: Votes, of: Ints) -> int:
@@ -141,5 +141,5 @@ def _enough(votes: Votes, of: Ints) -> bool:
     """Say whether a typical pair has raters (or items) enough to take them as drawn; of pairs with votes enough."""
     if len(np.unique(own_number(of))) < FEWEST:
         return False
-    there = np.bincount(votes.pair, np.abs(votes.value), votes.n_pairs) >= FEWEST
+    there = np.bincount(votes.pair, minlength=votes.n_pairs) >= FEWEST
     return not there.any() or bool(np.median(per_pair(votes, of)[there]) >= FEWEST)

@@ -3,8 +3,8 @@
 `score = system + rater + rater x system + document + document x system + segment + output + noise`. Variance components
 are those of restricted maximum likelihood (REML), estimates of systems are generalised least squares (GLS) at these,
 degrees of freedom are Satterthwaite's. REML is found by Fisher scoring: each step solves for the components whose
-expected quadratic forms `y'P Z Z'P y` are those observed, which depend on the design alone. So for a thousand studies of
-one design a step costs one matrix product.
+expected quadratic forms `y'P Z Z'P y` are those observed, which depend on the design alone. So for a thousand studies
+of one design a step costs one matrix product.
 
 Source: Patterson and Thompson 1971 (REML); Henderson 1975 (mixed-model equations); Satterthwaite 1946, Giesbrecht and
 Burns 1985 (degrees of freedom).
@@ -20,14 +20,14 @@ import numpy as np
 
 from simlab.types import Floats, Ints
 
-MOST_STEPS, TOLERANCE = 200, 1e-7
+MOST_STEPS, TOLERANCE = 200, 1e-9
 """Steps of Fisher scoring at most, and the change of components, as a share of the total, at which they stop."""
 
-SLACK, LEAST_STEP, LEAST_NOISE = 1e-9, 1e-4, 1e-9
+SLACK, LEAST_STEP, LEAST_NOISE = 1e-9, 1e-4, 1e-6
 """Rounding of a deviance, the least step, and the least share of the noise in the components."""
 
-SINGULAR, ROUNDING = 1e-9, 1e-12
-"""Shares of information, and of the sum of squares, that are 0 up to rounding."""
+EXPLAINED, ROUNDING, SINGULAR = 1e-18, 1e-12, 1e-9
+"""Shares of the sum of squares (within terms, of systems) and of information that are 0 up to rounding."""
 
 DENSE = 4_000_000
 """Incidence matrices of so many entries are held whole: sparse ones are slower below."""
@@ -199,7 +199,8 @@ def forms_of(design: Design, at: Solved, sums: Sums) -> Forms:
     taken = at.ratio[-1] * weight * sums.last
     left = sums.column - design.to_last.T @ taken
     effect = at.inverse @ left
-    residual = sums.square - (taken * sums.last).sum(0) - (left * effect).sum(0)
+    # What terms explain altogether leaves rounding, of either sign.
+    residual = np.maximum(sums.square - (taken * sums.last).sum(0) - (left * effect).sum(0), EXPLAINED * sums.square)
     apart = left - at.reduced @ effect
     form = np.zeros((len(design.terms) + 1, *np.shape(sums.square)))
     for k, block in enumerate(design.block):

@@ -28,11 +28,14 @@ FEW_RATERS = 6
 LARGEST = 1_500
 """Columns of equations from which on scores are averaged within documents: a fit then takes seconds."""
 
-MANY = 0
+MANY = 60
 """Columns from which on studies of one design make one step from the components of the first."""
 
 LEAST_FREEDOM, MOST_FREEDOM = 0.5, 1e5
 """Bounds of degrees of freedom; beyond the second a t law is normal."""
+
+ROUNDING = 1e-9
+"""Share of the largest score below which estimates, and their errors, are equal up to rounding."""
 
 RATERS, TASTES = "rater", "rater x system"
 
@@ -64,6 +67,16 @@ class Comparisons(NamedTuple):
     raters: Floats
     documents: Floats
 
+    @property
+    def units(self) -> Floats:
+        """Documents that both systems share, or the fewer raters on one side where others may judge differently."""
+        return np.where(self.at_large, np.minimum(self.raters, self.documents), self.documents)
+
+    @property
+    def lone(self) -> Bools:
+        """True where one rater alone rated a system of a pair that nobody rated both of."""
+        return self.dealt & ~self.pools & (self.raters < 2) & (self.documents > 1)
+
     def family(self, *, at_large: bool = False) -> StudentFamily:
         """Return the t statistics of all pairs; of pairs that cannot be compared 0.
 
@@ -77,9 +90,8 @@ class Comparisons(NamedTuple):
         scattered = self.comparable & (variance > 0) & (freedom > 0)
         size = np.abs(self.difference)
         t = np.divide(size, np.sqrt(variance), out=np.zeros_like(size), where=scattered)
-        units = np.where(self.at_large, np.minimum(self.raters, self.documents), self.documents)
         alike = self.comparable & (variance == 0) & (size > 0)
-        t = np.where(alike, -ndtri(2.0 ** -np.maximum(units, 1.0)), t)
+        t = np.where(alike, -ndtri(2.0 ** -np.maximum(self.units, 1.0)), t)
         known = np.where(scattered, np.clip(freedom, LEAST_FREEDOM, MOST_FREEDOM), MOST_FREEDOM)
         return StudentFamily(t, known, len(self.mean))
 
@@ -181,7 +193,7 @@ class Layout(NamedTuple):
         apart = self.pool[first] != self.pool[second]
         pooled = apart & ~(self.single[self.pool[first]] & self.single[self.pool[second]])
         refused = pooled & (pools == "apart")
-        comparable = (self.shared > 0) & ~refused & (~dealt | (thinner > 1))
+        comparable = (self.shared > 1) & ~refused & (~dealt | (thinner > 1))
         at_large = (thinner >= FEW_RATERS) | (dealt & comparable)
         if found is None:
             count = np.bincount(self.system, minlength=n_systems)
@@ -191,7 +203,12 @@ class Layout(NamedTuple):
         else:
             mean = np.where(n_raters > 0, found.estimate, np.nan)
             parts, errors = self._errors(found, at_large), _mean_errors(found, for_raters=not at_large.all())
+            # Nothing scatters where terms explain all that systems do not, up to rounding.
+            rounding = (ROUNDING * max(1.0, float(np.abs(value).max()))) ** 2
+            parts = tuple(np.where(part > rounding, part, 0.0) for part in parts)
         difference = np.where(self.shared > 0, mean[first] - mean[second], np.nan)
+        equal = np.abs(difference) <= ROUNDING * float(np.abs(value).max(initial=0.0))
+        difference = np.where(equal, 0.0, difference)
         reached = np.asarray(thinner, float)
         return Comparisons(
             mean, *errors, difference, *parts, at_large, dealt, comparable, refused, reached, self.shared
@@ -224,7 +241,7 @@ class Layout(NamedTuple):
 
 def _mean_errors(found: Fit, *, for_raters: bool) -> tuple[Floats, Floats]:
     """Return the variance of each system's estimate, and its degrees of freedom; `for_raters`: for these raters."""
-    share = [np.diag(found.noise)]
+    share = [np.maximum(np.diag(found.noise), 0.0)]
     for term, load in zip(found.design.terms, found.load, strict=True):
         share.append((load**2).sum(0) * (not for_raters or term.name not in (RATERS, TASTES)))
     return satterthwaite(found, np.stack(share))
@@ -234,7 +251,7 @@ def contrast_variances(covariance: Floats) -> Floats:
     """Return the variance of each difference of systems, `[pair]`."""
     first, second = np.triu_indices(len(covariance), 1)
     own = np.diag(covariance)
-    return np.asarray(own[first] + own[second] - 2 * covariance[first, second])
+    return np.maximum(own[first] + own[second] - 2 * covariance[first, second], 0.0)
 
 
 def satterthwaite(found: Fit, share: Floats) -> tuple[Floats, Floats]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from simlab.concluding.assigning.cells import bare
 from simlab.messages import legible
 from simlab.tables.cells import load, renamed
+from simlab.tables.columns import aliases
 from simlab.tables.dialect import Dialect, dialect_of, rows
 from simlab.tables.dialect import cells as cut
 from simlab.tables.lines import numbered_lines
@@ -20,7 +21,7 @@ from simlab.tables.numbers import missing
 from simlab.types import InputError
 
 FORM = "a filled assignment (slot, rating)"
-USUAL = {"slot": ("code",), "rating": ("score",)}
+USUAL = aliases("slot", "rating")
 ENDINGS = (".csv", ".tsv", ".json")
 BESIDE = ("projects.csv", "accounts.csv", "manifest.json", "batches.json")
 """What is written beside tasks, and holds no ratings."""

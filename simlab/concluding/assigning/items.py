@@ -10,17 +10,15 @@ from typing import NamedTuple
 from simlab.concluding.assigning.passing import Passing, passing
 from simlab.messages import legible, several
 from simlab.tables.cells import Table, check_systems, load, renamed
+from simlab.tables.columns import NAMES, Names, aliases
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.types import InputError
 
 FORM = "items (document, segment, source, system, output)"
-USUAL: Mapping[str, Sequence[str]] = {
-    "document": ("doc", "document_id", "doc_id"),
-    "segment": ("seg", "segment_id", "seg_id"),
-    "source": ("src", "input"),
-    "system": ("model", "system_id"),
-    "output": ("target", "tgt", "translation", "hypothesis"),
-    "control": ("expected",),
+# The rare names of a segment, such as `prompt`, are columns of texts here.
+USUAL = {
+    **aliases("document", "source", "system", "output", "control"),
+    "segment": Names(NAMES["segment"].usual),
 }
 MOST_LONGEST = 3
 """So many missing outputs are named."""

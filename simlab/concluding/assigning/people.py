@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from simlab.files import decimal
 from simlab.messages import legible
 from simlab.tables.cells import load, named, renamed
+from simlab.tables.columns import aliases, who_rates
 from simlab.tables.names import refuse_alike
 from simlab.tables.numbers import missing
 from simlab.types import InputError
 
 FORM = "raters (rater, hours, cap)"
-USUAL: Mapping[str, Sequence[str]] = {
-    "rater": ("name", "annotator", "worker", "login"),
-    "hours": (),
-    "cap": ("most", "most_ratings"),
-}
 
 
 class Person(NamedTuple):
@@ -32,7 +27,7 @@ class Person(NamedTuple):
 
 def read_people(path: Path) -> tuple[Person, ...]:
     """Read a table of raters; raise InputError, naming file and line, for what is none."""
-    table = renamed(load(path, FORM), USUAL, {})
+    table = renamed(load(path, FORM), {"rater": who_rates(), **aliases("hours", "cap")}, {})
     if "rater" not in table.header:
         there = legible(", ".join(table.header), 120)
         raise InputError(f"{table.where}: has no column rater; it has {there}; give a table of {FORM}")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, Control, Metric, Repetition
+from simlab.concluding.conclusion import Conclusion, Metric
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.judgements import again, saying
 from simlab.concluding.judgements.asking import Asked, Way, asked_of, check, way_of
@@ -16,6 +17,7 @@ from simlab.concluding.judgements.gathering import Evidence, gather
 from simlab.concluding.judgements.metrics import metric_of
 from simlab.concluding.judgements.standing import systems_of
 from simlab.concluding.judgements.totals import laid
+from simlab.concluding.simulations import try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.types import JUDGE, InputError, Ints
 
@@ -39,7 +41,7 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     alone = way_of(asked, of, corrected=False)
     metrics, used, notes = _metrics(evidence, asked, alone, wanted, say)
     way = alone if used is None else used
-    repeated, control = _again(evidence, systems, asked, way, used is not None, say) if wanted.again else (None, None)
+    simulated = _again(evidence, systems, asked, way, used is not None, say) if wanted.again else {}
     return Conclusion(
         question=JUDGE,
         read=evidence.read,
@@ -53,12 +55,11 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
         pairs=way.pairs,
         metrics=metrics,
         detectable=saying.detectable(way.found),
-        repetition=repeated,
-        control=control,
         lines=saying.lines(metrics, used=used is not None),
         about=saying.about(evidence, asked.level, metrics, used=used is not None),
         notes=(*evidence.notes, *notes),
         warnings=saying.warnings(evidence, asked, way),
+        **simulated,
     )
 
 
@@ -77,12 +78,20 @@ def _metrics(
     return metrics, used, notes
 
 
-def _again(
-    evidence: Evidence, systems: Ints, asked: Asked, way: Way, corrected: bool, say: Say
-) -> tuple[Repetition | None, Control]:
-    """Carry the study out again, as it is and with equal systems."""
+def _again(evidence: Evidence, systems: Ints, asked: Asked, way: Way, corrected: bool, say: Say) -> dict[str, Any]:
+    """Carry the study out again, as it is and with equal systems; return these fields of a conclusion."""
     say("carrying the study out again, with its documents drawn anew")
-    repeated = again.repetition(evidence, systems, way.means, asked.places, way.pairs, asked.seed)
-    return repeated, again.control(
-        evidence, systems, way.of, asked.places, corrected=corrected, level=asked.level, seed=asked.seed
+    repeated, unrepeated = try_to_simulate(
+        lambda: again.repetition(evidence, systems, way.means, asked.places, way.pairs, asked.seed)
     )
+    checked, unchecked = try_to_simulate(
+        lambda: again.control(
+            evidence, systems, way.of, asked.places, corrected=corrected, level=asked.level, seed=asked.seed
+        )
+    )
+    return {
+        "repetition": repeated,
+        "repetition_missing": unrepeated,
+        "control": checked,
+        "control_missing": unchecked,
+    }

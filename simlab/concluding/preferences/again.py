@@ -18,7 +18,7 @@ from simlab.analysis.preferences.families import holm_of_e_values
 from simlab.analysis.preferences.fresh import highest_evidence
 from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.strengths import Strengths
-from simlab.analysis.preferences.votes import FEWEST, Votes, drawn, own_number
+from simlab.analysis.preferences.votes import FEWEST, Votes, own_number
 from simlab.concluding.conclusion import Control, Interval, Repetition
 from simlab.concluding.preferences.claims import Claims
 from simlab.effort import current_effort
@@ -145,7 +145,7 @@ def control(found: Claims, world: VoteWorld, seed: int, *, ordered: bool) -> Con
 
 def _nulls(found: Claims, equal: VoteWorld, seed: int, ordered: bool) -> Iterator[tuple[bool, bool, bool]]:
     votes, level = found.votes, found.promise.level
-    given = not drawn(votes, votes.rater) and (votes.rater >= 0).any()
+    given = not found.raters_drawn and (votes.rater >= 0).any()
     for k in range(current_effort().equal_studies):
         rng = stream(seed, "conclude", "control", k)
         one = _with_given(rng, votes, equal) if given else equal

@@ -21,8 +21,8 @@ from simlab.types import Array, Bools
 class Claims:
     """Hold what is claimed of pairs: `verdict[pair]`, `direction[pair]`, what they rest on, and the promise.
 
-    `votes` are those that were used, `way` what of them is independent. `family[pair]` marks the pairs that the promise
-    is about. `notes` say what was left out.
+    `votes` are those that were used, `way` what of them is independent, `raters_drawn` whether raters stand for more
+    like them. `family[pair]` marks the pairs that the promise is about. `notes` say what was left out.
     """
 
     tested: Weighed
@@ -31,6 +31,7 @@ class Claims:
     family: Bools
     votes: Votes
     way: Way
+    raters_drawn: bool
     promise: Promise
     notes: tuple[str, ...] = ()
 
@@ -53,11 +54,10 @@ def taken(held: Held, *, raters_drawn: bool, items_drawn: bool) -> str:
 
 
 def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> Claims:
-    votes, way = held.votes, way_of(held.votes)
+    votes, way = held.votes, way_of(held.design)
     n_patterns = PATTERNS if len(votes.pair) < MANY else OF_MANY
     found = weighed(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
-    of = votes if len(votes.pair) else held.asked
-    raters, items = drawn(of, of.rater), drawn(of, of.item) or way == "item"
+    raters, items = drawn(held.design, held.design.rater), drawn(held.design, held.design.item) or way == "item"
     unit = f"{held.unit}s"
     test = {
         "vote": "exact sign tests, Holm",
@@ -75,6 +75,7 @@ def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> C
         family=family,
         votes=votes,
         way=way,
+        raters_drawn=raters,
         promise=Promise("fixed", level, "holm" if way == "vote" else "max_t", not broken, says, broken),
     )
 
@@ -95,6 +96,7 @@ def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) ->
         family=family,
         votes=votes,
         way="vote",
+        raters_drawn=many,
         promise=Promise("anytime", level, "holm", True, says),
         notes=tuple(_of_fresh(held, kept, many)),
     )

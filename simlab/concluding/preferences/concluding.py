@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
-from simlab.concluding.conclusion import Conclusion, Pair, Rank, ranked
+from simlab.concluding.conclusion import Conclusion, Pair
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.preferences import limits, positions, settling, standing
 from simlab.concluding.preferences.again import MOST, Again, again
 from simlab.concluding.preferences.claims import Claims, claims
 from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
 from simlab.concluding.preferences.metrics import agreement
+from simlab.concluding.simulations import try_to_simulate
 from simlab.concluding.standing import within
 from simlab.concluding.wanted import LEVEL, Wanted
 from simlab.effort import current_effort
@@ -90,7 +91,7 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
     level = found.promise.level
     stands = standing.standing(held, found, level, wanted.seed)
     order = partial_order(found.verdict, held.system_names)
-    repeated, noted = _again(held, found, stands, wanted, say)
+    repeated, missing = _again(held, found, stands, wanted, say)
     kept, refused = kept_repetition(None if repeated is None else repeated.repetition)
     return Conclusion(
         question=COMPARE,
@@ -106,10 +107,11 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         lines=(*positions.lines(held, level), *standing.lines(held, stands)),
         about=standing.about(held, stands, level) | _named(found, stands) | positions.record(held, level),
         repetition=kept,
+        repetition_missing=missing or refused,
         control=None if repeated is None else repeated.control,
-        notes=(*held.notes, *found.notes, *noted),
+        control_missing=missing,
+        notes=(*held.notes, *found.notes),
         warnings=(
-            *ranked(Rank.LEFT_OUT, refused),
             *positions.warnings(held, found.family),
             *limits.limits(held, found),
             *standing.warnings(held, stands),
@@ -126,16 +128,18 @@ def _named(found: Claims, stands: standing.Standing) -> dict[str, Any]:
 
 def _again(
     held: Held, found: Claims, stands: standing.Standing, wanted: Wanted, say: Callable[[str], None]
-) -> tuple[Again | None, list[str]]:
-    """Carry the study out again, where a table is not too large for that; else say so."""
-    if not wanted.again or stands.fitted is None or stands.scale is None or not len(found.votes.pair):
-        return None, []
-    n = len(held.votes.pair)
+) -> tuple[Again | None, str]:
+    """Carry the study out again, where a table is not too large for that; else return why not."""
+    if not wanted.again:
+        return None, ""
+    n, fitted, scale = len(held.votes.pair), stands.fitted, stands.scale
+    if fitted is None or scale is None or not len(found.votes.pair):
+        return None, "no strengths can be told from these comparisons, so that no world follows from them"
     if n > MOST:
-        return None, [f"not carried out again: {n:,} comparisons are more than {MOST:,}"]
+        return None, f"{n:,} comparisons are more than {MOST:,}"
     say(f"carrying {current_effort().equal_studies:,} studies like this one out again ...")
-    covariance = stands.scale.covariance[-2]
-    return again(held.votes, found, stands.fitted, covariance, wanted.seed, held.ordered), []
+    covariance = scale.covariance[-2]
+    return try_to_simulate(lambda: again(held.votes, found, fitted, covariance, wanted.seed, held.ordered))
 
 
 def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:

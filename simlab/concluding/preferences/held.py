@@ -22,10 +22,11 @@ class Held:
     """Hold votes with the names behind their numbers.
 
     `asked` are the answers as they came, `votes` those that are concluded from: what was asked in both orders is one
-    (`both_orders` counts these outputs, `flipped` those left out since the answer went with the order). `rater_names`
-    is empty where raters are not named, `items` tells whether items are; `unit` is what the table draws, documents
-    where it names them. `ordered` is False where votes are only counted. `by_place`: winners are written as places.
-    `line` and `read` say what was read, to people and to programs.
+    (`both_orders` counts these outputs, `flipped` those left out since the answer went with the order). `design` are
+    the same votes with those in, so that it knows who met what, whatever the answers. `rater_names` is empty where
+    raters are not named, `items` tells whether items are; `unit` is what the table draws, documents where it names
+    them. `ordered` is False where votes are only counted. `by_place`: winners are written as places. `line` and `read`
+    say what was read, to people and to programs.
     """
 
     votes: Votes
@@ -36,6 +37,7 @@ class Held:
     line: str
     read: Mapping[str, Any]
     asked: Votes
+    design: Votes
     notes: tuple[str, ...] = ()
     unit: Literal["item", "document"] = "item"
     by_place: bool = False
@@ -67,10 +69,11 @@ def of_table(table: Preferences, where: str) -> Held:
     )
     asked = Votes(pair, value, table.rater, table.item, table.n_systems, place)
     joined = join_orders(asked)
-    votes, asked = _of_documents(joined.votes, table), _of_documents(asked, table)
+    votes, asked, design = (_of_documents(one, table) for one in (joined.votes, asked, joined.design))
     return Held(
         votes=votes if table.by_place else _by_name(votes),
         asked=asked,
+        design=design,
         unit="document" if table.document_known else "item",
         by_place=table.by_place,
         both_orders=joined.asked,
@@ -108,7 +111,7 @@ def of_collected(collected: Collected) -> Held:
     line = f"{several(n, 'comparison')} of {several(frame.n_systems, 'system')} ({several(pairs, 'pair')})"
     votes = Votes(unit.astype(np.int64), 1 - value.astype(np.int64), rater, item, frame.n_systems)
     read = {"rows": n, "used": n, "systems": frame.n_systems, "pairs": pairs, "items": len(np.unique(item))}
-    return Held(votes, frame.system_names, frame.rater_names, True, True, line, read, votes)
+    return Held(votes, frame.system_names, frame.rater_names, True, True, line, read, votes, votes)
 
 
 def pair_of(first: Ints, second: Ints, n_systems: int) -> Ints:

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from simlab.analysis.preferences.net_wins import bounds, spreads_of
 from simlab.analysis.preferences.places import Orders, by_chance, followers, orders_of
 from simlab.analysis.preferences.strengths import effective
-from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of
+from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of_all
 from simlab.concluding.conclusion import Interval, Limit, Rank, ranked
 from simlab.concluding.preferences.held import Held, named_pairs
 from simlab.messages import legible, several
@@ -29,7 +29,7 @@ def first_place(asked: Votes, level: float) -> tuple[Interval, int] | None:
     if asked.place is None or not (won_first := asked.value * asked.place).any():
         return None
     won = replace(asked, pair=np.zeros_like(asked.pair), value=won_first, n_systems=2, place=None).where(won_first != 0)
-    way = way_of(won)
+    way = way_of_all(asked)
     freedom = max(min(effective(one) for one in clusters(won, way)) - 1, 1.0)
     n, total = np.array([float(len(won.pair))]), np.array([float(won.value.sum())])
     low, high = bounds(total, n, spreads_of(won, way), float(stdtrit(freedom, 1 - level / 2)))

@@ -45,7 +45,7 @@ class Standing:
 
 def standing(held: Held, found: Claims, level: float, seed: int) -> Standing:
     """Fit strengths to all votes, and decide where ranks come from."""
-    votes, way = held.votes, way_of_all(held.votes)
+    votes, way = held.votes, way_of_all(held.design)
     counts = votes.counts()
     if not (counts[:, 0] + counts[:, 2]).any():
         return Standing(None, None, None, None, way, "pairs")
@@ -54,7 +54,7 @@ def standing(held: Held, found: Claims, level: float, seed: int) -> Standing:
     return Standing(
         fitted=fitted,
         scale=scale(stream(seed, "conclude", "strengths"), votes, way, fitted, level),
-        explained=explained(votes, way_of(votes), fitted),
+        explained=explained(votes, way_of(held.design), fitted),
         dropped=None if systems_at_one_place(votes).any() else drop(counts, fitted),
         way=way,
         ranks_by="strengths" if sparse else "pairs",

@@ -19,6 +19,7 @@ from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.ratings.judging import claims_something, family_of
+from simlab.concluding.simulations import try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
 from simlab.fitting.repetitions import TableWorld, table_world
@@ -28,7 +29,7 @@ from simlab.rng import stream
 from simlab.studies.ratings.concluding import document_totals, lead_of, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared, prepare
 from simlab.tables.held import Ratings
-from simlab.types import Array, Bools, Collected, Floats, InputError, Rated, Streams
+from simlab.types import Array, Bools, Collected, Floats, Rated, Streams
 
 FLIPS, PER_LEVEL = 299, 15
 DRAWS, EACH = 100, 10
@@ -56,7 +57,7 @@ def with_again(
 ) -> Conclusion:
     """Add to a conclusion how a repetition would come out, and what its analysis claims about equal systems.
 
-    Where no law fits such a table, a note says so.
+    Where one of them cannot be simulated the conclusion stands, and says why it is missing.
     """
     if name_of(config["analysis"]["normalization"]) == "error":
         return _unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
@@ -71,15 +72,21 @@ def with_again(
     study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level)
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
-        try:
-            world = table_world(ratings, wanted.seed, DRAWS)
-        except InputError as error:
-            return _unrepeated(found, str(error))
+        world, why = try_to_simulate(lambda: table_world(ratings, wanted.seed, DRAWS))
+        if world is None:
+            return _unrepeated(found, why)
         with studies_of(_rated(study)):
-            repeated, checked = repetition(study, world, wanted.seed), control(study, world, wanted.seed)
+            repeated, unrepeated = try_to_simulate(lambda: repetition(study, world, wanted.seed))
+            checked, unchecked = try_to_simulate(lambda: control(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
-    rough = ranked(Rank.LEFT_OUT, (*refused, *_lies(world)))
-    return replace(found, repetition=kept, control=checked, warnings=(*rough, *found.warnings))
+    return replace(
+        found,
+        repetition=kept,
+        repetition_missing=refused or unrepeated,
+        control=checked,
+        control_missing=unchecked,
+        warnings=(*ranked(Rank.LEFT_OUT, _lies(world)), *found.warnings),
+    )
 
 
 def _rated(study: Study) -> Rated:
@@ -98,7 +105,7 @@ def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _unrepeated(found: Conclusion, why: str) -> Conclusion:
-    return replace(found, notes=(*found.notes, f"no repetition is simulated: {why}"))
+    return replace(found, repetition_missing=why, control_missing=why)
 
 
 def _lies(world: TableWorld) -> Iterator[str]:

@@ -128,6 +128,8 @@ def least_error(rated: Rated) -> float:
 
 def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
     """Tell which pairs have so many units, and flips, that a p-value may be as small as the level."""
+    if of.comparisons is not None:
+        return np.asarray((of.variance > 0) | (2.0 ** (1 - of.comparisons.units) <= level + SLACK))
     # Documents decide how flips of all raters the same way come out: every other time as seen.
     n = {
         "rater_flips": of.raters,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -45,6 +45,17 @@ def measure(found: Conclusion) -> tuple[str, str]:
 def uncorrected(question: str) -> str:
     """Name the tests that a negative control holds against the analysis."""
     return "sign tests of comparisons" if question == COMPARE else "t tests over segments"
+
+
+def missing(found: Conclusion) -> Iterator[str]:
+    """Say which simulations a conclusion lacks, and why; nothing that is not claimed can be repeated."""
+    claimed = any(one.verdict for one in found.pairs)
+    repeated, checked = found.repetition_missing if claimed else "", found.control_missing
+    if repeated and repeated != checked:
+        yield f"No repetition is simulated: {repeated}."
+    if checked:
+        both = " and no repetition" if repeated == checked else ""
+        yield f"No study of equal systems{both} is simulated, so that the promise is not checked: {checked}."
 
 
 def unit_of_differences(found: Conclusion) -> str:

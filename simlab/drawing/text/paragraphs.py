@@ -175,6 +175,7 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
             f"Of {again.studies:,} repetitions, simulated after the fact in worlds fitted to these data "
             f"({again.world}), every claim is confirmed {' and '.join(said)} (90 % intervals)."
         )
+    yield from numbers.missing(found)
     if (held := found.control) is not None:
         some = numbers.percent(held.some_claim, held.some_claim_mcse)
         plain = numbers.percent(held.uncorrected, held.uncorrected_mcse)

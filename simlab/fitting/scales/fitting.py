@@ -18,7 +18,7 @@ from simlab.fitting.scales.terms import EFFECTS, terms_of
 from simlab.fitting.scales.thinning import thinned
 from simlab.rng import stream
 from simlab.tables.held import Ratings
-from simlab.types import Floats
+from simlab.types import Floats, Ints
 from simlab.world.laws.scales import Scale, ScaleEffects
 
 LawName = Literal["gaussian", "normal_scores", "ordinal", "binary"]
@@ -148,6 +148,10 @@ def _effects(
 ) -> ScaleEffects:
     sd = {f"{name}_sd": float(value[at]) for name, value in held.sd.items()}
     single = {name: value[at[0], :, at[1]] for name, value in held.effect.items()}
+    system = model.terms.level_of("system")
+    leniency = _placed(rng, model, "leniency", single["leniency"], model.rater, model.n_raters, sd["leniency_sd"])
+    cell, cells = model.rater * n_systems + system, model.n_raters * n_systems
+    taste = _placed(rng, model, "rater_system", single["rater_system"], cell, cells, sd["rater_system_sd"])
     mean = float(held.mean[at]) + model.priors.mean
     sharp, sharp_sd = _sharpness(rng, model, held, at)
     absent = dict.fromkeys(("segment_sd", "output_sd"), 0.0)
@@ -156,13 +160,28 @@ def _effects(
     return ScaleEffects(
         mean=mean,
         system=mean + single["system"],
-        leniency=single["leniency"],
+        leniency=leniency,
         sharpness=np.exp(sharp),
-        taste=single["rater_system"].reshape(model.n_raters, n_systems).T.copy(),
+        taste=taste.reshape(model.n_raters, n_systems).T.copy(),
         sharpness_sd=sharp_sd,
         scale=replace(scale, tail=tail, thresholds=cuts),
         **(absent | sd),
     )
+
+
+def _placed(
+    rng: np.random.Generator, model: Model, name: str, values: Floats, unit: Ints, size: int, sd: float
+) -> Floats:
+    """Return one value for each unit of an effect, whose `unit[rating]` each rating is about.
+
+    Where another effect groups the ratings alike (raters who each rate one system) values stand in the order of that
+    one, and there are as many as it has; units without a rating are drawn anew.
+    """
+    if any(term.names[0] == name for term in model.terms.terms):
+        return values
+    found = sd * rng.standard_normal(size) if len(np.unique(unit)) < size else np.zeros(size)
+    found[unit] = values[model.terms.level_of(name)]
+    return found
 
 
 def _sharpness(rng: np.random.Generator, model: Model, held: Draws, at: tuple[int, int]) -> tuple[Floats, float]:

@@ -67,7 +67,7 @@ def _with_keys_once(loader: Any) -> Any:
             for key, _ in node.value:
                 if key.value in seen:
                     line = key.start_mark.line + 1
-                    raise InputError(f"line {line}: the key {legible(key.value, 40)} appears twice")
+                    raise InputError(f"line {line}: the key {legible(key.value, 40)} appears twice; keep one")
                 seen.add(key.value if isinstance(key.value, str) else id(key))
             return super().construct_mapping(node, deep)
 

@@ -24,7 +24,18 @@ from simlab.concluding.conclusion import (
 )
 from simlab.concluding.consistency import contradictions
 from simlab.drawing.reports.answers import reading
-from simlab.drawing.reports.answers.reading import FLAG, MAYBE, NUMBER, OBJECT, TEXT, TEXTS, WHOLE, Kind, Row
+from simlab.drawing.reports.answers.reading import (
+    FLAG,
+    MAYBE,
+    MAYBE_TEXT,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Kind,
+    Row,
+)
 from simlab.drawing.text.references import METHODS
 
 COUNTED = ("systems", "documents", "items")
@@ -46,6 +57,7 @@ TOP = {
     "without": OBJECT,
     **dict.fromkeys(("notes", "warnings"), TEXTS),
 }
+MISSING = {"repetition_missing": MAYBE_TEXT, "control_missing": MAYBE_TEXT}
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
 PLAIN = {"plain": MAYBE}
@@ -101,7 +113,7 @@ Made = TypeVar("Made")
 
 def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
     """Read a conclusion from its record; raise InputError for what is none, or contradicts itself. Null is NaN."""
-    row = reading.record(held, where, TOP)
+    row = reading.record(held, where, TOP, MISSING)
     systems = [System(**reading.known(one)) for one in _systems(row["systems"], f"{where}.systems")]
     names = {one.system for one in systems}
     plan = row["plan"]
@@ -119,7 +131,9 @@ def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
         _cycles(row["cycles"], f"{where}.cycles"),
         row["detectable"],
         _maybe(row["repetition"], f"{where}.repetition", _repetition),
+        row.get("repetition_missing") or "",
         _maybe(row["control"], f"{where}.control", _control),
+        row.get("control_missing") or "",
         None if plan is None else Followed(**reading.record(plan, f"{where}.plan", PLAN)),
         _without(row["without"], where, depth),
         (),
