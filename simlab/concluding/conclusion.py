@@ -270,7 +270,8 @@ class Conclusion:
     `question` is the kind of study; `read` and `line` say what was read, to a program and to people; `unit` is what
     estimates are counted in. `family` are the pairs that the promise is about (all, or those with a baseline).
     `detectable` is the smallest difference that such a table finds with 80 % probability, in `unit`. `order` names,
-    in groups, what nothing separates. `repetition_missing` and `control_missing` say why there is no repetition, or no
+    in groups, what nothing separates. `confounded` counts the pairs whose difference the design cannot tell from that
+    of their raters. `repetition_missing` and `control_missing` say why there is no repetition, or no
     check on equal systems ("": there is one, or nothing is claimed that could be repeated). `about` holds words and
     numbers for the paragraph. `notes` are sentences on what was left out or taken for granted, `warnings` on what
     limits the conclusion, those first that change most.
@@ -294,6 +295,7 @@ class Conclusion:
     control_missing: str = ""
     plan: Followed | None = None
     without: Mapping[str, Conclusion] = field(default_factory=dict)
+    confounded: int = 0
     lines: Sequence[str] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()

@@ -246,6 +246,8 @@ def fit(design: Design, value: Floats, start: Solved | None = None) -> Fit | Non
     deviance, converged = _deviance(design, at, forms), False
     for _ in range(MOST_STEPS):
         aim = nearest_components(at.information, forms.form)
+        if not aim.any():
+            break
         ratio, step = at.ratio, 1.0
         towards = aim[1:] / max(aim[0], LEAST_NOISE * aim.sum())
         while True:

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.analysis.raters.mixed_model import Design, Fit, Solved, Term, design_of, fit, solve
+from simlab.analysis.raters.mixed_model import LEAST_NOISE, Design, Fit, Solved, Term, design_of, fit, solve
 from simlab.analysis.studentized_range import StudentFamily
 from simlab.types import Bools, Floats, Ints, Rated
 
@@ -204,8 +204,12 @@ class Layout(NamedTuple):
             mean = np.where(n_raters > 0, found.estimate, np.nan)
             parts, errors = self._errors(found, at_large), _mean_errors(found, for_raters=not at_large.all())
             # Nothing scatters where terms explain all that systems do not, up to rounding.
-            rounding = (ROUNDING * max(1.0, float(np.abs(value).max()))) ** 2
-            parts = tuple(np.where(part > rounding, part, 0.0) for part in parts)
+            rounding, total = (ROUNDING * max(1.0, float(np.abs(value).max()))) ** 2, float(found.component.sum())
+            if found.component[0] <= 2 * LEAST_NOISE * total:
+                rounding = max(rounding, 4 * LEAST_NOISE * total)
+            variance, freedom, large, large_freedom, lasting = parts
+            variance, large = (np.where(one > rounding, one, 0.0) for one in (variance, large))
+            parts = variance, freedom, large, large_freedom, lasting
         difference = np.where(self.shared > 0, mean[first] - mean[second], np.nan)
         equal = np.abs(difference) <= ROUNDING * float(np.abs(value).max(initial=0.0))
         difference = np.where(equal, 0.0, difference)

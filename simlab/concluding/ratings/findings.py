@@ -81,6 +81,7 @@ def concluded(
         pairs=pairs,
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
         detectable=None if blind else _detectable(told, family),
+        confounded=0 if model is None else int((family & (model.lone | model.pools)).sum()),
         about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
         warnings=(
