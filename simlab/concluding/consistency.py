@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from simlab.concluding.conclusion import Conclusion, Metric, Pair, Repetition, System
 from simlab.concluding.standing import within
+from simlab.types import COMPARE
 
 TOLERANCE = 1e-9
 """Numbers differ by rounding where they differ by less than this share of the largest of them."""
@@ -33,6 +34,7 @@ def contradictions(found: Conclusion) -> Iterator[str]:
         said = (*_of_difference(pair, found), *_of_claim(pair, found), *_of_settling(pair, found))
         yield from (f"{pair.first} - {pair.second}: {one}" for one in said)
     yield from _of_systems(found)
+    yield from _of_widths(found)
     yield from _of_groups(found)
     for metric in found.metrics:
         yield from (f"metric {metric.name}: {said}" for said in _of_metric(metric))
@@ -113,6 +115,18 @@ def _of_systems(found: Conclusion) -> Iterator[str]:
         yield from _off_scale(one, *scale)
 
 
+def _of_widths(found: Conclusion) -> Iterator[str]:
+    """Check that no interval of an answer about votes is a point: votes that are all alike leave others possible."""
+    if found.question != COMPARE:
+        return
+    named = [
+        *((f"{one.first} - {one.second}", one.low, one.high) for one in found.pairs),
+        *((one.system, one.low, one.high) for one in found.systems),
+    ]
+    # Bounds that are not known (NaN) are no interval.
+    yield from (f"{name}: its interval, {low:g} to {high:g}, has no width" for name, low, high in named if high <= low)
+
+
 def _scale(found: Conclusion) -> tuple[float, float]:
     """Return the least and the largest score that means of a table may have, where it says so and nothing changed them.
 
@@ -168,6 +182,13 @@ def _of_repetition(again: Repetition) -> Iterator[str]:
     for who, value in shares.items():
         if not math.isnan(value) and not 0 <= value <= 1:
             yield f"a repetition confirms {value:g} ({who}), which is no share"
+    for who, one in (
+        ("same raters", again.srp),
+        ("same raters, other documents", again.srp_new_documents),
+        ("all new", again.srp_new_study),
+    ):
+        if one.high <= one.low:
+            yield f"a repetition confirms {one.value:g} ({who}), {one.low:g} to {one.high:g}, of no width"
     if is_reversed(again):
         yield (
             f"a repetition confirms {again.srp.value:.2f} with the same raters and "

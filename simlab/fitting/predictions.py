@@ -25,6 +25,24 @@ def prediction_interval(values: Floats, errors: Floats, noise: float = 0.0) -> t
     return float(low), float(high)
 
 
+def widen_by_chance(value: float, low: float, high: float, worlds: int) -> tuple[float, float]:
+    """Return an interval of a share that is no narrower than what so many simulated worlds leave open of it.
+
+    Where every study comes out alike quantiles over worlds have no width, and still say nothing of what is rarer than
+    once in so many worlds: 90 % bounds of a binomial share with a trial for each world, since studies of one world are
+    not independent. Source: Clopper and Pearson 1934.
+
+    >>> tuple(round(bound, 4) for bound in widen_by_chance(1.0, 1.0, 1.0, 100))
+    (0.9705, 1.0)
+    """
+    from scipy.special import betaincinv
+
+    hits, (below, above) = value * worlds, INTERVAL
+    least = betaincinv(hits, worlds - hits + 1, below) if hits > 0 else 0.0
+    most = betaincinv(hits + 1, worlds - hits, above) if hits < worlds else 1.0
+    return float(min(low, least)), float(max(high, most))
+
+
 def spread_of_truth(values: Floats, errors: Floats) -> float:
     """Return S2, the variance of theta that is left of `Var(s_b)` once the mean of `v_b` is taken out.
 

@@ -63,6 +63,14 @@ def test_what_is_consistent_passes(found: Conclusion) -> None:
             "is called equivalent",
         ),
         (of_system(low=75.0), "does not hold"),
+        (
+            made.compared(pairs=[made.compared().pairs[0]._replace(difference=1.0, low=1.0, high=1.0)]),
+            "its interval, 1 to 1, has no width",
+        ),
+        (
+            made.rated(repetition=Repetition(Interval(1, 1, 1), Interval(1, 0, 1), 1000, "gaussian")),
+            ", 1 to 1, of no width",
+        ),
         (replace(of_system(high=104.0), read={**made.READ, "scale": [0.0, 100.0]}), "outside its scale"),
     ],
 )

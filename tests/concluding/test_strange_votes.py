@@ -11,9 +11,11 @@ import pytest
 
 from simlab.commands.conclude import to_json
 from simlab.concluding.conclusion import Conclusion
+from simlab.concluding.consistency import contradictions
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text.conclusions import page
+from simlab.effort import Effort, use_effort
 from simlab.tables.held import Told
 from simlab.types import InputError
 from tests.shared_data import SHARED
@@ -240,6 +242,36 @@ def test_what_settles_whole_documents_says_on_how_many(tmp_path: Path) -> None:
     assert pair.more.low >= 4 * 7
     assert found.detectable is None
     assert "on 4 further documents at least" in " ".join(page(found).split())
+
+
+def alike(raters: int, items: int, systems: Sequence[str] = ("m1", "m2")) -> Rows:
+    """Let the system that is named first win whatever is asked."""
+    rng = random.Random(raters)
+    pairs = [(one, other) for k, one in enumerate(systems) for other in systems[k + 1 :]]
+    rows = [
+        (f"q{item}", *rng.sample(pair, 2), pair[0], f"w{rater}")
+        for pair in pairs for item in range(items) for rater in range(raters)
+    ]  # fmt: skip
+    return [("item", "system_a", "system_b", "winner", "rater"), *rows]
+
+
+@pytest.mark.parametrize(
+    "rows", [alike(10, 8), alike(1, 30), alike(9, 24, ("m1", "m2", "m3")), by_documents(1, documents=9, against=0)]
+)
+def test_votes_that_are_all_alike_leave_others_possible(tmp_path: Path, rows: Rows) -> None:
+    with use_effort(Effort(equal_studies=20)):
+        found = concluded(saved(rows, tmp_path / "alike.csv"), Wanted())
+    assert not list(contradictions(found))
+    bounds = [(one.low, one.high) for one in found.pairs] + [(one.low, one.high) for one in found.systems]
+    assert all(high - low > 0.01 for low, high in bounds)
+    again = found.repetition
+    assert any(one.verdict for one in found.pairs)
+    assert again is not None
+    known = [one for one in (again.srp, again.srp_new_documents, again.srp_new_study) if one.value == one.value]
+    assert known
+    # All of a hundred worlds come out alike in 5 % of cases where one of 34 does not.
+    assert all(one.low < 0.975 and one.low < one.value <= one.high for one in known)
+    assert "(1.00 to 1.00)" not in page(found)
 
 
 def judged_twice(seed: int, people: Sequence[str], machine: str) -> Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simlab.fitting.predictions import prediction_interval, spread_of_truth
+from simlab.fitting.predictions import prediction_interval, spread_of_truth, widen_by_chance
 from simlab.fitting.report import INTERVAL
 from simlab.rng import stream
 
@@ -68,3 +68,12 @@ def test_the_variance_that_is_left_is_between_nothing_and_all() -> None:
     assert left[-1] < 0.2 * all_of_it
     assert spread_of_truth(values, np.full(200, np.nan)) == all_of_it
     assert prediction_interval(np.ones(5), np.full(5, 0.1)) == (1.0, 1.0)
+
+
+def test_studies_that_all_come_out_alike_leave_a_rarer_outcome_possible() -> None:
+    """Clopper and Pearson's bounds: with a lower one of p, n of n come out alike in 5 % of cases."""
+    low, high = widen_by_chance(1.0, 1.0, 1.0, 100)
+    assert high == 1.0
+    assert low**100 == pytest.approx(0.05)
+    assert widen_by_chance(0.0, 0.0, 0.0, 100) == pytest.approx((0.0, 1 - low))
+    assert widen_by_chance(0.94, 0.77, 0.99, 100) == (0.77, 0.99)

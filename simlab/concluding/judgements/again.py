@@ -13,11 +13,13 @@ from simlab.analysis.means.documents import Totals
 from simlab.concluding.conclusion import Control, Interval, Pair, Repetition
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.effort import current_effort
+from simlab.fitting.predictions import widen_by_chance
 from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints
 
 OPEN = Interval(float("nan"), float("nan"), float("nan"))
 WORLD = "documents of this table drawn again whole, the ratings of each system moved to one mean"
+WORLDS = 400
 TRUE = "true means normal about a common one, given this table; documents bring what they brought here"
 
 
@@ -55,8 +57,12 @@ def repetition(
     claims = places[0][claimed], places[1][claimed], gap[claimed]
     rng, same = stream(seed, "conclude", "repetition"), OPEN
     if evidence.noise is not None:
-        same = Interval(*document_worlds.confirmed(rng, of, claims, _noise(evidence, systems)))
-    return Repetition(same, OPEN, 400 * 400, TRUE, Interval(*document_worlds.confirmed(rng, of, claims)))
+        same = _widened(document_worlds.confirmed(rng, of, claims, _noise(evidence, systems)))
+    return Repetition(same, OPEN, WORLDS * 400, TRUE, _widened(document_worlds.confirmed(rng, of, claims)))
+
+
+def _widened(found: document_worlds.Confirmed) -> Interval:
+    return Interval(found.value, *widen_by_chance(*found, WORLDS))
 
 
 def _mcse(share: float, n: int) -> float:

@@ -22,7 +22,7 @@ from simlab.analysis.preferences.votes import FEWEST, Votes, own_number
 from simlab.concluding.conclusion import Control, Interval, Repetition
 from simlab.concluding.preferences.claims import Claims
 from simlab.effort import current_effort
-from simlab.fitting.predictions import prediction_interval
+from simlab.fitting.predictions import prediction_interval, widen_by_chance
 from simlab.fitting.preferences.moments import VoteWorld, own_effects, world_of
 from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, Ints
@@ -119,7 +119,7 @@ def _confirmed(
         share[k] = np.mean([bool((one == found.verdict[claimed]).all()) for one in held])
     low, high = prediction_interval(share, np.sqrt(share * (1 - share) / (EACH - 1)))
     value = float(share.mean())
-    return Interval(value, max(min(low, value), 0.0), min(max(high, value), 1.0))
+    return Interval(value, *widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(worlds)))
 
 
 def _directions(votes: Votes, value: Array) -> Array:

@@ -22,6 +22,7 @@ from simlab.concluding.ratings.judging import claims_something, family_of
 from simlab.concluding.simulations import try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
+from simlab.fitting.predictions import widen_by_chance
 from simlab.fitting.repetitions import TableWorld, table_world
 from simlab.fitting.report import INTERVAL
 from simlab.parts import name_of
@@ -162,8 +163,8 @@ def _confirmed(
     centre = average.mean(0) + keep * (average - average.mean(0))
     share = np.array([(at + scatter > 0).all(1).mean() for at in centre])
     value, (low, high) = float(share.mean()), map(float, np.quantile(share, INTERVAL))
-    # A mean may lie beyond the middle nine tenths of what it is the mean of.
-    return Interval(value, min(low, value), max(high, value))
+    # A mean may lie beyond the middle nine tenths of what it is the mean of; bounds by chance hold it.
+    return Interval(value, *widen_by_chance(value, low, high, n_draws))
 
 
 def control(study: Study, world: TableWorld, seed: int, studies: int | None = None) -> Control:
