@@ -54,11 +54,10 @@ TOP = {
     **dict.fromkeys(("systems", "pairs", "raters", "metrics", "cycles"), LIST),
     **dict.fromkeys(("repetition", "control", "plan"), MAYBE_OBJECT),
     "detectable": MAYBE,
-    "confounded": WHOLE,
     "without": OBJECT,
     **dict.fromkeys(("notes", "warnings"), TEXTS),
 }
-MISSING = {"repetition_missing": MAYBE_TEXT, "control_missing": MAYBE_TEXT}
+MISSING = {"confounded": WHOLE, "repetition_missing": MAYBE_TEXT, "control_missing": MAYBE_TEXT}
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
 PLAIN = {"plain": MAYBE}
@@ -138,7 +137,7 @@ def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
         row.get("control_missing") or "",
         None if plan is None else Followed(**reading.record(plan, f"{where}.plan", PLAN)),
         _without(row["without"], where, depth),
-        row["confounded"],
+        row.get("confounded") or 0,
         (),
         _about(row["about"], f"{where}.about"),
         row["notes"],
