@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,9 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from simlab.concluding.conclusion import Conclusion
 from simlab.tables.held import Ratings
 from simlab.tables.preferences import Preferences
 from simlab.types import InputError
+
+TURNED = {"better": "worse", "worse": "better", "not_superior": "not_inferior", "not_inferior": "not_superior"}
+"""What an answer to a margin is called with the two systems exchanged."""
 
 Rows = Sequence[Sequence[str]]
 T = TypeVar("T")
@@ -181,6 +186,33 @@ def _saved(path: Path, text: str, chosen: set[str]) -> Path:
     content = (b"\xef\xbb\xbf" if "bom" in chosen else b"") + text.encode()
     path.write_bytes(gzip.compress(content) if "gzip" in chosen else content)
     return path
+
+
+def answers_of(found: Conclusion, mutation: Mutation | None = None) -> dict[frozenset[str], tuple[object, ...]]:
+    """Return what a conclusion says of each pair, and of each system, in the original names of a mutation.
+
+    Of a pair: who came out better, by how much, within which bounds, whether that is claimed, and the answer to a
+    margin, as seen from its first system by name; of a system its estimate and its ranks. Rounded to what reordered
+    sums leave alike. The adjusted p-value stands last.
+    """
+    at = mutation or Mutation(Path(), ())
+    answers: dict[frozenset[str], tuple[object, ...]] = {}
+    for pair in found.pairs:
+        names = [at.named("system", name) for name in (pair.first, pair.second)]
+        sign = 1 if names[0] < names[1] else -1
+        bounds = sorted((sign * pair.low, sign * pair.high))
+        within = TURNED.get(pair.within or "", pair.within) if sign < 0 else pair.within
+        numbers = [_known(number) for number in (sign * pair.difference, *bounds)]
+        words = (sign * pair.direction, sign * pair.verdict, within, _known(pair.adjusted))
+        answers[frozenset(names)] = (*numbers, *words)
+    for one in found.systems:
+        name = frozenset([at.named("system", one.system)])
+        answers[name] = (_known(one.estimate), one.rank_low, one.rank_high)
+    return answers
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else round(number, 6) + 0.0
 
 
 def answer_or_line(read: Callable[[Path], T], path: Path) -> T | str:

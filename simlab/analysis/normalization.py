@@ -5,13 +5,52 @@ Source of all four: Riley et al. 2024, section 6.1.3.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
 
-from simlab.types import Floats, Seen
+from simlab.messages import legible
+from simlab.types import Floats, InputError, Ints, Seen
+
+LEAST_KEPT = 0.5
+"""A difference of two systems of which raters' levels take more than half is no longer that of the systems."""
+
+
+def kept_differences(counts: Ints) -> Floats:
+    """Return which share of the difference of two systems is left once each rater's mean is taken out.
+
+    `counts[rater, system]` says how many ratings there are; `[system, system]`, NaN beside systems without any. It is 1
+    where all raters rated the systems alike, 0 where each rated one of the two only. It follows from the means alone:
+    one system is raised by 1, and what the means of its raters rise by is taken from its own mean and from the other's.
+
+    >>> kept_differences(np.array([[3, 0], [0, 3]]))[0, 1], kept_differences(np.array([[3, 3], [2, 2]]))[0, 1]
+    (0.0, 1.0)
+    """
+    with np.errstate(invalid="ignore"):
+        met = counts / counts.sum(0)
+        share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    risen = met.T @ share
+    own = np.diag(risen)
+    return np.asarray(1 - (own[:, None] + own - risen - risen.T) / 2)
+
+
+def refuse_separate_raters(name: str, counts: Ints, systems: Sequence[str]) -> None:
+    """Raise InputError where a normalization takes out most of the difference of two systems, whose raters differ.
+
+    `counts[rater, system]` says how many ratings there are.
+    """
+    kept = np.triu(np.nan_to_num(kept_differences(counts), nan=1.0), 1) + np.tri(counts.shape[1])
+    worst = np.unravel_index(int(kept.argmin()), kept.shape)
+    if kept[worst] >= LEAST_KEPT:
+        return
+    pair = " - ".join(legible(systems[int(k)], 40) for k in worst)
+    raise InputError(
+        f"analysis.normalization={name} takes out what differs between raters, and {1 - kept[worst]:.0%} of {pair} "
+        "goes with it, as hardly any rater rated both; set analysis.normalization=none, or have raters rate all systems"
+    )
 
 
 def none(seen: Seen) -> Seen:

@@ -200,8 +200,12 @@ class Metric:
     `labels` counts further human labels that would settle the verdict. `width` is the corrected interval's width over
     that of humans alone, `pairs` what is concluded with the metric corrected. `bias_pairs` are the errors of its own
     differences, `bias_worst` the one whose bounds reach farthest, `bias` each system's error about the mean of all (the
-    baseline, where all are compared with one); `bias_factor` brought its scores to the humans' scale (None: they are
-    on it).
+    baseline, where all are compared with one) with bounds for all systems at once; `bias_factor` brought its scores to
+    the humans' scale (None: they are on it). `favour` is how far each system lies above the line of the metric's means
+    on the humans', against the median of the others, in the metric's points, `favour_slope` that line's slope.
+    `worth_labels` are further human labels that would narrow differences as much as the metric does (None: it was not
+    mixed in); `labels_at_random` is False where the table shows that labels were not dealt at random within systems,
+    None where it cannot.
     """
 
     name: str
@@ -218,6 +222,10 @@ class Metric:
     bias_pairs: Sequence[MetricError] = ()
     bias_worst: MetricError | None = None
     bias_factor: float | None = None
+    favour: Sequence[Rated] = ()
+    favour_slope: Interval | None = None
+    worth_labels: Interval | None = None
+    labels_at_random: bool | None = None
 
 
 class Repetition(NamedTuple):

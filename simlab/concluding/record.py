@@ -78,6 +78,10 @@ def _metric(metric: Metric) -> dict[str, Any]:
         "bias_pairs": _records(metric.bias_pairs),
         "bias_worst": None if metric.bias_worst is None else metric.bias_worst._asdict(),
         "bias_factor": metric.bias_factor,
+        "favour": _records(metric.favour),
+        "favour_slope": None if metric.favour_slope is None else metric.favour_slope._asdict(),
+        "worth_labels": None if metric.worth_labels is None else metric.worth_labels._asdict(),
+        "labels_at_random": metric.labels_at_random,
     }
 
 

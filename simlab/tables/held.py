@@ -63,7 +63,7 @@ class Ratings:
     is looked at; None: it does not say. `where` are the values of columns by which its rows were chosen, `left_out`
     counts what does not count. `remarks` are sentences for the page on how cells were read, `unused` names the columns
     that say nothing here. `answers` counts what was averaged to these ratings, which are `averaged` over runs of a
-    system or over raters who are not known; 0: nothing was. `far` are
+    system, over raters who are not known, or over the segments of a document; 0: nothing was. `far` are
     scores far outside of the others, where no scale is told.
     """
 
@@ -92,7 +92,7 @@ class Ratings:
     remarks: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     answers: int = 0
-    averaged: Literal["", "runs", "raters"] = ""
+    averaged: Literal["", "runs", "raters", "segments"] = ""
     where: Where = ()
     left_out: tuple[LeftOut, ...] = ()
     far: FarScores | None = None

@@ -239,10 +239,11 @@ def test_tables_that_name_no_raters_are_of_these(tmp_path: Path) -> None:
 def test_segments_that_a_system_lacks_are_left_out_where_that_costs_less() -> None:
     ratings = made(stream(1), Plan(documents=10))
     lost = (ratings.system == 2) & (ratings.item == 5)
-    whole, notes = in_whole(of_ratings(ratings, ~lost))
+    whole, left_out, remarks = in_whole(of_ratings(ratings, ~lost))
     assert len(whole.score) == len(ratings.score) - 4
-    assert notes
-    assert in_whole(ratings).notes == ()
+    assert [one.ratings for one in left_out] == [3]
+    assert remarks == ()
+    assert in_whole(ratings) == (ratings, (), ())
 
 
 def test_ratings_that_only_an_excluded_rater_gave_leave_nothing_behind() -> None:

@@ -48,10 +48,10 @@ def test_rows_are_chosen_however_a_table_is_written(tmp_path: Path, seed: int) -
     read_alike = 0
     for one in mutations(table, tmp_path, seed, names=kinds):
         found = answer_or_line(lambda path: read(path, told), one.path)
-        if not isinstance(found, str):
-            assert set(ratings_of(found, one)) == expected, one
-            read_alike += 1
-    assert read_alike >= 10
+        assert not isinstance(found, str), (one, found)
+        assert set(ratings_of(found, one)) == expected, one
+        read_alike += 1
+    assert read_alike == 40
 
 
 def test_values_of_one_column_are_alternatives_and_columns_go_together(tmp_path: Path) -> None:
@@ -106,6 +106,7 @@ def test_votes_and_metrics_are_chosen_alike(tmp_path: Path) -> None:
     assert evidence.record(scored)["used"] == 18
 
 
+@pytest.mark.usefixtures("short_effort")
 @pytest.mark.parametrize("verb", ["conclude", "agreement"])
 def test_verbs_say_which_rows_they_read(tmp_path: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = _written(_by_criterion(1), tmp_path / "t.csv")

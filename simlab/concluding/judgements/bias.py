@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
-from simlab.analysis.means.document_pairs import compared, influence
+from simlab.analysis.means.document_pairs import Influence, compared, influence
 from simlab.analysis.means.documents import Totals
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.totals import laid
@@ -22,9 +22,10 @@ from simlab.types import Bools, Floats, Ints
 RARE = 10
 """Misses of labels, below which their variance is not told by themselves."""
 
-ALIKE = 0.2
+ALIKE = 0.24
 """Share of the range of all scores by which the ends of two scales may lie apart and still be those of one."""
-
+MIDDLE = 0.05
+"""Share of the scores at either end that the middle leaves out."""
 
 SURE = 2.0
 """Standard errors over documents by which a metric follows humans within systems before its scale is told from that."""
@@ -34,7 +35,8 @@ class Bias(NamedTuple):
     """Hold the error of a metric's own differences, `[pair]`, with bounds that hold for all at once.
 
     `human` and `metric` are the differences themselves; all are on the humans' scale, to which `factor` brings the
-    metric (1: it is on that scale).
+    metric (1: it is on that scale). `systems[system]` is each system's error about the mean of all, with bounds that
+    hold for all systems at once.
     """
 
     value: Floats
@@ -43,6 +45,9 @@ class Bias(NamedTuple):
     human: Floats
     metric: Floats
     factor: float
+    systems: Floats
+    systems_low: Floats
+    systems_high: Floats
 
     @property
     def worst(self) -> float:
@@ -77,28 +82,36 @@ def bias_of(
     factors = _factors(evidence, score, both, labels=says is not None) if n.sum(1).all() else ()
     if not factors:
         unknown = np.full(len(places[0]), np.inf)
-        nothing = np.full(len(unknown), np.nan)
-        return Bias(nothing, -unknown, unknown, nothing, nothing, 1.0)
+        nothing, open_ = np.full(len(unknown), np.nan), np.full(len(systems), np.inf)
+        return Bias(nothing, -unknown, unknown, nothing, nothing, 1.0, np.full(len(systems), np.nan), -open_, open_)
     total, own_mean = n.sum(1), sums(np.where(both, score, 0.0)).sum(1) / n.sum(1)
-    lows, highs = [], []
+    every = np.arange(len(systems)), np.full(len(systems), len(systems))
+    found, about = [], []
     for one in factors:
         missed = np.where(both, one.value * np.where(both, score, 0.0) - np.where(both, evidence.human, 0.0), 0.0)
         of = influence(Totals(n, sums(missed), np.zeros_like(n), None, None), corrected=False)
         # A system's error moves with the factor by its mean score; about the mean of all, since differences count.
         of = of._replace(part=of.part + one.value * (own_mean - own_mean.mean())[:, None] * one.part)
-        found = compared(rng, of, places, level=level, flips=flips)
-        lows.append(found.low)
-        highs.append(found.high)
-    low, high = np.minimum.reduce(lows), np.maximum.reduce(highs)
+        found.append(compared(rng, of, places, level=level, flips=flips))
+        about.append(compared(rng, _with_mean(of), every, level=level, flips=flips))
+    low, high = np.minimum.reduce([one.low for one in found]), np.maximum.reduce([one.high for one in found])
+    own_low, own_high = np.minimum.reduce([one.low for one in about]), np.maximum.reduce([one.high for one in about])
     if says is not None:
         missed = np.where(both, np.where(both, score, 0.0) - np.where(both, evidence.human, 0.0), 0.0)
         least, most = _of_rare(sums((missed > 0).astype(float)), sums((missed < 0).astype(float)), n, level)
         low = np.minimum(low, least[places[0]] - most[places[1]])
         high = np.maximum(high, most[places[0]] - least[places[1]])
+        own_low, own_high = np.minimum(own_low, least - most.mean()), np.maximum(own_high, most - least.mean())
     factor = float(np.sign(factors[0].value) * np.sqrt(factors[0].value * factors[-1].value))
-    means = sums(np.where(both, evidence.human, 0.0)).sum(1) / total, factor * own_mean
-    human, metric = (one[places[0]] - one[places[1]] for one in means)
-    return Bias(metric - human, low, high, human, metric, factor)
+    human_mean, metric_mean = sums(np.where(both, evidence.human, 0.0)).sum(1) / total, factor * own_mean
+    human, metric = (one[places[0]] - one[places[1]] for one in (human_mean, metric_mean))
+    error = metric_mean - human_mean
+    return Bias(metric - human, low, high, human, metric, factor, error - error.mean(), own_low, own_high)
+
+
+def _with_mean(of: Influence) -> Influence:
+    """Add a row for the mean of all systems."""
+    return Influence(*(np.concatenate([one, one.mean(0, keepdims=True)]) for one in of))
 
 
 class _Factor(NamedTuple):
@@ -115,7 +128,7 @@ def _factors(evidence: Evidence, score: Floats, both: Bools, *, labels: bool) ->
     inverse of the slope of the metric on humans, which noise of humans steepens, bound it (Frisch 1934).
     """
     nothing = np.zeros(evidence.n_documents)
-    squares = _within(evidence, score, both)
+    squares = squares_within_systems(evidence, score, both)
     of_human, product, of_score = squares
     follows = float(product.sum()) / max(float(np.sqrt((product**2).sum())), 1e-300)
     if labels or (follows > -SURE and share_a_scale(evidence.human[both], score[both])):
@@ -128,18 +141,23 @@ def _factors(evidence: Evidence, score: Floats, both: Bools, *, labels: bool) ->
 
 
 def share_a_scale(human: Floats, score: Floats) -> bool:
-    """True if scores begin and end about where those of humans do.
+    """True if scores begin and end about where those of humans do, all or the middle nine tenths of them.
+
+    A few far penalties stretch one of two scales that are the same: the middle tells these.
 
     >>> share_a_scale(np.array([1.0, 5.0]), np.array([1.0, 10.0]))
     False
     >>> share_a_scale(np.array([3.0, 99.0]), np.array([10.0, 95.0]))
     True
     """
-    ends = np.array([[one.min(), one.max()] for one in (human, score)])
-    return bool((np.abs(ends[0] - ends[1]) <= ALIKE * (ends.max() - ends.min())).all())
+    for share in (0.0, MIDDLE):
+        ends = np.array([np.quantile(one, (share, 1 - share)) for one in (human, score)])
+        if (np.abs(ends[0] - ends[1]) <= ALIKE * np.ptp(ends)).all():
+            return True
+    return False
 
 
-def _within(evidence: Evidence, score: Floats, both: Bools) -> tuple[Floats, Floats, Floats]:
+def squares_within_systems(evidence: Evidence, score: Floats, both: Bools) -> tuple[Floats, Floats, Floats]:
     """Sum up squares of humans, products, and squares of the metric about the means of systems: `[document]` each."""
     system, n = evidence.system[both], len(evidence.system_names)
     count = np.maximum(np.bincount(system, minlength=n), 1)

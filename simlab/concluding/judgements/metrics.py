@@ -10,12 +10,15 @@ from simlab.analysis.means.document_pairs import intervals, share_intervals
 from simlab.concluding.conclusion import Estimated, Interval, Metric, MetricError, Rated
 from simlab.concluding.judgements.asking import Asked, Way, way_of
 from simlab.concluding.judgements.bias import Bias
+from simlab.concluding.judgements.favour import favour_of
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.posteriors import posteriors
 from simlab.concluding.judgements.quality import Binary, binary, correlations, youden
 from simlab.concluding.judgements.totals import laid
 from simlab.concluding.judgements.verdicts import FEWEST, verdict, width_of
+from simlab.concluding.judgements.worth import n_unlabelled, uneven_labels, worth_labels
 from simlab.concluding.wanted import Wanted
+from simlab.types import Floats
 
 
 def metric_of(
@@ -30,11 +33,27 @@ def metric_of(
     found = verdict(asked, evidence, name, says, alone, way._replace(of=of))
     quality, spread, posterior, notes = _quality(evidence, name, labels, asked.level)
     estimates = [*_estimated(asked, "human", alone), *_estimated(asked, "ppi", way), *posterior]
+    width, favoured = width_of(alone.found, way.found), _favour(asked, evidence, name, says)
+    worth = None if few else worth_labels(of, int(evidence.rated.sum()), asked.level)
     metric = Metric(
         name, found.verdict, found.reason, found.labels, "correlation" if labels is None else "youden", quality,
-        spread, width_of(alone.found, way.found), estimates, way.pairs, *_errors(asked, found.bias),
+        spread, width, estimates, way.pairs, *_errors(asked, found.bias), *favoured,
+        worth if worth is not None and np.isfinite(worth).all() else None,
+        uneven_labels(evidence, name) is None if n_unlabelled(evidence, name) else None,
     )  # fmt: skip
     return metric, way, notes
+
+
+def _favour(
+    asked: Asked, evidence: Evidence, name: str, says: Floats | None
+) -> tuple[Sequence[Rated], Interval | None]:
+    """Return how far each system lies off the line of the metric's means on the humans', and its slope."""
+    score = evidence.metrics[name] if says is None else says
+    found = favour_of(asked.stream("favour", name), evidence, score, level=asked.level, flips=asked.flips)
+    if found is None:
+        return (), None
+    columns = found.value, found.low, found.high
+    return [Rated(one, *(float(column[k]) for column in columns)) for k, one in enumerate(asked.names)], found.slope
 
 
 def _errors(
@@ -52,22 +71,14 @@ def _errors(
 
 
 def _of_systems(asked: Asked, bias: Bias) -> list[Rated]:
-    """Average each system's errors over its pairs: bounds of all pairs at once stay bounds of all means at once.
-
-    Where all are compared with a baseline, its error is taken for 0.
-    """
+    """Return each system's error about the mean of all, or about the baseline, where all are compared with one."""
     n, (first, second) = len(asked.names), asked.places
-    every = len(first) == n * (n - 1) // 2
-    rows = []
-    for k, name in enumerate(asked.names):
-        sides = np.where(first == k, 1.0, np.where(second == k, -1.0, 0.0))
-        if not every and abs(sides).sum() > 1:
-            continue
-        over = n if every else 1
-        turned = sides < 0
-        low, high = np.where(turned, bias.high, bias.low), np.where(turned, bias.low, bias.high)
-        rows.append(Rated(name, *(float((sides * one)[sides != 0].sum() / over) for one in (bias.value, low, high))))
-    return rows
+    if len(first) == n * (n - 1) // 2:
+        columns = bias.systems, bias.systems_low, bias.systems_high
+        return [Rated(name, *(float(one[k]) for one in columns)) for k, name in enumerate(asked.names)]
+    # Pairs are the baseline's less each other system's.
+    columns = -bias.value, -bias.high, -bias.low
+    return [Rated(asked.names[j], *(float(one[k]) for one in columns)) for k, j in enumerate(second.tolist())]
 
 
 def _quality(

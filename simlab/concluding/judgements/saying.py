@@ -14,6 +14,7 @@ from simlab.concluding.conclusion import Limit, Metric, Promise, Rank, ranked
 from simlab.concluding.judgements.asking import FLIPS, Asked, Way
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.standing import scatters
+from simlab.concluding.judgements.worth import uneven_labels
 from simlab.messages import several
 
 FEWEST_TO_CLAIM = 6
@@ -66,7 +67,10 @@ def about(evidence: Evidence, level: float, metrics: Sequence[Metric], *, used: 
 def warnings(evidence: Evidence, asked: Asked, way: Way) -> list[Limit]:
     """Say what limits the conclusion."""
     documents = int((way.of.n > 0).any(0).sum())
-    said = [*ranked(Rank.CLAIMS, _unseen(evidence, asked)), *ranked(Rank.NUMBERS, _skewed(asked, way))]
+    said = [
+        *ranked(Rank.CLAIMS, [*_unseen(evidence, asked), *_uneven(evidence)]),
+        *ranked(Rank.NUMBERS, _skewed(asked, way)),
+    ]
     if np.ptp(evidence.human[evidence.rated]) == 0:
         said.append(Limit("humans gave all outputs the same score: nothing can be told apart", Rank.CLAIMS))
     alike = [name for name, part in zip(asked.names, way.means.part, strict=True) if not part.any()]
@@ -90,6 +94,21 @@ def _unseen(evidence: Evidence, asked: Asked) -> Iterator[str]:
         yield (
             f"no human rated {', '.join(names)}: nothing is claimed about {'it' if len(names) == 1 else 'them'}"
             + ("; the joint posterior extrapolates, as if the metric were as good there" if evidence.labels else "")
+        )
+
+
+def _uneven(evidence: Evidence) -> Iterator[str]:
+    """Say where a metric's scores show that labels were not dealt at random within systems."""
+    found = {name: one for name in evidence.metrics if (one := uneven_labels(evidence, name)) is not None}
+    if found:
+        name, one = min(found.items(), key=lambda item: item[1].p_value)
+        whose = f"of {one.system} score" if one.system else "of a system score on average"
+        side = "higher" if one.difference > 0 else "lower"
+        rest = f", so say {several(len(found) - 1, 'metric')} more" if len(found) > 1 else ""
+        yield (
+            f"by {name} the labelled outputs {whose} {abs(one.difference):.2g} {side} than the others (p = "
+            f"{one.p_value:.1g}): labels were not dealt at random within systems{rest}; what a metric corrects, and "
+            "its errors, hold for labelled outputs only"
         )
 
 

@@ -105,15 +105,17 @@ def _nothing_left(evidence: Evidence, name: str, width: float) -> str:
 
 
 def _biased(asked: Asked, bias: Bias, bound: float) -> str:
-    """Say of which pair a metric's own difference misses most."""
+    """Say of which pair a metric's own difference is shown to miss most, or may miss most where none is shown."""
     if not np.isfinite(bias.value).all():
         return "what its own means miss is not known of every system"
-    k = bias.worst_pair
+    shown = (bias.low > 0) | (bias.high < 0)
+    # Bounds that hold 0 do not show the bias that the sentence is about, however far they reach.
+    k = int(np.where(shown, np.abs(bias.value), -1.0).argmax()) if shown.any() else bias.worst_pair
     first, second = (asked.names[place[k]] for place in asked.places)
     value, low, high = (_plain(float(one[k])) for one in (bias.value, bias.low, bias.high))
     off = f"that of {first} and {second} is off by {value} ({low} to {high})"
-    if np.any((bias.low > 0) | (bias.high < 0)):
-        return f"its own differences are biased, at worst {off}"
+    if shown.any():
+        return f"its own differences are biased: {off}"
     return f"that its own differences are within {bound:.2g} of the humans' is not shown, at worst {off}"
 
 

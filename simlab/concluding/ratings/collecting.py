@@ -10,6 +10,7 @@ import numpy as np
 
 from simlab.messages import legible, or_nearest, several
 from simlab.tables.held import Ratings
+from simlab.tables.row_choice import LeftOut
 from simlab.types import Asked, Bools, Collected, Frame, InputError, Ints, Seen, Streams
 
 
@@ -18,6 +19,18 @@ class Kept(NamedTuple):
 
     ratings: Ratings
     notes: tuple[str, ...]
+
+
+class Whole(NamedTuple):
+    """Hold ratings whose systems can be compared within documents, what was left out, and sentences for the page."""
+
+    ratings: Ratings
+    left_out: tuple[LeftOut, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+MOST_LOST = 0.05
+"""At most this share of the ratings is left out so that systems meet the same segments; paid ratings are not wasted."""
 
 
 def collected(ratings: Ratings, seed: int) -> Collected:
@@ -61,31 +74,53 @@ def without(ratings: Ratings, raters: Sequence[str], where: str) -> Kept:
     return Kept(kept, tuple(notes))
 
 
-def in_whole(ratings: Ratings) -> Kept:
-    """Leave out segments that some systems lack where that loses no more ratings than leaving out those systems there.
+def in_whole(ratings: Ratings) -> Whole:
+    """Make systems comparable within documents where they were not all rated for the same segments there.
 
-    A document counts for a system if all of its segments were rated, since segments differ. Where a system lacks a few
-    segments of a document, these are better left out for all.
+    A document counts for a system if all of its segments were rated, since segments differ. Where few ratings are of
+    segments that some system lacks, these segments are left out for all. Else, as where systems have no segment in
+    common, what a rater said of a system is averaged within each document, of all documents, so that each counts once.
     """
     n_systems, n_items = ratings.n_systems, len(ratings.document)
     count = np.bincount(ratings.item * n_systems + ratings.system, minlength=n_items * n_systems)
     count = count.reshape(n_items, n_systems)
-    by_document = np.zeros((ratings.n_documents, n_systems), np.int64)
-    np.add.at(by_document, ratings.document, (count > 0).astype(np.int64))
-    size = np.bincount(ratings.document, minlength=ratings.n_documents)
-    present, complete = by_document > 0, by_document == size[:, None]
-    if bool((present == complete).all()):
-        return Kept(ratings, ())
+    present = np.zeros((ratings.n_documents, n_systems), bool)
+    np.logical_or.at(present, ratings.document, count > 0)
     lacking = ((count == 0) & present[ratings.document]).any(1)
-    of_segments, of_systems = np.zeros(ratings.n_documents), np.zeros(ratings.n_documents)
-    np.add.at(of_segments, ratings.document, np.where(lacking, count.sum(1), 0))
-    np.add.at(of_systems, ratings.document, (count * ~complete[ratings.document]).sum(1))
-    drop = lacking & (of_segments <= of_systems)[ratings.document]
-    if not drop.any():
-        return Kept(ratings, ())
-    kept = of_ratings(ratings, ~drop[ratings.item])
-    lost = len(ratings.score) - len(kept.score)
-    return Kept(kept, (f"left out: {several(lost, 'rating')} of segments that were not rated for every system there",))
+    if not lacking.any():
+        return Whole(ratings)
+    lost = int(count[lacking].sum())
+    emptied = np.bincount(ratings.document[~lacking], minlength=ratings.n_documents) == 0
+    if lost <= MOST_LOST * len(ratings.score) and not emptied.any():
+        why = f"{'rating' if lost == 1 else 'ratings'} of segments that were not rated for every system there"
+        return Whole(of_ratings(ratings, ~lacking[ratings.item]), (LeftOut(lost, why),))
+    apart = len(np.unique(ratings.document[lacking]))
+    said = (
+        f"systems were rated on other segments, or on unequal numbers of them, in {several(apart, 'document')}: "
+        "scores are averaged within each document"
+    )
+    return Whole(_averaged_within_documents(ratings), remarks=(said,))
+
+
+def _averaged_within_documents(ratings: Ratings) -> Ratings:
+    """Average what each rater said of each system in a document, which is one item then."""
+    document = ratings.document[ratings.item]
+    key = (ratings.system * ratings.n_documents + document) * ratings.n_raters + ratings.rater
+    _, first, of = np.unique(key, return_index=True, return_inverse=True)
+    return replace(
+        ratings,
+        system=ratings.system[first],
+        item=document[first],
+        rater=ratings.rater[first],
+        document=np.arange(ratings.n_documents),
+        item_names=ratings.document_names,
+        score=np.bincount(of, weights=ratings.score) / np.bincount(of),
+        errors=np.full(len(first), -1),
+        seconds=np.full(len(first), np.nan),
+        criteria={},
+        answers=ratings.answers or len(key),
+        averaged="segments",
+    )
 
 
 def of_ratings(ratings: Ratings, keep: Bools) -> Ratings:

@@ -7,19 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.choosing import config_of
-from simlab.concluding.ratings.collecting import Kept, collected, in_whole, without
+from simlab.concluding.ratings.collecting import Whole, collected, in_whole, without
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.ratings.second import with_second
 from simlab.concluding.wanted import Wanted
-from simlab.messages import legible
+from simlab.messages import legible, several
 from simlab.tables import understood
 from simlab.tables.held import Ratings
 from simlab.tables.reading import read
 from simlab.types import Collected, InputError
+
+UNEVEN = 2 / 3
+"""Raters are called uneven where one gave at most this share of what another gave."""
 
 
 class Study(NamedTuple):
@@ -57,16 +62,23 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     if kept.n_systems < 2:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")
     # As planned means as planned: a segment that is missing then costs its document.
-    whole, incomplete = Kept(kept, ()) if wanted.plan else in_whole(kept)
+    made = Whole(kept) if wanted.plan else in_whole(kept)
+    whole = made.ratings
     config = wanted.plan.config if wanted.plan else config_of(wanted)
+    # What is read off the page counts who was left out, and does not count what could not be compared.
+    shown = replace(
+        ratings if wanted.exclude else whole,
+        left_out=(*ratings.left_out, *made.left_out),
+        remarks=(*ratings.remarks, *made.remarks, *_uneven_raters(kept)),
+    )
     said = Table(
-        understood.record(ratings),
-        understood.line(ratings),
+        understood.record(shown),
+        understood.line(shown),
         whole.rater_known,
         _lone_segments(whole),
-        anew=whole.averaged == "raters",
+        anew=ratings.averaged == "raters",
     )
-    notes = (*ratings.notes, *left_out, *incomplete)
+    notes = (*ratings.notes, *left_out)
     return Study(whole, config, collected(whole, wanted.seed), said, notes)
 
 
@@ -76,6 +88,16 @@ def _of(study: Study, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
         return found
     say("carrying the study out again, in a world fitted to it")
     return with_again(found, study.ratings, study.config, study.collected, wanted)
+
+
+def _uneven_raters(ratings: Ratings) -> tuple[str, ...]:
+    """Say between which numbers of ratings raters gave, where one gave far fewer than another."""
+    n = np.bincount(ratings.rater, minlength=ratings.n_raters)
+    least, most = int(n.argmin()), int(n.argmax())
+    if not ratings.rater_known or n[least] > UNEVEN * n[most]:
+        return ()
+    ends = [f"{several(int(n[k]), 'rating')} ({legible(ratings.rater_names[k], 40)})" for k in (least, most)]
+    return (f"raters are uneven: from {ends[0]} to {ends[1]}",)
 
 
 def _lone_segments(ratings: Ratings) -> bool:

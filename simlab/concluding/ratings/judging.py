@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.multiplicity import adjusted
-from simlab.analysis.normalization import error, mean
+from simlab.analysis.normalization import error, mean, refuse_separate_raters, zscore
 from simlab.analysis.raters.contributions import differ
 from simlab.concluding.ratings.intervals import Spans, spans
 from simlab.concluding.ratings.pairs import Verdicts
@@ -46,6 +46,10 @@ def check(config: Mapping[str, Any], prepared: Prepared, collected: Collected) -
             f"analysis.normalization={name_of(section)} multiplies the scores of each rater by a factor, and these lie "
             "on both sides of 0, where no factor makes means agree; choose zscore or none"
         )
+    if by_errors or chosen(section, mean, plugins) or chosen(section, zscore, plugins):
+        counts = np.zeros((int(seen.rater.max(initial=0)) + 1, collected.frame.n_systems), np.int64)
+        np.add.at(counts, (seen.rater, seen.unit), 1)
+        refuse_separate_raters(name_of(section), counts, collected.frame.system_names)
 
 
 def family_of(names: Sequence[str], against: str | None) -> Bools:

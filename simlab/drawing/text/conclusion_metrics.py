@@ -34,6 +34,8 @@ def table(metrics: Sequence[Metric]) -> Iterator[str]:
         if one.reason:
             yield f"  {numbers.filled(one.reason, 2)}"
         yield from _errors(one)
+        yield from _favour(one)
+        yield from _worth(one)
     if cut := len(metrics) - len(shown):
         yield f"... {several(cut, 'metric')} more: --format json has all"
     yield "width: of a corrected interval, over that of humans alone."
@@ -53,6 +55,45 @@ def _errors(one: Metric) -> Iterator[str]:
     scale = "" if one.bias_factor is None else f", its scores times {number(one.bias_factor, 2)} to spread as humans'"
     text = f"errors of its own differences, all pairs at once{scale}: {'; '.join(said)}"
     yield f"  {numbers.filled(text, 2)}"
+    if len(one.bias) > 2:
+        text = f"of systems about the mean of all, all systems at once: {_largest(one.bias)}"
+        yield f"  {numbers.filled(text, 2)}"
+
+
+def _favour(one: Metric) -> Iterator[str]:
+    """Write which systems a metric scores above others of equal human scores, the farthest first."""
+    if one.favour_slope is None or not one.favour:
+        return
+    value, low, high = (number(bound, 2) for bound in one.favour_slope)
+    turned = " turned round" if one.favour_slope.value < 0 else ""
+    text = (
+        f"at equal human scores, in its points{turned}, off the line of its means on human means (slope {value}, "
+        f"{low} to {high}), each system against the median of the others, all at once: {_largest(one.favour)}"
+    )
+    yield f"  {numbers.filled(text, 2)}"
+
+
+def _largest(rows: Sequence[Rated]) -> str:
+    """Write the largest values, of those whose bounds leave 0 out first."""
+    digits = numbers.decimals_of([(row.high - row.low) / 2 for row in rows])
+    ordered = sorted(rows, key=lambda row: (row.low <= 0 <= row.high, -abs(row.value)))
+    shown = [f"{row.system} {numbers.measured(row.value, row.low, row.high, digits)}" for row in ordered[:MOST_ERRORS]]
+    shown += [f"{several(len(rows) - MOST_ERRORS, 'system')} more"] if len(rows) > MOST_ERRORS else []
+    return "; ".join(shown)
+
+
+def _worth(one: Metric) -> Iterator[str]:
+    """Write what a metric is worth in labels, and whether labels were dealt as that takes them."""
+    if one.worth_labels is not None:
+        value, low, high = (f"{bound:,.0f}" for bound in one.worth_labels)
+        text = f"mixed in it is worth {value} ({low} to {high}) more human labels, by the variance of differences"
+        if one.labels_at_random is None:
+            text += ", since humans rated all that it scored"
+        yield f"  {numbers.filled(text, 2)}"
+    if one.labels_at_random is not None:
+        fair = "labels are taken to be dealt at random within systems"
+        text = fair if one.labels_at_random else f"{fair}, and the table shows otherwise"
+        yield f"  {numbers.filled(text, 2)}"
 
 
 def _row(one: Metric, *, named: bool) -> list[str]:

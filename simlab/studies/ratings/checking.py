@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.analysis.normalization import error, mean
+from simlab.analysis.normalization import error, mean, refuse_separate_raters, zscore
 from simlab.analysis.raters.crossed import crossed_flips
 from simlab.analysis.raters.flips import rater_flips
 from simlab.analysis.raters.t_tests import by_rater
@@ -209,7 +209,7 @@ def _flips_raters(test: Mapping[str, Any], plugins: Sequence[str]) -> bool:
 
 
 def _check_normalization(normalization: Mapping[str, Any], world: World, plugins: Sequence[str]) -> None:
-    """Refuse factors for raters where a factor means nothing: no errors are counted, or 0 is no bound of the scores."""
+    """Refuse what means nothing: factors where no errors are counted or 0 is no bound, levels of separate raters."""
     by_errors = chosen(normalization, error, plugins)
     law = world.answers[RATE]
     if by_errors and isinstance(law, ScaledRatings):
@@ -229,6 +229,12 @@ def _check_normalization(normalization: Mapping[str, Any], world: World, plugins
                 f"analysis.normalization={name_of(normalization)} multiplies the scores of each rater by a factor, and "
                 "these lie on both sides of 0, where no factor makes means agree; choose analysis.normalization=zscore"
             )
+    if by_errors or chosen(normalization, mean, plugins) or chosen(normalization, zscore, plugins):
+        frame = world.frame
+        counts = np.zeros((int(frame.rater.max(initial=0)) + 1, frame.n_systems), np.int64)
+        system, item, seat = np.nonzero(frame.rater >= 0)
+        np.add.at(counts, (frame.rater[system, item, seat], system), 1)
+        refuse_separate_raters(name_of(normalization), counts, frame.system_names)
 
 
 def _range(law: Law) -> tuple[float, float]:

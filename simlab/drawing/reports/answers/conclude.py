@@ -284,6 +284,16 @@ def _metric(found: Conclusion, one: Metric) -> Section:
         )
         title = "Errors of the metric's own differences (metric less people), bounds for all pairs at once"
         parts.append(Table(title, ("pair", "error"), errors))
+    for title, systems in (
+        ("Its error of each system about the mean of all, bounds for all systems at once", one.bias),
+        ("How far above its line on human means each system lies, against the median of the others", one.favour),
+    ):
+        if systems:
+            values = tuple((each.system, _known(each.value, each.low, each.high)) for each in systems)
+            parts.append(Table(title, ("system", "points"), values))
+    if one.worth_labels is not None:
+        worth = (("human labels that would narrow differences as much", _known(*one.worth_labels)),)
+        parts.append(Table("What mixing the metric in is worth", ("what", "labels"), worth))
     return Section(f"Metric {one.name}", tuple(parts))
 
 

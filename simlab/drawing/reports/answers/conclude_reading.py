@@ -96,7 +96,13 @@ METRIC = {
     **dict.fromkeys(("estimates", "pairs"), LIST),
 }
 ERROR = {"first": TEXT, "second": TEXT, **dict.fromkeys(("human", "metric", "value", "low", "high"), MAYBE)}
-BIAS = {"bias": LIST, "bias_pairs": LIST, "bias_worst": MAYBE_OBJECT, "bias_factor": MAYBE}
+MAYBE_FLAG = Kind("true, false or null", lambda value: value is None or isinstance(value, bool))
+BIAS = {
+    **dict.fromkeys(("bias", "bias_pairs", "favour"), LIST),
+    **dict.fromkeys(("bias_worst", "favour_slope", "worth_labels"), MAYBE_OBJECT),
+    "bias_factor": MAYBE,
+    "labels_at_random": MAYBE_FLAG,
+}
 RATED = {"system": TEXT, **INTERVAL}
 ABOUT = {
     "estimate": TEXT,
@@ -207,6 +213,10 @@ def _metric(held: Any, where: str, names: set[str]) -> Metric:
         errors,
         None if worst is None else _all([worst], f"{where}.bias_worst", ERROR, MetricError)[0],
         row.get("bias_factor"),
+        _all(row.get("favour", []), f"{where}.favour", RATED, Rated),
+        _maybe(row.get("favour_slope"), f"{where}.favour_slope", _interval),
+        _maybe(row.get("worth_labels"), f"{where}.worth_labels", _interval),
+        row.get("labels_at_random"),
     )
 
 
