@@ -35,7 +35,7 @@ def test_equal_systems_rated_by_other_raters_are_not_claimed() -> None:
     rng = stream(5, "nested")
     drawn = [null_table(rng, NULLS["nested, 10 raters"], "skewed") for _ in range(tables)]
     by_segments = [segment_t(one.value, one.system, one.item, one.n_systems).min() <= LEVEL for one in drawn]
-    assert np.mean(by_segments) > 0.4
+    assert np.mean(by_segments) > 0.25
 
 
 @pytest.mark.slow
