@@ -32,6 +32,7 @@ import rater_promises as rater  # noqa: E402
 import shared_calibration_promises as shared  # noqa: E402
 import stopping_promises as stopping  # noqa: E402
 import table_promises as of_table  # noqa: E402
+import taste_promises as taste  # noqa: E402
 import vote_promises as vote  # noqa: E402
 from promise_rows import Row  # noqa: E402
 
@@ -129,6 +130,8 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(vote.controls, 1000),
         Part(vote.power, 1000),
         Part(vote.scales, 1000),
+        Part(taste.tastes, 4000),
+        Part(taste.certain_tastes, 20_000),
     ),
 }
 
