@@ -6,6 +6,7 @@ before a command needs it, so that help and mistakes are answered at once.
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import shlex
@@ -1194,9 +1195,15 @@ def _silence_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+@functools.cache
+def _parser() -> Any:
+    """Return the parser of all commands, built once: its 40 ms count where one process answers many lines."""
+    return typer.main.get_command(app)
+
+
 def _invoke(words: list[str]) -> int:
     _LINE.set(shlex.join(["simlab", *words]))
-    command = typer.main.get_command(app)
+    command = _parser()
     if "_SIMLAB_COMPLETE" in os.environ:
         from simlab.commands import completion
 

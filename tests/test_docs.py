@@ -16,7 +16,7 @@ from simlab.config import load_sweep
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "examples"
 BLOCK = re.compile(r"```(console|python)\n(.*?)```", re.DOTALL)
-QUICK = ["hydra", "mutt"]
+QUICK = ["mutt"]
 SMALLER = ["worlds=2", "studies=4"]  # pages show commands that take seconds; here it matters that they work
 FEWER_PAIRS = [
     "worlds=2",

@@ -66,7 +66,10 @@ def of_ratings(rng: np.random.Generator, scores: Rated) -> Floats:
 '''
 
 
-@pytest.mark.parametrize(("test", "p_value"), [("of_totals", 0.25), ("unsaid", 0.25), ("of_ratings", 1 / 7)])
+@pytest.mark.parametrize(
+    ("test", "p_value"),
+    [("of_totals", 0.25), pytest.param("unsaid", 0.25, marks=pytest.mark.slow), ("of_ratings", 1 / 7)],
+)
 def test_a_test_is_handed_what_its_annotation_names(
     test: str, p_value: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

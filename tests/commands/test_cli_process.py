@@ -58,7 +58,9 @@ def test_ctrl_c_ends_in_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("words", [["--help"], ["list"], ["show", "item_grouping"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["list"], pytest.param(["show", "item_grouping"], marks=pytest.mark.slow)]
+)
 def test_nobody_reads_and_nothing_is_said(words: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)

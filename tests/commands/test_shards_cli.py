@@ -121,6 +121,7 @@ def test_the_default_folder_of_a_shard_bears_its_number() -> None:
     assert shard.name == f"{alone.name}-shard-3-of-16"
 
 
+@pytest.mark.slow
 def test_notebooks_merge_shards() -> None:
     settings = {"design.documents": 20, "worlds": 2, "studies": 2}
     with pytest.warns(Reservation, match="interrupted: 2 of 4 campaigns are there"):

@@ -25,6 +25,7 @@ from simlab.concluding.judgements.totals import laid
 from simlab.concluding.judgements.worth import uneven_labels, worth_labels
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text.conclusions import page
+from simlab.drawing.text.paragraphs import paragraph
 from simlab.types import Floats
 
 FLIPS = 399
@@ -298,3 +299,6 @@ def test_the_page_bounds_a_judge_s_errors_over_all_systems() -> None:
     # Widths are those of flips, whose bars differ by chance in either.
     assert metric.worth_labels.value == pytest.approx(5980 * (metric.width**-2 - 1), abs=60)
     assert '"favour"' in to_json(found)
+    said = " ".join(paragraph(found).split())
+    assert "At equal human scores no system is shown to lie off the line of its means on human means." in said
+    assert "more human labels, labels taken to be dealt at random within systems." in said

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import strangers
 from shared_data import SHARED
+from slowness import slow_except
 
 from simlab.concluding.concluding import conclude
 from simlab.concluding.conclusion import Conclusion
@@ -107,7 +108,10 @@ def differences(one: Conclusion, mutation: strangers.Mutation | None = None) -> 
     "table",
     [
         pytest.param("12-difference-at-the-end-of-its-interval.csv", marks=pytest.mark.needs_shared("strangers")),
-        pytest.param("13-tested-one-way-printed-the-other.csv", marks=pytest.mark.needs_shared("strangers")),
+        pytest.param(
+            "13-tested-one-way-printed-the-other.csv",
+            marks=[pytest.mark.needs_shared("strangers"), pytest.mark.slow],
+        ),
         pytest.param("", id="sibling"),
     ],
 )
@@ -173,7 +177,7 @@ def odd_table(shape: str, seed: int) -> list[list[str]]:
     return rows
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", slow_except([shape for shape in SHAPES if shape not in ("crowd", "nested")], SHAPES))
 def test_no_page_of_an_odd_table_contradicts_itself(shape: str, tmp_path: Path) -> None:
     pages = 0
     for seed in range(40):

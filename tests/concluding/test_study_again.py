@@ -48,6 +48,7 @@ def test_a_world_that_takes_systems_for_equal_expects_no_confirmation(monkeypatc
     assert found.srp_new_documents.value < 0.1 < 0.8 < found.srp.value
 
 
+@pytest.mark.slow
 def test_nothing_claimed_is_not_confirmed():
     study = study_of(table_of(pilot(np.random.default_rng(1), Truth(system=0.0), n_systems=3, n_documents=8)))
     study.verdict[:] = 0

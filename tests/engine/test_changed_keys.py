@@ -65,6 +65,7 @@ def test_a_new_key_makes_another_study(capsys: pytest.CaptureFixture[str]) -> No
     assert "systems.shift" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_changed_default_never_makes_a_mixture(capsys: pytest.CaptureFixture[str]) -> None:
     """Ask for new values of another axis only: no cell of the old default is asked for again."""
     sweep = "axes:\n  systems: [mine, yours]\n  design.documents: [{}]\nset: {{worlds: 2, studies: 5}}\n"

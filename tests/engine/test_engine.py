@@ -75,7 +75,7 @@ def test_a_worker_meets_all_designs_of_a_world_in_a_row(tmp_path: Path) -> None:
     assert [task.address.world for task in tasks] == [0] * 6 + [1] * 6
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_block_that_raises_is_kept_and_tried_again(tmp_path: Path, jobs: int) -> None:
     summary = run(fake_studies.sweep(), tmp_path, "raising", jobs)
     assert [(failure.address, failure.reason) for failure in summary.failures] == [

@@ -8,7 +8,6 @@ answer it prints, and how precisely. Sentences count by the numbers in them, so 
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import json
 import math
@@ -23,7 +22,6 @@ from unittest.mock import patch
 
 import inputs
 import numpy as np
-import typer
 import yaml
 from digests import ROUNDING, cpu
 from facts import Leaves, compact, facts, numbered, page, table, without_repetition
@@ -39,8 +37,6 @@ REPORTED = {"plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect"
 UNSAVED = {"calculator", "cluster-script", "export", "plot", "report", "--help"}
 """Commands without --save."""
 PAGES = {".html", ".md", ".tex", ".txt"}
-PARSER = functools.cache(typer.main.get_command)
-"""The parser of all commands, which takes longer to build than many a command to answer."""
 
 
 @dataclass(slots=True)
@@ -73,8 +69,7 @@ class Table:
 def run(words: list[str], place: Path) -> tuple[int, str]:
     """Carry out one command line in a folder; return its exit code and what it printed; a refusal is no answer."""
     out, err = io.StringIO(), io.StringIO()
-    parser = patch("typer.main.get_command", PARSER)
-    with contextlib.chdir(place), WIDE, parser, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with contextlib.chdir(place), WIDE, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = answer(words)
     assert code not in (1, 2), f"simlab {shlex.join(words)}: {err.getvalue()}"
     return code, out.getvalue()

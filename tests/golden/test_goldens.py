@@ -11,6 +11,9 @@ import goldens
 import numpy as np
 import pytest
 from digests import alike, cpu, differences, digest
+from slowness import slow_except
+
+DEAR = ("preferences_rules", "ratings_normalizations", "judgements_estimators")
 
 
 def recorded(kind: str, name: str) -> Any:
@@ -27,7 +30,7 @@ def differing(golden: dict[str, Any], found: dict[str, Any], name: str) -> list[
     return problems + [what for what in ("cells", "declaration") if golden.get(what) != found.get(what)]
 
 
-@pytest.mark.parametrize("name", goldens.STUDIES)
+@pytest.mark.parametrize("name", slow_except([name for name in goldens.STUDIES if name not in DEAR], goldens.STUDIES))
 def test_a_study_of_every_kind_gives_what_it_gave(name: str, tmp_path: Path) -> None:
     golden, found = recorded("studies", name), goldens.study(name, tmp_path)
     assert golden.get("declaration") == found.get("declaration")

@@ -108,7 +108,8 @@ def test_no_mix_is_cheaper(prices: Prices, rho: float) -> None:
     assert found.price <= 1.01 * least
 
 
-@pytest.mark.parametrize("prices", [Prices(1, 0.01), pytest.param(Prices(1, 0.02, 0.3), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("prices", [Prices(1, 0.01), Prices(1, 0.02, 0.3)])
 def test_no_mix_with_a_calibration_is_cheaper(prices: Prices) -> None:
     plan, difference = Plan(0, 0, 0.9, 0.9, 0.6, 0), 0.15
     found = cheapest_mix(plan, difference, prices)

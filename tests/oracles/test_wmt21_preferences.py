@@ -15,7 +15,7 @@ SCORES = SHARED / "mqm_newstest2021_ende.avg_seg_scores.tsv"
 EIGHT = "Facebook-AI,HuaweiTSC,Nemo,Online-W,UEdin,VolcTrans-AT,VolcTrans-GLAT,eTranslation"
 NAMES = f"systems.names=[{EIGHT},ref-B,ref-C,ref-D]"
 
-pytestmark = pytest.mark.needs_shared(SCORES.name)
+pytestmark = [pytest.mark.needs_shared(SCORES.name), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

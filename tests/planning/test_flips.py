@@ -127,6 +127,7 @@ def test_planted_flips_are_found_where_they_are_with_short_intervals_that_hold_t
             assert abs(Scale(one.assumption).at(one.at)) == pytest.approx(one.distance)
 
 
+@pytest.mark.slow
 def test_an_assumption_without_influence_has_no_flip() -> None:
     told = 0
     for seed in range(8):

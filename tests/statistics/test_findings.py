@@ -94,6 +94,7 @@ def test_zscores_help_most_where_outputs_are_not_grouped(size: tuple[int, int]) 
     assert free > gain("pseudo_side_by_side")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_single_ratings_of_twice_the_documents_beat_double_ratings(size: tuple[int, int]) -> None:
     anew = "design.studies_per_document_set=1"
@@ -118,6 +119,7 @@ def near(found: Floats, published: float) -> bool:
     return bool(abs(found.mean() - published) < 0.04 + 3 * mcse)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [8, pytest.param(40, marks=pytest.mark.long)])
 def test_pools_agree_as_the_published_raters_do(n: int) -> None:
     """Compare with table 2: .40 and .69 (seven buckets), .29 and .85 (two buckets)."""

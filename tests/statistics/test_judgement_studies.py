@@ -81,6 +81,7 @@ def test_intervals_fail_where_the_model_does(why: str) -> None:
     assert found.mcse < 0.05
 
 
+@pytest.mark.slow
 def test_items_shared_between_systems_make_independent_posteriors_too_cautious() -> None:
     alike = {"systems": "alpha_optimal", "systems.n_systems": 2, "systems.spacing": 0, "systems.item_agreement": 0.8}
     found = outcomes(alike | {"metric": "none", "analysis.estimator": "binary"}, 1, 1500)

@@ -25,6 +25,7 @@ def test_a_poor_metric_taken_at_its_word_mostly_inserts_and_an_ideal_one_never_i
     assert surely_more(preferences.correct_true(ideal), preferences.correct_true(poor))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "n_systems", "margin"),
     [pytest.param((20, 1), 5, 0.05, id="quick"), pytest.param((100, 6), 8, 0.02, id="full", marks=pytest.mark.long)],

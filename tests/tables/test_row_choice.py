@@ -106,6 +106,7 @@ def test_votes_and_metrics_are_chosen_alike(tmp_path: Path) -> None:
     assert evidence.record(scored)["used"] == 18
 
 
+@pytest.mark.usefixtures("short_effort")
 @pytest.mark.parametrize("verb", ["conclude", "agreement"])
 def test_verbs_say_which_rows_they_read(tmp_path: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = _written(_by_criterion(1), tmp_path / "t.csv")

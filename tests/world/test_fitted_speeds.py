@@ -45,7 +45,9 @@ def content() -> dict[str, Any]:
 
 def written(folder: Path, timing: dict[str, Any] | None) -> Path:
     path = folder / "world.yaml"
-    path.write_text(yaml.safe_dump({**content(), **({"timing": timing} if timing else {})}), encoding="utf-8")
+    path.write_text(
+        yaml.dump({**content(), **({"timing": timing} if timing else {})}, Dumper=yaml.CSafeDumper), encoding="utf-8"
+    )
     return path
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.analysis.means.document_pairs import Influence, compared, influence
+from simlab.analysis.means.document_pairs import ROUNDING, Influence, compared, influence
 from simlab.analysis.means.documents import LEAST_LEFT, Totals
 from simlab.concluding.conclusion import Interval
 from simlab.concluding.judgements.bias import SURE, squares_within_systems
@@ -92,7 +92,9 @@ def _favour(
     value = (weight * gap).sum(0)
     error = np.sqrt((weight * (_contrast_variance(means, slopes.value) + (gap - value) ** 2)).sum(0))
     every, slope = weight.mean(1), float((weight.mean(1) * slopes.value).sum())
-    reach = _reach(rng, means, slope, level=level, flips=flips) * error
+    # A metric that repeats humans leaves nothing but rounding.
+    error = np.where(error > ROUNDING * np.abs(means.metric.value).max(), error, 0.0)
+    reach = np.where(error > 0, _reach(rng, means, slope, level=level, flips=flips) * error, 0.0)
     ends = _quantiles(slopes.value, every, (0.025, 0.975))
     band = sorted((turn * ends[0], turn * ends[1]))
     return Favour(value, value - reach, value + reach, Interval(turn * slope, *band))
@@ -181,7 +183,6 @@ def _quadratic(metric: Floats, human: Floats, slope: Floats) -> Floats:
     """Sum up squares of `metric - slope * human` over documents: `[node, system]`."""
     squares = [(a * b).sum(1) for a, b in ((metric, metric), (metric, human), (human, human))]
     left = squares[0] - 2 * slope[:, None] * squares[1] + slope[:, None] ** 2 * squares[2]
-    # A metric that repeats humans leaves nothing but rounding.
     return np.asarray(np.maximum(left, 1e-18 * np.maximum(squares[0], 1e-280)))
 
 

@@ -34,7 +34,8 @@ def metric_of(
     quality, spread, posterior, notes = _quality(evidence, name, labels, asked.level)
     estimates = [*_estimated(asked, "human", alone), *_estimated(asked, "ppi", way), *posterior]
     width, favoured = width_of(alone.found, way.found), _favour(asked, evidence, name, says)
-    worth = None if few else worth_labels(of, int(evidence.rated.sum()), asked.level)
+    says_nothing = found.bias is None
+    worth = None if few or says_nothing else worth_labels(of, int(evidence.rated.sum()), asked.level)
     metric = Metric(
         name, found.verdict, found.reason, found.labels, "correlation" if labels is None else "youden", quality,
         spread, width, estimates, way.pairs, *_errors(asked, found.bias), *favoured,

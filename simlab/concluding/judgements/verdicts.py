@@ -76,6 +76,8 @@ def verdict(asked: Asked, evidence: Evidence, name: str, says: Floats | None, al
     if bias.worst < bound and n_documents >= ENOUGH:
         reason = f"{narrower}, and its own differences are within {bound:.2g} of the humans'"
         return Verdict("trust", reason, None, bound, bias)
+    if bias.worst < bound:
+        off = f"fewer than {ENOUGH} documents do not show that its own differences are as close as they look"
     return Verdict("correct", f"{narrower}; {off}", _to_trust(bias, bound, labels, n_documents), bound, bias)
 
 

@@ -160,7 +160,28 @@ def _named(found: Conclusion) -> str:
 
 def _of_metric(metric: Metric) -> str:
     reason = f" ({metric.reason})" if metric.reason else ""
-    return f"The metric {metric.name} {OF_USE[metric.verdict]}{reason}."
+    return f"The metric {metric.name} {OF_USE[metric.verdict]}{reason}.{_favours(metric)}{_worth(metric)}"
+
+
+def _favours(metric: Metric) -> str:
+    """Name the systems that are shown to lie off the line of a metric's means on human means."""
+    if not metric.favour:
+        return ""
+    off = [one for one in metric.favour if not one.low <= 0 <= one.high]
+    if not off:
+        return " At equal human scores no system is shown to lie off the line of its means on human means."
+    digits = numbers.decimals_of([(one.high - one.low) / 2 for one in metric.favour])
+    values = (f"{one.system} {numbers.measured(one.value, one.low, one.high, digits)}" for one in off)
+    line = "off the line of its means on human means, all systems at once"
+    return f" At equal human scores it scores {', '.join(values)} {line}."
+
+
+def _worth(metric: Metric) -> str:
+    if metric.worth_labels is None:
+        return ""
+    value, low, high = (f"{bound:,.0f}" for bound in metric.worth_labels)
+    dealt = ", labels taken to be dealt at random within systems" if metric.labels_at_random is not None else ""
+    return f" Mixed in it is worth {value} ({low} to {high}) more human labels{dealt}."
 
 
 def _foreseen(found: Conclusion) -> Iterator[str]:

@@ -40,6 +40,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[clusters.Clust
         yield started
 
 
+@pytest.mark.slow
 def test_a_local_cluster_gives_the_same_bits(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     fill(tmp_path / "loky")
     fill(tmp_path / "dask", backend="dask")

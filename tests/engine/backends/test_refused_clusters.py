@@ -144,6 +144,7 @@ def test_a_scheduler_with_other_code_is_refused(tmp_path: Path) -> None:
     assert "this scheduler has another state of the code of simlab" in line
 
 
+@pytest.mark.slow
 def test_a_worker_with_another_numpy_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other" / "numpy-9.9.9.dist-info"
     other.mkdir(parents=True)
@@ -174,6 +175,7 @@ BARE = (
 """A Python that has Dask and no simlab."""
 
 
+@pytest.mark.slow
 def test_who_lacks_simlab_is_refused(tmp_path: Path) -> None:
     with clusters.cluster(tmp_path / "scheduler", workers=0, python=BARE) as held:
         assert "this scheduler lacks simlab" in refused(tmp_path / "s", held.address, 20.0)

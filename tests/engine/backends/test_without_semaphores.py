@@ -20,7 +20,7 @@ from simlab.engine.forecast import forecast
 from simlab.engine.pools import SEMAPHORES, NoSemaphores
 
 
-@pytest.fixture(params=[errno.ENOSPC, errno.EROFS])
+@pytest.fixture(params=[errno.ENOSPC, pytest.param(errno.EROFS, marks=pytest.mark.slow)])
 def why(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Have no semaphores: Linux says so when it cannot make their files."""
     why = os.strerror(request.param)

@@ -60,7 +60,7 @@ def test_means_of_outputs_in_documents_are_covered() -> None:
 
 
 def test_differences_keep_their_level_where_outputs_come_in_documents() -> None:
-    check(promises.levels_of_differences(2000), errors=5)
+    check(promises.levels_of_differences(1000), errors=5)
 
 
 def test_a_metric_that_knows_nothing_costs_next_to_nothing() -> None:
@@ -68,7 +68,7 @@ def test_a_metric_that_knows_nothing_costs_next_to_nothing() -> None:
 
 
 def test_studies_of_documents_cover_and_keep_their_level() -> None:
-    check(promises.studies_of_documents(120), errors=5)
+    check(promises.studies_of_documents(60), errors=5)
 
 
 @pytest.mark.long

@@ -26,7 +26,7 @@ def test_claims_from_votes_are_seldom_wrong_and_intervals_hold() -> None:
 
 
 def test_what_is_commonly_done_claims_that_equal_systems_differ() -> None:
-    assert broken(controls(60, QUICK), 5) == []
+    assert broken(controls(30, QUICK), 5) == []
 
 
 def test_differences_are_found() -> None:
