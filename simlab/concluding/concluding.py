@@ -10,6 +10,7 @@ from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.consistency import check_consistent
 from simlab.concluding.far_scores import check_far_scores
 from simlab.concluding.sheets import refuse_events
+from simlab.concluding.unmet import raters_at_large, unmet_people
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible
 from simlab.tables import judged, preferences
@@ -35,6 +36,8 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     found = _of_kind(table, whole, say)
     if far := check_far_scores(table, found, without_lines):
         found = _of_kind(table, replace(whole, far_checked=True), say)
+    if n_raters := raters_at_large(found):
+        found = replace(found, limits=unmet_people(n_raters))
     return check_consistent(replace(found, without=without, warnings=(*found.warnings, *far)))
 
 

@@ -257,6 +257,18 @@ class Control(NamedTuple):
     watched_mcse: float | None = None
 
 
+class UnmetPeople(NamedTuple):
+    """Largest share of people of whom `raters` may have met none, and the chance of meeting none of one in five.
+
+    A group of a share q is missed by R raters drawn at random with probability (1 - q)^R. Whatever it prefers, a test
+    of these raters claims what the others say, so that no test holds its level for groups with q R below about 3.
+    """
+
+    raters: int
+    unmet_share: float
+    one_in_five_unmet: float
+
+
 @dataclass(frozen=True, slots=True)
 class Followed:
     """Hold which plan was followed, and where the table leaves it; `look` counts looks, this one included."""
@@ -278,7 +290,7 @@ class Conclusion:
     in groups, what nothing separates. `repetition_missing` and `control_missing` say why there is no repetition, or no
     check on equal systems ("": there is one, or nothing is claimed that could be repeated). `about` holds words and
     numbers for the paragraph. `notes` are sentences on what was left out or taken for granted, `warnings` on what
-    limits the conclusion, those first that change most.
+    limits the conclusion, those first that change most; `limits` what no analysis of so few raters can know.
     """
 
     question: str
@@ -303,6 +315,7 @@ class Conclusion:
     about: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    limits: UnmetPeople | None = None
 
     def __post_init__(self) -> None:
         """Put warnings in order, wherever they were added."""

@@ -24,6 +24,7 @@ def record(found: Conclusion) -> dict[str, Any]:
         "repetition_missing": found.repetition_missing or None,
         "control": None if found.control is None else found.control._asdict(),
         "control_missing": found.control_missing or None,
+        "limits": None if found.limits is None else found.limits._asdict(),
         "metric": _metric(found.metrics[0]) if found.metrics else None,
         "metrics": [_metric(one) for one in found.metrics],
         "detectable": found.detectable,

@@ -21,6 +21,8 @@ from simlab.concluding.plans import Plan
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.preferences.ruled import concluded
 from simlab.concluding.wanted import Wanted
+from simlab.drawing.reports.answers.conclude_reading import conclusion
+from simlab.drawing.text.conclusions import page
 from simlab.studies.questions import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
@@ -270,6 +272,19 @@ def test_what_cannot_be_asked_of_comparisons_is_refused(asked: dict[str, Any]) -
 def test_nothing_is_concluded_from_nothing(table: Callable[[Sequence[Row]], Path]) -> None:
     with pytest.raises(InputError, match="no comparison says who won"):
         told(table([("i1", "A", "B", "", "r1")]))
+
+
+def test_the_page_says_whom_few_voters_may_not_have_met(table: Callable[[Sequence[Row]], Path]) -> None:
+    found = told(table(votes("AB AC BC", 180, 10, chance(5))))
+    told_json = json.loads(to_json(found))
+    assert told_json["limits"] == pytest.approx(
+        {"raters": 10, "unmet_share": 1 - 0.05**0.1, "one_in_five_unmet": 0.8**10}
+    )
+    assert "a group of up to 26 % of people may not have been met by 10 raters" in " ".join(page(found).split())
+    assert conclusion(told_json).limits == found.limits
+    given = told(table(votes("AB AC BC", 180, 4, chance(5))))
+    assert given.limits is None
+    assert "may not have been met" not in page(given)
 
 
 def test_cycles_are_reported(table: Callable[[Sequence[Row]], Path]) -> None:

@@ -21,6 +21,9 @@ _PARTS = 400
 """Equally likely effects that stand for all."""
 
 _STEPS = 1.02
+_FARTHEST, _HALVINGS = 50.0, 30
+"""Standard errors that a difference is sought within, by halves."""
+
 _EXACT_PARTS, _EXACT_STEPS = 49, 150
 """Effects and numbers of comparisons at which exact probabilities are asked for: they cost more than normal ones."""
 
@@ -88,6 +91,43 @@ def boundary(decided: Floats | float, log_needed: float, concentration: float) -
 def detectable(sd: float, critical: float) -> float:
     """Return the smallest difference that is claimed with 80 % probability at an error `sd`."""
     return float((critical + _Z_POWER) * sd)
+
+
+def detectable_exactly(decided: int, level: float) -> float | None:
+    """Return the least wins less losses, per vote that is no tie, that the exact sign test claims with 80 %.
+
+    >>> round(detectable_exactly(60, 0.05), 3), detectable_exactly(5, 0.05)
+    (0.383, None)
+    """
+    from scipy.special import bdtri
+
+    most = float(_most_losses(np.array([decided]), level)[0])
+    return None if most < 0 else 1 - 2 * float(bdtri(most, decided, POWER))
+
+
+def detectable_by_flips(clusters: float, critical: float) -> float | None:
+    """Return the difference, in standard errors, that flips of so many clusters claim with 80 % in another study.
+
+    The error is that of clusters about their mean, flips count it about 0: |t| >= c there is |t| >= c sqrt((n - 1) /
+    (n - c^2)) of Student's t. Both this table's error and the next one's are uncertain: the power, a tail of the
+    noncentral t law, is averaged over what this error may be. None where so few clusters reach no c, or no 80 %.
+
+    >>> round(detectable_by_flips(1000, 1.96), 2), round(detectable_by_flips(10, 1.96), 2), detectable_by_flips(3, 1.96)
+    (2.81, 3.79, None)
+    """
+    from scipy.special import chdtri, nctdtr
+
+    freedom = clusters - 1
+    if clusters <= critical**2 or freedom < 1:
+        return None
+    bar = critical * np.sqrt(freedom / (clusters - critical**2))
+    # The error is not stretched by n / (n - 1).
+    seen = np.sqrt(chdtri(freedom, (np.arange(_EXACT_PARTS) + 0.5) / _EXACT_PARTS) / clusters)
+    low, high = 0.0, _FARTHEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if (1 - nctdtr(freedom, middle * seen, bar)).mean() >= POWER else (middle, high)
+    return None if high == _FARTHEST else high
 
 
 def _quantiles() -> Floats:

@@ -19,6 +19,7 @@ from simlab.concluding.preferences.held import Held, named_pairs, of_table, with
 from simlab.concluding.preferences.metrics import agreement
 from simlab.concluding.simulations import try_to_simulate
 from simlab.concluding.standing import within
+from simlab.concluding.unmet import unmet_people
 from simlab.concluding.wanted import LEVEL, Wanted
 from simlab.effort import current_effort
 from simlab.messages import legible
@@ -110,6 +111,7 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         repetition_missing=missing or refused,
         control=None if repeated is None else repeated.control,
         control_missing=missing,
+        limits=unmet_people(held.n_raters) if found.raters_drawn and held.rater_names else None,
         notes=(*held.notes, *found.notes),
         warnings=(
             *positions.warnings(held, found.family),

@@ -104,6 +104,7 @@ def _with_strengths(
         about=dict(beside.about) | dict(found.about),
         notes=tuple(one for one in beside.notes if not one.startswith("no plan")),
         warnings=(*found.warnings, *beside.warnings),
+        limits=beside.limits,
     )
 
 

@@ -13,6 +13,7 @@ from simlab.concluding.conclusion import Conclusion, Interval, More
 from simlab.drawing.text import tables
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
+from simlab.messages import several
 from simlab.types import COMPARE
 
 MOST_DECIMALS = 4
@@ -45,6 +46,17 @@ def measure(found: Conclusion) -> tuple[str, str]:
 def uncorrected(question: str) -> str:
     """Name the tests that a negative control holds against the analysis."""
     return "sign tests of comparisons" if question == COMPARE else "t tests over segments"
+
+
+def unmet(found: Conclusion) -> Iterator[str]:
+    """Say which groups of people so few raters may have missed, where claims are to hold for people at large."""
+    if found.limits is None:
+        return
+    who, least, missed = found.limits
+    yield (
+        f"Limits: a group of up to {share(least)} of people may not have been met by {several(who, 'rater')}, and no "
+        f"test knows what it prefers; a group of 20 % is missed by {share(missed)} of such studies"
+    )
 
 
 def missing(found: Conclusion) -> Iterator[str]:

@@ -86,6 +86,7 @@ def _below(found: Conclusion, digits: int, brief: bool) -> Iterator[str]:
     yield from (numbers.filled(one) for one in found.lines)
     yield from _again(found, brief)
     yield from _checked(found)
+    yield from (numbers.filled(f"{one}.") for one in numbers.unmet(found))
     yield from (numbers.filled(one) for one in numbers.missing(found))
     yield from pairs.without(found, digits)
 

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 from made_ratings import Plan, made
-from promise_rows import Row, Side
+from promise_rows import Row, Side, stream
 
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.ratings.choosing import Layout, config_of, layout_of
 from simlab.concluding.ratings.collecting import collected, in_whole, of_ratings
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.wanted import Wanted
-from simlab.rng import stream
 from simlab.tables.held import Ratings
 
 GIVEN = Plan(raters=3, taste=0.0, leniency=0.0)

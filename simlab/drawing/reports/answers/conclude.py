@@ -98,6 +98,7 @@ def reservations(found: Conclusion) -> Iterator[str]:
         yield f"the table leaves its plan: {'; '.join(found.plan.deviations)}"
     yield from found.warnings
     yield from (one.removesuffix(".") for one in numbers.missing(found))
+    yield from numbers.unmet(found)
     yield from (f"no order within the cycle {' > '.join([*one, one[0]])}" for one in found.cycles)
     if found.control is not None and _exceeds(found.control):
         some = numbers.percent(found.control.some_claim, found.control.some_claim_mcse)

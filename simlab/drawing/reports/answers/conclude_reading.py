@@ -21,6 +21,7 @@ from simlab.concluding.conclusion import (
     Rater,
     Repetition,
     System,
+    UnmetPeople,
 )
 from simlab.concluding.consistency import contradictions
 from simlab.drawing.reports.answers import reading
@@ -57,7 +58,8 @@ TOP = {
     "without": OBJECT,
     **dict.fromkeys(("notes", "warnings"), TEXTS),
 }
-MISSING = {"repetition_missing": MAYBE_TEXT, "control_missing": MAYBE_TEXT}
+MISSING = {"repetition_missing": MAYBE_TEXT, "control_missing": MAYBE_TEXT, "limits": MAYBE_OBJECT}
+LIMITS = {"raters": WHOLE, "unmet_share": NUMBER, "one_in_five_unmet": NUMBER}
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
 PLAIN = {"plain": MAYBE}
@@ -146,6 +148,7 @@ def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
         _about(row["about"], f"{where}.about"),
         row["notes"],
         row["warnings"],
+        _maybe(row.get("limits"), f"{where}.limits", _limits),
     )
     for said in () if depth else contradictions(found):
         raise reading.wrong(where, f"its numbers contradict each other: {said}")
@@ -182,6 +185,10 @@ def _pairs(held: Any, where: str, names: set[str]) -> list[Pair]:
         within = row.pop("within")
         made.append(Pair(**cast(Any, {**reading.known(row), "within": within, "more": more})))
     return made
+
+
+def _limits(held: Any, where: str) -> UnmetPeople:
+    return UnmetPeople(**cast(Any, reading.record(held, where, LIMITS)))
 
 
 def _more(held: Any, where: str) -> More:
