@@ -12,7 +12,9 @@ from simlab.analysis import sign_test
 from simlab.analysis.preferences.assurance import detectable, settle_anytime, settle_exactly
 from simlab.analysis.preferences.flipping import flips_exact
 from simlab.analysis.preferences.fresh import CONCENTRATION
+from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes
+from simlab.concluding.conclusion import PromiseName
 from simlab.concluding.preferences.claims import Claims, claims
 from simlab.concluding.preferences.held import Held
 from simlab.concluding.preferences.settling import detectable_difference
@@ -48,14 +50,14 @@ def draw_votes(rng: np.random.Generator, kind: Kind, shift: float, studies: int)
     return np.where(rng.random(shape) < kind.ties, 0, value)
 
 
-def conclude_votes(value: Ints, kind: Kind) -> Claims:
+def conclude_votes(value: Ints, kind: Kind, promise: PromiseName = "fixed") -> Claims:
     """Conclude from one study, each vote on an item of its own."""
     n = value.size
     rater = np.repeat(np.arange(len(value)), kind.votes) if kind.voters else np.full(n, -1)
     votes = Votes(np.zeros(n, np.int64), value.ravel().astype(np.int64), rater, np.arange(n), 2)
     names = tuple(f"r{k}" for k in range(kind.voters))
     held = Held(votes, ("A", "B"), names, True, True, "", {}, votes, votes)
-    return claims(held, "fixed", np.ones(1, bool), LEVEL, 1, "")
+    return claims(held, promise, np.ones(1, bool), LEVEL, 1, "")
 
 
 def shift_of(difference: float, kind: Kind) -> float:
@@ -108,6 +110,19 @@ def test_what_is_said_to_be_found_with_80_percent_is(kind: Kind) -> None:
     found, normal = shares_found(kind, 100, 100)
     assert 0.77 <= found.mean() <= 0.83
     assert (normal.mean() < 0.7) == (0 < kind.voters <= 10)
+
+
+@pytest.mark.parametrize("kind", [Kind(0, 60, shift=0.6), Kind(0, 150, ties=0.3, shift=0.4)])
+def test_what_e_processes_are_said_to_find_is_found(kind: Kind) -> None:
+    """A claim is made at whichever vote the evidence is enough, each study read by its own running counts."""
+    rng, found = np.random.default_rng(kind.votes), []
+    for value in draw_votes(rng, kind, kind.shift, 20):
+        said = detectable_difference(conclude_votes(value, kind, "anytime"))
+        assert said is not None
+        fresh = draw_votes(rng, kind, shift_of(said, kind), 100)[:, 0]
+        counts = np.stack([np.cumsum(fresh == one, axis=1) for one in (1, 0, -1)], axis=2)
+        found.append((mixture_evidence(counts, CONCENTRATION).max(1) >= np.log(1 / LEVEL)).mean())
+    assert np.mean(found) == pytest.approx(0.8, abs=0.04)
 
 
 def test_too_few_voters_find_nothing_whatever_the_difference() -> None:

@@ -8,6 +8,7 @@ from scipy.special import ndtri
 from simlab.analysis.preferences.assurance import (
     boundary,
     detectable,
+    detectable_anytime,
     detectable_by_flips,
     detectable_exactly,
     least_wins,
@@ -29,6 +30,9 @@ from simlab.types import Bools
 
 LIMIT = 100_000.0
 """More comparisons of a pair than anybody would buy."""
+
+MOST_SUMMED_UP = 500
+"""Votes of a pair up to which what an e-process finds is summed up: work grows with their square."""
 
 LONGEST = 1_000
 """Wins in a row by which any e-process has reached what a family needs."""
@@ -113,8 +117,11 @@ def detectable_difference(found: Claims) -> float | None:
         variance = np.maximum(share - of.difference[there] ** 2, 1 / of.n[there])
         ratio = errors**2 * float(np.median(of.sd[there] ** 2 / variance))
         size = float(np.sqrt(ratio * share / (1 + ratio)))
+    elif n * share <= MOST_SUMMED_UP:
+        exact = detectable_anytime(max(round(n * share), 1), of.critical, CONCENTRATION)
+        return None if exact is None else exact * share
     else:
-        decided = float(np.mean(found.votes.value != 0)) * n
+        decided = share * n
         size = detectable(sd, 0.0) + float(boundary(decided, of.critical, CONCENTRATION)) / n
     return size if size <= 1 else None
 
