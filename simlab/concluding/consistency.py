@@ -178,9 +178,21 @@ def _of_groups(found: Conclusion) -> Iterator[str]:
 
 
 def _of_metric(metric: Metric) -> Iterator[str]:
-    for one in metric.estimates:
-        if one.low > one.value + _slack(one.low, one.value) or one.high < one.value - _slack(one.high, one.value):
-            yield f"{one.system}: its interval, {one.low:g} to {one.high:g}, does not hold {one.value:g}"
+    """Check that intervals hold what they are of, and that errors of pairs are differences of systems' errors."""
+    rows = [(one.system, one.value, one.low, one.high) for one in metric.estimates]
+    rows += [(one.system, one.value, one.low, one.high) for one in (*metric.bias, *metric.favour)]
+    if (worth := metric.worth_labels) is not None:
+        rows.append(("its worth in labels", worth.value, worth.low, worth.high))
+    for name, value, low, high in rows:
+        if low > value + _slack(low, value) or high < value - _slack(high, value):
+            yield f"{name}: its interval, {low:g} to {high:g}, does not hold {value:g}"
+    error = {one.system: one.value for one in metric.bias}
+    for pair in metric.bias_pairs:
+        parts = [pair.metric, pair.human, *(error.get(name, 0.0) for name in (pair.first, pair.second))]
+        gaps = [parts[0] - parts[1], *([parts[2] - parts[3]] if error else [])]
+        for gap in gaps:
+            if abs(gap - pair.value) > _slack(*parts):
+                yield f"{pair.first} - {pair.second}: its error is {pair.value:g}, and what it is made of {gap:g}"
 
 
 def _of_repetition(again: Repetition) -> Iterator[str]:

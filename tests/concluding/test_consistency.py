@@ -11,7 +11,7 @@ import made_conclusions as made
 import pytest
 
 from simlab.commands.errors import explain
-from simlab.concluding.conclusion import Conclusion, Interval, Repetition
+from simlab.concluding.conclusion import Conclusion, Interval, MetricError, Rated, Repetition
 from simlab.concluding.consistency import Inconsistent, check_consistent, contradictions, kept_repetition
 from simlab.drawing.text.conclusions import page
 
@@ -36,7 +36,18 @@ def of_system(**numbers: Any) -> Conclusion:
     return made.rated(systems=[first._replace(**numbers), *rest])
 
 
-@pytest.mark.parametrize("found", WHOLE)
+def of_metric(**numbers: Any) -> Conclusion:
+    """Change the first metric of a conclusion, whose errors of two systems and of their pair are known."""
+    first, *rest = made.judged().metrics
+    known: dict[str, Any] = {
+        "bias": (Rated("A", 0.1, -0.1, 0.3), Rated("B", -0.1, -0.3, 0.1)),
+        "bias_pairs": (MetricError("A", "B", 0.05, 0.25, 0.2, -0.1, 0.5),),
+        "worth_labels": Interval(40.0, -10.0, 90.0),
+    }
+    return made.judged(metrics=[replace(first, **{**known, **numbers}), *rest])
+
+
+@pytest.mark.parametrize("found", [*WHOLE, of_metric()])
 def test_what_is_consistent_passes(found: Conclusion) -> None:
     assert not list(contradictions(found))
     assert check_consistent(found) is found
@@ -71,6 +82,10 @@ def test_what_is_consistent_passes(found: Conclusion) -> None:
             made.rated(repetition=Repetition(Interval(1, 1, 1), Interval(1, 0, 1), 1000, "gaussian")),
             ", 1 to 1, of no width",
         ),
+        (of_metric(bias_pairs=(MetricError("A", "B", 0.05, 0.3, 0.2, -0.1, 0.5),)), "what it is made of 0.25"),
+        (of_metric(bias=(Rated("A", 0.3, 0.1, 0.5), Rated("B", -0.1, -0.3, 0.1))), "what it is made of 0.4"),
+        (of_metric(favour=(Rated("A", 0.3, -0.1, 0.2),)), "does not hold 0.3"),
+        (of_metric(worth_labels=Interval(40.0, 50.0, 90.0)), "its worth in labels: its interval"),
         (replace(of_system(high=104.0), read={**made.READ, "scale": [0.0, 100.0]}), "outside its scale"),
     ],
 )

@@ -29,7 +29,9 @@ from tests.concluding.nested_tables import write_nested
 
 ROOT = Path(__file__).parents[2]
 A_RATER_EACH = {"n_raters": 2, "gap": 4.0}
-"""The lenient one of two raters makes a system of it: no test of two raters can tell."""
+"""The lenient one of two raters makes a system of it."""
+BY_DOCUMENT = ("analysis.test=permutation",)
+"""Flips of documents cannot tell leniency from a system."""
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def test_where_each_pair_is_promised_something_pairs_are_counted():
 def test_what_is_withdrawn_claims_nothing_and_says_so_first(unheld, tmp_path, capsys):
     files = [tmp_path / name for name in ("kept.json", "order.svg", "paragraph.md")]
     words = ["--margin", "1", "--save", str(files[0]), "--figure", str(files[1]), "--paragraph", str(files[2])]
-    assert answer(["conclude", str(unheld), *words]) == 3
+    assert answer(["conclude", str(unheld), *BY_DOCUMENT, *words]) == 3
     said = " ".join(capsys.readouterr().out.split())
     assert said.startswith("Promise is withdrawn: of 100 studies like this one, simulated with equal systems,")
     found = json.loads(files[0].read_text())["answer"]
@@ -84,14 +86,14 @@ def test_what_is_withdrawn_claims_nothing_and_says_so_first(unheld, tmp_path, ca
 
 
 def test_a_figure_says_what_is_withdrawn(unheld):
-    found = conclude(unheld, Wanted(), lambda line: None)
+    found = conclude(unheld, Wanted(overrides=BY_DOCUMENT), lambda line: None)
     assert "The promise is withdrawn: of 100 studies" in caption(found)
     assert page(found).count("is withdrawn") == 1
 
 
 def test_the_same_table_without_its_claims_is_not_promised_either(tmp_path, short_effort):
     table = write_nested(tmp_path / "t.csv", n_raters=2, seed=3, leniency=0.0)
-    found = conclude(table, Wanted(), lambda line: None)
+    found = conclude(table, Wanted(overrides=BY_DOCUMENT), lambda line: None)
     assert found.withdrawn
     assert not found.promise.holds
     assert list(contradictions(found)) == []
@@ -105,7 +107,7 @@ def test_no_claim_appears_before_the_check_is_over(moment, unheld, tmp_path, mon
     monkeypatch.setattr(again, moment, die)
     files = [tmp_path / name for name in ("kept.json", "order.svg", "paragraph.md")]
     words = ["--save", str(files[0]), "--figure", str(files[1]), "--paragraph", str(files[2])]
-    assert answer(["conclude", str(unheld), *words]) != 0
+    assert answer(["conclude", str(unheld), *BY_DOCUMENT, *words]) != 0
     assert capsys.readouterr().out == ""
     assert not any(file.exists() for file in files)
 
@@ -146,7 +148,7 @@ def test_a_repetition_is_left_out_and_the_check_is_not(tmp_path, short_effort, c
 
 def test_an_effort_of_no_studies_leaves_the_check_out(unheld):
     with use_effort(current_effort()._replace(equal_studies=0)):
-        found = conclude(unheld, Wanted(), lambda line: None)
+        found = conclude(unheld, Wanted(overrides=BY_DOCUMENT), lambda line: None)
     assert found.control is None
     assert found.control_missing == "not asked for"
     assert found.promise.holds
@@ -195,7 +197,7 @@ def test_votes_and_judgements_have_the_gate_too(monkeypatch, short_effort):
 
 
 def test_claims_that_stay_are_refused_as_a_contradiction(unheld):
-    found = conclude(unheld, Wanted(), lambda line: None)
+    found = conclude(unheld, Wanted(overrides=BY_DOCUMENT), lambda line: None)
     assert "the promise is withdrawn" in next(
         contradictions(replace(found, pairs=[found.pairs[0]._replace(verdict=found.pairs[0].direction)]))
     )

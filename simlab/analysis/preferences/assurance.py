@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.settling import Needed
 from simlab.formulas import SLACK
 from simlab.types import Floats, Ints
@@ -21,6 +22,12 @@ _PARTS = 400
 """Equally likely effects that stand for all."""
 
 _STEPS = 1.02
+_FARTHEST, _HALVINGS = 50.0, 30
+"""Standard errors that a difference is sought within, by halves."""
+
+_ANYTIME_HALVINGS = 14
+"""Halvings of a share of wins that is summed up over all votes: it is printed to two decimals."""
+
 _EXACT_PARTS, _EXACT_STEPS = 49, 150
 """Effects and numbers of comparisons at which exact probabilities are asked for: they cost more than normal ones."""
 
@@ -88,6 +95,68 @@ def boundary(decided: Floats | float, log_needed: float, concentration: float) -
 def detectable(sd: float, critical: float) -> float:
     """Return the smallest difference that is claimed with 80 % probability at an error `sd`."""
     return float((critical + _Z_POWER) * sd)
+
+
+def detectable_exactly(decided: int, level: float) -> float | None:
+    """Return the least wins less losses, per vote that is no tie, that the exact sign test claims with 80 %.
+
+    >>> round(detectable_exactly(60, 0.05), 3), detectable_exactly(5, 0.05)
+    (0.383, None)
+    """
+    from scipy.special import bdtri
+
+    most = float(_most_losses(np.array([decided]), level)[0])
+    return None if most < 0 else 1 - 2 * float(bdtri(most, decided, POWER))
+
+
+def detectable_anytime(decided: int, log_needed: float, concentration: float) -> float | None:
+    """Return the least wins less losses, per vote that is no tie, that a mixture e-process has claimed with 80 %.
+
+    It is claimed once it exceeds e^log_needed at any of so many votes: a walk that ends there, summed up exactly.
+
+    >>> detectable_anytime(6, 3.0, 10.0), round(detectable_anytime(200, 3.0, 10.0), 2)
+    (None, 0.25)
+    """
+    wins = np.arange(decided + 1)
+    open_ = [
+        mixture_evidence(np.stack([wins[: n + 1], 0 * wins[: n + 1], n - wins[: n + 1]], axis=1), concentration)
+        < log_needed
+        for n in range(1, decided + 1)
+    ]
+    if open_[-1].all():
+        return None
+    low, high = 0.5, 1.0
+    for _ in range(_ANYTIME_HALVINGS):
+        share, left = (low + high) / 2, np.ones(1)
+        for inside in open_:
+            left = np.where(inside, np.append(left * (1 - share), 0.0) + np.append(0.0, left * share), 0.0)
+        low, high = (low, share) if 1 - left.sum() >= POWER else (share, high)
+    return 2 * high - 1
+
+
+def detectable_by_flips(clusters: float, critical: float) -> float | None:
+    """Return the difference, in standard errors, that flips of so many clusters claim with 80 % in another study.
+
+    The error is that of clusters about their mean, flips count it about 0: |t| >= c there is |t| >= c sqrt((n - 1) /
+    (n - c^2)) of Student's t. Both this table's error and the next one's are uncertain: the power, a tail of the
+    noncentral t law, is averaged over what this error may be. None where so few clusters reach no c, or no 80 %.
+
+    >>> round(detectable_by_flips(1000, 1.96), 2), round(detectable_by_flips(10, 1.96), 2), detectable_by_flips(3, 1.96)
+    (2.81, 3.79, None)
+    """
+    from scipy.special import chdtri, nctdtr
+
+    freedom = clusters - 1
+    if clusters <= critical**2 or freedom < 1:
+        return None
+    bar = critical * np.sqrt(freedom / (clusters - critical**2))
+    # The error is not stretched by n / (n - 1).
+    seen = np.sqrt(chdtri(freedom, (np.arange(_EXACT_PARTS) + 0.5) / _EXACT_PARTS) / clusters)
+    low, high = 0.0, _FARTHEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if (1 - nctdtr(freedom, middle * seen, bar)).mean() >= POWER else (middle, high)
+    return None if high == _FARTHEST else high
 
 
 def _quantiles() -> Floats:

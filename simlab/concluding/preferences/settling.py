@@ -5,20 +5,34 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.analysis.preferences.assurance import boundary, detectable, least_wins, settle_anytime, settle_exactly
+from simlab.analysis.preferences.assurance import (
+    boundary,
+    detectable,
+    detectable_anytime,
+    detectable_by_flips,
+    detectable_exactly,
+    least_wins,
+    settle_anytime,
+    settle_exactly,
+)
 from simlab.analysis.preferences.flipping import least_clusters
 from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.preferences.places import contributions, orders_of
 from simlab.analysis.preferences.sequential import mixture_evidence
-from simlab.analysis.preferences.votes import own_number
+from simlab.analysis.preferences.strengths import effective
+from simlab.analysis.preferences.votes import clusters, own_number
 from simlab.analysis.settling import Needed, Seen, needed
 from simlab.concluding.conclusion import More
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.held import Held
 from simlab.messages import several
+from simlab.types import Bools
 
 LIMIT = 100_000.0
 """More comparisons of a pair than anybody would buy."""
+
+MOST_SUMMED_UP = 500
+"""Votes of a pair up to which what an e-process finds is summed up: work grows with their square."""
 
 LONGEST = 1_000
 """Wins in a row by which any e-process has reached what a family needs."""
@@ -81,15 +95,41 @@ def _needed(found: Claims, k: int) -> Needed:
 
 
 def detectable_difference(found: Claims) -> float | None:
-    """Return the share of wins less losses that a typical pair of such a table is claimed at with 80 % probability."""
+    """Return the share of wins less losses that a typical pair of such a table is claimed at with 80 % probability.
+
+    Of the test that speaks: the exact sign test at the family's first step, flips of so many clusters, or e-processes.
+    """
     of = found.tested
     there = found.family & (of.n > 1) & (of.sd > 0) & ~thin(found)
     if not there.any():
         return None
     sd, n = float(np.median(of.sd[there])), float(np.median(of.n[there]))
+    share = float(np.mean(found.votes.value[there[found.votes.pair]] != 0))
+    if found.promise.name == "fixed" and found.way == "vote":
+        tested = max(int((found.family & (of.n > 0) & ~orders_of(found.votes).one_way).sum()), 1)
+        exact = detectable_exactly(round(n * share), found.promise.level / tested)
+        return None if exact is None else exact * share
     if found.promise.name == "fixed":
-        size = detectable(sd, of.critical)
+        errors = detectable_by_flips(_typical_clusters(found, there), of.critical)
+        if errors is None:
+            return None
+        # Votes vary less the further systems are apart: their share of decided ones less the square of a difference.
+        variance = np.maximum(share - of.difference[there] ** 2, 1 / of.n[there])
+        ratio = errors**2 * float(np.median(of.sd[there] ** 2 / variance))
+        size = float(np.sqrt(ratio * share / (1 + ratio)))
+    elif n * share <= MOST_SUMMED_UP:
+        exact = detectable_anytime(max(round(n * share), 1), of.critical, CONCENTRATION)
+        return None if exact is None else exact * share
     else:
-        decided = float(np.mean(found.votes.value != 0)) * n
+        decided = share * n
         size = detectable(sd, 0.0) + float(boundary(decided, of.critical, CONCENTRATION)) / n
     return size if size <= 1 else None
+
+
+def _typical_clusters(found: Claims, there: Bools) -> float:
+    """Return how many clusters of equal size are worth those of a typical pair, of the scarcer kind where two cross."""
+    each = [
+        min(effective(one[found.votes.pair == k]) for one in clusters(found.votes, found.way))
+        for k in np.flatnonzero(there).tolist()
+    ]
+    return float(np.median(each))

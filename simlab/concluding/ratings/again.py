@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from simlab.analysis.raters.weighted import contributed
+from simlab.analysis.raters.model_comparisons import studies_of
 from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import UNKNOWN, ClaimedAgain, Conclusion, Control, Interval, Rank, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
@@ -31,7 +31,7 @@ from simlab.rng import stream
 from simlab.studies.ratings.concluding import document_totals, lead_of, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared, prepare
 from simlab.tables.held import Ratings
-from simlab.types import Array, Bools, Collected, Floats, Streams
+from simlab.types import Array, Bools, Collected, Floats, Rated, Streams
 
 FLIPS, PER_LEVEL = 299, 15
 DRAWS, EACH, TESTED = 100, 10, 3
@@ -52,7 +52,6 @@ class Study:
     family: Bools
     raters_drawn: bool
     level: float
-    weighted: bool = False
 
 
 def with_again(
@@ -77,24 +76,23 @@ def with_again(
     verdict = np.zeros(len(family), np.int64)
     verdict[family] = [pair.verdict for pair in found.pairs]
     drawn = "raters" in found.about["drawn"]
-    study = Study(
-        ratings, collected, prepared, verdict, family, drawn, prepared.level, found.about["test"] == "weighted_flips"
-    )
+    study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level)
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
         world, why = try_to_simulate(lambda: table_world(ratings, check_seed, DRAWS))
         if world is None:
             return unrepeated(found, why)
-        checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed))
-        rough = ranked(Rank.LEFT_OUT, _lies(world))
-        found = with_gate(
-            replace(found, control=checked, control_missing=unchecked, warnings=(*rough, *found.warnings))
-        )
-        if found.withdrawn:
-            return found
-        if not wanted.again:
-            return replace(found, repetition_missing=NOT_ASKED)
-        repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
+        with studies_of(_rated(study)):
+            checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed))
+            rough = ranked(Rank.LEFT_OUT, _lies(world))
+            found = with_gate(
+                replace(found, control=checked, control_missing=unchecked, warnings=(*rough, *found.warnings))
+            )
+            if found.withdrawn:
+                return found
+            if not wanted.again:
+                return replace(found, repetition_missing=NOT_ASKED)
+            repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
     return replace(found, repetition=kept, repetition_missing=refused or unknown)
 
@@ -115,6 +113,11 @@ def _in_order(ratings: Ratings, collected: Collected) -> tuple[Ratings, Collecte
 def _seed(ratings: Ratings) -> int:
     names = (*ratings.system_names, *ratings.item_names, *ratings.rater_names)
     return seed_from_rows(names, ratings.system, ratings.item, ratings.rater, ratings.score)
+
+
+def _rated(study: Study) -> Rated:
+    scores = scored(study.prepared, study.collected)
+    return rated_of(study.collected, scores, document_totals(study.prepared, study.collected))
 
 
 def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -176,7 +179,7 @@ def _confirmed(
         rng = stream(seed, "conclude", word, draw)
         for k in range(EACH):
             repeated = with_scores(study, answer(rng, draw))
-            lead[draw, k] = _lead(study, repeated)[claimed]
+            lead[draw, k] = lead_of(study.prepared, repeated)[claimed]
             if k < TESTED:
                 tested = replace(repeated, streams=Streams(seed, ("conclude", word, draw * TESTED + k)))
                 anew[draw, k] = claimed_pairs(study.prepared, tested, study.family)[claimed]
@@ -191,14 +194,6 @@ def _confirmed(
     # A mean may lie beyond the middle nine tenths of what it is the mean of; bounds by chance hold it.
     sign = Interval(value, *widen_by_chance(value, low, high, n_draws))
     return sign, share_again(anew & (lead[:, :TESTED] > 0))
-
-
-def _lead(study: Study, collected: Collected) -> Floats:
-    """Return by how much the first of each two systems came out better, by the estimate that is tested."""
-    if not study.weighted:
-        return lead_of(study.prepared, collected)
-    rated = rated_of(collected, scored(study.prepared, collected), document_totals(study.prepared, collected))
-    return np.asarray(contributed(rated).difference * (-1 if collected.frame.lower_is_better else 1))
 
 
 def control(study: Study, world: TableWorld, seed: int, studies: int | None = None) -> Control:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from promise_rows import Row, Side
+from promise_rows import Row, Side, numbers
 
 from simlab.config import compose
 from simlab.studies.blocks import run_block
@@ -88,7 +88,7 @@ def carried(words: tuple[str, ...], worlds: int) -> dict[str, Array]:
     """Carry out one campaign in each of so many worlds; keep those of which enough came to be analysed."""
     config: Any = copy.deepcopy(dict(compose(words)))
     config["design"]["collection"] |= PEOPLE
-    arrays = run_block(config, [Place(world) for world in range(worlds)]).arrays
+    arrays = run_block(config, [Place(world) for world in numbers(worlds)]).arrays
     kept = np.flatnonzero(arrays["status"] == OK)
     found = {name: array if name.startswith("true_") else array[kept] for name, array in arrays.items()}
     return {**found, "kept": kept}

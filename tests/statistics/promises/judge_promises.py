@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from judge_worlds import World, drawn
-from promise_rows import Row, Side
+from promise_rows import Row, Side, stream
 from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import compared, influence, intervals
@@ -18,7 +18,6 @@ from simlab.concluding.judgements.posteriors import posteriors
 from simlab.concluding.judgements.quality import binary
 from simlab.concluding.judgements.totals import laid
 from simlab.concluding.judgements.verdicts import width_of
-from simlab.rng import stream
 from simlab.types import Floats
 
 LEVEL, FLIPS = 0.05, 499

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 from places import places
-from promise_rows import Row
+from promise_rows import Row, numbers, stream
 from scipy.special import ndtri
 from scipy.stats import binom
 
 from simlab.analysis import estimators
 from simlab.analysis.means.contrasts import pair_errors, two_sided
 from simlab.config import compose
-from simlab.rng import stream
 from simlab.studies.blocks import run_block
 from simlab.types import Estimates, Floats, Judged, Parts
 
@@ -211,7 +210,7 @@ PROMISES = (
 
 def _outcomes(keys: dict[str, Any], worlds: int) -> dict[str, Any]:
     config = compose([f"{key}={value}" for key, value in (keys | {"worlds": worlds, "studies": 1}).items()])
-    blocks = [run_block(config, places(world, 1)).arrays for world in range(worlds)]
+    blocks = [run_block(config, places(world, 1)).arrays for world in numbers(worlds)]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from promise_rows import Row
+from promise_rows import Row, numbers
 from rater_promises import _words, row
 
 from simlab.config import compose
@@ -60,7 +60,7 @@ def wrong(name: str, n: int) -> dict[str, np.ndarray]:
     kind = kind_of(first)
     ready = {rule: kind.prepare(config) for rule, config in configs.items()}
     told: dict[str, list[bool]] = {rule: [] for rule in configs}
-    for number in range(n):
+    for number in numbers(n):
         world, place = draw_world(first, number), Place(number)
         laid = kind.lay(ready[tests[0]], world, place)
         noise = iter([kind.draw(ready[tests[0]], world, laid, place)])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from promise_rows import Row
+from promise_rows import Row, stream
 
 from simlab.config.until import Target
 from simlab.engine.allocation import Goal, onwards, questions
@@ -14,7 +14,6 @@ from simlab.engine.ledger import Entry
 from simlab.measures.intervals import interval
 from simlab.measures.precision import LEAST_CLUSTERS
 from simlab.measures.ranges import range_of
-from simlab.rng import stream
 from simlab.types import Estimate, Floats
 
 LEAST_COVERAGE, MOST_BIAS = 0.93, 0.1

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from promise_rows import Row
+from promise_rows import FRESH, Row, stream
 from scipy.special import ndtr, ndtri
 
 from simlab.analysis import decisions
@@ -22,7 +22,6 @@ from simlab.analysis.preferences.sequential import claims
 from simlab.config import compose
 from simlab.design.following import places_of
 from simlab.design.protocol import gather, looks, order_items
-from simlab.rng import stream
 from simlab.studies.blocks import run_block
 from simlab.types import Evidence, Place, TestSet, Verdicts
 
@@ -265,7 +264,7 @@ RULES = {
 }
 STUDY = (
     "systems.n_systems=6 systems.n_items=200 metric=ideal metric.n_outputs=1200 budget.annotations_per_pair=200 "
-    "budget.batch_size=20 worlds=1 seed=5"
+    f"budget.batch_size=20 worlds=1 seed={5 + FRESH}"
 )
 
 

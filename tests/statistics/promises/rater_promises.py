@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from promise_rows import Row
+from promise_rows import Row, numbers, stream
 from rated_tables import from_totals, rated
 
 from simlab.analysis.multiplicity import Family
 from simlab.analysis.raters.flips import flipped
 from simlab.analysis.significance import permuted
 from simlab.config import compose
-from simlab.rng import stream
 from simlab.studies.questions import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Place, Rated
@@ -46,7 +45,7 @@ def said(tests: tuple[str, ...], n: int, *words: str) -> dict[str, Said]:
     kind = kind_of(configs[0])
     prepared = [kind.prepare(config) for config in configs]
     told: dict[str, list[tuple[float, bool, float]]] = {test: [] for test in tests}
-    for number in range(n):
+    for number in numbers(n):
         world, place = draw_world(configs[0], number), Place(number)
         laid = kind.lay(prepared[0], world, place)
         noise = kind.draw(prepared[0], world, laid, place)

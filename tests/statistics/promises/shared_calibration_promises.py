@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from promise_rows import Row, Side
+from promise_rows import Row, Side, stream
 from scipy.special import expit, logit
 
 from simlab.analysis.adequacy.joint import Counts
 from simlab.analysis.sharing import with_joint_rates, with_own_rates, with_partial_rates
-from simlab.rng import stream
 from simlab.types import Estimates, Floats
 
 BEST = 0.022

@@ -7,12 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from promise_rows import Row
+from promise_rows import Row, stream
 from scipy.special import ndtri
 
 from simlab.analysis import stopping_rules
 from simlab.analysis.means.shares import wilson
-from simlab.rng import stream
 from simlab.types import Floats, Followed, Stops
 
 LEVEL, PLANNED, WIDTH = 0.05, 400, 0.2

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from promise_rows import Row
+from promise_rows import FRESH, Row
 from scipy.special import expit
 
 from simlab.analysis.preferences.flipping import flips_exact
@@ -85,7 +85,7 @@ def certain_tastes(studies: int) -> Iterator[Row]:
 
 
 def _row(name: str, crowd: Crowd, studies: int, *, control: bool) -> Row:
-    share = float((claims(crowd, studies) <= LEVEL).mean())
+    share = float((claims(crowd, studies, FRESH) <= LEVEL).mean())
     who = f"{crowd.group:.0%} love one system" if crowd.group else "symmetric tastes"
     missed = f", missed in {(1 - crowd.group) ** crowd.voters:.3f}" if crowd.group else ""
     setting = f"{crowd.voters} voters, {crowd.votes} votes each, {who}{missed}"

@@ -45,7 +45,7 @@ def _claims(one):
 
 
 def _words(name):
-    return BY_DOCUMENT if name == "nested, flips of documents" else ()
+    return BY_DOCUMENT if name in ERR else ()
 
 
 def _table(name, seed, folder):

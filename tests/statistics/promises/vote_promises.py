@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from promise_rows import Row, Side
+from promise_rows import Row, Side, numbers
 from vote_worlds import World, draw, true_differences
 
 from simlab.analysis import sign_test
@@ -66,7 +66,7 @@ class Measured(NamedTuple):
 def measured(world: World, n: int) -> Measured:
     """Conclude from n studies of a world."""
     truth = np.sign(true := true_differences(world))
-    return Measured(*map(np.array, zip(*(_study(world, true, truth, k) for k in range(n)), strict=True)))
+    return Measured(*map(np.array, zip(*(_study(world, true, truth, k) for k in numbers(n)), strict=True)))
 
 
 def _study(world: World, true: Floats, truth: Floats, seed: int) -> tuple[bool | float, ...]:
@@ -143,7 +143,7 @@ def scales(n: int, names: Sequence[str] = tuple(SCALES)) -> Iterator[Row]:
 def _scales(world: World, n: int) -> Iterator[tuple[float, bool, bool]]:
     truth = np.array(world.strength) - np.mean(world.strength)
     apart = distances(truth)
-    for seed in range(n):
+    for seed in numbers(n):
         rng = np.random.default_rng([8, seed])
         held = draw(rng, world)
         found = fit(held.counts(), held.n_systems)
