@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.types import Floats, Ints
+from simlab.types import Bools, Floats, Ints
 
 Multiplicity: TypeAlias = Literal["none", "holm", "max_t", "bh"]
 """none: each pair by itself; holm, max_t: any false claim at most with the level's probability; bh: the share of false
@@ -44,6 +44,11 @@ class Family(NamedTuple):
         largest = np.maximum.accumulate(self.null[:, order[::-1]], axis=1)[:, ::-1]
         step = self._share(np.count_nonzero(largest >= (self.observed - self.slack)[order], axis=0))
         return _placed(np.maximum.accumulate(step), order)
+
+    def keep(self, pairs: Bools) -> Family:
+        """Return the family of some of its pairs."""
+        slack = self.slack[pairs] if isinstance(self.slack, np.ndarray) else self.slack
+        return self._replace(observed=self.observed[pairs], null=self.null[:, pairs], slack=slack)
 
     def _share(self, extreme: Ints) -> Floats:
         n = len(self.null)

@@ -122,7 +122,7 @@ def _kept(as_json: str, plan: Plan) -> list[str]:
 def presented(found: Conclusion, words: str, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
     """Write a conclusion in a form, with what is asked for beside it; `words` are the command that comes next."""
     written = write(found, figure, paragraph)
-    code = DONE if found.promise.holds else RESERVED
+    code = DONE if found.promise.holds and not found.confounded else RESERVED
     as_json = to_json(found)
     if form == "json":
         return Answered(as_json, as_json, tuple(found.notes), code)

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 PromiseName: TypeAlias = Literal["fixed", "anytime"]
 MetricVerdict: TypeAlias = Literal["trust", "correct", "leave_out"]
+Scope: TypeAlias = Literal["these_raters", "raters_at_large"]
 WithinMargin: TypeAlias = Literal["better", "worse", "not_inferior", "not_superior", "equivalent", "open"]
 
 
@@ -129,6 +130,7 @@ class Pair(NamedTuple):
     +1 where the first came out better, whichever way the scale goes, `verdict` the same where it is claimed, else 0.
     NaN is not known (a pair that was never compared). `within` is the answer to `--margin`. The difference is what is
     tested; `plain` is that of plain means, which raters who met one system more may draw away (None: of no means).
+    `scope` says for whom the pair is claimed: these raters, or raters like them (None: not of ratings).
     """
 
     first: str
@@ -143,6 +145,7 @@ class Pair(NamedTuple):
     within: WithinMargin | None = None
     more: More | None = None
     plain: float | None = None
+    scope: Scope | None = None
 
 
 class Rater(NamedTuple):
@@ -287,7 +290,8 @@ class Conclusion:
     `question` is the kind of study; `read` and `line` say what was read, to a program and to people; `unit` is what
     estimates are counted in. `family` are the pairs that the promise is about (all, or those with a baseline).
     `detectable` is the smallest difference that such a table finds with 80 % probability, in `unit`. `order` names,
-    in groups, what nothing separates. `repetition_missing` and `control_missing` say why there is no repetition, or no
+    in groups, what nothing separates. `confounded` counts the pairs whose difference the design cannot tell from that
+    of their raters. `repetition_missing` and `control_missing` say why there is no repetition, or no
     check on equal systems ("": there is one, or nothing is claimed that could be repeated). `about` holds words and
     numbers for the paragraph. `notes` are sentences on what was left out or taken for granted, `warnings` on what
     limits the conclusion, those first that change most; `limits` what no analysis of so few raters can know.
@@ -311,6 +315,7 @@ class Conclusion:
     control_missing: str = ""
     plan: Followed | None = None
     without: Mapping[str, Conclusion] = field(default_factory=dict)
+    confounded: int = 0
     lines: Sequence[str] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()

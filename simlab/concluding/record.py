@@ -28,6 +28,7 @@ def record(found: Conclusion) -> dict[str, Any]:
         "metric": _metric(found.metrics[0]) if found.metrics else None,
         "metrics": [_metric(one) for one in found.metrics],
         "detectable": found.detectable,
+        "confounded": found.confounded,
         "cycles": [list(one) for one in found.cycles],
         "plan": None if found.plan is None else asdict(found.plan),
         "without": {names: record(one) for names, one in found.without.items()},

@@ -94,7 +94,7 @@ VALUE_LABELS = {
     ("test", "two_way"): "two-way (other raters, documents)",
     ("test", "rater_flips"): "flips of raters (other raters)",
     ("test", "crossed_flips"): "flips of raters, documents (others)",
-    ("test", "weighted_flips"): "flips, means weighted (others)",
+    ("test", "mixed_model"): "mixed model (others)",
     ("metric", "mu_matrix"): "mixture matrix",
     ("metric", "none"): "no metric",
     ("column", "none"): "no metric",

@@ -10,7 +10,7 @@ from made_ratings import Plan, made
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from simlab.concluding.ratings.choosing import config_of, layout_of
+from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import collected
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.wanted import Wanted
@@ -39,7 +39,7 @@ def loop(ratings: Ratings) -> list[float]:
 def test_a_conclusion_is_several_times_faster_than_a_loop(benchmark) -> None:
     """Conclude from 10,000 ratings of 10 systems; the loop is charged with its tests and intervals only."""
     ratings = made(stream(1), LARGE)
-    config, campaign = config_of(layout_of(ratings), Wanted()), collected(ratings, 1)
+    config, campaign = config_of(Wanted()), collected(ratings, 1)
     with threadpool_limits(1):
         began = time.process_time()
         loop(ratings)

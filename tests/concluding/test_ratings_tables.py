@@ -12,7 +12,7 @@ from made_ratings import Plan, made
 
 from simlab.concluding.concluding import conclude
 from simlab.concluding.conclusion import Conclusion
-from simlab.concluding.ratings.choosing import config_of, layout_of
+from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import collected, in_whole, of_ratings, without
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.standing import within
@@ -58,18 +58,18 @@ def test_the_example_is_concluded() -> None:
     assert len(answer.pairs) == 28
     assert "these 3 raters as given" in answer.promise.says
     assert answer.promise.holds
-    assert answer.about["test"] == "permutation"
+    assert answer.about["test"] == "mixed_model"
+    assert {one.scope for one in answer.pairs} == {"these_raters"}
     assert answer.detectable is not None
     assert 0 < answer.detectable < 10
 
 
 def test_raters_are_drawn_where_there_are_enough(table: Path, tmp_path: Path) -> None:
     answer = found(table)
-    assert answer.about["test"] == "crossed_flips"
     assert "documents and raters taken as drawn" in answer.promise.says
+    assert {one.scope for one in answer.pairs} == {"raters_at_large"}
     nested = found(written(made(stream(4), Plan(documents=40), QUALITY), tmp_path / "nested.csv"))
-    assert nested.about["test"] == "rater_flips"
-    assert "raters taken as drawn" in nested.promise.says
+    assert "documents and raters taken as drawn" in nested.promise.says
 
 
 @pytest.mark.parametrize("against", [None, "s1"])
@@ -90,7 +90,7 @@ def test_claims_intervals_and_ranks_agree(table: Path, against: str | None) -> N
 
 def test_what_the_kind_of_study_says_is_taken_unchanged() -> None:
     whole = of_ratings(made(stream(4), Plan(per_output=2), QUALITY), np.ones(30 * 4 * 4 * 2, bool))
-    config, campaign = config_of(layout_of(whole), Wanted(seed=3)), collected(whole, 3)
+    config, campaign = config_of(Wanted(seed=3)), collected(whole, 3)
     answer = concluded(config, campaign, Wanted(seed=3), Table({}, ""))
     outcome = {name: values[0] for name, values in conclude_study(prepare(config), [campaign]).items()}
     assert [one.p_value for one in answer.pairs] == outcome["p_value"].tolist()
@@ -98,7 +98,7 @@ def test_what_the_kind_of_study_says_is_taken_unchanged() -> None:
     assert [one.direction for one in answer.pairs] == outcome["direction"].tolist()
     assert [bool(one.verdict) for one in answer.pairs] == outcome["significant"].tolist()
     names = list(whole.system_names)
-    assert [one.estimate for one in sorted(answer.systems, key=lambda one: names.index(one.system))] == outcome[
+    assert [one.plain for one in sorted(answer.systems, key=lambda one: names.index(one.system))] == outcome[
         "estimate"
     ].tolist()
 
@@ -172,7 +172,7 @@ def test_the_analysis_may_be_chosen(table: Path, words: tuple[str, ...], said: s
 
 
 def test_a_family_without_flips_is_refused(table: Path) -> None:
-    with pytest.raises(InputError, match="max_t needs a test by flips"):
+    with pytest.raises(InputError, match="max_t needs a test of all pairs"):
         found(table, overrides=("analysis.test=by_rater", "decision.multiplicity=max_t"))
 
 
@@ -264,7 +264,7 @@ def test_repeated_and_missing_ratings_that_are_as_many_as_planned_are_told_from_
         system=np.where(np.arange(40) == 7, ratings.system[6], ratings.system),
     )
     whole = of_ratings(twice, np.ones(40, bool))
-    answer = concluded(config_of(layout_of(whole), Wanted()), collected(whole, 1), Wanted(), Table({}, ""))
+    answer = concluded(config_of(Wanted()), collected(whole, 1), Wanted(), Table({}, ""))
     estimate = {one.system: one.plain for one in answer.systems}
     name = whole.system_names[twice.system[6]]
     own = twice.system == twice.system[6]
@@ -313,7 +313,7 @@ def test_factors_that_mean_nothing_are_refused(table: Path) -> None:
 
 @pytest.mark.parametrize("words", [("analysis.test.permutations=10",), ("decision.level=.0001",)])
 def test_flips_too_few_for_the_level_are_said_to_be(words: tuple[str, ...]) -> None:
-    answer = found(EXAMPLE, overrides=words)
+    answer = found(EXAMPLE, overrides=("analysis.test=permutation", *words))
     assert not any(one.verdict for one in answer.pairs)
     assert any("could be claimed" in one for one in answer.warnings)
 

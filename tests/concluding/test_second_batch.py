@@ -15,7 +15,7 @@ from made_ratings import made
 from simlab.concluding.conclusion import Conclusion, More
 from simlab.concluding.following_up import LIMIT, Batch, Room, second_batch
 from simlab.concluding.plans import Plan
-from simlab.concluding.ratings.choosing import config_of, layout_of
+from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import collected
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.ratings.judging import claims_something
@@ -177,7 +177,7 @@ AFTER = Room(documents=int(LIMIT), ratings=200)
 
 def config_for(table: Made, test: str, key: str) -> Mapping[str, Any]:
     words = (f"analysis.test={test}", f"analysis.test.{key}=199", "decision.multiplicity=max_t")
-    return config_of(layout_of(made(stream(1), table)), Wanted(again=False, overrides=words))
+    return config_of(Wanted(again=False, overrides=words))
 
 
 def concluded_first(config: Mapping[str, Any], ratings: Ratings, seed: int) -> Conclusion:

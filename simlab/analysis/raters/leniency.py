@@ -62,7 +62,8 @@ def _estimated(rated: Rated, apart: Floats, n_raters: int, level: float) -> tupl
     squares = np.bincount(at, weights=value - mean[rater], minlength=len(cell)) ** 2
     documents = np.bincount(cell // rated.n_documents, minlength=n_raters)
     variance = np.bincount(cell // rated.n_documents, weights=squares, minlength=n_raters) / np.maximum(n, 1) ** 2
-    few = documents < 2
+    # Differences that are all alike do not say how far others would be; their spread is rounding, not exactly 0.
+    few = (documents < 2) | (np.sqrt(variance) <= 1e-9 * np.abs(rated.value).max(initial=0.0))
     spare = np.where(few, 1, documents - 1)
     width = stdtrit(spare.astype(float), 1 - level / 2) * np.sqrt(variance * documents / spare)
     return mean, np.where(few, np.inf, width)

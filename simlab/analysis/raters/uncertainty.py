@@ -13,9 +13,9 @@ from simlab.analysis.raters.clusters import spread
 from simlab.analysis.raters.contributions import Sides, added, by_pair
 from simlab.analysis.raters.crossed import contributed
 from simlab.analysis.raters.flips import levels
-from simlab.analysis.raters.weighted import contributed as weighted_contributions
-from simlab.analysis.raters.weighted_flips import weighed
-from simlab.types import Floats, Ints, Rated
+from simlab.analysis.raters.model_comparisons import Comparisons, Pools, compared
+from simlab.analysis.studentized_range import StudentFamily
+from simlab.types import Bools, Floats, Ints, Rated
 
 ONE = 1 + 1e-6
 """Loads that amount to no more than this are those of one unit."""
@@ -54,6 +54,17 @@ class Uncertainty(NamedTuple):
     raters: Floats
     documents: Floats
     parts: tuple[Part, ...] = ()
+    comparisons: Comparisons | None = None
+
+    @property
+    def known(self) -> Bools:
+        """True of pairs with an estimate: two systems that share documents."""
+        return ~np.isnan(self.means if self.comparisons is None else self.centre)
+
+    @property
+    def family(self) -> StudentFamily | None:
+        """The t statistics of all pairs under a model; None without one."""
+        return None if self.comparisons is None else self.comparisons.family()
 
 
 def of_documents(rated: Rated) -> Uncertainty:
@@ -79,20 +90,15 @@ def of_both(rated: Rated) -> Uncertainty:
     return _of_parts(sides, cells, weight, (by_rater, by_document), lasting=True)
 
 
-def of_weighted(rated: Rated) -> Uncertainty:
-    """Take raters, and documents that several of them share, for samples; differences are those of weighted means."""
-    sides, of, both = by_pair(rated, documents=True), weighted_contributions(rated), weighed(rated)
-    shares, met = of.weights, (sides.size > 0).all(0) & of.known
-    cells = (of.for_raters + shares.by_cell * of.difference) * met
-    parts = (_part(both.raters, shares.by_rater), _part(both.documents, shares.by_document))
-    found = _of_parts(sides, cells, shares.by_cell, parts, lasting=True)
-    # What one rater rated alone cannot be told from that rater's taste.
-    variance = np.where(of.known, found.variance, np.inf)
-    centre, freedom = (
-        np.where((sides.size > 0).all(0), of.difference, np.nan),
-        np.minimum(found.freedom, shares.freedom),
+def of_model(rated: Rated, pools: Pools) -> Uncertainty:
+    """Return the uncertainty of differences in the mixed model of ratings, each in its scope."""
+    sides, of = by_pair(rated, documents=True), compared(rated, pools)
+    variance = np.where(of.comparable, of.variance, np.inf)
+    family = of.family()
+    raters = np.where(of.at_large, of.raters, len(np.unique(rated.rater)))
+    return Uncertainty(
+        _means(sides), of.difference, variance, of.lasting, family.freedom, raters, of.documents, comparisons=of
     )
-    return found._replace(centre=centre, variance=variance, freedom=freedom)
 
 
 def of_t_tests(rated: Rated, *, crossed: bool) -> Uncertainty:

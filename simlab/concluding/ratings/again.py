@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from simlab.analysis.raters.weighted import contributed
+from simlab.analysis.raters.model_comparisons import studies_of
 from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
@@ -30,7 +30,7 @@ from simlab.rng import stream
 from simlab.studies.ratings.concluding import document_totals, lead_of, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared, prepare
 from simlab.tables.held import Ratings
-from simlab.types import Array, Bools, Collected, Floats, Streams
+from simlab.types import Array, Bools, Collected, Floats, Rated, Streams
 
 FLIPS, PER_LEVEL = 299, 15
 DRAWS, EACH = 100, 10
@@ -51,7 +51,6 @@ class Study:
     family: Bools
     raters_drawn: bool
     level: float
-    weighted: bool = False
 
 
 def with_again(
@@ -71,16 +70,15 @@ def with_again(
     verdict = np.zeros(len(family), np.int64)
     verdict[family] = [pair.verdict for pair in found.pairs]
     drawn = "raters" in found.about["drawn"]
-    study = Study(
-        ratings, collected, prepared, verdict, family, drawn, prepared.level, found.about["test"] == "weighted_flips"
-    )
+    study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level)
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
         world, why = try_to_simulate(lambda: table_world(ratings, wanted.seed, DRAWS))
         if world is None:
             return _unrepeated(found, why)
-        repeated, unrepeated = try_to_simulate(lambda: repetition(study, world, wanted.seed))
-        checked, unchecked = try_to_simulate(lambda: control(study, world, wanted.seed))
+        with studies_of(_rated(study)):
+            repeated, unrepeated = try_to_simulate(lambda: repetition(study, world, wanted.seed))
+            checked, unchecked = try_to_simulate(lambda: control(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
     return replace(
         found,
@@ -90,6 +88,11 @@ def with_again(
         control_missing=unchecked,
         warnings=(*ranked(Rank.LEFT_OUT, _lies(world)), *found.warnings),
     )
+
+
+def _rated(study: Study) -> Rated:
+    scores = scored(study.prepared, study.collected)
+    return rated_of(study.collected, scores, document_totals(study.prepared, study.collected))
 
 
 def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -151,7 +154,7 @@ def _confirmed(
     for draw in range(n_draws):
         rng = stream(seed, "conclude", word, draw)
         for k in range(EACH):
-            lead[draw, k] = _lead(study, with_scores(study, answer(rng, draw)))[claimed]
+            lead[draw, k] = lead_of(study.prepared, with_scores(study, answer(rng, draw)))[claimed]
     lead *= study.verdict[claimed]
     average = lead.mean(1)
     scatter = (lead - average[:, None]).reshape(-1, len(claimed)) * np.sqrt(EACH / (EACH - 1))
@@ -162,14 +165,6 @@ def _confirmed(
     value, (low, high) = float(share.mean()), map(float, np.quantile(share, INTERVAL))
     # A mean may lie beyond the middle nine tenths of what it is the mean of; bounds by chance hold it.
     return Interval(value, *widen_by_chance(value, low, high, n_draws))
-
-
-def _lead(study: Study, collected: Collected) -> Floats:
-    """Return by how much the first of each two systems came out better, by the estimate that is tested."""
-    if not study.weighted:
-        return lead_of(study.prepared, collected)
-    rated = rated_of(collected, scored(study.prepared, collected), document_totals(study.prepared, collected))
-    return np.asarray(contributed(rated).difference * (-1 if collected.frame.lower_is_better else 1))
 
 
 def control(study: Study, world: TableWorld, seed: int, studies: int | None = None) -> Control:

@@ -12,7 +12,7 @@ import numpy as np
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.ratings.again import with_again
-from simlab.concluding.ratings.choosing import config_of, layout_of
+from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import Whole, collected, in_whole, without
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.ratings.second import with_second
@@ -64,8 +64,7 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     # As planned means as planned: a segment that is missing then costs its document.
     made = Whole(kept) if wanted.plan else in_whole(kept)
     whole = made.ratings
-    layout = layout_of(whole)
-    config = wanted.plan.config if wanted.plan else config_of(layout, wanted)
+    config = wanted.plan.config if wanted.plan else config_of(wanted)
     # What is read off the page counts who was left out, and does not count what could not be compared.
     shown = replace(
         ratings if wanted.exclude else whole,
@@ -75,7 +74,7 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     said = Table(
         understood.record(shown),
         understood.line(shown),
-        layout.named,
+        whole.rater_known,
         _lone_segments(whole),
         anew=ratings.averaged == "raters",
     )

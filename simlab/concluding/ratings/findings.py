@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.analysis.settling import detectable
-from simlab.concluding.conclusion import Conclusion, Promise, Rank, System, ranked
-from simlab.concluding.ratings.intervals import DOCUMENTS, Spans, drawn_by
+from simlab.concluding.conclusion import Conclusion, Pair, Promise, Rank, System, ranked
+from simlab.concluding.ratings.intervals import DOCUMENTS, Spans, drawn_by, drawn_in
 from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
 from simlab.concluding.ratings.limits import blind_pairs, warnings_of
 from simlab.concluding.ratings.pairs import pairs_of
@@ -53,13 +53,12 @@ def concluded(
     family = family_of(frame.system_names, wanted.against)
     rated = _rated(prepared, collected)
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
-    told, drawn = uncertainty_of(config, prepared, collected, rated, family), drawn_by(test)
+    told = uncertainty_of(config, prepared, collected, rated, family)
+    model = told.of.comparisons
+    drawn = drawn_by(test) if model is None else drawn_in(model, family)
     found = verdicts(prepared, collected, outcome, rated, family, told.of.centre)
-    weighted = name_of(test) == "weighted_flips"
     scale = _scale(config, table)
-    systems = systems_of(
-        collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level, scale, weighted=weighted
-    )
+    systems = systems_of(collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level, scale, model)
     blind = any(blind_pairs(found, prepared))
     pairs = pairs_of(
         frame.system_names,
@@ -69,6 +68,7 @@ def concluded(
         lower_is_better=frame.lower_is_better,
         widest=scale[1] - scale[0],
         blind=blind,
+        raters_drawn="raters" in drawn,
     )
     return Conclusion(
         question="rate",
@@ -76,11 +76,12 @@ def concluded(
         line=table.line,
         unit=_unit(config),
         lower_is_better=frame.lower_is_better,
-        promise=_promised(prepared, wanted, table, drawn, int(family.sum()), frame.n_raters),
+        promise=_promised(prepared, wanted, table, drawn, pairs, frame.n_raters),
         systems=systems,
         pairs=pairs,
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
         detectable=None if blind else _detectable(told, family),
+        confounded=0 if model is None else int((family & (model.lone | model.pools)).sum()),
         about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
         warnings=(
@@ -108,10 +109,12 @@ def _rated(prepared: Prepared, collected: Collected) -> Rated:
 
 
 def _promised(
-    prepared: Prepared, wanted: Wanted, table: Table, drawn: frozenset[str], n_pairs: int, n_raters: int
+    prepared: Prepared, wanted: Wanted, table: Table, drawn: frozenset[str], pairs: Sequence[Pair], n_raters: int
 ) -> Promise:
     level, multiplicity = prepared.level, prepared.multiplicity
-    return promise(Basis(level, multiplicity, n_pairs, wanted.against, drawn, n_raters, table.raters_named, table.anew))
+    given = sum(pair.scope == "these_raters" for pair in pairs) if "raters" in drawn else 0
+    known = table.raters_named, table.anew
+    return promise(Basis(level, multiplicity, len(pairs), wanted.against, drawn, n_raters, *known, given))
 
 
 def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -156,7 +159,7 @@ def _about(
         "drawn": sorted(drawn),
         "raters": "drawn" if "raters" in drawn else "given",
         "groups": [[names[k] for k in group] for group in groups_of(verdict, order)],
-        **({"estimate": "weighted mean"} if name_of(test) == "weighted_flips" else {}),
+        **({"estimate": "mixed model"} if name_of(test) == "mixed_model" else {}),
         "intervals": "of systems each by itself; of differences all at once",
         **({"margin": wanted.margin} if wanted.margin is not None else {}),
         **({"against": wanted.against} if wanted.against is not None else {}),

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.analysis.multiplicity import Family
-from simlab.analysis.raters.uncertainty import Uncertainty, of_both, of_documents, of_raters, of_t_tests, of_weighted
+from simlab.analysis.raters.model_comparisons import Comparisons
+from simlab.analysis.raters.uncertainty import Uncertainty, of_both, of_documents, of_model, of_raters, of_t_tests
 from simlab.analysis.simultaneous import bar
 from simlab.formulas import SLACK
 from simlab.parts import name_of
@@ -21,7 +21,7 @@ DRAWN: Mapping[str, frozenset[str]] = {
     "rater_flips": RATERS,
     "by_rater": RATERS,
     "crossed_flips": BOTH,
-    "weighted_flips": BOTH,
+    "mixed_model": BOTH,
     "two_way": BOTH,
 }
 """What each test takes for a sample of more; a test that is not known takes documents for one."""
@@ -29,7 +29,6 @@ DRAWN: Mapping[str, frozenset[str]] = {
 _OF: Mapping[str, Callable[[Rated], Uncertainty]] = {
     "rater_flips": of_raters,
     "crossed_flips": of_both,
-    "weighted_flips": of_weighted,
     "by_rater": lambda rated: of_t_tests(rated, crossed=False),
     "two_way": lambda rated: of_t_tests(rated, crossed=True),
 }
@@ -66,7 +65,7 @@ class Spans(NamedTuple):
     @property
     def within_reach(self) -> Bools:
         """Tell which differences could be claimed if they were large enough."""
-        return np.isfinite(self.bar) & np.isfinite(self.of.variance) & np.isfinite(self.of.means)
+        return np.isfinite(self.bar) & np.isfinite(self.of.variance) & self.of.known
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the bounds of all differences at once."""
@@ -80,8 +79,15 @@ def drawn_by(test: Mapping[str, Any]) -> frozenset[str]:
     return DRAWN.get(name_of(test), DOCUMENTS)
 
 
+def drawn_in(model: Comparisons, family: Bools) -> frozenset[str]:
+    """Return what the pairs of a family take as drawn; raters are where they are for any pair."""
+    return BOTH if model.at_large[family & model.comparable].any() else DOCUMENTS
+
+
 def uncertainty(test: Mapping[str, Any], rated: Rated) -> Uncertainty:
     """Say how uncertain differences are, by what the test takes as drawn."""
+    if name_of(test) == "mixed_model":
+        return of_model(rated, test["pools"])
     return _OF.get(name_of(test), of_documents)(rated)
 
 
@@ -95,8 +101,9 @@ def spans(
 ) -> Spans:
     """Return the uncertainty of all differences of a family of pairs at once; with no `rng`, of each by itself.
 
-    The bar is that of flips; Bonferroni's t where units are few, whose flips vary too little, and where it is much
-    lower: pairs of few documents among others of many would else leave all without bounds. Tests without flips have t.
+    The bar is that of the family of a model, or of flips; Bonferroni's t where units are few, whose flips vary too
+    little, and where it is much lower: pairs of few documents among others of many would else leave all without bounds.
+    Tests without flips have t.
     `times` is what the analysis multiplies p-values by at most: what cannot be claimed then has no bounds.
     """
     of = uncertainty(test, rated)
@@ -104,6 +111,8 @@ def spans(
     shared = 1 if rng is None else max(int(family.sum()), 1)
     reach = _by_t(of.freedom, level / shared)
     met = family & (of.documents > 0)
+    if rng is not None and of.family is not None and times == 1 and met.any():
+        reach[family] = of.family.keep(family).bar(level)
     if rng is not None and of.parts and met.any():
         of_flips = bar(rng, of.parts, met, level, FLIPS)
         many = np.min([part.n for part in of.parts], axis=0) >= FEW
@@ -119,11 +128,12 @@ def least_error(rated: Rated) -> float:
 
 def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
     """Tell which pairs have so many units, and flips, that a p-value may be as small as the level."""
+    if of.comparisons is not None:
+        return np.asarray((of.variance > 0) | (2.0 ** (1 - of.comparisons.units) <= level + SLACK))
     # Documents decide how flips of all raters the same way come out: every other time as seen.
     n = {
         "rater_flips": of.raters,
         "crossed_flips": of.raters + 1,
-        "weighted_flips": of.raters,
         "permutation": of.documents,
     }.get(name_of(test))
     if n is None:
@@ -148,9 +158,3 @@ def _by_t(freedom: Floats, level: float) -> Floats:
 
     known = freedom > 0
     return np.where(known, stdtrit(np.where(known, freedom, 1.0), 1 - level / 2), np.inf)
-
-
-def of_pairs(family: Family, keep: Bools) -> Family:
-    """Keep some pairs of a family."""
-    slack = family.slack[keep] if isinstance(family.slack, np.ndarray) else family.slack
-    return family._replace(observed=family.observed[keep], null=family.null[:, keep], slack=slack)

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.normalization import error, mean, refuse_separate_raters, zscore
 from simlab.analysis.raters.contributions import differ
-from simlab.concluding.ratings.intervals import Spans, of_pairs, spans
+from simlab.concluding.ratings.intervals import Spans, spans
 from simlab.concluding.ratings.pairs import Verdicts
 from simlab.formulas import passes
 from simlab.messages import legible, or_nearest
@@ -29,10 +29,10 @@ def check(config: Mapping[str, Any], prepared: Prepared, collected: Collected) -
         )
     if prepared.multiplicity == "max_t" and prepared.family is None:
         raise InputError(
-            "decision.multiplicity=max_t needs a test by flips, and "
+            "decision.multiplicity=max_t needs a test of all pairs at once, and "
             f"analysis.test={name_of(config['analysis']['test'])} has none; choose "
-            "decision.multiplicity=holm, or analysis.test=rater_flips, crossed_flips, "
-            "weighted_flips or permutation"
+            "decision.multiplicity=holm, or analysis.test=mixed_model, rater_flips, "
+            "crossed_flips or permutation"
         )
     section, plugins, seen = config["analysis"]["normalization"], config.get("plugins", ()), collected.seen
     by_errors = chosen(section, error, plugins)
@@ -90,7 +90,7 @@ def verdicts(
         return Verdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
     changed = np.full(len(p_value), np.nan)
     if prepared.multiplicity == "max_t" and prepared.family is not None:
-        of = of_pairs(prepared.family(collected.streams("test"), rated), family)
+        of = prepared.family(collected.streams("test"), rated).keep(family)
         changed[family] = np.maximum(of.max_t(), p_value[family])
     else:
         changed[family] = adjusted(p_value[family], "bh" if prepared.multiplicity == "bh" else "holm")
@@ -113,7 +113,7 @@ def claims_something(prepared: Prepared, collected: Collected, family: Bools) ->
     """Tell whether any pair of the family is claimed; of max-T the largest statistic alone decides that."""
     rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
     if prepared.multiplicity == "max_t" and prepared.family is not None:
-        of = of_pairs(prepared.family(collected.streams("test"), rated), family)
+        of = prepared.family(collected.streams("test"), rated).keep(family)
         return bool(passes(of.max_t(), prepared.level).any())
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
     return bool(verdicts(prepared, collected, outcome, rated, family).verdict.any())

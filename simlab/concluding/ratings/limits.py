@@ -11,7 +11,7 @@ from simlab.concluding.ratings.intervals import Spans
 from simlab.concluding.ratings.pairs import Verdicts
 from simlab.messages import legible, several
 from simlab.studies.ratings.preparing import Prepared
-from simlab.types import Collected
+from simlab.types import Bools, Collected
 
 MOST_NAMES = 3
 
@@ -22,6 +22,8 @@ def warnings_of(
     """Return sentences on what limits a conclusion."""
     return (
         *ranked(Rank.PROMISE, blind_pairs(found, prepared)),
+        *ranked(Rank.PROMISE, confounded(collected, told, found)),
+        *ranked(Rank.NUMBERS, _dealt(told, found)),
         *ranked(Rank.CLAIMS, _never_met(collected, told, found)),
         *ranked(Rank.CLAIMS, _out_of_reach(told, prepared, drawn, found)),
         *ranked(Rank.NUMBERS, _without_scatter(collected, told, found)),
@@ -43,10 +45,50 @@ def blind_pairs(found: Verdicts, prepared: Prepared) -> Iterator[str]:
         )
 
 
+def confounded(collected: Collected, told: Spans, found: Verdicts) -> Iterator[str]:
+    """Name pairs whose difference cannot be told from that of their raters, and the design that would cure it."""
+    of = told.of.comparisons
+    if of is None:
+        return
+    lone = found.family & of.lone
+    for pairs, why, else_ in (
+        (lone, "one rater alone rated one of the two, and nobody both", ""),
+        (
+            found.family & of.pools,
+            "pools of raters that share no system rated one each",
+            ", or, if raters were dealt to pools by chance, say analysis.test.pools=exchangeable",
+        ),
+    ):
+        if pairs.any():
+            yield (
+                f"nothing is claimed of {_named(collected, pairs)}: {why}, so that systems cannot be told from who "
+                f"rated them; let some raters rate both sides{else_}"
+            )
+
+
+def _dealt(told: Spans, found: Verdicts) -> Iterator[str]:
+    of = told.of.comparisons
+    n = 0 if of is None else int((found.family & of.dealt & of.comparable).sum())
+    if n:
+        yield (
+            f"nobody rated both systems of {several(n, 'pair')}: such a difference is one between raters, taken as "
+            "dealt to systems by chance"
+        )
+
+
+def _named(collected: Collected, pairs: Bools) -> str:
+    names = collected.frame.system_names
+    first, second = np.triu_indices(len(names), 1)
+    some = np.flatnonzero(pairs)
+    said = ", ".join(f"{names[first[k]]} - {names[second[k]]}" for k in some[:MOST_NAMES])
+    rest = f" and {several(len(some) - MOST_NAMES, 'pair')} more" if len(some) > MOST_NAMES else ""
+    return f"{legible(said, 200)}{rest}"
+
+
 def _never_met(collected: Collected, told: Spans, found: Verdicts) -> Iterator[str]:
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)
-    apart = np.flatnonzero(np.isnan(told.of.means) & found.family)
+    apart = np.flatnonzero(~told.of.known & found.family)
     if len(apart):
         said = [f"{names[first[k]]} and {names[second[k]]}" for k in apart[:MOST_NAMES]]
         rest = f" and {several(len(apart) - MOST_NAMES, 'pair')} more" if len(apart) > MOST_NAMES else ""
@@ -58,8 +100,10 @@ def _never_met(collected: Collected, told: Spans, found: Verdicts) -> Iterator[s
 
 def _out_of_reach(told: Spans, prepared: Prepared, drawn: frozenset[str], found: Verdicts) -> Iterator[str]:
     """Say that nothing could be claimed, whatever the ratings, where documents or raters are too few."""
-    met = found.family & ~np.isnan(told.of.means)
-    out = met & ~told.within_reach
+    met = found.family & told.of.known
+    # What raters confound is said by itself.
+    of = told.of.comparisons
+    out = met & ~told.within_reach & (True if of is None else ~(of.lone | of.pools))
     if not met.any() or not out.any():
         return
     if (met & told.within_reach).any():

@@ -41,6 +41,7 @@ def pairs_of(
     lower_is_better: bool,
     widest: float,
     blind: bool,
+    raters_drawn: bool,
 ) -> tuple[Pair, ...]:
     """Return the pairs of the family, in the order of the systems' names; no two means differ by more than `widest`.
 
@@ -49,9 +50,11 @@ def pairs_of(
     """
     foreseen = told.within_reach & told.scatter & (not blind) & (found.verdict == 0)
     first, second = np.triu_indices(len(names), 1)
+    model = told.of.comparisons
+    at_large = np.full(len(first), raters_drawn) if model is None else model.at_large
     means = told.of.centre
     low, high = consistent(means, *told.bounds(), found.verdict != 0)
-    unknown = np.isnan(told.of.means)
+    unknown = ~told.of.known
     means = np.where(unknown, np.nan, means)
     low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
     # Infinite bounds say that nothing is known of a spread; finite ones end where the scale does.
@@ -70,6 +73,7 @@ def pairs_of(
             within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
             more=_more(told, int(k)) if foreseen[k] else None,
             plain=float(told.of.means[k]),
+            scope="raters_at_large" if at_large[k] else "these_raters",
         )
         for k in np.flatnonzero(found.family)
     )

@@ -1,4 +1,4 @@
-"""Say where plain means differ from the weighted ones that are tested, and which raters make them differ."""
+"""Say where plain means differ from the model's estimates that are tested, and which raters make them differ."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from simlab.analysis.raters.contributions import by_pair, gathered
-from simlab.analysis.raters.weighted import rater_levels
+from simlab.analysis.raters.flips import levels
 from simlab.concluding.conclusion import Pair
 from simlab.messages import legible, several
 from simlab.types import Rated
@@ -29,7 +29,7 @@ def misleading_means(
     rest = f"; so of {several(len(off) - 1, 'pair')} more" if len(off) > 1 else ""
     yield (
         f"the plain means of {legible(worst.first, 40)} - {legible(worst.second, 40)} differ by {worst.plain:.3g}, "
-        f"means weighted by who rated what by {worst.difference:.3g}, which is what is tested and printed: "
+        f"the model's, which evens out who rated what, by {worst.difference:.3g}, which is what is tested and printed: "
         f"{_why(worst, rated, systems, raters)}{rest}"
     )
 
@@ -49,7 +49,7 @@ def _why(pair: Pair, rated: Rated, systems: Sequence[str], raters: Sequence[str]
     sides = by_pair(rated, documents=True)
     share = gathered(sides.share[:, :, [k]], sides.rater)[:, :, 0]
     who = np.unique(sides.rater)
-    level = rater_levels(rated)[who]
+    level = levels(rated)[who]
     drawn = (share[0] - share[1]) * level * (1 if pair.plain is not None and pair.plain > pair.difference else -1)
     most = [r for r in np.argsort(-drawn)[:MOST_NAMED].tolist() if drawn[r] > 0 and drawn[r] > drawn.max() / 4]
     said = []

@@ -11,7 +11,8 @@ from simlab.messages import legible, several
 class Basis(NamedTuple):
     """Hold what a promise rests on: the pairs of its family, what the test takes as drawn, and who rated.
 
-    `anew`: nobody knows who rated, and answers to an output were averaged as if its raters were drawn for it.
+    `anew`: nobody knows who rated, and answers to an output were averaged as if its raters were drawn for it. Of the
+    pairs `n_given` are promised for these raters alone where others are for raters like them.
     """
 
     level: float
@@ -22,6 +23,7 @@ class Basis(NamedTuple):
     n_raters: int
     raters_named: bool
     anew: bool = False
+    n_given: int = 0
 
 
 TECHNIQUE = {"max_t": "max-T", "holm": "Holm", "bh": "Benjamini and Hochberg"}
@@ -53,7 +55,8 @@ def _pairs(basis: Basis) -> str:
 
 def _drawn(basis: Basis) -> str:
     if basis.drawn == {"raters", "documents"}:
-        return "documents and raters taken as drawn from more like them"
+        given = f"; of {several(basis.n_given, 'pair')}, few raters met both, only for these raters"
+        return f"documents and raters taken as drawn from more like them{given * (basis.n_given > 0)}"
     if basis.drawn == {"raters"}:
         return "raters taken as drawn from more like them, with their documents"
     if basis.anew:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from simlab.analysis.raters.marginal import means
-from simlab.analysis.raters.weighted import weighted_means
+from simlab.analysis.raters.model_comparisons import Comparisons
 from simlab.concluding.conclusion import System
 from simlab.concluding.ratings.intervals import least_error
 from simlab.concluding.standing import ranks_of
@@ -22,19 +22,22 @@ def systems_of(
     raters_drawn: bool,
     level: float,
     scale: tuple[float, float],
-    *,
-    weighted: bool,
+    model: Comparisons | None,
 ) -> tuple[System, ...]:
     """Return the systems, best first; an interval ends at its scale, and is all of it where no spread is known."""
     from scipy.special import stdtrit
 
     names, plain = collected.frame.system_names, outcome["estimate"]
-    # Weighted means stay on the scale, too: the level of an average rater may lie beyond it.
-    estimate = plain if not weighted else np.clip(weighted_means(rated), *scale)
-    found = means(rated, raters_drawn=raters_drawn)
+    # Estimates of a model stay on the scale, too: the level of an average rater may lie beyond it.
+    estimate = plain if model is None else np.clip(model.mean, *scale)
+    if model is None:
+        found = means(rated, raters_drawn=raters_drawn)
+        error, freedom = found.error, found.freedom
+    else:
+        error, freedom = np.sqrt(model.mean_variance), model.mean_freedom
     # Scores that are all alike do not say how far others would be off.
-    known = (found.freedom > 0) & np.isfinite(found.error) & (found.error > least_error(rated))
-    reach = stdtrit(np.where(known, found.freedom, 1.0), 1 - level / 2) * np.where(known, found.error, 0.0)
+    known = (freedom > 0) & np.isfinite(error) & (error > least_error(rated))
+    reach = stdtrit(np.where(known, freedom, 1.0), 1 - level / 2) * np.where(known, error, 0.0)
     reach = np.where(known, reach, np.inf)
     best, worst = ranks_of(verdict, len(names))
     order = np.argsort(estimate if collected.frame.lower_is_better else -estimate, kind="stable")

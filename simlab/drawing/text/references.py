@@ -32,8 +32,8 @@ REFERENCES = {
     "comparison experiments. Journal of the American Statistical Association 65, 317-328.",
     "Deriu et al. 2023": "Deriu, J., von Däniken, P., Tuggener, D. and Cieliebak, M. (2023). Correction of errors in "
     "preference ratings from automated metrics for text generation. Findings of ACL 2023.",
-    "Henderson 1975": "Henderson, C. R. (1975). Best linear unbiased estimation and prediction under a selection "
-    "model. Biometrics 31, 423-447.",
+    "Giesbrecht and Burns 1985": "Giesbrecht, F. G. and Burns, J. C. (1985). Two-stage analysis based on a mixed "
+    "model: large-sample asymptotic theory and small-sample simulation results. Biometrics 41, 477-486.",
     "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
     "Statistics 6, 65-70.",
     "Lan and DeMets 1983": "Lan, K. K. G. and DeMets, D. L. (1983). Discrete sequential boundaries for clinical "
@@ -44,6 +44,8 @@ REFERENCES = {
     "evaluate statistical methods. Statistics in Medicine 38, 2074-2102.",
     "O'Hagan et al. 2005": "O'Hagan, A., Stevens, J. W. and Campbell, M. J. (2005). Assurance in clinical trial "
     "design. Pharmaceutical Statistics 4, 187-201.",
+    "Patterson and Thompson 1971": "Patterson, H. D. and Thompson, R. (1971). Recovery of inter-block information when "
+    "block sizes are unequal. Biometrika 58, 545-554.",
     "Ramdas et al. 2023": "Ramdas, A., Grünwald, P., Vovk, V. and Shafer, G. (2023). Game-theoretic statistics and "
     "safe anytime-valid inference. Statistical Science 38, 576-601.",
     "Riley et al. 2024": "Riley, P., Deutsch, D., Foster, G., Ratnakar, V., Dabirmoghaddam, A. and Freitag, M. (2024). "
@@ -112,11 +114,10 @@ METHODS = {
         "of raters and documents like these",
         ("Canay et al. 2017", "Cameron et al. 2011"),
     ),
-    "weighted_flips": Method(
-        "means were weighted by who rated what, so that raters who met one system more do not decide, and each pair "
-        "was compared by flipping the signs of whole raters and of whole documents, so that it speaks of raters "
-        "and documents like these",
-        ("Henderson 1975", "Canay et al. 2017", "Cameron et al. 2011"),
+    "mixed_model": Method(
+        "systems were compared by a linear mixed model of the ratings with raters, raters by systems, documents and "
+        "outputs as random effects (REML, generalised least squares, degrees of freedom after Satterthwaite)",
+        ("Patterson and Thompson 1971", "Giesbrecht and Burns 1985"),
     ),
     "flips": Method("signs of whole clusters of answers were flipped at random", ("Canay et al. 2017",)),
     "document_flips": Method(

@@ -12,7 +12,6 @@ from simlab.analysis.normalization import error, mean, refuse_separate_raters, z
 from simlab.analysis.raters.crossed import crossed_flips
 from simlab.analysis.raters.flips import rater_flips
 from simlab.analysis.raters.t_tests import by_rater
-from simlab.analysis.raters.weighted_flips import weighted_flips
 from simlab.analysis.significance import permutation
 from simlab.design.balance import Table
 from simlab.design.documents import spread_over_buckets
@@ -171,9 +170,9 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
         )
     if prepared.multiplicity == "max_t" and prepared.family is None:
         raise InputError(
-            "decision.multiplicity=max_t needs a test by flips, which are made for all pairs at once, and "
+            "decision.multiplicity=max_t needs a test of all pairs at once, and "
             f"analysis.test={name_of(test)} has none; choose decision.multiplicity=holm, or analysis.test="
-            "rater_flips, crossed_flips, weighted_flips or permutation"
+            "mixed_model, rater_flips, crossed_flips or permutation"
         )
     if prepared.multiplicity == "holm":
         _check_within_reach(name_of(test), least, frame.n_systems * (frame.n_systems - 1) // 2, level)
@@ -206,7 +205,7 @@ def _least_p_value(test: Mapping[str, Any], frame: Frame, documents: int, plugin
 
 
 def _flips_raters(test: Mapping[str, Any], plugins: Sequence[str]) -> bool:
-    return any(chosen(test, part, plugins) for part in (rater_flips, crossed_flips, weighted_flips))
+    return any(chosen(test, part, plugins) for part in (rater_flips, crossed_flips))
 
 
 def _check_normalization(normalization: Mapping[str, Any], world: World, plugins: Sequence[str]) -> None:

@@ -54,15 +54,20 @@ def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Gen
     """
     scores = scored(prepared, collected)
     total = sealed(_totals(prepared, collected, scores))
-    direction = _direction(total, lower_is_better=collected.frame.lower_is_better)
     if prepared.claim is not None:
-        return {"estimate": _means(collected, total), **claimed(prepared, collected, scores, direction, rng)}
+        lead = _lead(total, lower_is_better=collected.frame.lower_is_better)
+        return {
+            "estimate": _means(collected, total),
+            **claimed(prepared, collected, scores, _direction(lead), rng),
+        }
     whole = prepared.reads_ratings or prepared.multiplicity == "max_t"
     rated = sealed(rated_of(collected, scores, total)) if whole else None
     # The flips of a family are those of the test: the same generator, once more.
     again = deepcopy(rng) if prepared.multiplicity == "max_t" else rng
     p_value = probabilities(prepared.test(rng, rated if prepared.reads_ratings else total), "analysis.test")
     family = _adjusted(prepared, p_value, again, rated)
+    lead = _tested_lead(prepared, collected, total, rated)
+    direction = _direction(lead)
     return {
         "estimate": _means(collected, total),
         "direction": direction,
@@ -94,11 +99,22 @@ def document_totals(prepared: Prepared, collected: Collected) -> Floats:
 
 
 def lead_of(prepared: Prepared, collected: Collected) -> Floats:
-    """Say by how much the first of each two systems came out better, summed over documents; nothing is tested.
+    """Return by how much the first of each two systems came out better, by the estimate that the test compares.
 
-    `[pair]`, 0 where they differ by rounding only; a document counts for a pair if both systems came.
+    `[pair]`, 0 where they differ by rounding only; in sums over documents, or (a model) in means.
     """
-    return _lead(document_totals(prepared, collected), lower_is_better=collected.frame.lower_is_better)
+    scores = scored(prepared, collected)
+    total = _totals(prepared, collected, scores)
+    rated = None if prepared.differences is None else rated_of(collected, scores, total)
+    return _tested_lead(prepared, collected, total, rated)
+
+
+def _tested_lead(prepared: Prepared, collected: Collected, total: Floats, rated: Rated | None) -> Floats:
+    if prepared.differences is None or rated is None:
+        return _lead(total, lower_is_better=collected.frame.lower_is_better)
+    gap = prepared.differences(rated)
+    gap = np.where(np.abs(gap) <= RELATIVE_TOLERANCE * np.abs(rated.value).max(initial=0.0), 0.0, gap)
+    return np.asarray(-gap if collected.frame.lower_is_better else gap)
 
 
 def scored(prepared: Prepared, collected: Collected) -> Seen:
@@ -179,9 +195,9 @@ def _segments(collected: Collected, total: Floats) -> Array:
     return np.asarray(size @ ~np.isnan(total))
 
 
-def _direction(total: Floats, *, lower_is_better: bool) -> Array:
-    """Say which of each two systems came out better; means that differ by rounding only are equal."""
-    direction: Array = np.sign(_lead(total, lower_is_better=lower_is_better)).astype(np.int8)
+def _direction(lead: Floats) -> Array:
+    """Return which of each two systems came out better; means that differ by rounding only are equal."""
+    direction: Array = np.sign(lead).astype(np.int8)
     return direction
 
 

@@ -64,7 +64,7 @@ def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[
 def _of_flip(config: Mapping[str, Any]) -> int:
     """Count the bytes that a flip of a pair takes; without gaps a permutation test holds few pairs at a time."""
     test = name_of(config["analysis"].get("test", {}))
-    if test in ("crossed_flips", "weighted_flips"):
+    if test == "crossed_flips":
         return 60
     gaps = name_of(config["systems"]) == "recorded"
     return 18 if gaps or test != "permutation" or config["decision"].get("multiplicity") == "max_t" else 0
@@ -73,7 +73,7 @@ def _of_flip(config: Mapping[str, Any]) -> int:
 def _by_rater(config: Mapping[str, Any], size: Extent, chosen: Size) -> list[Need]:
     """Count what tests lay out by pair: what each rater, or each rater on each document, says of either system."""
     test = name_of(config["analysis"].get("test", {}))
-    if test in ("two_way", "crossed_flips", "weighted_flips"):
+    if test in ("two_way", "crossed_flips"):
         return [need(120, size.pairs, chosen, size.seats)]
     return [need(130, size.pairs, size.pool)] if test in ("by_rater", "rater_flips") else []
 

@@ -12,21 +12,25 @@ import numpy as np
 from simlab.analysis.multiplicity import Family, Multiplicity
 from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
-from simlab.analysis.raters.weighted_flips import weighted_family, weighted_flips
+from simlab.analysis.raters.model_comparisons import mixed_model, model_differences, model_family
 from simlab.analysis.significance import permutation, permuted
+from simlab.analysis.studentized_range import StudentFamily
 from simlab.design.assignment import one_stream
 from simlab.parts import bind, chosen, data_of
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
-from simlab.types import RATE, Array, Arrived, Claims, Queue, Rated, Seen
+from simlab.types import RATE, Array, Arrived, Claims, Floats, Queue, Rated, Seen
 
-FAMILIES: Mapping[Callable[..., Any], Callable[..., Family]] = {
+FAMILIES: Mapping[Callable[..., Any], Callable[..., Family | StudentFamily]] = {
     permutation: permuted,
     rater_flips: flipped,
     crossed_flips: crossed,
-    weighted_flips: weighted_family,
+    mixed_model: model_family,
 }
-"""Tests by flips, each with the function that says what its flips do to all pairs at once."""
+"""Tests that judge all pairs at once, each with the function that says how."""
+
+DIFFERENCES: Mapping[Callable[..., Any], Callable[..., Floats]] = {mixed_model: model_differences}
+"""Tests of other differences than those of plain means, each with the function that estimates these."""
 
 
 class Prepared(NamedTuple):
@@ -34,8 +38,9 @@ class Prepared(NamedTuple):
 
     `cuts`: the design is cut to what the money pays; on a clock the money ends the campaign instead.
 
-    The test is handed the ratings if `reads_ratings`, else documents' totals. `family` is what max-T asks; only tests
-    by flips have it. `claim` is a decision rule that watches ratings come (None: the test's p-values decide).
+    The test is handed the ratings if `reads_ratings`, else documents' totals. `family` is what max-T asks (None: a test
+    has none), `differences` are those that are tested (None: of plain means). `claim` is a decision rule that watches
+    ratings come (None: the test's p-values decide).
 
     `assign` is a rule for who takes which task (None: tasks are dealt beforehand), `in_order`: it takes them as they
     come; `further` says who else is asked.
@@ -49,7 +54,8 @@ class Prepared(NamedTuple):
     level: float
     prices: Prices
     reads_ratings: bool = False
-    family: Callable[[np.random.Generator, Rated], Family] | None = None
+    family: Callable[[np.random.Generator, Rated], Family | StudentFamily] | None = None
+    differences: Callable[[Rated], Floats] | None = None
     multiplicity: Multiplicity = "none"
     claim: Callable[[Arrived], Claims] | None = None
     budget: Mapping[str, Any] = {}
@@ -102,7 +108,8 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         normalise=bind(config["analysis"]["normalization"], plugins),
         test=test,
         reads_ratings=data_of(test.func) is Rated,
-        family=_family(config["analysis"]["test"], plugins),
+        family=_beside(FAMILIES, config["analysis"]["test"], plugins),
+        differences=_beside(DIFFERENCES, config["analysis"]["test"], plugins),
         multiplicity=config["decision"].get("multiplicity", "none"),
         level=config["decision"]["level"],
         claim=bind(config["decision"], plugins) if "_target_" in config["decision"] else None,
@@ -116,10 +123,13 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
     )
 
 
-def _family(section: Mapping[str, Any], plugins: Sequence[str]) -> Callable[..., Family] | None:
+def _beside(
+    functions: Mapping[Callable[..., Any], Callable[..., Any]], section: Mapping[str, Any], plugins: Sequence[str]
+) -> Callable[..., Any] | None:
+    """Bind the function that stands beside the chosen test to the keys of the test."""
     keys = {key: value for key, value in section.items() if key != "_target_"}
-    found = (family for test, family in FAMILIES.items() if chosen(section, test, plugins))
-    return next((functools.partial(family, **keys) for family in found), None)
+    found = (function for test, function in functions.items() if chosen(section, test, plugins))
+    return next((functools.partial(function, **keys) for function in found), None)
 
 
 def same_layout(prepared: Prepared) -> str:

@@ -16,7 +16,7 @@ from made_ratings import Plan, made
 from promise_rows import Row, Side, stream
 
 from simlab.concluding.conclusion import Conclusion
-from simlab.concluding.ratings.choosing import Layout, config_of, layout_of
+from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import collected, in_whole, of_ratings
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.wanted import Wanted
@@ -53,13 +53,13 @@ QUICK = ("7 raters, side by side", "7 raters, two ratings", "3 raters, 12 docume
 def conclusion(ratings: Ratings, words: tuple[str, ...] = (), **asked: Any) -> Conclusion:
     """Conclude from a table that was made, as from one that was read."""
     whole = in_whole(of_ratings(ratings, np.ones(len(ratings.score), bool))).ratings
-    config = _config(layout_of(whole), words)
+    config = _config(words)
     return concluded(config, collected(whole, 1), Wanted(overrides=words, **asked), Table({}, ""))
 
 
 @functools.cache
-def _config(layout: Layout, words: tuple[str, ...]) -> Mapping[str, Any]:
-    return config_of(layout, Wanted(overrides=words, seed=1))
+def _config(words: tuple[str, ...]) -> Mapping[str, Any]:
+    return config_of(Wanted(overrides=words, seed=1))
 
 
 def row(name: str, setting: str, bound: float, values: list[float], side: Side = "at most") -> Row:

@@ -58,11 +58,12 @@ TOP = {
     "without": OBJECT,
     **dict.fromkeys(("notes", "warnings"), TEXTS),
 }
-MISSING = {"repetition_missing": MAYBE_TEXT, "control_missing": MAYBE_TEXT, "limits": MAYBE_OBJECT}
+MISSING = {"confounded": WHOLE, "repetition_missing": MAYBE_TEXT, "control_missing": MAYBE_TEXT, "limits": MAYBE_OBJECT}
 LIMITS = {"raters": WHOLE, "unmet_share": NUMBER, "one_in_five_unmet": NUMBER}
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
 PLAIN = {"plain": MAYBE}
+OF_RATINGS = {"plain": MAYBE, "scope": MAYBE_TEXT}
 RANKS = dict.fromkeys(("rank_low", "rank_high"), WHOLE)
 PAIR = {
     **dict.fromkeys(("first", "second"), TEXT),
@@ -144,6 +145,7 @@ def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
         row.get("control_missing") or "",
         None if plan is None else Followed(**reading.record(plan, f"{where}.plan", PLAN)),
         _without(row["without"], where, depth),
+        row.get("confounded") or 0,
         (),
         _about(row["about"], f"{where}.about"),
         row["notes"],
@@ -178,7 +180,7 @@ def _systems(held: Any, where: str) -> list[Row]:
 
 def _pairs(held: Any, where: str, names: set[str]) -> list[Pair]:
     made = []
-    for k, row in enumerate(reading.records(held, where, PAIR, PLAIN)):
+    for k, row in enumerate(reading.records(held, where, PAIR, OF_RATINGS)):
         if not {row["first"], row["second"]} <= names:
             raise reading.wrong(f"{where}[{k}]", "a pair is of systems that are not listed")
         more = _maybe(row.pop("more"), f"{where}[{k}].more", _more)

@@ -1,0 +1,93 @@
+"""Of equal systems the mixed model claims some in at most five tables of a hundred, whoever met which system."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simlab.analysis.raters.model_comparisons import Comparisons, compared
+from simlab.analysis.segment_t import segment_t
+from simlab.rng import stream
+from simlab.types import Rated
+from tests.statistics.null_tables import NULLS, SCALES, Null, mixed, nested, null_table
+
+LEVEL = 0.05
+
+
+def claims(of: Comparisons) -> bool:
+    return bool((of.family(at_large=True).max_t() <= LEVEL).any())
+
+
+def share_of_claims(null: str, scale: str, tables: int) -> float:
+    rng = stream(2026, "levels", null, scale)
+    return float(np.mean([claims(compared(null_table(rng, NULLS[null], scale))) for _ in range(tables)]))
+
+
+def bound(tables: int) -> float:
+    return LEVEL + 3 * np.sqrt(LEVEL * (1 - LEVEL) / tables)
+
+
+def test_equal_systems_rated_by_other_raters_are_not_claimed() -> None:
+    """Each rater met one system: what a test of documents claims in most tables the model claims in few."""
+    tables = 150
+    assert share_of_claims("nested, 10 raters", "skewed", tables) <= bound(tables)
+    rng = stream(5, "nested")
+    drawn = [null_table(rng, NULLS["nested, 10 raters"], "skewed") for _ in range(tables)]
+    by_segments = [segment_t(one.value, one.system, one.item, one.n_systems).min() <= LEVEL for one in drawn]
+    assert np.mean(by_segments) > 0.25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("null", NULLS)
+def test_equal_systems_are_hardly_claimed(null: str) -> None:
+    tables = 300
+    shares = {scale: share_of_claims(null, scale, tables) for scale in ("skewed", "penalties")}
+    assert max(shares.values()) <= bound(tables), shares
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("null", NULLS)
+def test_equal_systems_are_claimed_at_the_level(null: str, scale: str) -> None:
+    tables = 4_000
+    assert share_of_claims(null, scale, tables) <= bound(tables)
+
+
+def welch(table: Rated) -> bool:
+    means = [[table.value[table.rater == r].mean() for r in np.unique(table.rater[table.system == s])] for s in (0, 1)]
+    return bool(stats.ttest_ind(*means, equal_var=False).pvalue <= LEVEL)
+
+
+@pytest.mark.slow
+def test_nested_raters_find_what_a_test_of_their_means_finds() -> None:
+    """Four standard errors between two systems, raters of one system each: at least .9 of what Welch's t finds."""
+    rng, null = stream(7, "power"), Null(nested(2, 30, 6))
+    error = np.sqrt(2 * (1 + (1 + 1 + 0.16) / 5) / 6)
+    found = np.array(
+        [
+            (claims(compared(table)), welch(table))
+            for table in (null_table(rng, null, "normal", np.array([0.0, 4 * error])) for _ in range(400))
+        ]
+    ).mean(0)
+    assert found[0] >= 0.9 * found[1] - 3 * np.sqrt(0.25 / 400)
+    assert found[1] > 0.8
+
+
+@pytest.mark.slow
+def test_mixed_tables_find_what_known_components_would_find() -> None:
+    rng, null, effect = stream(8, "power"), Null(mixed(0.2)), np.array([0.0, 1.2])
+    found, known = [], []
+    for _ in range(400):
+        table = null_table(rng, null, "normal", effect)
+        found.append(claims(compared(table)))
+        parts = {1.0: table.rater, 1.09: table.document}
+        covariance = (1 + 0.16) * np.eye(len(table.value))
+        covariance += sum(one * np.equal.outer(label, label) for one, label in parts.items())
+        x = np.eye(2)[table.system]
+        inverse = np.linalg.inv(x.T @ np.linalg.solve(covariance, x))
+        estimate = inverse @ x.T @ np.linalg.solve(covariance, table.value)
+        z = (estimate[0] - estimate[1]) / np.sqrt(inverse[0, 0] + inverse[1, 1] - 2 * inverse[0, 1])
+        known.append(2 * stats.norm.sf(abs(z)) <= LEVEL)
+    assert 0.5 < np.mean(known) < 0.97
+    assert np.mean(found) >= 0.8 * np.mean(known)
