@@ -134,11 +134,12 @@ def detectable_anytime(decided: int, log_needed: float, concentration: float) ->
     return 2 * high - 1
 
 
-def detectable_by_flips(clusters: float, critical: float) -> float | None:
+def detectable_by_flips(clusters: float, critical: float, most: float | None = None) -> float | None:
     """Return the difference, in standard errors, that flips of so many clusters claim with 80 % in another study.
 
-    The error is that of clusters about their mean, flips count it about 0: |t| >= c there is |t| >= c sqrt((n - 1) /
-    (n - c^2)) of Student's t. Both this table's error and the next one's are uncertain: the power, a tail of the
+    The error is that of clusters about their mean, flips count it about 0, so that their statistic never exceeds the
+    root of k = n, or of `most` where clusters cross: |t| >= c there is |t| >= c sqrt((n - 1) k / n / (k - c^2)) of
+    Student's t. Both this table's error and the next one's are uncertain: the power, a tail of the
     noncentral t law, is averaged over what this error may be. None where so few clusters reach no c, or no 80 %.
 
     >>> round(detectable_by_flips(1000, 1.96), 2), round(detectable_by_flips(10, 1.96), 2), detectable_by_flips(3, 1.96)
@@ -147,9 +148,10 @@ def detectable_by_flips(clusters: float, critical: float) -> float | None:
     from scipy.special import chdtri, nctdtr
 
     freedom = clusters - 1
-    if clusters <= critical**2 or freedom < 1:
+    most = clusters if most is None else most
+    if most <= critical**2 or freedom < 1:
         return None
-    bar = critical * np.sqrt(freedom / (clusters - critical**2))
+    bar = critical * np.sqrt(freedom / clusters * most / (most - critical**2))
     # The error is not stretched by n / (n - 1).
     seen = np.sqrt(chdtri(freedom, (np.arange(_EXACT_PARTS) + 0.5) / _EXACT_PARTS) / clusters)
     low, high = 0.0, _FARTHEST

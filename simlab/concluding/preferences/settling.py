@@ -20,7 +20,7 @@ from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.preferences.places import contributions, orders_of
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.strengths import effective
-from simlab.analysis.preferences.votes import clusters, own_number
+from simlab.analysis.preferences.votes import cells, clusters, own_number
 from simlab.analysis.settling import Needed, Seen, needed
 from simlab.concluding.conclusion import More
 from simlab.concluding.preferences.claims import Claims, thin
@@ -110,7 +110,8 @@ def detectable_difference(found: Claims) -> float | None:
         exact = detectable_exactly(round(n * share), found.promise.level / tested)
         return None if exact is None else exact * share
     if found.promise.name == "fixed":
-        errors = detectable_by_flips(_typical_clusters(found, there), of.critical)
+        worth, most = _typical_clusters(found, there)
+        errors = detectable_by_flips(worth, of.critical, most)
         if errors is None:
             return None
         # Votes vary less the further systems are apart: their share of decided ones less the square of a difference.
@@ -126,10 +127,15 @@ def detectable_difference(found: Claims) -> float | None:
     return size if size <= 1 else None
 
 
-def _typical_clusters(found: Claims, there: Bools) -> float:
-    """Return how many clusters of equal size are worth those of a typical pair, of the scarcer kind where two cross."""
-    each = [
-        min(effective(one[found.votes.pair == k]) for one in clusters(found.votes, found.way))
-        for k in np.flatnonzero(there).tolist()
-    ]
-    return float(np.median(each))
+def _typical_clusters(found: Claims, there: Bools) -> tuple[float, float]:
+    """Return how many clusters of equal size are worth those of a typical pair, and the square that flips reach.
+
+    Where raters and items cross, the scarcer kind counts, and squares of sums about 0 add up over both.
+    """
+    each = [*clusters(found.votes, found.way), cells(found.votes)]
+    worth, most = [], []
+    for k in np.flatnonzero(there).tolist():
+        *one_way, both = (effective(one[found.votes.pair == k]) for one in each)
+        worth.append(min(one_way))
+        most.append(one_way[0] if len(one_way) == 1 else 1 / (1 / one_way[0] + 1 / one_way[1] - 1 / both))
+    return float(np.median(worth)), float(np.median(most))
