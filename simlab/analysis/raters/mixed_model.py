@@ -78,14 +78,17 @@ class Solved(NamedTuple):
     """The mixed-model equations solved at ratios of components to the noise; all of it follows from the design alone.
 
     `inverse` is that of the equations left when the last term is eliminated, `reduced` their data part, `last_weight`
-    what is left of each level of the last term. `log_determinant` is that of `V` and of `X'V^-1 X`, `information[k, l]`
-    is `tr(P V_k P V_l)`, the noise first.
+    what is left of each level of the last term. `load[term][level, system]` is the weight of each level in each
+    estimate, `noise[system, system]` the covariance of estimates that a unit of noise makes. `log_determinant` is that
+    of `V` and of `X'V^-1 X`, `information[k, l]` is `tr(P V_k P V_l)`, the noise first.
     """
 
     ratio: Floats
     reduced: Floats
     inverse: Floats
     last_weight: Floats
+    load: tuple[Floats, ...]
+    noise: Floats
     log_determinant: float
     information: Floats
 
@@ -142,9 +145,12 @@ def solve(design: Design, ratio: Floats) -> Solved:
     root, _ = dtrtri(factor, lower=1)
     inverse = scale[:, None] * (root.T @ root) * scale
     log_determinant = 2 * float(np.log(np.diag(factor)).sum()) - float(np.log(weight).sum())
-    return Solved(
-        ratio, reduced, inverse, weight, log_determinant, _information(design, ratio, reduced, inverse, weight)
-    )
+    weights = inverse[:, :p]
+    by_column = reduced @ weights
+    load = (*(by_column[block] for block in design.block), weight[:, None] * (design.to_last @ weights))
+    noise = weights[:p] - sum(share * one.T @ one for share, one in zip(ratio, load, strict=True))
+    information = _information(design, ratio, reduced, inverse, weight)
+    return Solved(ratio, reduced, inverse, weight, load, noise, log_determinant, information)
 
 
 def _weighted_cross(counts: Any, weight: Floats) -> Floats:
@@ -213,9 +219,8 @@ def forms_of(design: Design, at: Solved, sums: Sums) -> Forms:
 class Fit(NamedTuple):
     """A fitted model: `component[noise and term]`, `estimate[system]`, and how these weigh what varies.
 
-    `load[term][level, system]` is the weight of each level in each estimate, `noise[system, system]` the covariance
-    that a unit of noise makes; `information` is that of components. `converged` is False where steps ended before
-    components did.
+    `load`, `noise` and `information` are those of the equations (`Solved`). `converged` is False where steps ended
+    before components did.
     """
 
     design: Design
@@ -284,10 +289,7 @@ def nearest_components(information: Floats, form: Floats) -> Floats:
 
 
 def _fitted(design: Design, at: Solved, forms: Forms, component: Floats, *, converged: bool) -> Fit:
-    p = design.n_systems
-    weights = at.inverse[:, :p]
-    by_column = at.reduced @ weights
-    load = (*(by_column[block] for block in design.block), at.last_weight[:, None] * (design.to_last @ weights))
-    noise = at.inverse[:p, :p] - sum(ratio * one.T @ one for ratio, one in zip(at.ratio, load, strict=True))
     deviance = _deviance(design, at, forms)
-    return Fit(design, component, forms.effect[:p], noise, load, at.information, deviance, converged)
+    return Fit(
+        design, component, forms.effect[: design.n_systems], at.noise, at.load, at.information, deviance, converged
+    )
