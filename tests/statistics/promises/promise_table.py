@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -216,7 +217,7 @@ def counted(found: dict[str, list[Row]]) -> str:
     ]
     beside = sum(one in power for one in errors)
     title = f"Levels and coverages that were simulated in fewer than {LEAST:,} worlds so far"
-    head = f"{title} (marked *few worlds*, and older than this rule):\n\n"
+    head = f"{title} (marked *few worlds*; most are older than this rule):\n\n"
     few = (
         head + "\n".join(lines)
         if lines
@@ -253,8 +254,8 @@ def settled(rows: list[Row], look: Callable[[int, int], list[Row]]) -> list[Row]
 
 
 def _place(row: Row) -> tuple[str, str]:
-    """Name a row without the test that most of its tables got, which another number of tables may change."""
-    return row.name, row.setting.partition(" (")[0]
+    """Name a row without what another number of worlds may change in its setting: a test, shares and worlds found."""
+    return row.name, re.sub(r" \([a-z_]+\)$|: [\d,]+ worlds$|\d+% ended by the deadline", "", row.setting)
 
 
 def _rows_of(part: Part, worlds: int, fresh: int) -> list[Row]:

@@ -38,6 +38,12 @@ def test_each_level_bounds_an_error_from_above_and_each_coverage_from_below() ->
             assert row.bound <= 0.95, row
 
 
+def test_powers_widths_and_biases_have_no_nominal_level() -> None:
+    names = {row.name for row in ROWS if row.nominal is None}
+    assert len(names) < 20
+    assert not [name for name in names if ("error" in name and "bias" not in name) or "coverage" in name]
+
+
 def level(value: float, n: int, name: str = "some claim") -> Row:
     return Row(name, "a table (by_rater)", 0.05, value, (value * (1 - value) / n) ** 0.5, n)
 
