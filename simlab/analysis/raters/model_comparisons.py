@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from simlab.analysis.raters.mixed_model import LEAST_NOISE, Design, Fit, Solved, Term, design_of, fit, solve
 from simlab.analysis.studentized_range import StudentFamily
@@ -156,8 +157,14 @@ def _compared(key: Key, value: bytes, pools: Pools, in_studies: bool) -> Compari
     start = _START.get() if in_studies else None
     at = start[1] if start is not None and start[0] is layout.design else None
     score = np.frombuffer(value, float)
-    found = fit(layout.design, layout.averaged(score), at)
-    return layout.compare(found, score, pools)
+    # Matrices are small: threads that share them cost more than they do.
+    with _threads().limit(limits=1):
+        return layout.compare(fit(layout.design, layout.averaged(score), at), score, pools)
+
+
+@lru_cache(maxsize=1)
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 class Layout(NamedTuple):
