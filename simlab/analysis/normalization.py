@@ -26,8 +26,8 @@ def kept_differences(counts: Ints) -> Floats:
     where all raters rated the systems alike, 0 where each rated one of the two only. It follows from the means alone:
     one system is raised by 1, and what the means of its raters rise by is taken from its own mean and from the other's.
 
-    >>> kept_differences(np.array([[3, 0], [0, 3]]))[0, 1], kept_differences(np.array([[3, 3], [2, 2]]))[0, 1]
-    (0.0, 1.0)
+    >>> [kept_differences(np.array(counts))[0, 1].item() for counts in ([[3, 0], [0, 3]], [[3, 3], [2, 2]])]
+    [0.0, 1.0]
     """
     with np.errstate(invalid="ignore"):
         met = counts / counts.sum(0)

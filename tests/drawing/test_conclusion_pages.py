@@ -46,7 +46,9 @@ def test_a_table_of_ratings_is_told_as_a_whole() -> None:
     assert "Open is not equal: S2 - S6 is 1.1 (-2.1 to 4.2)." in text
     assert "finds a difference of 2.4 points with 80 %." in text
     assert "to r6 +4.0 (2.8 to 5.2)" in text
-    assert "confirms all 23 claims: .93 (.86 to .97) same raters, .70 (.55 to .82) all new (after the fact" in text
+    assert (
+        "gives all 23 claims the same sign: .93 (.86 to .97) same raters, .70 (.55 to .82) all new (by chance" in text
+    )
     assert "some claim in 4.4 ± .7 % (promised 5 %); uncorrected t tests over segments: in 61 ± 2 %." in text
     assert "equal." not in text.replace("Open is not equal", "")
 

@@ -123,7 +123,10 @@ def test_the_pool_of_a_fitted_world_is_its_own_key(fitted_world: Path) -> None:
         ("design.documents=10,100", "the design design.documents=100: design.documents=100 exceeds the 29 documents"),
         ("design.ratings_per_item=1,9", r"the design design.ratings_per_item=9, .* exceeds the 3 raters of a bucket"),
         ("raters.pool_size=2,6", "the design raters.pool_size=2: raters.raters_per_bucket=3 exceeds the pool"),
-        ("analysis.test", "the design analysis.test=by_rater: decision.multiplicity=max_t needs a test by flips"),
+        (
+            "analysis.test",
+            "the design analysis.test=by_rater: decision.multiplicity=max_t needs a test of all pairs at once",
+        ),
         (
             "raters.leniency_sd=1,2,3,4,5,6,7,8,9,raters.residual_sd=1,2,3,4,5,6,7,8,9,"
             "raters.rater_system_sd=1,2,3,4,5,6,7,8,9,design.documents=10..20",

@@ -236,7 +236,8 @@ class Layout(NamedTuple):
                 kept = np.where(at_large, squares, self._one_sided(load))
             share.append(squares)
             given.append(kept)
-            lasting += component * kept * (term.name in (RATERS, TASTES))
+            # Of these raters more documents show what there is; others would be other raters.
+            lasting += component * kept * at_large * (term.name in (RATERS, TASTES))
         large = satterthwaite(found, np.stack(share))
         scoped = large if at_large.all() else satterthwaite(found, np.stack(given))
         return *scoped, *large, lasting
