@@ -67,7 +67,7 @@ def _sibling(seed: int, documents: int, raters: int) -> list[list[str]]:
     rng = random.Random(seed)
     rows = [["annotator", "doc", "rating", "model"]]
     for document in range(documents):
-        level = rng.gauss(0, 6)
+        level = rng.gauss(0, 4)
         for k, system in enumerate(("north", "south", "west")):
             for rater in range(raters):
                 score = 55 + 9 * k + level + 5 * rater + rng.gauss(0, 5)
@@ -88,12 +88,12 @@ def _answer(case: Case, mutation: Mutation | None = None) -> Callable[[Path], ob
         pairs = {
             frozenset((named(one.first), named(one.second))): (
                 named(one.first if one.direction > 0 else one.second) if one.direction else "",
-                round(abs(one.difference), 6),
+                round(abs(one.difference), 4),
                 one.verdict != 0,
             )
             for one in found.pairs
         }
-        return {named(one.system): round(one.estimate, 6) for one in found.systems}, pairs
+        return {named(one.system): round(one.estimate, 4) for one in found.systems}, pairs
 
     return answer
 
@@ -155,7 +155,7 @@ def test_a_rater_whose_answers_are_all_as_far_from_others_has_no_interval_of_wid
     found = conclude(path, Wanted(again=False), lambda _: None)
     _no_point(found)
     raters = json.loads(to_json(found))["raters"]
-    assert [round(one["leniency"], 6) for one in raters] == [-10.0, 0.5, 9.5]
+    assert [round(one["leniency"], 4) for one in raters] == [-10.0, 0.5, 9.5]
     assert all(one["low"] is None and one["high"] is None for one in raters)
     for text in (page(found), paragraph(found)):
         assert not re.search(r"\binf(inity)?\b", text.casefold())

@@ -92,6 +92,19 @@ def side_by_side(n_systems: int, n_raters: int, n_documents: int) -> Callable[[n
     return meet
 
 
+def favoured(n_systems: int, n_raters: int, n_documents: int) -> Callable[[np.random.Generator], Meeting]:
+    """Half of the raters meet the first system thrice as often as the others do."""
+    often = (np.arange(n_raters) < n_raters // 2) == (np.arange(n_systems) == 0)[:, None]
+    share = np.where(often, 3.0, 1.0) / np.where(often, 3.0, 1.0).sum(1, keepdims=True)
+
+    def meet(rng: np.random.Generator) -> Meeting:
+        system, document = grid(n_systems, n_documents)
+        rater = np.array([rng.choice(n_raters, p=share[one]) for one in system])
+        return Meeting(system, rater, document, document)
+
+    return meet
+
+
 def crossed(rng: np.random.Generator) -> Meeting:
     """Six raters rate all outputs."""
     system, document = grid(3, 15)
@@ -135,6 +148,7 @@ NULLS: Mapping[str, Null] = {
     "side by side, 15 systems": Null(side_by_side(15, 7, 60), output=0.0, taste=0.156),
     "by output": Null(by_output(5, 8, 40), output=0.0, taste=0.3),
     "by output, half missing": Null(thinned(by_output(4, 8, 60)), taste=0.3),
+    "favoured, 12 documents": Null(favoured(3, 8, 12), leniency=1.5, taste=0.2),
     "crossed": Null(crossed, output=0.6, taste=0.3),
     "segments": Null(in_segments, output=0.6, taste=0.2),
 }

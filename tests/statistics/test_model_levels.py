@@ -54,6 +54,19 @@ def test_equal_systems_are_claimed_at_the_level(null: str, scale: str) -> None:
     assert share_of_claims(null, scale, tables) <= bound(tables)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", ["normal", "skewed"])
+def test_intervals_hold_differences_where_lenient_raters_met_one_system_more(scale: str) -> None:
+    rng, effect, tables = stream(9, scale), np.array([0.0, 0.8, 2.0]), 400
+    first, second = np.triu_indices(3, 1)
+    held = []
+    for _ in range(tables):
+        found = compared(null_table(rng, NULLS["favoured, 12 documents"], scale, effect))
+        off = np.abs(found.difference - (effect[first] - effect[second]))
+        held.append((off <= found.family(at_large=True).bar(LEVEL) * np.sqrt(found.at_large_variance)).all())
+    assert 0.93 <= np.mean(held) <= 0.97 + 3 * np.sqrt(0.03 / tables)
+
+
 def welch(table: Rated) -> bool:
     means = [[table.value[table.rater == r].mean() for r in np.unique(table.rater[table.system == s])] for s in (0, 1)]
     return bool(stats.ttest_ind(*means, equal_var=False).pvalue <= LEVEL)
