@@ -153,10 +153,18 @@ def _of_answer(file: Path, *, heds: bool) -> Made:
     saved = saving.read(file)
     try:
         made = Made(answers.of(saved))
-        # A conclusion without its promise is as doubtful on a page as where it was made.
-        if answers.command_of(str(saved["command"])) == "conclude" and conclusion(saved["answer"]).withdrawn:
-            doubt = f"{legible(file, 120)}: the promise of this conclusion is withdrawn"
-            return made._replace(doubts=[doubt], code=RESERVED)
+        # A conclusion with exit code 3 is as doubtful on a page as where it was made.
+        if answers.command_of(str(saved["command"])) == "conclude":
+            found = conclusion(saved["answer"])
+            doubts = [
+                f"{legible(file, 120)}: {doubt}"
+                for wrong, doubt in (
+                    (found.withdrawn, "the promise of this conclusion is withdrawn"),
+                    (found.confounded, "pairs cannot be told from who rated them"),
+                )
+                if wrong
+            ]
+            return made._replace(doubts=doubts, code=RESERVED if doubts else DONE)
         return made
     except InputError as error:
         raise InputError(f"{legible(file, 200)}: {error}") from error

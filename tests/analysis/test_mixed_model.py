@@ -90,7 +90,7 @@ def test_equations_are_those_of_the_whole_covariance_matrix() -> None:
     system, rater, document = rng.integers(0, 3, n), rng.integers(0, 6, n), rng.integers(0, 25, n)
     labels = [numbered(rater), numbered(rater, system), numbered(document)]
     design = design_of(system, [Term(str(k), label) for k, label in enumerate(labels)], n_systems)
-    ratio, score = np.array([0.7, 0.0, 1.2]), rng.normal(size=(n, 2))
+    ratio, score = np.array([0.7, 0.0, 1.2]), rng.normal(size=n)
     at = solve(design, ratio)
     forms = forms_of(design, at, sums_of(design, score))
     parts = [np.eye(n), *(np.equal.outer(term.label, term.label).astype(float) for term in design.terms)]
@@ -98,12 +98,12 @@ def test_equations_are_those_of_the_whole_covariance_matrix() -> None:
     x, inverse = np.eye(n_systems)[system], np.linalg.inv(covariance)
     projection = inverse - inverse @ x @ np.linalg.solve(x.T @ inverse @ x, x.T @ inverse)
     for k, one in enumerate(parts):
-        np.testing.assert_allclose(forms.form[k], np.diag(score.T @ projection @ one @ projection @ score), rtol=1e-8)
+        np.testing.assert_allclose(forms.form[k], score @ projection @ one @ projection @ score, rtol=1e-8)
         for j, other in enumerate(parts):
             np.testing.assert_allclose(at.information[k, j], np.trace(projection @ one @ projection @ other), rtol=1e-8)
     whole = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(x.T @ inverse @ x)[1]
     np.testing.assert_allclose(at.log_determinant, whole, rtol=1e-10)
-    np.testing.assert_allclose(forms.residual, np.diag(score.T @ projection @ score), rtol=1e-8)
+    np.testing.assert_allclose(forms.residual, score @ projection @ score, rtol=1e-8)
 
 
 def test_one_step_from_true_components_is_nearly_the_whole_fit() -> None:

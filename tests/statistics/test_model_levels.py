@@ -67,6 +67,37 @@ def test_intervals_hold_differences_where_lenient_raters_met_one_system_more(sca
     assert 0.93 <= np.mean(held) <= 0.97 + 3 * np.sqrt(0.03 / tables)
 
 
+PARTIAL = ("nested, 24 raters, 4 systems", "side by side, 5 systems", "by output, half missing", "crossed")
+
+
+def wrong_claims(null: str, scale: str, tables: int, gap: float = 2.0) -> float:
+    """Return the share of tables where some of the equal systems are claimed beside one that is really better."""
+    rng, wrong = stream(2026, "partial", null, scale), []
+    for _ in range(tables):
+        made = NULLS[null]
+        n_systems = int(made.meet(stream(0, null)).system.max()) + 1
+        effect = np.where(np.arange(n_systems) == 0, gap, 0.0)
+        family = compared(null_table(rng, made, scale, effect)).family(at_large=True)
+        equal = np.triu_indices(n_systems, 1)[0] > 0
+        wrong.append(bool((family.max_t()[equal] <= LEVEL).any()))
+    return float(np.mean(wrong))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("null", PARTIAL)
+def test_equal_systems_are_not_claimed_beside_a_better_one(null: str) -> None:
+    tables = 200
+    assert wrong_claims(null, "skewed", tables) <= bound(tables)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scale", ["normal", "skewed"])
+@pytest.mark.parametrize("null", PARTIAL)
+def test_equal_systems_are_claimed_at_the_level_beside_a_better_one(null: str, scale: str) -> None:
+    tables = 4_000
+    assert wrong_claims(null, scale, tables) <= bound(tables)
+
+
 def welch(table: Rated) -> bool:
     means = [[table.value[table.rater == r].mean() for r in np.unique(table.rater[table.system == s])] for s in (0, 1)]
     return bool(stats.ttest_ind(*means, equal_var=False).pvalue <= LEVEL)

@@ -240,12 +240,12 @@ def followers(asked: Votes) -> list[Follower]:
     apart = distances(fit(decided.counts(), decided.n_systems).value)[decided.pair]
     expected = 1 / (1 + np.exp(-apart * decided.place))
     wins = decided.value * decided.place > 0
-    found = []
-    for rater in np.unique(decided.rater).tolist():
-        own: Bools = decided.rater == rater
-        n, first = int(own.sum()), float(wins[own].mean())
-        share, chance = (first, expected[own].mean()) if first >= 0.5 else (1 - first, 1 - expected[own].mean())
-        likely = bdtrc(round(share * n) - 1, n, float(chance))
-        if n >= OFTEN and share >= NEARLY_ALL and likely < UNLIKELY:
-            found.append(Follower(rater, first >= 0.5, n, share, float(chance)))
-    return found
+    raters, own = np.unique(decided.rater, return_inverse=True)
+    n = np.bincount(own)
+    won_first, expected_first = np.bincount(own, wins) / n, np.bincount(own, expected) / n
+    first = won_first >= 0.5
+    share = np.where(first, won_first, 1 - won_first)
+    chance = np.where(first, expected_first, 1 - expected_first)
+    likely = bdtrc(np.round(share * n) - 1, n, chance)
+    found = np.flatnonzero((n >= OFTEN) & (share >= NEARLY_ALL) & (likely < UNLIKELY)).tolist()
+    return [Follower(int(raters[k]), bool(first[k]), int(n[k]), float(share[k]), float(chance[k])) for k in found]

@@ -3,8 +3,7 @@
 `score = system + rater + rater x system + document + document x system + segment + output + noise`. Variance components
 are those of restricted maximum likelihood (REML), estimates of systems are generalised least squares (GLS) at these,
 degrees of freedom are Satterthwaite's. REML is found by Fisher scoring: each step solves for the components whose
-expected quadratic forms `y'P Z Z'P y` are those observed, which depend on the design alone. So for a thousand studies
-of one design a step costs one matrix product.
+expected quadratic forms `y'P Z Z'P y`, which depend on the design alone, are those observed.
 
 Source: Patterson and Thompson 1971 (REML); Henderson 1975 (mixed-model equations); Satterthwaite 1946, Giesbrecht and
 Burns 1985 (degrees of freedom).
@@ -12,6 +11,7 @@ Burns 1985 (degrees of freedom).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ import numpy as np
 
 from simlab.types import Floats, Ints
 
-MOST_STEPS, TOLERANCE = 200, 1e-9
+MOST_STEPS, TOLERANCE = 200, 1e-5
 """Steps of Fisher scoring at most, and the change of components, as a share of the total, at which they stop."""
 
 SLACK, LEAST_STEP, LEAST_NOISE = 1e-9, 1e-4, 1e-6
@@ -67,11 +67,11 @@ class Design(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums of scores by column and by level of the last term, and of their squares; a study is a last axis."""
+    """Sums of scores by column and by level of the last term, and the sum of their squares."""
 
     column: Floats
     last: Floats
-    square: Floats
+    square: float
 
 
 class Solved(NamedTuple):
@@ -121,8 +121,8 @@ def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
 
 
 def sums_of(design: Design, value: Floats) -> Sums:
-    """Add up scores, `value[rating]` or `value[rating, study]`."""
-    return Sums(design.columns.T @ value, design.last.T @ value, (value**2).sum(0))
+    """Add up scores, `value[rating]`."""
+    return Sums(design.columns.T @ value, design.last.T @ value, float(value @ value))
 
 
 def solve(design: Design, ratio: Floats) -> Solved:
@@ -191,28 +191,24 @@ def _information(design: Design, ratio: Floats, reduced: Floats, inverse: Floats
 
 
 class Forms(NamedTuple):
-    """Effects of studies, `[column]`, their quadratic forms `y'P V_k P y`, the noise first, and `residual`, `y'P y`."""
+    """Effects of a study, `[column]`, its quadratic forms `y'P V_k P y`, the noise first, and `residual`, `y'P y`."""
 
     effect: Floats
     form: Floats
-    residual: Floats
+    residual: float
 
 
 def forms_of(design: Design, at: Solved, sums: Sums) -> Forms:
-    """Return estimates and quadratic forms of studies, at equations solved once for all of them."""
-    over_studies = (-1, *(1,) * (sums.column.ndim - 1))
-    weight = at.last_weight.reshape(over_studies)
-    taken = at.ratio[-1] * weight * sums.last
+    """Return estimates and quadratic forms of a study at solved equations."""
+    taken = at.ratio[-1] * at.last_weight * sums.last
     left = sums.column - design.to_last.T @ taken
     effect = at.inverse @ left
     # What terms explain altogether leaves rounding, of either sign.
-    residual = np.maximum(sums.square - (taken * sums.last).sum(0) - (left * effect).sum(0), EXPLAINED * sums.square)
+    residual = max(sums.square - float(taken @ sums.last + left @ effect), EXPLAINED * sums.square)
     apart = left - at.reduced @ effect
-    form = np.zeros((len(design.terms) + 1, *np.shape(sums.square)))
-    for k, block in enumerate(design.block):
-        form[k + 1] = (apart[block] ** 2).sum(0)
-    form[-1] = ((weight * (sums.last - design.to_last @ effect)) ** 2).sum(0)
-    form[0] = residual - np.tensordot(at.ratio, form[1:], 1)
+    last = at.last_weight * (sums.last - design.to_last @ effect)
+    form = np.array([0.0, *(float(apart[block] @ apart[block]) for block in design.block), float(last @ last)])
+    form[0] = residual - at.ratio @ form[1:]
     return Forms(effect, form, residual)
 
 
@@ -229,7 +225,6 @@ class Fit(NamedTuple):
     noise: Floats
     load: tuple[Floats, ...]
     information: Floats
-    deviance: float
     converged: bool
 
 
@@ -267,12 +262,12 @@ def fit(design: Design, value: Floats, start: Solved | None = None) -> Fit | Non
         if change < TOLERANCE:
             converged = True
             break
-    component = float(forms.residual) / free * np.append(1.0, at.ratio)
+    component = forms.residual / free * np.append(1.0, at.ratio)
     return _fitted(design, at, forms, component, converged=converged)
 
 
 def _deviance(design: Design, at: Solved, forms: Forms) -> float:
-    return at.log_determinant + (design.n - design.rank) * float(np.log(forms.residual))
+    return at.log_determinant + (design.n - design.rank) * math.log(forms.residual)
 
 
 def nearest_components(information: Floats, form: Floats) -> Floats:
@@ -289,7 +284,5 @@ def nearest_components(information: Floats, form: Floats) -> Floats:
 
 
 def _fitted(design: Design, at: Solved, forms: Forms, component: Floats, *, converged: bool) -> Fit:
-    deviance = _deviance(design, at, forms)
-    return Fit(
-        design, component, forms.effect[: design.n_systems], at.noise, at.load, at.information, deviance, converged
-    )
+    estimate = forms.effect[: design.n_systems]
+    return Fit(design, component, estimate, at.noise, at.load, at.information, converged)

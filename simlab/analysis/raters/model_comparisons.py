@@ -49,7 +49,7 @@ class Comparisons(NamedTuple):
     case, `lasting` is the part of `variance` that more documents do not shrink. `comparable` is False where the design
     cannot tell two systems apart, `pools` is True where that is because two pools of raters share no system, `dealt`
     where no rater met both systems, so that the difference is one between raters. `raters` are those on the thinner
-    side, `documents` those that both systems share.
+    side, `documents` those that both systems share. `settled` is False where the fit did not reach its maximum.
     """
 
     mean: Floats
@@ -67,6 +67,7 @@ class Comparisons(NamedTuple):
     pools: Bools
     raters: Floats
     documents: Floats
+    settled: bool
 
     @property
     def units(self) -> Floats:
@@ -222,7 +223,17 @@ class Layout(NamedTuple):
         difference = np.where(equal, 0.0, difference)
         reached = np.asarray(thinner, float)
         return Comparisons(
-            mean, *errors, difference, *parts, at_large, dealt, comparable, refused, reached, self.shared
+            mean,
+            *errors,
+            difference,
+            *parts,
+            at_large,
+            dealt,
+            comparable,
+            refused,
+            reached,
+            self.shared,
+            found is None or found.converged,
         )
 
     def _errors(self, found: Fit, at_large: Bools) -> tuple[Floats, Floats, Floats, Floats, Floats]:

@@ -23,6 +23,7 @@ def warnings_of(
     return (
         *ranked(Rank.PROMISE, blind_pairs(found, prepared)),
         *ranked(Rank.PROMISE, confounded(collected, told, found)),
+        *ranked(Rank.NUMBERS, _unsettled(told)),
         *ranked(Rank.NUMBERS, _dealt(told, found)),
         *ranked(Rank.CLAIMS, _never_met(collected, told, found)),
         *ranked(Rank.CLAIMS, _out_of_reach(told, prepared, drawn, found)),
@@ -64,6 +65,12 @@ def confounded(collected: Collected, told: Spans, found: Verdicts) -> Iterator[s
                 f"nothing is claimed of {_named(collected, pairs)}: {why}, so that systems cannot be told from who "
                 f"rated them; let some raters rate both sides{else_}"
             )
+
+
+def _unsettled(told: Spans) -> Iterator[str]:
+    of = told.of.comparisons
+    if of is not None and not of.settled:
+        yield "the variances of the mixed model did not settle: errors and intervals are rough"
 
 
 def _dealt(told: Spans, found: Verdicts) -> Iterator[str]:
