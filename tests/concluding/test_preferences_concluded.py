@@ -110,7 +110,9 @@ def test_the_anytime_promise_claims_less() -> None:
     assert anytime.detectable > fixed.detectable
 
 
-def test_a_repetition_and_a_control_are_carried_out_in_the_same_design() -> None:
+def test_a_repetition_and_a_control_are_carried_out_in_the_same_design(
+    usual_effort: None,
+) -> None:
     found = told(EXAMPLE, Wanted())
     assert found.control is not None
     assert found.repetition is not None

@@ -44,7 +44,7 @@ def test_other_people_confirm_less_often_than_the_same():
     assert predicted["srp"] > predicted["srp_new_documents"] > predicted["srp_new_study"]
 
 
-def test_a_world_that_takes_systems_for_equal_expects_no_confirmation(monkeypatch):
+def test_a_world_that_takes_systems_for_equal_expects_no_confirmation(usual_effort: None, monkeypatch):
     monkeypatch.setattr(repetitions.TableWorld, "new_documents", lambda world, rng, draw: world.equal(
         rng, draw, raters_drawn=False))  # fmt: skip
     study = study_of(table_of(pilot(np.random.default_rng(0), n_systems=6, n_documents=30)))
