@@ -1,4 +1,4 @@
-"""Conclude with little effort: what matters is how a table is read and concluded, not how near a check is to the truth."""
+"""Conclude with little effort: what matters is how a table is read, not how near a check is to the truth."""
 
 from collections.abc import Iterator
 
