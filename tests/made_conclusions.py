@@ -19,6 +19,7 @@ from simlab.concluding.conclusion import (
     Promise,
     Rated,
     Rater,
+    RepeatedShares,
     Repetition,
     System,
 )
@@ -36,7 +37,13 @@ DRAWN = Promise(
 )
 READ = {"rows": 1031, "used": 1031, "gaps": 9, "systems": 8, "documents": 130, "raters": 6, "better": "higher"}
 LINE = "1,031 ratings of 8 systems, 130 documents, 6 raters, 9 gaps; 0 to 100, higher is better"
-AGAIN = Repetition(Interval(0.93, 0.86, 0.97), Interval(0.70, 0.55, 0.82), 1000, "gaussian, 19 of 19 checks passed")
+AGAIN = Repetition(
+    RepeatedShares(same=Interval(0.93, 0.86, 0.97), new_study=Interval(0.70, 0.55, 0.82)),
+    RepeatedShares(),
+    1000,
+    "gaussian, 19 of 19 checks passed",
+    {"new_documents": "not asked for", "new_raters": "not asked for"},
+)
 CHECK = Control(1000, 0.044, 0.0065, 0.05, 0.61, 0.015, "gaussian")
 
 

@@ -233,14 +233,16 @@ class Metric:
 UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
 
 
-class ClaimedAgain(NamedTuple):
-    """Hold the share of the claims that a repetition claims again, in the same direction, by what is new in it.
+class RepeatedShares(NamedTuple):
+    """Hold shares with 90 % intervals over what worlds may be, by what is new in a repetition; NaN is not known.
 
-    `same`: nothing; `new_documents`: documents; `new_study`: raters, too. Intervals are 90 %, as of a repetition.
+    `same`: nothing; `new_documents`: other documents, the same raters; `new_raters`: other raters, the same documents;
+    `new_study`: both.
     """
 
     same: Interval = UNKNOWN
     new_documents: Interval = UNKNOWN
+    new_raters: Interval = UNKNOWN
     new_study: Interval = UNKNOWN
 
 
@@ -249,18 +251,17 @@ SIGN_BY_CHANCE = 0.5
 
 
 class Repetition(NamedTuple):
-    """Hold the chance that a repetition gives all claims the same sign, with a 90 % interval over what worlds may be.
+    """Hold the chance that all claims have the `same_sign` in a repetition, and the share of them `claimed_again`.
 
-    `srp`: nothing is new; `srp_new_documents`: the same raters on other documents; `srp_new_study`: other raters, too.
-    NaN is not known. `studies` of each were simulated in the `world`. A sign is less than a claim: `claimed_again`.
+    A sign is less than a claim, which has the same sign and passes the same test. `studies` of each sort were simulated
+    in the `world`; `unknown` says of what is not known why, by its name in `RepeatedShares`.
     """
 
-    srp: Interval
-    srp_new_study: Interval
+    same_sign: RepeatedShares
+    claimed_again: RepeatedShares
     studies: int
     world: str
-    srp_new_documents: Interval = UNKNOWN
-    claimed_again: ClaimedAgain = ClaimedAgain()
+    unknown: Mapping[str, str] = {}
 
 
 class Control(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from simlab.concluding.conclusion import Conclusion, Metric, Pair, Repetition, System
 from simlab.concluding.standing import within
@@ -197,26 +197,14 @@ def _of_metric(metric: Metric) -> Iterator[str]:
 
 def _of_repetition(again: Repetition) -> Iterator[str]:
     """Check that shares lie in their intervals, and that the same raters confirm no less than new ones."""
-    shares: Mapping[str, float] = {
-        "same raters": again.srp.value,
-        "same raters, other documents": again.srp_new_documents.value,
-        "all new": again.srp_new_study.value,
-    }
-    for who, value in shares.items():
+    for name, (value, low, high) in again.same_sign._asdict().items():
         if not math.isnan(value) and not 0 <= value <= 1:
-            yield f"a repetition confirms {value:g} ({who}), which is no share"
-    for who, one in (
-        ("same raters", again.srp),
-        ("same raters, other documents", again.srp_new_documents),
-        ("all new", again.srp_new_study),
-    ):
-        if one.high <= one.low:
-            yield f"a repetition confirms {one.value:g} ({who}), {one.low:g} to {one.high:g}, of no width"
+            yield f"a repetition confirms {value:g} ({name}), which is no share"
+        if high <= low:
+            yield f"a repetition confirms {value:g} ({name}), {low:g} to {high:g}, of no width"
     if is_reversed(again):
-        yield (
-            f"a repetition confirms {again.srp.value:.2f} with the same raters and "
-            f"{again.srp_new_study.value:.2f} with all new"
-        )
+        same, new = again.same_sign.same.value, again.same_sign.new_study.value
+        yield f"a repetition confirms {same:.2f} with the same raters and {new:.2f} with all new"
 
 
 def is_reversed(again: Repetition) -> bool:
@@ -225,7 +213,8 @@ def is_reversed(again: Repetition) -> bool:
     Drawing raters anew adds to what varies; where less varies and less is confirmed the world is not that of the table.
     """
     # The error of a difference of two shares is at most that of two shares of one half. What is not known is not less.
-    return again.srp.value < again.srp_new_study.value - APART * math.sqrt(0.5 / max(again.studies, 1))
+    of = again.same_sign
+    return of.same.value < of.new_study.value - APART * math.sqrt(0.5 / max(again.studies, 1))
 
 
 def kept_repetition(again: Repetition | None) -> tuple[Repetition | None, str]:
@@ -233,8 +222,8 @@ def kept_repetition(again: Repetition | None) -> tuple[Repetition | None, str]:
     if again is None or not is_reversed(again):
         return again, ""
     return None, (
-        f"in worlds fitted to this table the same raters confirm every claim in {again.srp.value:.2f} and new raters "
-        f"in {again.srp_new_study.value:.2f}, which cannot be ({again.world})"
+        f"in worlds fitted to this table the same raters confirm every claim in {again.same_sign.same.value:.2f} and "
+        f"new raters in {again.same_sign.new_study.value:.2f}, which cannot be ({again.world})"
     )
 
 

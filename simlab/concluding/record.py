@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from simlab.concluding.conclusion import SIGN_BY_CHANCE, Conclusion, Metric, More, Pair, Promise
+from simlab.concluding.conclusion import SIGN_BY_CHANCE, Conclusion, Metric, More, Pair, Promise, RepeatedShares
 
 
 def record(found: Conclusion) -> dict[str, Any]:
@@ -55,14 +55,20 @@ def _repetition(found: Conclusion) -> dict[str, Any] | None:
     if again is None:
         return None
     return {
-        "srp": again.srp._asdict(),
-        "srp_new_documents": again.srp_new_documents._asdict(),
-        "srp_new_study": again.srp_new_study._asdict(),
+        "srp": again.same_sign.same._asdict(),
+        "srp_new_documents": again.same_sign.new_documents._asdict(),
+        "srp_new_study": again.same_sign.new_study._asdict(),
+        "same_sign": _shares(again.same_sign),
         "sign_by_chance": SIGN_BY_CHANCE,
-        "claimed_again": {name: one._asdict() for name, one in again.claimed_again._asdict().items()},
+        "claimed_again": _shares(again.claimed_again),
+        "unknown": dict(again.unknown),
         "studies": again.studies,
         "world": again.world,
     }
+
+
+def _shares(shares: RepeatedShares) -> dict[str, Any]:
+    return {name: one._asdict() for name, one in shares._asdict().items()}
 
 
 def _metric(metric: Metric) -> dict[str, Any]:

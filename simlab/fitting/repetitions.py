@@ -70,10 +70,18 @@ class TableWorld:
 
     def same(self, rng: np.random.Generator, draw: int) -> Floats:
         """Let the same raters rate the same outputs again; raises ValueError where `own` is None."""
+        held = self._on_outputs(draw)
+        return self._as_the_table(answer_again(rng, held.effects, held.seen, **self._design))
+
+    def new_raters(self, rng: np.random.Generator, draw: int) -> Floats:
+        """Let other raters, in the same seats, rate the same outputs; raises ValueError where `own` is None."""
+        held = self._on_outputs(draw)
+        return self._as_the_table(answer_again(rng, self._others(rng, held.effects, draw), held.seen, **self._design))
+
+    def _on_outputs(self, draw: int) -> OnOutputs:
         if self.own is None:
             raise ValueError(f"the law {self.law.name} keeps nothing of single outputs")
-        held = self.own[draw]
-        return self._as_the_table(answer_again(rng, held.effects, held.seen, **self._design))
+        return self.own[draw]
 
     def new_documents(self, rng: np.random.Generator, draw: int) -> Floats:
         """Let the same raters rate outputs for other documents."""

@@ -15,6 +15,7 @@ import pytest
 import zarr
 
 import simlab
+from simlab import schemas
 from simlab.cli import answer
 from simlab.commands import query, report, sweep
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
@@ -145,19 +146,19 @@ def test_missing_chunks_are_refused_as_by_query(store: Path, capsys: pytest.Capt
 def test_bad_input_is_one_line(tmp_path: Path, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Refuse, in one line, and write nothing."""
     before = sorted(path.name for path in store.iterdir())
-    newer = json.loads((KEPT / "mutt.json").read_text("utf-8")) | {"schema": 3}
-    other = newer | {"schema": 2, "command": "simlab query outputs/a --save q.json"}
+    newer = json.loads((KEPT / "mutt.json").read_text("utf-8")) | {"schema": schemas.ANSWER + 1}
+    other = newer | {"schema": schemas.ANSWER, "command": "simlab query outputs/a --save q.json"}
     files = {"newer": json.dumps(newer), "none": "{}", "list": "[]", "nan": '{"simlab": NaN}', "cut": '{"simlab": "0.1'}
     files |= {
         "deep": "[" * 100_000,
         "query": json.dumps(other),
-        "form": json.dumps(newer | {"schema": 2, "answer": []}),
+        "form": json.dumps(newer | {"schema": schemas.ANSWER, "answer": []}),
     }
     for name, text in files.items():
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
     (tmp_path / "empty").mkdir()
     told = {name: refused(capsys, str(tmp_path / f"{name}.json")) for name in files}
-    assert "is an answer of schema 3, made by" in told["newer"]
+    assert f"is an answer of schema {schemas.ANSWER + 1}, made by" in told["newer"]
     assert "name the folder of that store" in told["query"]
     assert all(f"{name}.json" in line for name, line in told.items())
     assert "holds no results" in refused(capsys, str(tmp_path / "empty"))

@@ -22,7 +22,7 @@ from simlab.types import Collected, Floats, Frame, Seen, Streams
 from simlab.world.laws.scales import ScaleEffects, answer_again, answer_flat, with_raters
 from tests.pilots import Pilot, Truth, law_of, pilot, write
 
-WAYS = "srp", "srp_new_documents", "srp_new_study"
+WAYS = "same", "new_documents", "new_raters", "new_study"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def compared(seed: int, truth: Truth, repetitions: int = 200) -> Iterator[Compar
     rng = np.random.default_rng(seed + 10_000)
     for way in WAYS:
         true = np.mean([_confirms(study, answers(rng, held, truth, study.ratings, way)) for _ in range(repetitions)])
-        one = getattr(found, way)
+        one = getattr(found.same_sign, way)
         yield Compared(way, one.value, one.low, one.high, float(true))
 
 
@@ -99,9 +99,10 @@ def answers(rng: np.random.Generator, held: Pilot, truth: Truth, table: Ratings,
     """Repeat a table from the truth that it was drawn from, in one of the ways."""
     law = law_of(held, truth)
     design = (table.system, table.item, table.rater, table.document)
-    if way == "srp":
-        return answer_again(rng, law, _in_order(held, table), *design)
-    return answer_flat(rng, law if way == "srp_new_documents" else _others(rng, law), *design)
+    raters = law if way in ("same", "new_documents") else _others(rng, law)
+    if way in ("same", "new_raters"):
+        return answer_again(rng, raters, _in_order(held, table), *design)
+    return answer_flat(rng, raters, *design)
 
 
 def _others(rng: np.random.Generator, law: ScaleEffects) -> ScaleEffects:

@@ -11,7 +11,7 @@ import made_conclusions as made
 import pytest
 
 from simlab.commands.errors import explain
-from simlab.concluding.conclusion import Conclusion, Interval, MetricError, Rated, Repetition
+from simlab.concluding.conclusion import Conclusion, Interval, MetricError, Rated, RepeatedShares, Repetition
 from simlab.concluding.consistency import Inconsistent, check_consistent, contradictions, kept_repetition
 from simlab.drawing.text.conclusions import page
 
@@ -79,7 +79,7 @@ def test_what_is_consistent_passes(found: Conclusion) -> None:
             "its interval, 1 to 1, has no width",
         ),
         (
-            made.rated(repetition=Repetition(Interval(1, 1, 1), Interval(1, 0, 1), 1000, "gaussian")),
+            made.rated(repetition=made.AGAIN._replace(same_sign=RepeatedShares(same=Interval(1, 1, 1)))),
             ", 1 to 1, of no width",
         ),
         (of_metric(bias_pairs=(MetricError("A", "B", 0.05, 0.3, 0.2, -0.1, 0.5),)), "what it is made of 0.25"),
@@ -113,7 +113,8 @@ def test_the_line_of_the_bug_names_the_pair_and_both_numbers(
 
 
 def again(same: float, new: float) -> Repetition:
-    return Repetition(Interval(same, 0, 1), Interval(new, 0, 1), 1000, "gaussian, 17 of 19 checks passed; failed: ties")
+    signs = RepeatedShares(same=Interval(same, 0, 1), new_study=Interval(new, 0, 1))
+    return Repetition(signs, RepeatedShares(), 1000, "gaussian, 17 of 19 checks passed; failed: ties")
 
 
 @pytest.mark.parametrize(("same", "new", "kept"), [(0.01, 0.67, False), (0.9, 0.7, True), (0.5, 0.53, True)])

@@ -55,7 +55,7 @@ def test_an_example_is_concluded_from_with_all_that_belongs_to_it() -> None:
     assert found.metrics[0].quality_of == "youden"
     assert found.metrics[0].width < 1
     assert found.repetition is not None
-    assert np.isnan(found.repetition.srp.value)
+    assert np.isnan(found.repetition.same_sign.same.value)
     assert found.control is not None
     assert found.control.some_claim <= 0.05 + 4 * found.control.some_claim_mcse
     assert found.control.uncorrected > 0.15
@@ -185,7 +185,7 @@ def test_ratings_that_differ_tell_what_the_same_documents_would_bring_again(tmp_
     table = _table(tmp_path, rows, "system,item,document,human_1,human_2,judge")
     again = _conclude(table, Wanted()).repetition
     assert again is not None
-    assert 0 < again.srp_new_documents.value <= again.srp.value <= 1
+    assert 0 < again.same_sign.new_documents.value <= again.same_sign.same.value <= 1
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_a_repetition_and_a_control_are_carried_out_in_the_same_design(
     assert found.control.uncorrected > 0.3
     assert found.control.watched is not None
     assert found.control.watched > 0.87
-    again = found.repetition.srp_new_study
+    again = found.repetition.same_sign.new_study
     assert again.low <= again.value <= again.high
 
 

@@ -10,7 +10,7 @@ from simlab.analysis.means import document_worlds
 from simlab.analysis.means.document_pairs import Influence
 from simlab.analysis.means.document_worlds import Segments
 from simlab.analysis.means.documents import Totals
-from simlab.concluding.conclusion import UNKNOWN, ClaimedAgain, Control, Interval, Pair, Repetition
+from simlab.concluding.conclusion import UNKNOWN, Control, Interval, Pair, RepeatedShares, Repetition
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance
@@ -60,8 +60,11 @@ def repetition(
     if evidence.noise is not None:
         same = _widened(document_worlds.confirmed(rng, of, claims, bar, _noise(evidence, systems)))
     other = _widened(document_worlds.confirmed(rng, of, claims, bar))
-    again = ClaimedAgain(same[1], other[1])
-    return Repetition(same[0], UNKNOWN, WORLDS * 400, TRUE, other[0], again)
+    sign, anew = (RepeatedShares(*one) for one in zip(same, other, strict=True))
+    unknown = dict.fromkeys(("new_raters", "new_study"), "raters of judgements are taken as given")
+    if evidence.noise is None:
+        unknown["same"] = "no output was judged twice, so that what the same raters would say anew is not known"
+    return Repetition(sign, anew, WORLDS * 400, TRUE, unknown)
 
 
 def _widened(shares: tuple[document_worlds.Confirmed, document_worlds.Confirmed]) -> tuple[Interval, Interval]:

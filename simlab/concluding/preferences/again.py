@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from simlab.analysis.preferences.fresh import highest_evidence
 from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.strengths import Strengths
 from simlab.analysis.preferences.votes import FEWEST, Votes, own_number
-from simlab.concluding.conclusion import UNKNOWN, ClaimedAgain, Control, Interval, Repetition
+from simlab.concluding.conclusion import Control, Interval, RepeatedShares, Repetition
 from simlab.concluding.preferences.claims import Claims
 from simlab.concluding.simulations import share_again
 from simlab.effort import current_effort
@@ -38,6 +39,11 @@ MOST = 10_000
 
 PATTERNS = 199
 """Flips of each simulated study: p-values are then multiples of 1/200, and the test is as valid."""
+
+Way: TypeAlias = Callable[[np.random.Generator, VoteWorld], VoteWorld]
+"""Make of a world the one that a repetition is voted in."""
+
+UNNAMED = "who voted, or on what, is not named, or there are too many of them"
 
 _MOST_EFFECTS = 2_000_000
 """Raters (or items) times systems squared up to which their own effects are drawn given their votes."""
@@ -62,17 +68,24 @@ def repetition(
     def nothing_new(rng: np.random.Generator, one: VoteWorld) -> VoteWorld:
         return replace(same_raters(rng, one), output=None if items is None else items(rng))
 
-    unknown = UNKNOWN, UNKNOWN
-    same = _confirmed(found, claimed, worlds, nothing_new, seed, ordered) if raters and items else unknown
-    new_items = _confirmed(found, claimed, worlds, same_raters, seed, ordered) if raters else unknown
-    all_new = _confirmed(found, claimed, worlds, lambda rng, one: one, seed, ordered)
+    def same_items(rng: np.random.Generator, one: VoteWorld) -> VoteWorld:
+        return replace(one, output=None if items is None else items(rng))
+
+    ways: dict[str, tuple[Way, bool]] = {
+        "same": (nothing_new, raters is not None and items is not None),
+        "new_documents": (same_raters, raters is not None),
+        "new_raters": (same_items, items is not None),
+        "new_study": (lambda rng, one: one, True),
+    }
+    shares = {
+        name: _confirmed(found, claimed, worlds, way, seed, ordered) for name, (way, known) in ways.items() if known
+    }
     return Repetition(
-        srp=same[0],
-        srp_new_study=all_new[0],
+        RepeatedShares(**{name: sign for name, (sign, _) in shares.items()}),
+        RepeatedShares(**{name: anew for name, (_, anew) in shares.items()}),
         studies=DRAWS * EACH,
         world=_named(world),
-        srp_new_documents=new_items[0],
-        claimed_again=ClaimedAgain(same[1], new_items[1], all_new[1]),
+        unknown={name: UNNAMED for name in ways if name not in shares},
     )
 
 
@@ -95,7 +108,7 @@ def _confirmed(
     found: Claims,
     claimed: Array,
     worlds: list[VoteWorld],
-    way: Callable[[np.random.Generator, VoteWorld], VoteWorld],
+    way: Way,
     seed: int,
     ordered: bool,
 ) -> tuple[Interval, Interval]:

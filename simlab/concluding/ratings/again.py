@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from simlab.analysis.raters.model_comparisons import studies_of
 from simlab.analysis.segment_t import segment_t
-from simlab.concluding.conclusion import UNKNOWN, ClaimedAgain, Conclusion, Control, Interval, Rank, Repetition, ranked
+from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, RepeatedShares, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
 from simlab.concluding.ratings.judging import claimed_pairs, claims_something, family_of, share_of_claims
@@ -36,6 +36,14 @@ from simlab.types import Array, Bools, Collected, Floats, Rated, Streams
 FLIPS, PER_LEVEL = 299, 15
 DRAWS, EACH, TESTED = 100, 10, 3
 """Draws of what the world may be, repetitions carried out in each, and how many of these are tested, too."""
+
+STREAMS = {
+    "same": "srp",
+    "new_documents": "srp_new_documents",
+    "new_raters": "srp_new_raters",
+    "new_study": "srp_new_study",
+}
+"""Words that name the random streams of each sort of repetition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,21 +149,20 @@ def repetition(study: Study, world: TableWorld, seed: int) -> Repetition | None:
     if not len(claimed):
         return None
     ways: dict[str, Callable[[np.random.Generator, int], Floats]] = {
-        "srp_new_documents": world.new_documents,
-        "srp_new_study": world.all_new,
+        "new_documents": world.new_documents,
+        "new_study": world.all_new,
     }
+    on_the_same = {"same": world.same, "new_raters": world.new_raters}
     if world.own is not None:
-        ways["srp"] = world.same
+        ways |= on_the_same
     found = {name: _confirmed(study, answer, world.n_draws, claimed, seed, name) for name, answer in ways.items()}
-    same = found.get("srp", (UNKNOWN, UNKNOWN))
-    new_documents, new_study = found["srp_new_documents"], found["srp_new_study"]
+    why = f"the law {world.law.name} keeps nothing of single outputs, which would be rated again"
     return Repetition(
-        srp=same[0],
-        srp_new_study=new_study[0],
+        RepeatedShares(**{name: sign for name, (sign, _) in found.items()}),
+        RepeatedShares(**{name: anew for name, (_, anew) in found.items()}),
         studies=world.n_draws * EACH,
         world=world.name,
-        srp_new_documents=new_documents[0],
-        claimed_again=ClaimedAgain(same[1], new_documents[1], new_study[1]),
+        unknown={name: why for name in on_the_same if name not in found},
     )
 
 
@@ -173,6 +180,7 @@ def _confirmed(
     together, so that a few repetitions in each are enough; their error in the averages is taken out of how far worlds
     differ.
     """
+    word = STREAMS[word]
     lead = np.empty((n_draws, EACH, len(claimed)))
     anew = np.empty((n_draws, TESTED, len(claimed)), bool)
     for draw in range(n_draws):

@@ -19,6 +19,13 @@ from simlab.types import COMPARE
 
 MOST_DECIMALS = 4
 HELD = "\N{NO-BREAK SPACE}"
+NEW_IN = {
+    "same": "same raters",
+    "new_documents": "same raters, other documents",
+    "new_raters": "other raters, same documents",
+    "new_study": "all new",
+}
+"""Say what is new in each sort of repetition."""
 
 
 def decimals(found: Conclusion) -> int:
@@ -61,10 +68,10 @@ def warnings(found: Conclusion) -> list[str]:
 
 def ways(again: Repetition) -> list[tuple[Interval, Interval, str]]:
     """List, by what is new in a repetition, the chance that all signs come again and the share of claims that do."""
-    of = again.claimed_again
-    held = [(again.srp, of.same, "same raters"), (again.srp_new_study, of.new_study, "all new")]
-    if not math.isfinite(again.srp_new_study.value):
-        held.append((again.srp_new_documents, of.new_documents, "same raters, other documents"))
+    names = ["same", "new_raters", "new_study"]
+    if not math.isfinite(again.same_sign.new_study.value):
+        names.append("new_documents")
+    held = [(getattr(again.same_sign, name), getattr(again.claimed_again, name), NEW_IN[name]) for name in names]
     return [one for one in held if math.isfinite(one[0].value)]
 
 
@@ -191,6 +198,15 @@ def more(held: More) -> str:
         return said
     costs = [rough(math.ceil(each * held.per_unit)) for each in (low, held.high)]
     return f"{said} ({' to '.join(dict.fromkeys(costs))} {held.answers})"
+
+
+def joined(said: Sequence[str]) -> str:
+    """Join words as a sentence lists them.
+
+    >>> joined(["a", "b", "c"]), joined(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
 
 
 def listed(names: Sequence[str], most: int) -> str:

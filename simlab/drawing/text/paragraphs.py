@@ -40,6 +40,7 @@ COUNTS = (
 """Where a composed config says how much is asked for."""
 WAYS = {
     "same raters": "by the same raters",
+    "other raters, same documents": "by other raters on the same documents",
     "all new": "where raters and documents are new",
     "same raters, other documents": "by the same raters on other documents",
 }
@@ -199,11 +200,11 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
         said = [f"in {numbers.interval(sign)} {who}" for sign, _, who in ways]
         yield (
             f"Of {again.studies:,} repetitions, simulated after the fact in worlds fitted to these data "
-            f"({again.world}), every claim has the same sign {' and '.join(said)} (90 % intervals; "
+            f"({again.world}), every claim has the same sign {numbers.joined(said)} (90 % intervals; "
             f"{numbers.by_chance(claimed)})."
         )
         if tested := [f"{numbers.interval(anew)} {who}" for _, anew, who in ways if math.isfinite(anew.value)]:
-            yield f"Of the claims such a repetition claims again {' and '.join(tested)}."
+            yield f"Of the claims such a repetition claims again {numbers.joined(tested)}."
     yield from numbers.missing(found)
     if (held := found.control) is not None:
         some = numbers.percent(held.some_claim, held.some_claim_mcse)

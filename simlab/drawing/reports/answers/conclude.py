@@ -303,16 +303,13 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
     """Say what simulated studies of this design say: a repetition, and one of equal systems."""
     rows: list[tuple[str, Value, str]] = []
     if (again := found.repetition) is not None:
-        of = again.claimed_again
-        named = (
-            (again.srp, of.same, "same raters"),
-            (again.srp_new_documents, of.new_documents, "same raters, other documents"),
-            (again.srp_new_study, of.new_study, "all new"),
-        )
         chance = numbers.by_chance(sum(one.verdict != 0 for one in found.pairs))
-        for sign, anew, who in named:
+        for name, who in numbers.NEW_IN.items():
+            sign, anew = getattr(again.same_sign, name), getattr(again.claimed_again, name)
+            if name in again.unknown:
+                continue
             same = f"a repetition gives all claims the same sign ({chance}): {who}"
-            rows.append((same, _known(*sign, n=again.studies), again.world))
+            rows.append((same, _known(sign.value, sign.low, sign.high, again.studies), again.world))
             rows.append((f"share of the claims that it claims again: {who}", _known(*anew), again.world))
     if (held := found.control) is not None:
         plain = f"the same, uncorrected {numbers.uncorrected(found.question)}"

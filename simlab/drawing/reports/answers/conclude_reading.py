@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from simlab.concluding.conclusion import (
-    ClaimedAgain,
     Conclusion,
     Control,
     Estimated,
@@ -20,6 +19,7 @@ from simlab.concluding.conclusion import (
     Promise,
     Rated,
     Rater,
+    RepeatedShares,
     Repetition,
     System,
     UnmetPeople,
@@ -80,9 +80,13 @@ MORE = {
 }
 RATER = {"rater": TEXT, "n": WHOLE, **dict.fromkeys(("leniency", "low", "high"), MAYBE)}
 INTERVAL = dict.fromkeys(("value", "low", "high"), MAYBE)
-REPETITION = {**dict.fromkeys(("srp", "srp_new_documents", "srp_new_study"), OBJECT), "studies": WHOLE, "world": TEXT}
-TESTED = {"sign_by_chance": NUMBER, "claimed_again": OBJECT}
-CLAIMED_AGAIN = dict.fromkeys(("same", "new_documents", "new_study"), OBJECT)
+REPETITION = {
+    **dict.fromkeys(("same_sign", "claimed_again", "unknown"), OBJECT),
+    "sign_by_chance": NUMBER,
+    "studies": WHOLE,
+    "world": TEXT,
+}
+SHARES = dict.fromkeys(RepeatedShares._fields, OBJECT)
 CONTROL = {
     "studies": WHOLE,
     **dict.fromkeys(("some_claim", "some_claim_mcse", "uncorrected", "uncorrected_mcse"), MAYBE),
@@ -237,12 +241,16 @@ def _cycles(held: Sequence[Any], where: str) -> list[list[str]]:
 
 
 def _repetition(held: Any, where: str) -> Repetition:
-    row = reading.record(held, where, REPETITION, TESTED)
-    row.pop("sign_by_chance", None)
-    intervals = {name: _interval(row[name], f"{where}.{name}") for name in row if name.startswith("srp")}
-    anew = reading.record(row.pop("claimed_again", {}), f"{where}.claimed_again", {}, CLAIMED_AGAIN)
-    again = ClaimedAgain(**{name: _interval(one, f"{where}.claimed_again.{name}") for name, one in anew.items()})
-    return Repetition(**cast(Any, {**row, **intervals, "claimed_again": again}))
+    row = reading.record(held, where, REPETITION)
+    del row["sign_by_chance"]
+    shares = {name: _shares(row[name], f"{where}.{name}") for name in ("same_sign", "claimed_again")}
+    unknown = reading.record(row["unknown"], f"{where}.unknown", {}, dict.fromkeys(RepeatedShares._fields, TEXT))
+    return Repetition(**cast(Any, {**row, **shares, "unknown": unknown}))
+
+
+def _shares(held: Any, where: str) -> RepeatedShares:
+    row = reading.record(held, where, SHARES)
+    return RepeatedShares(**{name: _interval(one, f"{where}.{name}") for name, one in row.items()})
 
 
 def _control(held: Any, where: str) -> Control:
