@@ -167,14 +167,15 @@ def null_table(rng: np.random.Generator, null: Null, scale: str, effect: Floats 
     taste = null.taste * rng.normal(size=(raters, n_systems))[rater, system]
     output = null.output * rng.normal(size=(int(document.max()) + 1, n_systems))[document, system]
     noise = (rng.exponential(size=n) - 1) if skewed else rng.normal(size=n)
-    score = level[rater] + difficulty + taste + output + noise + (0.0 if effect is None else effect[system])
+    shift = 0.0 if effect is None else effect[system]
+    score = level[rater] + difficulty + taste + output + noise + shift
     if scale == "one to five":
         score = np.clip(np.round(3.6 + 0.7 * score), 1, 5)
     elif scale == "yes or no":
         score = (score > 0.3).astype(float)
     elif scale == "penalties":
         rate = np.exp(-0.7 + 0.6 * level[rater] + 0.5 * difficulty + taste + output)
-        score = (rng.poisson(rate) + 5.0 * rng.poisson(0.2 * rate)).astype(float)
+        score = rng.poisson(rate) + 5.0 * rng.poisson(0.2 * rate) + shift
     return rated_table(Meeting(system, rater, segment, document), score)
 
 

@@ -21,9 +21,11 @@ from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[2] / "docs" / "promises.md"
-sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+PATHS = [str(HERE), str(HERE.parents[1]), str(HERE.parents[2])]
+sys.path[:0] = PATHS
 
 import clock_promises as clock  # noqa: E402
+import gate_promises as gate  # noqa: E402
 import judge_promises as judge  # noqa: E402
 import mean_promises as mean  # noqa: E402
 import platform_promises as platform  # noqa: E402
@@ -37,6 +39,8 @@ import taste_promises as taste  # noqa: E402
 import vote_promises as vote  # noqa: E402
 from promise_rows import Row  # noqa: E402
 
+from tests.statistics.null_tables import NULLS  # noqa: E402
+
 ERRORS = 3
 """A promise may miss its bound by so many Monte-Carlo standard errors; a control must break it by more."""
 LEAST = 1000
@@ -46,6 +50,11 @@ LOOK, AGAIN = 4000, 20_000
 PATIENCE = 20.0
 """Seconds that a part may take at least."""
 PAIRS = ("pseudo_side_by_side",)
+MISSED = {
+    "leniency coverage, raters equal": "intervals of leniency are up to a hundredth short: the error of others' mean, "
+    "where they rated other outputs, is left out, and few documents of unequal length know their spread badly",
+}
+"""Promises that the page shows as missed, and why; whatever else is missed fails the tests."""
 
 
 class Part(NamedTuple):
@@ -54,22 +63,42 @@ class Part(NamedTuple):
     rows: Callable[..., Iterable[Row]]
     worlds: int = 0
 
+    @property
+    def name(self) -> str:
+        """Name of the function that gives the rows."""
+        rows = self.rows.func if isinstance(self.rows, partial) else self.rows
+        return str(rows.__name__)
+
 
 SECTIONS: dict[str, Sequence[Part]] = {
     "Runs to a precision": (Part(precision.where_it_stops, 5000),),
     "Ratings: claims that speak of other raters": (
-        Part(rater.false_positives, 1000),
-        Part(partial(rater.false_positives, groupings=PAIRS, tastes=rater.TASTES), 1000),
+        *(
+            Part(partial(rater.false_positives, pools=(pool,), groupings=(grouping,)), 1000)
+            for pool in rater.POOLS
+            for grouping in rater.GROUPINGS
+        ),
+        *(
+            Part(partial(rater.false_positives, pools=(pool,), groupings=PAIRS, tastes=(taste,)), 1000)
+            for pool in rater.POOLS
+            for taste in (0.0, 0.3)
+        ),
         Part(rater.power, 1200),
         Part(rater.family_in_worlds, 2500),
         Part(rater.families, 2500),
     ),
     "Ratings: what is concluded from a table": (
-        Part(of_table.claims_of_equal_systems, 1500),
-        Part(partial(of_table.errors_and_coverage, tables=(*of_table.TABLES, *of_table.FAR)), 1000),
+        *(Part(partial(of_table.claims_of_equal_systems, tables=(name,)), 1000) for name in of_table.TABLES),
+        *(
+            Part(partial(of_table.errors_and_coverage, tables=(name,)), 1000)
+            for name in (*of_table.TABLES, *of_table.FAR)
+        ),
+        *(Part(partial(of_table.strangers, nulls=(null,)), 1000) for null in NULLS),
         Part(of_table.many_to_one, 1000),
         Part(of_table.within_a_margin, 1000),
         Part(of_table.segment_t_tests, 1000),
+        Part(of_table.leniency, 1000),
+        *(Part(partial(gate.gates, names=(name,)), 100) for name in (*gate.ERR, *gate.HOLD)),
     ),
     "Ratings on a clock: who rates what": (Part(platform.platforms, 1000),),
     "Preferences and judgements on a clock": (
@@ -165,9 +194,11 @@ $ simlab query equal --measure false_positive
 """
 
 NOT_YET = """Not yet simulated here, though pages say so: the forecast of a repetition, "finds a difference of X with
-80 %", what settles a pair, leniency, the backtest, the checks of a fit, and `compare`. Rows of
-conclusions call the analysis that `simlab conclude` chooses for a table, without the reader of files and
-without its check on equal systems."""
+80 %", what settles a pair, the backtest, the checks of a fit, and `compare`. Rows of conclusions call the analysis
+that `simlab conclude` chooses for a table, without the reader of files; only rows of the check on equal systems
+(*promise withdrawn*, *some claim is kept*) call `simlab conclude`'s own function, with short chains, in 100 tables,
+and where the test holds with 300 studies instead of 1,000. Rows whose setting ends with rater_flips, crossed_flips
+or permutation were simulated before the mixed model was what concludes."""
 
 SIDES = {("bound", "≤"): "at most", ("bound", "≥"): "at least"}
 SIDES |= {("broken bound", "≤"): "control above", ("broken bound", "≥"): "control below"}
@@ -223,7 +254,10 @@ def counted(found: dict[str, list[Row]]) -> str:
         if lines
         else f"Each level and each coverage was simulated in at least {LEAST:,} worlds."
     )
-    return f"{few}\n\nOf {len(errors)} levels {beside} have their power beside them.\n\n{NOT_YET}"
+    missed = [row for rows in found.values() for row in rows if not row.holds(ERRORS)]
+    why = "".join(f"\n- {MISSED[name]}" for name in dict.fromkeys(row.name for row in missed) if name in MISSED)
+    lacking = f"{len(missed)} rows do not hold (marked so){':' if why else '.'}\n{why}\n\n" if missed else ""
+    return f"{few}\n\n{lacking}Of {len(errors)} levels {beside} have their power beside them.\n\n{NOT_YET}"
 
 
 def simulated(part: Part, share: float) -> tuple[list[Row], float]:
@@ -260,14 +294,12 @@ def _place(row: Row) -> tuple[str, str]:
 
 def _rows_of(part: Part, worlds: int, fresh: int) -> list[Row]:
     """Simulate a part in a process of its own: which tables are fresh is settled where modules are imported."""
-    from joblib.externals.cloudpickle import dumps
-
-    script = "import pickle, sys; sys.path[:0] = sys.argv[1:]; part, worlds = pickle.load(sys.stdin.buffer); "
-    script += "sys.stdout.buffer.write(pickle.dumps(list(part.rows(worlds))))"
-    words = [sys.executable, "-c", script, *sys.path[:2]]
+    script = "import pickle, sys; sys.path[:0] = sys.argv[1:]; rows, worlds = pickle.load(sys.stdin.buffer); "
+    script += "sys.stdout.buffer.write(pickle.dumps(list(rows(worlds))))"
+    words = [sys.executable, "-c", script, *PATHS]
     done = subprocess.run(
         words,
-        input=dumps((part, worlds)),
+        input=pickle.dumps((part.rows, worlds)),
         stdout=subprocess.PIPE,
         check=True,
         env={**os.environ, "SIMLAB_PROMISES_FRESH": str(fresh)},
@@ -311,24 +343,28 @@ def few_worlds(row: Row) -> bool:
 
 
 def main() -> None:
-    """Simulate all sections, two parts at a time, and write the page."""
+    """Simulate sections, two parts at a time, and put the rows of each part into the page once they are there."""
     from joblib import Parallel, delayed
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("share", type=float, nargs="?", default=1.0)
     parser.add_argument("--only", default="", help="sections whose title contains this")
+    parser.add_argument("--part", default="", help="parts whose function's name contains this")
     asked = parser.parse_args()
-    wanted = [(title, part) for title, parts in SECTIONS.items() if asked.only in title for part in parts]
-    found: dict[str, list[Row]] = {}
+    wanted = [
+        (title, part)
+        for title, parts in SECTIONS.items()
+        if asked.only in title
+        for part in parts
+        if asked.part in part.name
+    ]
     done = Parallel(n_jobs=2, return_as="generator")(delayed(simulated)(part, asked.share) for _, part in wanted)
     for (title, part), (rows, seconds) in zip(wanted, done, strict=True):
-        found.setdefault(title, []).extend(rows)
         missed = sum(not row.holds(ERRORS) for row in rows)
-        name = getattr(part.rows, "__name__", getattr(getattr(part.rows, "func", None), "__name__", ""))
-        print(f"{name}: {len(rows)} rows, {missed} do not hold, {seconds:.0f} s", flush=True)
-    before = written(DOCS.read_text(encoding="utf-8")) if asked.only else {}
-    rows = {title: put_in(before.get(title, []), found.get(title, [])) for title in SECTIONS}
-    DOCS.write_text(page(rows), encoding="utf-8")
+        print(f"{part.name}: {len(rows)} rows, {missed} do not hold, {seconds:.0f} s", flush=True)
+        before = written(DOCS.read_text(encoding="utf-8"))
+        after = {one: put_in(before.get(one, []), rows if one == title else []) for one in SECTIONS}
+        DOCS.write_text(page(after), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,12 +15,16 @@ import numpy as np
 from made_ratings import Plan, made
 from promise_rows import Row, Side, stream
 
+from simlab.analysis.raters.leniency import leniency as leniency_of
+from simlab.analysis.raters.model_comparisons import compared
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import collected, in_whole, of_ratings
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.wanted import Wanted
 from simlab.tables.held import Ratings
+from simlab.types import Rated
+from tests.statistics.null_tables import NULLS, null_table
 
 GIVEN = Plan(raters=3, taste=0.0, leniency=0.0)
 TABLES: Mapping[str, Plan] = {
@@ -47,6 +51,7 @@ FAR: Mapping[str, Plan] = {
     "8 systems, 3 raters, 20 documents": GIVEN._replace(systems=8, documents=20),
 }
 QUALITY = np.array([0.0, 0.0, 0.5, 1.6])
+LENIENT = ("crossed", "by output, half missing", "segments", "side by side, 5 systems")
 QUICK = ("7 raters, side by side", "7 raters, two ratings", "3 raters, 12 documents, skewed")
 
 
@@ -78,6 +83,49 @@ def claims_of_equal_systems(n: int, tables: tuple[str, ...] = tuple(TABLES), lev
         yield row("some claim, systems equal", f"{name} ({_tests(found)})", level, wrong)
 
 
+def strangers(
+    n: int, nulls: tuple[str, ...] = tuple(NULLS), scales: tuple[str, ...] = ("skewed", "penalties")
+) -> Iterator[Row]:
+    """Count claims for raters at large in tables whose law is none of simlab's: of equal systems, and of a better one.
+
+    The better one is better by four standard errors, of the kind that the test gives to equal systems.
+    """
+    for null in nulls:
+        for scale in scales:
+            setting, rng = f"strangers: {null}, {scale} (mixed_model)", stream(17, null, scale)
+            found = [compared(null_table(rng, NULLS[null], scale)) for _ in range(n)]
+            wrong = [float((one.family(at_large=True).max_t() <= 0.05).any()) for one in found]
+            yield row("some claim, systems equal", setting, 0.05, wrong)
+            n_systems = len(found[0].mean)
+            error = float(np.median([np.sqrt(one.at_large_variance[0]) for one in found]))
+            effect = np.where(np.arange(n_systems) == 0, 4 * error, 0.0)
+            apart = np.triu_indices(n_systems, 1)[0] == 0
+            better = (compared(null_table(rng, NULLS[null], scale, effect)) for _ in range(n // 4))
+            power = [float((one.family(at_large=True).max_t() <= 0.05)[apart].mean()) for one in better]
+            yield row("differences found", setting, 0.1, power, "at least")
+
+
+def leniency(n: int, nulls: tuple[str, ...] = LENIENT, scales: tuple[str, ...] = ("normal", "skewed")) -> Iterator[Row]:
+    """Count raters whose interval of leniency holds 0 where all are alike, and lacks it where they are not."""
+    for null in nulls:
+        for scale in scales:
+            setting, rng = f"raters: {null}, {scale}", stream(18, null, scale)
+            alike = NULLS[null]._replace(leniency=0.0, taste=0.0)
+            tables = [null_table(rng, alike, scale) for _ in range(n)]
+            held = [float(np.mean(_not_lenient(table))) for table in tables]
+            yield row("leniency coverage, raters equal", setting, 0.95, held, "at least")
+            unlike = alike._replace(leniency=1.0)
+            found = [float(np.mean(~_not_lenient(null_table(rng, unlike, scale)))) for _ in range(n // 4)]
+            yield row("differences found", setting, 0.1, found, "at least")
+
+
+def _not_lenient(table: Rated) -> np.ndarray:
+    """True for each rater whose interval holds 0; those of whom there is no interval are left out."""
+    of = leniency_of(table, int(table.rater.max()) + 1, 0.05)
+    known = np.isfinite(of.above) & np.isfinite(of.width)
+    return np.abs(of.above[known]) <= of.width[known]
+
+
 def segment_t_tests(n: int, tables: tuple[str, ...] = tuple(TABLES)) -> Iterator[Row]:
     """Count what uncorrected t tests over segments find in equal systems: of pairs, and of tables (the control)."""
     from scipy.stats import ttest_rel
@@ -107,8 +155,11 @@ def errors_and_coverage(n: int, tables: tuple[str, ...] = tuple(TABLES)) -> Iter
         if not plan.skewed:
             systems = [_held_alone(one, quality) for one in found]
             yield row("a system's mean in its interval", setting, 0.95, systems, "at least")
-        if np.ptp(quality) < 2:
-            power = [float(np.mean([p.verdict != 0 for p in one.pairs if truth[p.first, p.second]])) for one in found]
+        if any(0 < abs(gap) < 2 for gap in truth.values()):
+            power = [
+                float(np.mean([p.verdict != 0 for p in one.pairs if 0 < abs(truth[p.first, p.second]) < 2]))
+                for one in found
+            ]
             yield row("differences found", setting, 0.1, power, "at least")
 
 

@@ -15,8 +15,10 @@ from table_promises import (
     TABLES,
     claims_of_equal_systems,
     errors_and_coverage,
+    leniency,
     many_to_one,
     segment_t_tests,
+    strangers,
     within_a_margin,
 )
 
@@ -35,6 +37,24 @@ def test_t_tests_over_segments_claim_that_equal_systems_differ() -> None:
 
 def test_intervals_hold_all_differences_and_claims_are_right() -> None:
     assert broken(errors_and_coverage(40, QUICK[1:]), 5) == []
+
+
+def test_strangers_systems_are_seldom_claimed_where_equal_and_often_where_not() -> None:
+    assert broken(strangers(80, ("crossed", "crowd, 120 with one answer")), 5) == []
+
+
+def test_intervals_of_leniency_hold_what_raters_are() -> None:
+    assert broken(leniency(80, ("crossed",)), 5) == []
+
+
+@pytest.mark.long
+def test_strangers_systems_are_claimed_at_the_level() -> None:
+    assert broken(strangers(1000), 3) == []
+
+
+@pytest.mark.long
+def test_intervals_of_leniency_hold_what_raters_are_whatever_the_table() -> None:
+    assert broken(leniency(1000), 3) == []
 
 
 @pytest.mark.long
