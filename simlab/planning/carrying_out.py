@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from simlab.analysis.raters.model_comparisons import FEW_RATERS
 from simlab.planning import frozen, ground, levers, pools, targets
 from simlab.planning.answer import answer
 from simlab.planning.answered import Answer
@@ -122,7 +123,7 @@ def _replicated(plan: Plan) -> Replicates:
         named = next(one.measure for one in plan.wanted.targets if one.measure.endswith(targets.RATERS_ANEW))
         raise InputError(
             f"--target {named}: {plan.ground.raters} raters are too few to speak of others; ask "
-            f"{ground.ENOUGH_RATERS} or more (--raters), or take {named.partition('_new_')[0]}_new_documents"
+            f"{FEW_RATERS} or more (--raters), or take {named.partition('_new_')[0]}_new_documents"
         )
     return needed
 

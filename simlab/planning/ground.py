@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simlab.analysis.raters.model_comparisons import FEW_RATERS
 from simlab.config import Config, compose_sweep
 from simlab.config.studyfile import load_study
 from simlab.config.sweepfile import RUN
@@ -23,8 +24,6 @@ from simlab.world.files.fitted_checks import failed_checks
 from simlab.world.files.fitted_scales import FittedScales
 from simlab.world.files.fitted_world import read_world
 
-ENOUGH_RATERS = 6
-"""Below so many no claim about other raters is possible at .05: flips of whole raters have p-values from 2^(1-R) on."""
 MOST_SEARCHED = 4000
 """So many letters of a file tell what it is."""
 USUAL_SYSTEMS = 6
@@ -62,7 +61,7 @@ def of_preset(given: Given) -> Ground:
             "table itself, and a world is fitted to it"
         )
     n_systems = _number(given, "systems.n_systems", USUAL_SYSTEMS if given.systems is None else given.systems)
-    n_raters = _number(given, "raters.pool_size", ENOUGH_RATERS if given.raters is None else given.raters)
+    n_raters = _number(given, "raters.pool_size", FEW_RATERS if given.raters is None else given.raters)
     check_people(n_systems, n_raters)
     raters = given.keys.get("raters", KIND.suits.get(systems, "expert_pool"))
     own = [
@@ -91,10 +90,10 @@ def of_world(
     refuse_systems(given)
     held = read_world(None if path is None else str(path), None)
     pilot = len(held.rater_names)
-    usual = max(ENOUGH_RATERS, pilot) if given.raters is None else given.raters
+    usual = max(FEW_RATERS, pilot) if given.raters is None else given.raters
     n_raters = _number(given, "systems.n_raters", usual)
     check_people(len(held.system_names), n_raters)
-    same = n_raters == pilot and n_raters < ENOUGH_RATERS
+    same = n_raters == pilot and n_raters < FEW_RATERS
     own = [
         "systems=fitted",
         *([] if path is None else [f"systems.path={_quoted(path)}"]),
@@ -181,8 +180,8 @@ def _ground(
     timing: bool = False,
 ) -> Ground:
     """Put the words of a plan together: those of its world, what is said of the analysis, and what was typed."""
-    few = n_raters < ENOUGH_RATERS
-    usual = [*own, f"seed={given.seed}", "decision=max_t", f"analysis.test={'permutation' if few else 'rater_flips'}"]
+    few = n_raters < FEW_RATERS
+    usual = [*own, f"seed={given.seed}", "decision=max_t", "analysis.test=mixed_model"]
     usual += ["design.estimand=these_raters"] if few else []
     if "budget.deadline" in given.keys and "design.collection" not in given.keys:
         usual.append(f"design.collection={'fitted' if timing else 'team'}")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from simlab.analysis.raters.model_comparisons import FEW_RATERS
 from simlab.config import Config, list_options
 from simlab.config.overrides import parse
 from simlab.config.sections import checked_value
@@ -17,7 +18,6 @@ from simlab.engine.checking import shape_of
 from simlab.messages import flat, legible, or_nearest, shown
 from simlab.planning.candidates import listed
 from simlab.planning.extent import sizes as sizes_of
-from simlab.planning.ground import ENOUGH_RATERS
 from simlab.planning.terms import SIZE, Design, Ground, Lever, family, size_of
 from simlab.studies.checks import check
 from simlab.studies.worlds import draw_world
@@ -25,7 +25,7 @@ from simlab.types import RATE, InputError, World
 from simlab.world.laws.error_counts import ErrorCounts
 
 GROUPING, EACH, NORMALIZATION = "design.grouping", "design.ratings_per_item", "analysis.normalization"
-TEST, POOL, OWN_POOL = "analysis.test", "raters.pool_size", "systems.n_raters"
+POOL, OWN_POOL = "raters.pool_size", "systems.n_raters"
 NO_LEVERS = {
     "decision.level": "a looser level finds more and is wrong more often: it is no lever; fix it, decision.level=X",
     "seed": "all designs meet the same worlds",
@@ -60,13 +60,13 @@ def chosen(ground: Ground, compose: Compose, over: str | None, candidates: Path 
             found = [tuple((key, _valued(key, value, config)) for key, value in one) for one in named]
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
-        return _checked([_complete(one, ground) for one in found], compose, where)
+        return _checked(found, compose, where)
     config = compose(())
     levers = usual(config, ground) if over is None else typed(over, config, ground)
     if math.prod(len(lever.values) for lever in levers) > MOST_DESIGNS:
         raise InputError(f"--over: these levers make more than {MOST_DESIGNS:,} designs; give fewer values")
     grid = itertools.product(*([(lever.key, value) for value in lever.values] for lever in levers))
-    return _checked([_complete(tuple(one), ground) for one in grid], compose, "--over" if over else "")
+    return _checked([tuple(one) for one in grid], compose, "--over" if over else "")
 
 
 def with_room(ground: Ground, config: Config, over: str | None, candidates: Path | None) -> Ground:
@@ -183,7 +183,7 @@ def _values(key: str, config: Config, ground: Ground) -> list[Any]:
     if key == NORMALIZATION:
         return normalizations(draw_world(config, 0))
     if key in (POOL, OWN_POOL):
-        return [n for n in (ground.raters, *(ENOUGH_RATERS, 8, 10, 15)) if n >= ground.raters]
+        return [n for n in (ground.raters, *(FEW_RATERS, 8, 10, 15)) if n >= ground.raters]
     if key in (options := list_options()):
         return list(options[key])
     raise InputError(f"--over {key}: say between which values: {key}=A,B")
@@ -204,26 +204,12 @@ def _seats(config: Config) -> int:
     return int((draw_world(config, 0).frame.rater >= 0).any(axis=0).sum(1).min())
 
 
-def _complete(design: Design, ground: Ground) -> Design:
-    """Give a design the test that goes with how often an output is rated and how many raters there are."""
-    own = dict(design)
-    if TEST in own or any(word.startswith(f"{TEST}=") and "rater_flips" not in word for word in ground.words):
-        return design
-    raters = own.get(POOL) or own.get(OWN_POOL) or ground.raters
-    each = own.get(EACH) or next((int(w.partition("=")[2]) for w in ground.words if w.startswith(f"{EACH}=")), 1)
-    if raters >= ENOUGH_RATERS and each > 1:
-        return (*design, (TEST, "crossed_flips"))
-    return design
-
-
 def of_others(design: Design, ground: Ground, raters: int) -> Design:
     """Return a design of so many raters drawn from raters at large, judged by what these say."""
     fitted = "systems=fitted" in ground.words
-    each = dict(design).get(EACH, 1)
     own = {
         (OWN_POOL if fitted else POOL): raters,
         "design.estimand": "all_raters",
-        TEST: "crossed_flips" if each > 1 else "rater_flips",
         **(
             {"systems.rater_pool": "new", "systems.raters_per_bucket": SEATS}
             if fitted

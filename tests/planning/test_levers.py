@@ -51,18 +51,8 @@ def test_the_usual_levers(preset: Ground) -> None:
     assert len(found) == len(set(found)) == 8 * len(geometric(10, 29))
 
 
-@pytest.mark.slow
-def test_a_design_has_the_test_that_goes_with_it(preset: Ground) -> None:
-    for design in designs(preset):
-        assert (TEST in dict(design)) == (dict(design)[EACH] == 2)
-        assert dict(design).get(TEST, "crossed_flips") == "crossed_flips"
-    few = of_preset(Given(("budget.total=500",), raters=4))
-    assert all(TEST not in dict(design) for design in designs(few))
-    # Few raters speak for themselves; more of them in the same plan do, too.
-    more = designs(few, "raters.pool_size=4,8,design.ratings_per_item=2")
-    assert [dict(design).get(TEST) for design in more] == [None, None]
-    own = of_preset(Given(("budget.total=500", "analysis.test=permutation")))
-    assert all(TEST not in dict(design) for design in designs(own))
+def test_one_analysis_goes_with_all_designs(preset: Ground) -> None:
+    assert not any(TEST in dict(design) for design in designs(preset))
     alone = of_preset(Given(("budget.total=500",), raters=1))
     assert EACH not in dict(designs(alone)[0])
     assert values(designs(alone), GROUPING) == ["pseudo_side_by_side"]
@@ -79,7 +69,7 @@ def test_a_design_has_the_test_that_goes_with_it(preset: Ground) -> None:
         ("design.load_entropy=.9,null", [{"design.load_entropy": 0.9}, {"design.load_entropy": None}]),
         (
             "design.grouping=ungrouped,design.ratings_per_item=1,2",
-            [{GROUPING: "ungrouped", EACH: 1}, {GROUPING: "ungrouped", EACH: 2, TEST: "crossed_flips"}],
+            [{GROUPING: "ungrouped", EACH: 1}, {GROUPING: "ungrouped", EACH: 2}],
         ),
         ("raters.pool_size", [{"raters.pool_size": n} for n in (6, 8, 10, 15)]),
     ],
@@ -121,7 +111,7 @@ def test_the_pool_of_a_fitted_world_is_its_own_key(fitted_world: Path) -> None:
         ("design.documents=10;20", "cannot be read"),
         ("design.documents=3", "the design design.documents=3: design.documents=3 is fewer than 6"),
         ("design.documents=10,100", "the design design.documents=100: design.documents=100 exceeds the 29 documents"),
-        ("design.ratings_per_item=1,9", r"the design design.ratings_per_item=9, .* exceeds the 3 raters of a bucket"),
+        ("design.ratings_per_item=1,9", r"the design design.ratings_per_item=9: .*exceeds the 3 raters of a bucket"),
         ("raters.pool_size=2,6", "the design raters.pool_size=2: raters.raters_per_bucket=3 exceeds the pool"),
         (
             "analysis.test",
@@ -147,7 +137,7 @@ def test_designs_from_a_table_and_from_a_list_are_the_same(preset: Ground, tmp_p
     listed.write_text(
         "- {design.grouping: ungrouped, design.documents: 12}\n- design.documents: 20\n  design.ratings_per_item: 2\n"
     )
-    wanted = [{GROUPING: "ungrouped", SIZE: 12}, {SIZE: 20, EACH: 2, TEST: "crossed_flips"}]
+    wanted = [{GROUPING: "ungrouped", SIZE: 12}, {SIZE: 20, EACH: 2}]
     for file in (table, listed):
         assert [dict(design) for design in designs(preset, None, file)] == wanted
     assert [size_of(design) for design in designs(preset, None, table)] == [12, 20]

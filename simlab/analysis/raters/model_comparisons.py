@@ -26,7 +26,7 @@ Pools: TypeAlias = Literal["apart", "exchangeable"]
 FEW_RATERS = 6
 """Of fewer raters on a side the variance of tastes is hardly known: the difference is one of these raters' means."""
 
-LARGEST = 800
+LARGEST = 200
 """Columns of equations from which on scores are averaged within documents: a fit then takes seconds."""
 
 MANY = 60

@@ -22,7 +22,6 @@ NORMALIZATIONS = {
     "error": "raters who mark many errors weigh more",
 }
 EACH, GROUPING, NORMALIZATION = "design.ratings_per_item", "design.grouping", "analysis.normalization"
-TEST = "analysis.test"
 POOL = ("raters.pool_size", "systems.n_raters")
 """Keys that say how many raters there are."""
 SHORT: Mapping[str, Callable[[Any], str]] = {
@@ -55,7 +54,7 @@ def sentence(design: Design, config: Mapping[str, Any], systems: int) -> str:
         [NORMALIZATIONS.get(str(held[NORMALIZATION]), f"scores: {held[NORMALIZATION]}")] if _normalized(held) else []
     )
     named = {SIZE, EACH, GROUPING, NORMALIZATION, *POOL}
-    said += [_other(key, value) for key, value in design if key not in named and not _implied(key, held)]
+    said += [_other(key, value) for key, value in design if key not in named]
     return "; ".join(said)
 
 
@@ -76,7 +75,7 @@ def short(design: Design, beside: Design | None = None) -> str:
     words = [
         _other(key, value)
         for key, value in design
-        if key not in (SIZE, EACH) and not _implied(key, held) and (beside is None or other.get(key) != value)
+        if key not in (SIZE, EACH) and (beside is None or other.get(key) != value)
     ]
     same = beside is not None and held.get(SIZE) == other.get(SIZE) and each == int(other.get(EACH, 1)) and words
     return ", ".join([*words, *([size] if size and not same else [])]) or "the same"
@@ -106,14 +105,9 @@ def changed(design: Design, beside: Design) -> str:
 def kind(own: Design, beside: Design) -> str:
     """Say in what a family differs from another: its ratings per output, and other levers."""
     other = dict(beside)
-    shown = [(key, value) for key, value in own if other.get(key) != value and not _implied(key, dict(own))]
+    shown = [(key, value) for key, value in own if other.get(key) != value]
     words = [_each(value) if key == EACH else _other(key, value) for key, value in shown]
     return ", ".join(words) or "the same"
-
-
-def _implied(key: str, held: Mapping[str, Any]) -> bool:
-    """Tell a test that goes with how often an output is rated from one that was chosen."""
-    return key == TEST and str(held[key]) == ("crossed_flips" if int(held.get(EACH, 1)) > 1 else "rater_flips")
 
 
 def _each(value: Any) -> str:
