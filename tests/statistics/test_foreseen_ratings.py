@@ -269,3 +269,14 @@ def test_documents_of_raters_without_tastes_in_the_table_settle_less() -> None:
     _, high = shares_settled("raters side by side", n, by_documents=True)
     print(f"documents of the same raters: the upper number settles {high:.3f} ± {np.sqrt(high * (1 - high) / n):.3f}")
     assert high < POWER - 3 * np.sqrt(POWER * (1 - POWER) / n)
+
+
+def test_one_rater_leaves_the_error_of_documents() -> None:
+    """The error is that of the differences by document, whatever is common to all ratings of the one rater."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        score = 50 + rng.normal(size=(200, 3))
+        document, system = (axis.ravel() for axis in np.indices(score.shape))
+        told = spans_of(rated_table(Meeting(system, 0 * system, document, document), score.ravel()))
+        plain = np.sqrt((score - score.mean(1, keepdims=True)).var(0).sum() / 199)
+        np.testing.assert_allclose(told.error, plain, rtol=0.05)

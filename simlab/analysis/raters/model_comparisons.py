@@ -339,7 +339,10 @@ def terms_of(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Ter
     for name, columns in labels.items():
         label = _labelled(*columns)
         n_levels = int(label.max(initial=-1)) + 1
-        if n_levels == len(system) or n_levels == len(np.unique(_labelled(system, label))) == len(np.unique(system)):
+        # One level is a constant, which systems explain: its component might be anything, and noise next to it nothing.
+        if n_levels in (1, len(system)) or n_levels == len(np.unique(_labelled(system, label))) == len(
+            np.unique(system)
+        ):
             continue
         # Labels are finer or coarser one after the other: as many levels together as each has are the same levels.
         if any(term.n_levels == n_levels == int(_labelled(term.label, label).max()) + 1 for term in kept):
