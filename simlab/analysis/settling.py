@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +13,11 @@ from simlab.types import Floats
 POWER = 0.80
 DRAWS = 99
 STEPS = 160
+PARTS = 49
+"""Equally likely sizes of an estimated error."""
+
+NORMAL_FROM = 1_000.0
+"""Degrees of freedom from which on an error counts as known."""
 
 
 class Needed(NamedTuple):
@@ -82,8 +89,30 @@ def _quantile(number: Floats, share: float) -> float:
     return float(np.sort(number)[int(share * len(number))])
 
 
-def detectable(bar: float, error: float) -> float:
-    """Return the least difference that is claimed with a probability of .80 at a standard error."""
-    from scipy.special import ndtri
+def detectable(bar: float, error: float, freedom: float = math.inf) -> float:
+    """Return the difference that is claimed with a probability of .80 in another study like this one.
 
-    return float((bar + ndtri(POWER)) * error)
+    Of few degrees of freedom both errors are uncertain, the one that the difference is told in and the one that it will
+    be held against, so that the probability is averaged over what either may be.
+    """
+    return _errors_beyond(float(f"{bar:.4g}"), float(f"{freedom:.3g}")) * error
+
+
+@lru_cache(maxsize=4096)
+def _errors_beyond(bar: float, freedom: float) -> float:
+    """Return how many estimated standard errors a difference must be to be claimed with a probability of .80."""
+    from scipy.optimize import brentq
+    from scipy.special import chdtri, ndtr, ndtri
+
+    if freedom >= NORMAL_FROM:
+        return float(bar + ndtri(POWER))
+    spread = np.sqrt(chdtri(freedom, (np.arange(PARTS) + 0.5) / PARTS) / freedom)
+    held = bar * spread
+
+    def beyond_power(size: float) -> float:
+        return float(ndtr(size * spread[:, None] - held).mean()) - POWER
+
+    most = bar + 1.0
+    while beyond_power(most) < 0:
+        most *= 2
+    return float(brentq(beyond_power, 0.0, most))

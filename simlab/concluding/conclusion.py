@@ -131,7 +131,8 @@ class Pair(NamedTuple):
     NaN is not known (a pair that was never compared). `within` is the answer to `--margin`. The difference is what is
     tested; `plain` is that of plain means, which raters who met one system more may draw away (None: of no means).
     `unpromised` is what would have been claimed where the promise is withdrawn, else 0.
-    `scope` says for whom the pair is claimed: these raters, or raters like them (None: not of ratings).
+    `scope` says for whom the pair is claimed: these raters, or raters like them (None: not of ratings). `detectable`
+    is the difference of this pair that such a table finds with 80 % probability (None: not known by pair).
     """
 
     first: str
@@ -148,6 +149,7 @@ class Pair(NamedTuple):
     plain: float | None = None
     scope: Scope | None = None
     unpromised: int = 0
+    detectable: float | None = None
 
 
 class Rater(NamedTuple):
@@ -325,7 +327,8 @@ class Conclusion:
 
     `question` is the kind of study; `read` and `line` say what was read, to a program and to people; `unit` is what
     estimates are counted in. `family` are the pairs that the promise is about (all, or those with a baseline).
-    `detectable` is the smallest difference that such a table finds with 80 % probability, in `unit`. `order` names,
+    `detectable` is the smallest difference that such a table finds with 80 % probability, in `unit`; that of the middle
+    pair where pairs rest on unequal numbers. `order` names,
     in groups, what nothing separates. `confounded` counts the pairs whose difference the design cannot tell from that
     of their raters. `repetition_missing` and `control_missing` say why there is no repetition, or no
     check on equal systems ("": there is one, or nothing is claimed that could be repeated). `about` holds words and

@@ -71,7 +71,9 @@ def _reason(control: Control, promise: Promise) -> str:
 
 def _withdrawn(pairs: Sequence[Pair]) -> list[Pair]:
     return [
-        one._replace(verdict=0, unpromised=one.verdict, more=None, within=None if one.within is None else "open")
+        one._replace(
+            verdict=0, unpromised=one.verdict, more=None, detectable=None, within=None if one.within is None else "open"
+        )
         for one in pairs
     ]
 

@@ -53,9 +53,23 @@ def test_a_table_of_ratings_is_told_as_a_whole() -> None:
     assert "equal." not in text.replace("Open is not equal", "")
 
 
+def test_what_is_found_is_told_by_pair_where_pairs_differ() -> None:
+    pairs = made.rated().pairs
+    uneven = [one._replace(detectable=2.0 + 0.1 * k) for k, one in enumerate(pairs)]
+    even = [one._replace(detectable=2.4 + 0.001 * k) for k, one in enumerate(pairs)]
+    assert "finds a difference of 2.4 points (2.0 to 4.7, by pair) with 80 %." in said(made.rated(pairs=uneven))
+    assert "finds a difference of 2.4 points with 80 %." in said(made.rated(pairs=even))
+
+
+def test_further_raters_are_as_busy_as_these() -> None:
+    more = More("raters", 12, 6, 30, 1000, 20, "ratings of these two")
+    assert numbers.more(more) == "6 to 30 more raters as busy as these (120 to 600 ratings of these two)"
+
+
 def test_what_settles_a_pair_comes_with_its_price_and_beyond_is_an_answer() -> None:
     text = said(made.rated())
-    assert "To settle S2 - S6 with 80 %: 120 to 980 more documents (250 to 2,000 ratings of these two)" in text
+    most = "120 to 980 more documents (250 to 2,000 ratings of these two) for half of such pairs"
+    assert f"To settle S2 - S6 with 80 %: {most}" in text
     assert "2 open pairs more." in text
     assert numbers.more(More("documents", 9e9, 400, made.INF, 5000)) == "400 to beyond 5,000 more documents"
     assert numbers.more(More("documents", made.INF, made.INF, made.INF, 5000)) == "beyond 5,000 more documents"

@@ -156,7 +156,20 @@ NULLS: Mapping[str, Null] = {
 
 def null_table(rng: np.random.Generator, null: Null, scale: str, effect: Floats | None = None) -> Rated:
     """Draw a table; `effect[system]` is added to systems that are equal otherwise."""
-    system, rater, segment, document = null.meet(rng)
+    return drawn_table(rng, null, scale, null.meet(rng), effect)
+
+
+def drawn_table(
+    rng: np.random.Generator,
+    null: Null,
+    scale: str,
+    met: Meeting,
+    effect: Floats | None = None,
+    *,
+    raters_given: bool = False,
+) -> Rated:
+    """Draw the scores of a design; with `raters_given` these raters together prefer no system."""
+    system, rater, segment, document = met
     n_systems = int(system.max()) + 1
     skewed = scale == "skewed"
     raters, n = int(rater.max()) + 1, len(system)
@@ -164,7 +177,12 @@ def null_table(rng: np.random.Generator, null: Null, scale: str, effect: Floats 
     difficulty = (
         rng.normal(size=int(document.max()) + 1)[document] + 0.3 * rng.normal(size=int(segment.max()) + 1)[segment]
     )
-    taste = null.taste * rng.normal(size=(raters, n_systems))[rater, system]
+    taste = null.taste * rng.normal(size=(raters, n_systems))
+    if raters_given:
+        load = np.zeros_like(taste)
+        np.add.at(load, (rater, system), 1.0)
+        taste -= (load * taste).sum(0) / np.maximum(load.sum(0), 1.0)
+    taste = taste[rater, system]
     output = null.output * rng.normal(size=(int(document.max()) + 1, n_systems))[document, system]
     noise = (rng.exponential(size=n) - 1) if skewed else rng.normal(size=n)
     shift = 0.0 if effect is None else effect[system]
@@ -176,7 +194,7 @@ def null_table(rng: np.random.Generator, null: Null, scale: str, effect: Floats 
     elif scale == "penalties":
         rate = np.exp(-0.7 + 0.6 * level[rater] + 0.5 * difficulty + taste + output)
         score = rng.poisson(rate) + 5.0 * rng.poisson(0.2 * rate) + shift
-    return rated_table(Meeting(system, rater, segment, document), score)
+    return rated_table(met, score)
 
 
 def rated_table(met: Meeting, score: Floats) -> Rated:

@@ -46,7 +46,8 @@ class Comparisons(NamedTuple):
 
     `variance` and `freedom` are those of `difference` in its scope: raters like these where `at_large`, else these
     raters, whose tastes are then part of what is estimated. `at_large_variance` and its `freedom` count tastes in any
-    case, `lasting` is the part of `variance` that more documents do not shrink. `comparable` is False where the design
+    case, `lasting` is the part of `variance` that more documents do not shrink, `lasts` True where there is one, be it
+    estimated at 0. `comparable` is False where the design
     cannot tell two systems apart, `pools` is True where that is because two pools of raters share no system, `dealt`
     where no rater met both systems, so that the difference is one between raters. `raters` are those on the thinner
     side, `documents` those that both systems share. `settled` is False where the fit did not reach its maximum.
@@ -61,6 +62,7 @@ class Comparisons(NamedTuple):
     at_large_variance: Floats
     at_large_freedom: Floats
     lasting: Floats
+    lasts: Bools
     at_large: Bools
     dealt: Bools
     comparable: Bools
@@ -207,10 +209,10 @@ class Layout(NamedTuple):
             count = np.bincount(self.system, minlength=n_systems)
             mean = np.bincount(self.system, value, n_systems) / np.where(count > 0, count, np.nan)
             nothing, none = np.zeros(len(first)), np.full(n_systems, np.nan)
-            parts, errors = (nothing,) * 5, (none, none)
+            parts, lasts, errors = (nothing,) * 5, nothing > 0, (none, none)
         else:
             mean = np.where(n_raters > 0, found.estimate, np.nan)
-            parts, errors = self._errors(found, at_large), _mean_errors(found, for_raters=not at_large.all())
+            (parts, lasts), errors = self._errors(found, at_large), _mean_errors(found, for_raters=not at_large.all())
             # Nothing scatters where terms explain all that systems do not, up to rounding.
             rounding, total = (ROUNDING * max(1.0, float(np.abs(value).max()))) ** 2, float(found.component.sum())
             if found.component[0] <= 2 * LEAST_NOISE * total:
@@ -227,6 +229,7 @@ class Layout(NamedTuple):
             *errors,
             difference,
             *parts,
+            lasts,
             at_large,
             dealt,
             comparable,
@@ -236,10 +239,13 @@ class Layout(NamedTuple):
             found is None or found.converged,
         )
 
-    def _errors(self, found: Fit, at_large: Bools) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return variances and degrees of freedom in their scope and at large, and the lasting part of the first."""
+    def _errors(self, found: Fit, at_large: Bools) -> tuple[tuple[Floats, Floats, Floats, Floats, Floats], Bools]:
+        """Return variances and degrees of freedom in their scope and at large, and the lasting part of the first.
+
+        Beside them, True where there is a lasting part.
+        """
         share = [contrast_variances(found.noise)]
-        given, lasting = list(share), np.zeros(len(at_large))
+        given, lasting, lasts = list(share), np.zeros(len(at_large)), np.zeros(len(at_large), bool)
         for term, load, component in zip(found.design.terms, found.load, found.component[1:], strict=True):
             squares = contrast_variances(load.T @ load)
             kept = squares
@@ -248,10 +254,12 @@ class Layout(NamedTuple):
             share.append(squares)
             given.append(kept)
             # Of these raters more documents show what there is; others would be other raters.
-            lasting += component * kept * at_large * (term.name in (RATERS, TASTES))
+            if term.name in (RATERS, TASTES):
+                lasting += component * kept * at_large
+                lasts |= at_large & (kept > ROUNDING)
         large = satterthwaite(found, np.stack(share))
         scoped = large if at_large.all() else satterthwaite(found, np.stack(given))
-        return *scoped, *large, lasting
+        return (*scoped, *large, lasting), lasts
 
     def _one_sided(self, load: Floats) -> Floats:
         """Return what a unit of tastes adds to each difference by raters who rated one of the two systems only."""
@@ -331,7 +339,10 @@ def terms_of(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Ter
     for name, columns in labels.items():
         label = _labelled(*columns)
         n_levels = int(label.max(initial=-1)) + 1
-        if n_levels == len(system) or n_levels == len(np.unique(_labelled(system, label))) == len(np.unique(system)):
+        # One level is a constant, which systems explain: its component might be anything, and noise next to it nothing.
+        if n_levels in (1, len(system)) or n_levels == len(np.unique(_labelled(system, label))) == len(
+            np.unique(system)
+        ):
             continue
         # Labels are finer or coarser one after the other: as many levels together as each has are the same levels.
         if any(term.n_levels == n_levels == int(_labelled(term.label, label).max()) + 1 for term in kept):

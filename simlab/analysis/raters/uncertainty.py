@@ -62,6 +62,12 @@ class Uncertainty(NamedTuple):
         return ~np.isnan(self.means if self.comparisons is None else self.centre)
 
     @property
+    def lasts(self) -> Bools:
+        """True where raters who stay leave a part that documents do not shrink; one estimated at 0 is seldom 0."""
+        there = self.lasting > 0
+        return there if self.comparisons is None else there | self.comparisons.lasts
+
+    @property
     def family(self) -> StudentFamily | None:
         """The t statistics of all pairs under a model; None without one."""
         return None if self.comparisons is None else self.comparisons.family()

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.analysis.settling import detectable
 from simlab.concluding.conclusion import Conclusion, Pair, Promise, Rank, System, ranked
-from simlab.concluding.ratings.intervals import DOCUMENTS, Spans, drawn_by, drawn_in
+from simlab.concluding.ratings.intervals import DOCUMENTS, drawn_by, drawn_in
 from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
 from simlab.concluding.ratings.limits import blind_pairs, warnings_of
 from simlab.concluding.ratings.pairs import pairs_of
@@ -22,7 +21,7 @@ from simlab.concluding.wanted import Wanted
 from simlab.parts import name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared, prepare
-from simlab.types import Array, Bools, Collected, ImpossibleValue, InputError, Rated
+from simlab.types import Array, Collected, ImpossibleValue, InputError, Rated
 
 
 class Table(NamedTuple):
@@ -80,7 +79,7 @@ def concluded(
         systems=systems,
         pairs=pairs,
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
-        detectable=None if blind else _detectable(told, family),
+        detectable=_median([one.detectable for one in pairs if one.detectable is not None]),
         confounded=0 if model is None else int((family & (model.lone | model.pools)).sum()),
         about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
@@ -128,11 +127,8 @@ def _alone(table: Table) -> tuple[str, ...]:
     return (said,) if table.lone_segments else ()
 
 
-def _detectable(told: Spans, family: Bools) -> float | None:
-    known = family & told.within_reach & told.scatter
-    if not known.any():
-        return None
-    return detectable(float(np.median(told.bar[known])), float(np.median(told.error[known])))
+def _median(values: Sequence[float]) -> float | None:
+    return float(np.median(values)) if values else None
 
 
 def _unit(config: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from simlab.analysis.raters.model_comparisons import Comparisons
 from simlab.analysis.raters.uncertainty import Uncertainty, of_both, of_documents, of_model, of_raters, of_t_tests
+from simlab.analysis.settling import detectable
 from simlab.analysis.simultaneous import bar
 from simlab.formulas import SLACK
 from simlab.parts import name_of
@@ -66,6 +67,14 @@ class Spans(NamedTuple):
     def within_reach(self) -> Bools:
         """Tell which differences could be claimed if they were large enough."""
         return np.isfinite(self.bar) & np.isfinite(self.of.variance) & self.of.known
+
+    @property
+    def detectable(self) -> Floats:
+        """Return the difference of each pair that such a table finds with 80 %; NaN where it is not known."""
+        found = np.full(len(self.bar), np.nan)
+        for k in np.flatnonzero(self.within_reach & self.scatter):
+            found[k] = detectable(float(self.bar[k]), float(self.error[k]), float(self.of.freedom[k]))
+        return found
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the bounds of all differences at once."""

@@ -48,7 +48,8 @@ def pairs_of(
     What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
     Nor is it where the test of all pairs is `blind`, whose bar pairs of few raters rule, or where nothing scatters.
     """
-    foreseen = told.within_reach & told.scatter & (not blind) & (found.verdict == 0)
+    known = told.within_reach & told.scatter & (not blind)
+    foreseen, detectable = known & (found.verdict == 0), told.detectable
     first, second = np.triu_indices(len(names), 1)
     model = told.of.comparisons
     at_large = np.full(len(first), raters_drawn) if model is None else model.at_large
@@ -71,30 +72,30 @@ def pairs_of(
             direction=int(found.direction[k]),
             verdict=int(found.verdict[k]),
             within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
-            more=_more(told, int(k)) if foreseen[k] else None,
+            more=needed_more(told, int(k)) if foreseen[k] else None,
             plain=float(told.of.means[k]),
             scope="raters_at_large" if at_large[k] else "these_raters",
+            detectable=float(detectable[k]) if known[k] else None,
         )
         for k in np.flatnonzero(found.family)
     )
 
 
-def _more(told: Spans, k: int) -> More:
-    """Say how many more documents settle an open pair, or raters, each as busy as now, where that takes fewer ratings.
+def needed_more(told: Spans, k: int) -> More:
+    """Return how many more documents settle an open pair, or raters as busy as now where claims are about others, too.
 
-    Raters who stay the same leave a part of the variance that documents do not shrink.
+    Raters who stay the same leave a part of the variance that documents do not shrink. How large it is a table hardly
+    says: where it was estimated at 0, further documents of the same raters were found to settle half of what they were
+    said to settle.
     """
     of = told.of
-    value, variance, lasting = float(of.centre[k]), float(of.variance[k]), float(of.lasting[k])
-    bar, documents, raters = float(told.bar[k]), float(of.documents[k]), float(of.raters[k])
-    each = float(told.per_document[k])
-    found = needed(Seen(value, variance - lasting, lasting, bar, documents), MOST_DOCUMENTS)
-    by_documents = More("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)
-    if lasting == 0:
-        return by_documents
-    others = needed(Seen(value, variance, 0.0, bar, raters), MOST_RATERS)
-    by_raters = More("raters", *others, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
-    return min(by_documents, by_raters, key=lambda one: one.median * one.per_unit)
+    value, variance, bar = float(of.centre[k]), float(of.variance[k]), float(told.bar[k])
+    documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(told.per_document[k])
+    if of.lasts[k]:
+        found = needed(Seen(value, variance, 0.0, bar, raters), MOST_RATERS)
+        return More("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
+    found = needed(Seen(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
+    return More("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)
 
 
 ANSWERS = "ratings of these two"

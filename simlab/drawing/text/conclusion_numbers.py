@@ -176,6 +176,11 @@ def rough(value: float) -> str:
     return f"{round(value / step) * step:,.0f}"
 
 
+def unit_of(held: More) -> str:
+    """Name what is counted; further raters rate as much as those that there are."""
+    return "raters as busy as these" if held.unit == "raters" else held.unit
+
+
 def more(held: More) -> str:
     """Write how many more settle something, and what they cost in answers.
 
@@ -185,14 +190,14 @@ def more(held: More) -> str:
     '210 to beyond 5,000 more comparisons'
     """
     if not math.isfinite(held.low):
-        return f"beyond {rough(held.limit)} more {held.unit}"
+        return f"beyond {rough(held.limit)} more {unit_of(held)}"
     # Counts of whole things: a first one that is already too few is never written as part of one.
     if held.answers.startswith(held.unit):
         held = held._replace(unit=held.answers, answers="")
     low = max(held.low, 1.0)
     high = rough(max(math.ceil(held.high), 1.0)) if math.isfinite(held.high) else f"beyond {rough(held.limit)}"
     least = rough(math.ceil(low))
-    unit = held.unit.removesuffix("s") if least == high == "1" else held.unit
+    unit = held.unit.removesuffix("s") if least == high == "1" else unit_of(held)
     said = f"{least} more {unit}" if least == high else f"{least} to {high} more {unit}"
     if not held.answers or not math.isfinite(held.high):
         return said

@@ -13,6 +13,9 @@ from simlab.messages import several
 MOST_OPEN = 3
 MOST_GROUPED, MOST_GROUPS = 15, 5
 MOST_CHANGES = 4
+UNLIKE = 1.1
+"""Differences that are found of single pairs are told where the largest is so many times the least."""
+
 TURNED: Mapping[WithinMargin, WithinMargin] = {
     "better": "worse",
     "worse": "better",
@@ -91,8 +94,16 @@ def claims(found: Conclusion, digits: int, *, brief: bool = False) -> Iterator[s
     said += f". Open is not equal: {difference(left[0], digits)}." if left else "."
     if found.detectable is not None and math.isfinite(found.detectable):
         least = numbers.amount(number(found.detectable, digits), numbers.unit_of_differences(found))
-        said += f" Such a table finds a difference of {least} with 80 %."
+        by_pair = detectable_by_pair(found)
+        apart = f" ({number(by_pair[0], digits)} to {number(by_pair[1], digits)}, by pair)" if by_pair else ""
+        said += f" Such a table finds a difference of {least}{apart} with 80 %."
     yield numbers.filled(said)
+
+
+def detectable_by_pair(found: Conclusion) -> tuple[float, float] | None:
+    """Return the least and the largest of what is found of single pairs; None where they are much the same."""
+    sizes = [one.detectable for one in found.pairs if one.detectable is not None]
+    return (min(sizes), max(sizes)) if sizes and max(sizes) > UNLIKE * min(sizes) else None
 
 
 def unpromised(found: Conclusion) -> str:
@@ -120,7 +131,10 @@ def settling(pairs: Sequence[Pair], *, brief: bool = False) -> Iterator[str]:
     shown = known[: 1 if brief else MOST_OPEN]
     (first, needed), *others = shown
     needed = needed._replace(answers="") if brief else needed
-    said = [f"To settle {first.first} - {first.second} with 80 %: {numbers.more(needed)}"]
+    many = numbers.more(needed)
+    # What a range is need be said once.
+    range_ = " for half of such pairs" if " to " in many else ""
+    said = [f"To settle {first.first} - {first.second} with 80 %: {many}{range_}"]
     said += [f"{one.first} - {one.second}: {_as_before(more, needed)}" for one, more in others]
     rest = len(left) - len(shown)
     said += [f"{several(rest, 'open pair')} more"] if rest else []
@@ -131,7 +145,7 @@ def _as_before(more: More, first: More) -> str:
     """Leave out what was just said of another pair: what is counted, and what it costs."""
     alike = (more.unit, more.per_unit, more.answers) == (first.unit, first.per_unit, first.answers)
     said = numbers.more(more._replace(answers="") if alike else more)
-    return said.removesuffix(f" more {more.unit}") if alike else said
+    return said.removesuffix(f" more {numbers.unit_of(more)}") if alike else said
 
 
 def groups(found: Conclusion) -> list[list[str]]:

@@ -125,8 +125,13 @@ def _large(found: Conclusion) -> Iterator[Value]:
     yield Value(claimed, label=f"of {several(len(found.pairs), 'pair')} claimed")
     if found.detectable is not None and math.isfinite(found.detectable):
         unit = numbers.unit_of_differences(found)
+        by_pair = pairs.detectable_by_pair(found)
         yield Value(
-            found.detectable, unit="" if " " in unit else unit, label="difference that such a table finds, 80 %"
+            found.detectable,
+            low=by_pair[0] if by_pair else None,
+            high=by_pair[1] if by_pair else None,
+            unit="" if " " in unit else unit,
+            label=f"difference that such a table finds, 80 %{' (from pair to pair)' if by_pair else ''}",
         )
     if found.control is not None:
         held = found.control

@@ -64,7 +64,7 @@ LIMITS = {"raters": WHOLE, "unmet_share": NUMBER, "one_in_five_unmet": NUMBER}
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
 PLAIN = {"plain": MAYBE}
-OF_RATINGS = {"plain": MAYBE, "scope": MAYBE_TEXT, "unpromised": VERDICT}
+OF_RATINGS = {"plain": MAYBE, "scope": MAYBE_TEXT, "unpromised": VERDICT, "detectable": MAYBE}
 RANKS = dict.fromkeys(("rank_low", "rank_high"), WHOLE)
 PAIR = {
     **dict.fromkeys(("first", "second"), TEXT),
@@ -191,8 +191,8 @@ def _pairs(held: Any, where: str, names: set[str]) -> list[Pair]:
         if not {row["first"], row["second"]} <= names:
             raise reading.wrong(f"{where}[{k}]", "a pair is of systems that are not listed")
         more = _maybe(row.pop("more"), f"{where}[{k}].more", _more)
-        within = row.pop("within")
-        made.append(Pair(**cast(Any, {**reading.known(row), "within": within, "more": more})))
+        unknown = {name: row.pop(name, None) for name in ("within", "detectable")}
+        made.append(Pair(**cast(Any, {**reading.known(row), **unknown, "more": more})))
     return made
 
 

@@ -1,0 +1,282 @@
+"""What a table of ratings is said to find with 80 %, and to need for a claim, is what studies of a known law find."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import brentq
+from scipy.special import ndtri
+
+from simlab.analysis.raters.mixed_model import Fit, design_of, solve
+from simlab.analysis.raters.model_comparisons import (
+    FEW_RATERS,
+    compared,
+    contrast_variances,
+    satterthwaite,
+    terms_of,
+)
+from simlab.analysis.settling import POWER, detectable
+from simlab.analysis.studentized_range import StudentFamily
+from simlab.concluding.ratings.intervals import Spans, spans
+from simlab.concluding.ratings.pairs import needed_more
+from simlab.types import Floats, Rated
+from tests.statistics.null_tables import NULLS, Meeting, Null, drawn_table, rated_table
+
+LEVEL = 0.05
+TEST = {"_target_": "simlab.analysis.raters.model_comparisons.mixed_model", "pools": "apart"}
+KINDS = (
+    "side by side, 5 systems",
+    "by output",
+    "crossed",
+    "nested, 24 raters, 4 systems",
+    "segments",
+    "favoured, 12 documents",
+)
+LEAST, MOST, WIDEST = 0.77, 0.83, 1.15
+"""Shares between which what is said to be found with .80 is found, and how far above known components it may lie."""
+
+
+def spans_of(rated: Rated) -> Spans:
+    n_pairs = rated.n_systems * (rated.n_systems - 1) // 2
+    return spans(TEST, rated, np.ones(n_pairs, bool), LEVEL, np.random.default_rng(0))
+
+
+class Planted(NamedTuple):
+    """One table: the difference that it said it finds, whether a study like it did, and what known components say."""
+
+    said: float
+    found: bool
+    known: float
+
+
+def planted(rng: np.random.Generator, null: Null) -> Planted:
+    """Draw a table of equal systems, then a study of its design in which a pair differs by what the table printed.
+
+    A pair that is claimed for these raters alone is planted among raters who together prefer no system.
+    """
+    met = null.meet(rng)
+    table = drawn_table(rng, null, "normal", met)
+    told = spans_of(table)
+    comparisons = told.of.comparisons
+    assert comparisons is not None
+    said = told.detectable
+    k = int(rng.choice(np.flatnonzero(np.isfinite(said))))
+    first, second = (one[k] for one in np.triu_indices(table.n_systems, 1))
+    effect = np.zeros(table.n_systems)
+    effect[[first, second]] = said[k] / 2, -said[k] / 2
+    at_large = bool(comparisons.at_large[k])
+    study = compared(drawn_table(rng, null, "normal", met, effect, raters_given=not at_large))
+    found = study.family().max_t()[k] <= LEVEL and study.difference[k] > 0
+    return Planted(float(said[k]), bool(found), known_difference(table, null)[k] if at_large else np.nan)
+
+
+def known_difference(rated: Rated, null: Null) -> Floats:
+    """Return the difference of each pair that is found with .80 where the components are known, `[pair]`."""
+    terms = terms_of(rated.system, rated.rater, rated.item, rated.document)
+    design = design_of(rated.system, terms, rated.n_systems)
+    names = {term.name for term in terms}
+    component = {"noise": 1.0, "rater": null.leniency**2, "rater x system": null.taste**2, "document": 1.0}
+    # What a design does not tell apart is one component.
+    component["segment" if "segment" in names else "document"] = 0.09 + component["document"] * ("segment" not in names)
+    component["document x system" if "document x system" in names else "noise"] = null.output**2 + 1.0 * (
+        "document x system" not in names
+    )
+    value = np.array([component["noise"], *(component.get(term.name, 0.0) for term in design.terms)])
+    at = solve(design, value[1:] / value[0])
+    fit = Fit(design, value, np.zeros(rated.n_systems), at.noise, at.load, at.information, True)
+    share = [contrast_variances(at.noise), *(contrast_variances(load.T @ load) for load in at.load)]
+    variance, freedom = satterthwaite(fit, np.stack(share))
+    bar = StudentFamily(np.zeros_like(freedom), freedom, rated.n_systems).bar(LEVEL)
+    return np.array([_found(b, f) * np.sqrt(v) for b, f, v in zip(bar, freedom, variance, strict=True)])
+
+
+def _found(bar: float, freedom: float) -> float:
+    return float(brentq(lambda size: stats.nct.sf(bar, freedom, size) - POWER, 0, 10 * bar))
+
+
+def check(kind: str, n: int) -> tuple[float, float]:
+    """Check n tables of a kind; return the share that was found, and the mean difference over the known one."""
+    rng = np.random.default_rng([n, KINDS.index(kind)])
+    rows = [planted(rng, NULLS[kind]) for _ in range(n)]
+    share = float(np.mean([row.found for row in rows]))
+    large = [row for row in rows if np.isfinite(row.known)]
+    return share, float(np.mean([row.said for row in large]) / np.mean([row.known for row in large]))
+
+
+@pytest.mark.parametrize("kind", ["side by side, 5 systems", "favoured, 12 documents"])
+def test_a_difference_that_is_said_to_be_found_is_found(kind: str) -> None:
+    n = 80
+    share, size = check(kind, n)
+    assert abs(share - POWER) <= 3 * np.sqrt(POWER * (1 - POWER) / n)
+    assert size <= WIDEST
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+def test_differences_that_are_said_to_be_found_are_found(kind: str) -> None:
+    n = 1_000
+    share, size = check(kind, n)
+    mcse = np.sqrt(POWER * (1 - POWER) / n)
+    print(f"{kind}: found {share:.3f} ± {mcse:.3f}, {size:.3f} times the known one")
+    assert LEAST - mcse <= share <= MOST + mcse
+    assert size <= WIDEST
+
+
+@pytest.mark.parametrize("freedom", [3.0, 8.0, 30.0, np.inf])
+def test_a_difference_is_found_whatever_errors_were_estimated(freedom: float) -> None:
+    """Estimate the error of a table, and that of the study that looks for what the table says it finds."""
+    rng, n, bar = np.random.default_rng(1), 40_000, 2.8
+    known = np.isinf(freedom)
+    told, met = (np.ones(n) if known else np.sqrt(rng.chisquare(freedom, n) / freedom) for _ in range(2))
+    z = rng.standard_normal(n)
+    mcse = np.sqrt(POWER * (1 - POWER) / n)
+
+    def share(size: float) -> float:
+        return float((size * told + z > bar * met).mean())
+
+    assert abs(share(detectable(bar, 1.0, freedom)) - POWER) <= 3 * mcse + 0.002
+    # The control: an error that is taken as known finds less.
+    assert known or share(bar + float(ndtri(POWER))) < POWER - 5 * mcse
+
+
+class Growing(NamedTuple):
+    """A study that goes on: its size, whether a rater rates all systems of a document, and standard deviations."""
+
+    n_systems: int
+    n_raters: int
+    n_documents: int
+    side_by_side: bool
+    taste: float = 0.0
+    output: float = 0.0
+
+
+GROWING = {
+    "documents by three raters": Growing(4, 3, 30, True, taste=0.3, output=0.4),
+    "raters side by side": Growing(5, 8, 40, True, taste=0.3),
+    "raters by output": Growing(4, 10, 40, False, output=0.4),
+}
+MOST_MORE = {"documents": 1_200, "raters": 40}
+"""Tables that need more are left out, by what they print: a fit of more takes long."""
+
+
+class Study(NamedTuple):
+    """All that documents and raters to come would say: `level[rater]` with tastes, `score[document, system]`."""
+
+    of: Growing
+    level: Floats
+    score: Floats
+
+    def table(self, documents: int, raters: int = 0) -> Rated:
+        """Return the table with so many more documents, which so many more raters rate (0: those of the table)."""
+        n, k = self.of.n_documents + documents, self.of.n_systems
+        width = 1 if self.of.side_by_side else k
+        rater = np.random.default_rng(1).integers(0, self.of.n_raters, (n, width))
+        if raters:
+            new = np.random.default_rng(2).integers(0, raters, (documents, width))
+            rater[self.of.n_documents :] = self.of.n_raters + new
+        rater = np.broadcast_to(rater, (n, k))
+        document, system = np.indices((n, k))
+        score = self.score[:n] + self.level[rater, system]
+        met = Meeting(system.ravel(), rater.ravel(), document.ravel(), document.ravel())
+        return rated_table(met, score.ravel())
+
+
+def drawn_study(rng: np.random.Generator, of: Growing) -> Study:
+    """Draw a study with systems so far apart that some pairs are open.
+
+    Three raters together prefer no system: claims are about them.
+    """
+    raters, shape = of.n_raters + MOST_MORE["raters"], (of.n_documents + MOST_MORE["documents"], of.n_systems)
+    taste = of.taste * rng.normal(size=(raters, of.n_systems))
+    if of.n_raters < FEW_RATERS:
+        taste[: of.n_raters] -= taste[: of.n_raters].mean(0)
+    score = 0.8 * rng.normal(size=of.n_systems) + rng.normal(size=(shape[0], 1)) + of.output * rng.normal(size=shape)
+    return Study(of, rng.normal(size=(raters, 1)) + taste, score + rng.normal(size=shape))
+
+
+def settled_at(rng: np.random.Generator, of: Growing, *, by_documents: bool = False) -> tuple[bool, bool] | None:
+    """Draw a study; say of an open pair whether the lower and the upper number of units settle it.
+
+    None where none is open that the table would settle with so few units as are drawn. `by_documents`: count documents
+    of the same raters where raters are counted, and these show no tastes.
+    """
+    study = drawn_study(rng, of)
+    told = spans_of(study.table(0))
+    family = told.of.family
+    assert family is not None
+    is_open = (family.max_t() > LEVEL) & told.within_reach & told.scatter
+    if by_documents:
+        is_open &= told.of.lasting == 0
+        told = told._replace(of=told.of._replace(comparisons=None))
+    known = [
+        (int(k), more)
+        for k in np.flatnonzero(is_open)
+        if (more := needed_more(told, int(k))).high <= MOST_MORE[more.unit]
+    ]
+    if not known:
+        return None
+    k, more = known[int(rng.integers(len(known)))]
+    low, high = (
+        compared(
+            study.table(int(number))
+            if more.unit == "documents"
+            else study.table(round(number * of.n_documents / of.n_raters), int(number))
+        )
+        .family()
+        .max_t()[k]
+        <= LEVEL
+        for number in (more.low, more.high)
+    )
+    return bool(low), bool(high)
+
+
+def shares_settled(kind: str, n: int, *, by_documents: bool = False) -> tuple[float, float]:
+    """Return the shares of n open pairs that the lower and the upper number settle."""
+    rng, rows = np.random.default_rng(n), []
+    while len(rows) < n:
+        if (row := settled_at(rng, GROWING[kind], by_documents=by_documents)) is not None:
+            rows.append(row)
+    low, high = np.mean(rows, axis=0)
+    return float(low), float(high)
+
+
+def test_the_upper_number_settles_a_pair_with_eighty_percent() -> None:
+    n = 40
+    low, high = shares_settled("documents by three raters", n)
+    assert high >= POWER - 2 * np.sqrt(POWER * (1 - POWER) / n)
+    assert low < high
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", GROWING)
+def test_what_is_said_to_settle_pairs_settles_them(kind: str) -> None:
+    """The range goes from what settles fewer than 80 % of open pairs, or about so many, to what settles more."""
+    n = 400
+    low, high = shares_settled(kind, n)
+    mcse = np.sqrt(POWER * (1 - POWER) / n)
+    print(f"{kind}: the lower number settles {low:.3f}, the upper {high:.3f} ± {mcse:.3f}")
+    assert POWER - mcse <= high <= 0.95
+    assert 0.6 <= low <= POWER + mcse
+
+
+@pytest.mark.long
+def test_documents_of_raters_without_tastes_in_the_table_settle_less() -> None:
+    """The control: where raters are counted, documents of the same raters do not settle what they seem to."""
+    n = 200
+    _, high = shares_settled("raters side by side", n, by_documents=True)
+    print(f"documents of the same raters: the upper number settles {high:.3f} ± {np.sqrt(high * (1 - high) / n):.3f}")
+    assert high < POWER - 3 * np.sqrt(POWER * (1 - POWER) / n)
+
+
+def test_one_rater_leaves_the_error_of_documents() -> None:
+    """The error is that of the differences by document, whatever is common to all ratings of the one rater."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        score = 50 + rng.normal(size=(200, 3))
+        document, system = (axis.ravel() for axis in np.indices(score.shape))
+        told = spans_of(rated_table(Meeting(system, 0 * system, document, document), score.ravel()))
+        plain = np.sqrt((score - score.mean(1, keepdims=True)).var(0).sum() / 199)
+        np.testing.assert_allclose(told.error, plain, rtol=0.05)
