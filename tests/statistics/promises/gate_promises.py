@@ -84,7 +84,7 @@ def _concluded(asked: Gated, name: str, n: int, studies: int) -> tuple[list[bool
     with tempfile.TemporaryDirectory() as folder, use_effort(SHORT._replace(equal_studies=studies)):
         for number in range(n):
             table = null_table(stream(41, name, number), NULLS[asked.null], asked.scale)
-            found = conclude(_write(table, Path(folder) / "table.csv"), wanted, lambda _: None)
+            found = conclude(write_table(table, Path(folder) / "table.csv"), wanted, lambda _: None)
             if found.control is None:
                 raise ValueError(f"{name}, table {number} was not checked: {found.control_missing}")
             withdrawn.append(bool(found.withdrawn))
@@ -93,7 +93,7 @@ def _concluded(asked: Gated, name: str, n: int, studies: int) -> tuple[list[bool
     return withdrawn, kept, claimed
 
 
-def _write(table: Rated, path: Path) -> Path:
+def write_table(table: Rated, path: Path) -> Path:
     with path.open("w", newline="", encoding="utf-8") as text:
         rows = csv.writer(text)
         rows.writerow(["system", "document", "segment", "rater", "score"])

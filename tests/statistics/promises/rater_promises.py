@@ -70,9 +70,9 @@ def row(name: str, setting: str, bound: float, values: np.ndarray, side: str = "
     return Row(name, setting, bound, values.mean(), values.std(ddof=1) / len(values) ** 0.5, len(values), side)
 
 
-def equal_systems(pool: int, grouping: str, taste: float = 0.1) -> tuple[str, ...]:
+def systems(pool: int, grouping: str, taste: float = 0.1, spread: float = 0.0) -> tuple[str, ...]:
     pools = (f"raters.pool_size={pool}", f"raters.rater_system_sd={taste}")
-    return (*pools, f"design.grouping={grouping}", "systems.system_sd=0", "design.documents=181")
+    return (*pools, f"design.grouping={grouping}", f"systems.system_sd={spread:g}", "design.documents=181")
 
 
 def tests_for(pool: int) -> tuple[str, ...]:
@@ -95,9 +95,8 @@ def false_positives(
             for taste in tastes:
                 control = pool < 30 and taste > 0 and grouping == "pseudo_side_by_side"
                 tests = (*tests_for(pool), *(("permutation",) if control else ()))
-                words = equal_systems(pool, grouping, taste)
-                found = said(tests, n, *words)
-                apart = said(tests_for(pool), max(n // 8, 2), *words, "systems.system_sd=0.3")
+                found = said(tests, n, *systems(pool, grouping, taste))
+                apart = said(tests_for(pool), max(n // 8, 2), *systems(pool, grouping, taste, 0.3))
                 where = f"{pool} raters, {grouping}, taste {taste:g}"
                 for test in tests_for(pool):
                     yield row("false positives", f"{test}, {where}", FALSE_POSITIVE, found[test].share)
@@ -119,7 +118,7 @@ def family_in_worlds(n: int, pools: tuple[int, ...] = (7,)) -> Iterator[Row]:
     """Count worlds of equal systems with any pair called different, by max-T over rater flips; and uncorrected."""
     for pool in pools:
         for grouping in ("pseudo_side_by_side", "ungrouped"):
-            found = said(("rater_flips max_t", "rater_flips"), n, *equal_systems(pool, grouping))
+            found = said(("rater_flips max_t", "rater_flips"), n, *systems(pool, grouping))
             where = f"{pool} raters, {grouping}, all equal"
             yield row("family-wise", f"rater_flips max_t, {where}", FAMILY_WISE, found["rater_flips max_t"].wrong)
             yield row(
