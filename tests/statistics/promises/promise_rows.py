@@ -14,7 +14,7 @@ FRESH = int(os.environ.get("SIMLAB_PROMISES_FRESH", "0"))
 """Zero for the tables of a first look; another number draws tables that no first look has seen."""
 WORLDS_APART = 1_000_000
 
-NO_LEVEL = ("power", "width over", "width with", "bias", "noticed", "differences found", "withdrawn", "foreseen less")
+NO_LEVEL = ("power", "width over", "width with", "bias", "noticed", "differences found", "withdrawn", "off on average")
 """Words in the name of a row that bounds neither an error nor a coverage."""
 COVERAGE = ("coverage", "in their intervals", "in its interval", "in theirs", "in bounds that always hold")
 """Words in the name of a row that bounds a coverage."""

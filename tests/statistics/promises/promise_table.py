@@ -206,10 +206,10 @@ $ simlab query equal --measure false_positive
 """
 
 NOT_YET = """Not yet simulated here, though pages say so: "finds a difference of X with 80 %", what settles a pair, the
-backtest, the checks of a fit, and `compare`; of repetitions only those with other raters and other documents are. Rows of conclusions call the analysis
-that `simlab conclude` chooses for a table, without the reader of files; only rows of the check on equal systems
-(*promise withdrawn*, *some claim is kept*) call `simlab conclude`'s own function, with short chains, in 100 tables,
-and where the test holds with 300 studies instead of 1,000."""
+backtest, the checks of a fit, and `compare`; of repetitions only those with other raters and other documents are.
+Rows of conclusions call the analysis that `simlab conclude` chooses for a table, without the reader of files; rows
+of the check on equal systems (*promise withdrawn*, *some claim is kept*) and of repetitions call `simlab conclude`'s
+own function, with short chains, in 60 or 100 tables, and where the test holds with 300 studies instead of 1,000."""
 
 SIDES = {("bound", "≤"): "at most", ("bound", "≥"): "at least"}
 SIDES |= {("broken bound", "≤"): "control above", ("broken bound", "≥"): "control below"}

@@ -49,12 +49,12 @@ def repetitions(n: int, nulls: tuple[str, ...] = NAMES, scale: str = "skewed") -
                     fresh = conclude(second, Wanted(told=HIGHER), lambda _: None)
             if found.repetition is None:
                 continue
-            same, claimed = _come_again(found, fresh)
+            same, claimed = come_again(found, fresh)
             sign.append(found.repetition.same_sign.new_study.value - same)
             again.append(found.repetition.claimed_again.new_study.value - claimed)
         setting = f"{null}, {scale}, new study"
-        yield _off("foreseen less found on average: all signs come again", setting, sign)
-        yield _off("foreseen less found on average: share of claims made again", setting, again)
+        yield _off("foreseen chance off on average: all signs come again", setting, sign)
+        yield _off("foreseen chance off on average: share of claims made again", setting, again)
 
 
 def _error(null: str, scale: str) -> float:
@@ -63,7 +63,7 @@ def _error(null: str, scale: str) -> float:
     return float(np.median([np.sqrt(one.at_large_variance[0]) for one in tables]))
 
 
-def _come_again(first: Conclusion, second: Conclusion) -> tuple[float, float]:
+def come_again(first: Conclusion, second: Conclusion) -> tuple[float, float]:
     """Tell whether all claimed pairs have the same sign in a second study, and the share that is claimed again."""
     fresh = {(pair.first, pair.second): pair for pair in second.pairs}
     claims = [(pair, fresh[pair.first, pair.second]) for pair in first.pairs if pair.verdict]

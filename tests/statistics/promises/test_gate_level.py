@@ -25,7 +25,9 @@ def test_a_test_that_holds_is_not_withdrawn() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [NESTED, "nested, 10 raters, skewed"])
 def test_some_tables_are_held_back_as_promised(name: str) -> None:
-    assert broken(gates(20, (name,)), 3) == []
+    rows = [row for row in gates(20, (name,), studies=300) if not row.control]
+    assert len(rows) >= 2
+    assert broken(rows, 3) == []
 
 
 @pytest.mark.long
