@@ -272,6 +272,8 @@ class Control(NamedTuple):
     `uncorrected` is the same under t tests of segments (of comparisons: sign tests), each by itself. `watched` is the
     same under sign tests of each pair at every one of many looks while votes come (None: not of this kind of study).
     `pair_claim` is the share of pairs that are claimed (None: the promise is not about each pair by itself).
+    `at_large` is the share of studies by other raters that claim something for theirs, systems equal for raters at
+    large, with a 90 % interval over worlds (None: raters are drawn in the check itself, or nobody is known to differ).
     """
 
     studies: int
@@ -285,6 +287,8 @@ class Control(NamedTuple):
     watched_mcse: float | None = None
     pair_claim: float | None = None
     pair_claim_mcse: float | None = None
+    at_large: Interval | None = None
+    at_large_mcse: float | None = None
 
     def gated(self, promise: Promise) -> tuple[float, float]:
         """Return the share of wrong claims that a promise bounds, and its Monte-Carlo standard error."""

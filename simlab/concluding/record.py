@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from simlab.concluding.conclusion import SIGN_BY_CHANCE, Conclusion, Metric, More, Pair, Promise, RepeatedShares
+from simlab.concluding.conclusion import (
+    SIGN_BY_CHANCE,
+    Conclusion,
+    Control,
+    Metric,
+    More,
+    Pair,
+    Promise,
+    RepeatedShares,
+)
 
 
 def record(found: Conclusion) -> dict[str, Any]:
@@ -22,7 +31,7 @@ def record(found: Conclusion) -> dict[str, Any]:
         "raters": [one._asdict() for one in found.raters],
         "repetition": _repetition(found),
         "repetition_missing": found.repetition_missing or None,
-        "control": None if found.control is None else found.control._asdict(),
+        "control": _control(found.control),
         "control_missing": found.control_missing or None,
         "limits": None if found.limits is None else found.limits._asdict(),
         "metric": _metric(found.metrics[0]) if found.metrics else None,
@@ -48,6 +57,12 @@ def _pair(pair: Pair) -> dict[str, Any]:
 
 def _more(more: More) -> dict[str, Any]:
     return more._asdict()
+
+
+def _control(held: Control | None) -> dict[str, Any] | None:
+    if held is None:
+        return None
+    return {**held._asdict(), "at_large": None if held.at_large is None else held.at_large._asdict()}
 
 
 def _repetition(found: Conclusion) -> dict[str, Any] | None:

@@ -37,6 +37,9 @@ FLIPS, PER_LEVEL = 299, 15
 DRAWS, EACH, TESTED = 100, 10, 3
 """Draws of what the world may be, repetitions carried out in each, and how many of these are tested, too."""
 
+OTHERS_DRAWS, OTHERS_SHARE = 40, 5
+"""Draws of the world in which other raters carry the study out, and how many times fewer such studies there are."""
+
 STREAMS = {
     "same": "srp",
     "new_documents": "srp_new_documents",
@@ -209,6 +212,9 @@ def control(study: Study, world: TableWorld, seed: int, studies: int | None = No
     studies = studies or current_effort().equal_studies
     claimed, plain = (np.array(column) for column in zip(*_nulls(study, world, seed, studies), strict=True))
     some, each = claimed > 0, study.prepared.multiplicity == "none"
+    # Nothing is known of how raters differ where there is one.
+    known = not study.raters_drawn and study.ratings.n_raters > 1
+    others, others_mcse = _by_others(study, world, seed, studies // OTHERS_SHARE) if known else (None, None)
     return Control(
         studies=studies,
         some_claim=float(some.mean()),
@@ -219,7 +225,26 @@ def control(study: Study, world: TableWorld, seed: int, studies: int | None = No
         world=world.name,
         pair_claim=float(claimed.mean()) if each else None,
         pair_claim_mcse=max(float(claimed.std()), 1 / studies) / np.sqrt(studies) if each else None,
+        at_large=others,
+        at_large_mcse=others_mcse,
     )
+
+
+def _by_others(study: Study, world: TableWorld, seed: int, studies: int) -> tuple[Interval, float]:
+    """Return how often studies by other raters claim something for theirs, over what the world may be, and its mcse.
+
+    Systems are equal for raters at large alone, so that tastes of those who rate are taken for systems.
+    """
+    draws = min(OTHERS_DRAWS, world.n_draws)
+    each = max(studies // draws, 2)
+    claimed = np.empty((draws, each), bool)
+    for at, draw in enumerate(np.linspace(0, world.n_draws - 1, draws).astype(int)):
+        for k in range(at * each, (at + 1) * each):
+            score = world.equal(stream(seed, "conclude", "at_large", k), int(draw), raters_drawn=True)
+            tested = _drawn(with_scores(study, score), seed, k, "at_large")
+            claimed[at, k % each] = claims_something(study.prepared, tested, study.family)
+    by_world = float(claimed.mean(1).std(ddof=1)) / math.sqrt(draws) if draws > 1 else 0.0
+    return share_again(claimed[:, :, None]), max(by_world, _mcse(claimed.ravel()))
 
 
 def _nulls(study: Study, world: TableWorld, seed: int, studies: int) -> Iterator[tuple[float, bool]]:
@@ -241,9 +266,9 @@ def with_scores(study: Study, score: Floats) -> Collected:
     return replace(study.collected, seen=replace(study.collected.seen, value=score))
 
 
-def _drawn(collected: Collected, seed: int, k: int) -> Collected:
+def _drawn(collected: Collected, seed: int, k: int, word: str = "control") -> Collected:
     """Let each study have a test of its own."""
-    return replace(collected, streams=Streams(seed, ("conclude", "control", k)))
+    return replace(collected, streams=Streams(seed, ("conclude", word, k)))
 
 
 def _mcse(some: Bools) -> float:

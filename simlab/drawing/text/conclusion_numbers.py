@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from simlab.concluding.conclusion import SIGN_BY_CHANCE, Conclusion, Interval, More, Repetition
+from simlab.concluding.conclusion import SIGN_BY_CHANCE, Conclusion, Control, Interval, More, Repetition
 from simlab.concluding.gate import NOT_ASKED
 from simlab.drawing.text import tables
 from simlab.drawing.text.fitted_world import WIDTH
@@ -54,6 +54,16 @@ def measure(found: Conclusion) -> tuple[str, str]:
 def uncorrected(question: str) -> str:
     """Name the tests that a negative control holds against the analysis."""
     return "sign tests of comparisons" if question == COMPARE else "t tests over segments"
+
+
+def at_large(held: Control) -> str:
+    """Say what the check would be for raters at large; "" where it is about them, or where that is not known."""
+    if held.at_large is None:
+        return ""
+    return (
+        "Nothing is promised of raters at large: where systems are equal for these, other raters make some claim for "
+        f"theirs in {interval(held.at_large)} of such studies (90 % interval)."
+    )
 
 
 def broken(found: Conclusion) -> str:

@@ -153,3 +153,5 @@ def _checked(found: Conclusion) -> Iterator[str]:
         f"Check: {held.studies:,} studies like this one, simulated with equal systems: some claim in {some} "
         f"(promised {numbers.share(held.promised)}); {said}."
     )
+    if others := numbers.at_large(held):
+        yield numbers.filled(others)

@@ -214,6 +214,8 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
             f"(± Monte-Carlo standard error; promised: {numbers.share(held.promised)}); uncorrected "
             f"{numbers.uncorrected(found.question)} claim something in {plain}."
         )
+        if others := numbers.at_large(held):
+            yield others
 
 
 def _with_references(text: str, names: Sequence[str]) -> str:

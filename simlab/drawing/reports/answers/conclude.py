@@ -324,11 +324,14 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
         ]
         if held.watched is not None:
             shares.append(("the same, watched through 300 looks", held.watched, held.watched_mcse or math.nan))
+        if held.at_large is not None:
+            by_others = "some claim by other raters, for theirs, where systems are equal for raters at large"
+            rows.append((by_others, _known(*held.at_large), held.world))
         rows += [
             (what, Value(_finite(value), _finite(error), n=held.studies), held.world) for what, value, error in shares
         ]
     if rows:
-        said = "After the fact: shares of simulated studies of this design; repetitions with 90 % intervals."
+        said = "After the fact: shares of simulated studies of this design; intervals are 90 %."
         yield Section(
             "Simulated studies like this one",
             (Prose(said), Table("Shares of the simulated studies", ("what", "share", "world"), tuple(rows))),

@@ -93,7 +93,8 @@ CONTROL = {
     "promised": NUMBER,
     "world": TEXT,
 }
-WATCHED = dict.fromkeys(("watched", "watched_mcse", "pair_claim", "pair_claim_mcse"), MAYBE)
+WATCHED = dict.fromkeys(("watched", "watched_mcse", "pair_claim", "pair_claim_mcse", "at_large_mcse"), MAYBE)
+AT_LARGE = {"at_large": MAYBE_OBJECT}
 PLAN = {**dict.fromkeys(("name", "digest"), TEXT), **dict.fromkeys(("planned", "look"), WHOLE), "deviations": TEXTS}
 METRIC = {
     "name": TEXT,
@@ -254,9 +255,10 @@ def _shares(held: Any, where: str) -> RepeatedShares:
 
 
 def _control(held: Any, where: str) -> Control:
-    row = reading.record(held, where, CONTROL, WATCHED)
+    row = reading.record(held, where, CONTROL, {**WATCHED, **AT_LARGE})
     watched = {name: row.pop(name, None) for name in WATCHED}
-    return Control(**cast(Any, {**reading.known(row), **watched}))
+    others = _maybe(row.pop("at_large", None), f"{where}.at_large", _interval)
+    return Control(**cast(Any, {**reading.known(row), **watched, "at_large": others}))
 
 
 def _without(held: Mapping[str, Any], where: str, depth: int) -> dict[str, Conclusion]:
