@@ -95,6 +95,7 @@ def detectable(bar: float, error: float, freedom: float = math.inf) -> float:
     Of few degrees of freedom both errors are uncertain, the one that the difference is told in and the one that it will
     be held against, so that the probability is averaged over what either may be.
     """
+    # Rounded, so that pairs and studies that hardly differ share a root.
     return _errors_beyond(float(f"{bar:.4g}"), float(f"{freedom:.3g}")) * error
 
 

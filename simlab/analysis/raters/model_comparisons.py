@@ -27,7 +27,7 @@ FEW_RATERS = 6
 """Of fewer raters on a side the variance of tastes is hardly known: the difference is one of these raters' means."""
 
 LARGEST = 200
-"""Columns of equations from which on scores are averaged within documents: a fit then takes seconds."""
+"""Columns of equations from which on scores are averaged within documents: a fit then takes milliseconds."""
 
 MANY = 60
 """Columns from which on studies of one design make one step from the components of the first."""
@@ -47,10 +47,10 @@ class Comparisons(NamedTuple):
     `variance` and `freedom` are those of `difference` in its scope: raters like these where `at_large`, else these
     raters, whose tastes are then part of what is estimated. `at_large_variance` and its `freedom` count tastes in any
     case, `lasting` is the part of `variance` that more documents do not shrink, `lasts` True where there is one, be it
-    estimated at 0. `comparable` is False where the design
-    cannot tell two systems apart, `pools` is True where that is because two pools of raters share no system, `dealt`
-    where no rater met both systems, so that the difference is one between raters. `raters` are those on the thinner
-    side, `documents` those that both systems share. `settled` is False where the fit did not reach its maximum.
+    estimated at 0. `comparable` is False where the design cannot tell two systems apart, `pools` is True where that is
+    because two pools of raters share no system, `dealt` where no rater met both systems, so that the difference is one
+    between raters. `raters` are those on the thinner side, `documents` those that both systems share. `settled` is
+    False where the fit did not reach its maximum.
     """
 
     mean: Floats
