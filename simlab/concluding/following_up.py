@@ -42,7 +42,7 @@ NO_LIMIT = Room()
 
 
 class Asked(NamedTuple):
-    """Hold what a batch asks about two systems: so many documents, or comparisons, to settle them with 80 %."""
+    """Hold what a batch asks about two systems: so many documents, or comparisons, which settle half of such with 80 %."""
 
     first: str
     second: str
@@ -232,7 +232,7 @@ def _settles(asked: Sequence[Asked], systems: Sequence[str], documents: int, rat
     rest = f" and {several(len(asked) - 1, 'open pair')} more" if len(asked) > 1 else ""
     size = f"{several(ratings, 'comparison')}" if plan.question == COMPARE else f"{several(documents, 'new document')}"
     cost = "" if plan.question == COMPARE else f" ({several(ratings, 'rating')} of {several(len(systems), 'system')})"
-    return f"settles {pairs}{rest} with 80 % each: {size}{cost}"
+    return f"settles {pairs}{rest} with 80 %, if differences are the middle of what they may be: {size}{cost}"
 
 
 def _too_dear(nearest: Batch | None, pair: Pair, plan: Plan, found: Conclusion, room: Room) -> str:

@@ -52,5 +52,5 @@ def report(held: Mapping[str, Any], provenance: Mapping[str, str]) -> Report:
 
 def _table(pairs: list[Row]) -> Table:
     rows = tuple((one["first"], one["second"], Value(one["number"])) for one in pairs)
-    said = "Each pair, and what settles it with 80 % if the first study's estimates hold"
+    said = "Each pair, and what settles it with 80 % at the middle of what its difference may be"
     return Table(said, ("system", "and system", "new documents that settle it"), rows)
