@@ -42,7 +42,7 @@ NO_LIMIT = Room()
 
 
 class Asked(NamedTuple):
-    """Hold what a batch asks about two systems: so many documents, or comparisons, which settle half of such with 80 %."""
+    """Hold what a batch asks about two systems: a number of documents or comparisons; half of such pairs need fewer."""
 
     first: str
     second: str
